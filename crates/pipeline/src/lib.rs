@@ -1,1 +1,56 @@
-//! (to be written)
+//! What flows through Maillatch, in which states, and across which seams.
+//!
+//! The words, used everywhere with these meanings:
+//!
+//! | word | meaning | table |
+//! |---|---|---|
+//! | *source* | one configured place that mail comes from | |
+//! | *delivery* | one authentic post (or one polled item) of a source | `deliveries` |
+//! | *message* | one e-mail to one inbox | `messages` |
+//! | *artifact* | what a message held: a code, a link, or nothing and why | `artifacts` |
+//! | *consume* | the one use of an artifact | `consumes` |
+//! | *inbox* | the address an agent waits on | `inboxes` |
+//! | *claim* | one worker's right to process a delivery, for a while | |
+//! | *bell* | the queue: it carries delivery ids and nothing else | |
+//!
+//! Duplicates collapse three times, each time by a unique key in the database:
+//! [`DeliveryKey`], [`MessageKey`], [`ArtifactKey`].
+//!
+//! This crate never does I/O and knows no database, broker, HTTP or mail format.
+//! Read it in the order of the modules below.
+
+mod clock;
+mod id;
+
+mod delivery;
+mod inbox;
+mod message;
+
+mod artifact;
+mod consume;
+
+mod failure;
+mod queue;
+mod retry;
+mod store;
+
+mod digest;
+mod meters;
+mod probe;
+
+pub use artifact::{ArtifactKey, ArtifactKind, ArtifactView, NewArtifact, Seq, ServerKey, Verdict};
+pub use clock::{Clock, SystemClock, Timestamp};
+pub use consume::{ConsumeRequest, Consumed, ConsumerId, IdempotencyKey, Scope};
+pub use delivery::{ContentDigest, DeliveryKey, NewDelivery, Recorded, SourceName, StoredDelivery};
+pub use failure::{BuriedDelivery, Reason};
+pub use id::{ArtifactId, ClaimToken, DeliveryId, IdError, MessageId};
+pub use inbox::{InboxError, InboxId};
+pub use message::{MessageKey, NewMessage, Sender};
+pub use meters::{Meters, Outcome};
+pub use probe::{Probe, ProbeError};
+pub use queue::{Acknowledge, Bell, Doorbell, QueueError, Ring};
+pub use retry::{Backoff, Class};
+pub use store::{
+    AgentLog, Arrival, Backlog, Claim, Claimed, Completed, DeliveryLog, FailureLog, Finished,
+    Processed, StoreError, WorkLog,
+};

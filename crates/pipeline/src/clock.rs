@@ -1,0 +1,108 @@
+//! Time is a dependency: whoever needs it is handed a [`Clock`].
+
+use std::fmt;
+use std::time::Duration;
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// A moment, in milliseconds since the Unix epoch.
+///
+/// Leases, retries and expiries are reckoned by the database's clock, never by
+/// this one: two machines may disagree about the time, one database does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The moment `millis` milliseconds after the Unix epoch.
+    pub fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since the Unix epoch.
+    pub fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// Whole seconds since the Unix epoch, rounded down.
+    pub fn as_seconds(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// This moment and `span` more; saturates at the end of time.
+    #[must_use]
+    pub fn plus(self, span: Duration) -> Self {
+        Self(
+            self.0
+                .saturating_add(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)),
+        )
+    }
+
+    /// How long ago `earlier` was; zero when it lies ahead.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+}
+
+/// RFC 3339 in UTC, the only form in which a time leaves Maillatch.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = i128::from(self.0) * 1_000_000;
+        let text = OffsetDateTime::from_unix_timestamp_nanos(nanos)
+            .ok()
+            .and_then(|moment| moment.format(&Rfc3339).ok());
+        match text {
+            Some(text) => f.write_str(&text),
+            None => write!(f, "{}ms", self.0),
+        }
+    }
+}
+
+impl serde::Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Tells the time.
+pub trait Clock: Send + Sync {
+    /// The present moment.
+    fn now(&self) -> Timestamp;
+}
+
+/// The machine's own clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the machine's clock"
+    )]
+    fn now(&self) -> Timestamp {
+        let elapsed = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
+        Timestamp(i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timestamp_prints_as_rfc_3339_in_utc() {
+        assert_eq!(
+            Timestamp::from_millis(1_763_164_800_250).to_string(),
+            "2025-11-15T00:00:00.25Z"
+        );
+    }
+
+    #[test]
+    fn arithmetic_saturates_instead_of_wrapping() {
+        let end = Timestamp::from_millis(i64::MAX);
+        assert_eq!(end.plus(Duration::from_secs(1)), end);
+        assert_eq!(Timestamp::from_millis(0).since(end), Duration::ZERO);
+    }
+}

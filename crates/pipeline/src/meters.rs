@@ -1,0 +1,123 @@
+//! What is counted. Labels are closed words of ours: an address, a subject, a
+//! code or a URL cannot become one, because no label takes text from a mail.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+/// One event of a part, by what came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct Outcome {
+    /// The source's configured name, or another closed word.
+    pub of: String,
+    /// What came of it.
+    pub outcome: String,
+}
+
+impl Outcome {
+    /// A label pair.
+    pub fn new(of: &str, outcome: &str) -> Self {
+        Self {
+            of: of.to_owned(),
+            outcome: outcome.to_owned(),
+        }
+    }
+}
+
+/// Every meter of the process; cloned handles count into the same place.
+#[derive(Clone, Debug)]
+pub struct Meters {
+    /// Posts to a webhook, by source and answer.
+    pub deliveries: Family<Outcome, Counter>,
+    /// From the first byte of a post to its answer.
+    pub ack_seconds: Histogram,
+    /// How many deliveries one commit recorded.
+    pub commit_batch: Histogram,
+    /// Duplicates, by the layer that collapsed them.
+    pub duplicates: Family<Outcome, Counter>,
+    /// Rings of the bell, by who rang and whether it was heard.
+    pub rings: Family<Outcome, Counter>,
+    /// Processed deliveries, by source and what came of them.
+    pub processed: Family<Outcome, Counter>,
+    /// From claim to finish.
+    pub process_seconds: Histogram,
+    /// Artifacts, by kind and verdict.
+    pub artifacts: Family<Outcome, Counter>,
+    /// Consume requests, by what came of them.
+    pub consumes: Family<Outcome, Counter>,
+    /// Deliveries that are recorded and not finished.
+    pub unfinished: Gauge,
+    /// Age of the oldest unfinished delivery, in seconds.
+    pub lag_seconds: Gauge,
+    /// Deliveries that were given up.
+    pub buried: Gauge,
+    /// Waits that agents have open right now.
+    pub waiting: Gauge,
+}
+
+const SECONDS: [f64; 12] = [
+    0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0,
+];
+const BATCHES: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+
+impl Meters {
+    /// New meters, all at zero, known to `registry`.
+    pub fn register(registry: &mut Registry) -> Self {
+        let meters = Self {
+            deliveries: Family::default(),
+            ack_seconds: Histogram::new(SECONDS),
+            commit_batch: Histogram::new(BATCHES),
+            duplicates: Family::default(),
+            rings: Family::default(),
+            processed: Family::default(),
+            process_seconds: Histogram::new(SECONDS),
+            artifacts: Family::default(),
+            consumes: Family::default(),
+            unfinished: Gauge::default(),
+            lag_seconds: Gauge::default(),
+            buried: Gauge::default(),
+            waiting: Gauge::default(),
+        };
+        meters.describe(registry.sub_registry_with_prefix("maillatch"));
+        meters
+    }
+
+    fn describe(&self, registry: &mut Registry) {
+        let m = self.clone();
+        registry.register("deliveries", "Posts by source and answer", m.deliveries);
+        registry.register_with_unit(
+            "ack_duration",
+            "First byte to answer",
+            Unit::Seconds,
+            m.ack_seconds,
+        );
+        registry.register("commit_batch", "Deliveries per commit", m.commit_batch);
+        registry.register("dedupe_hits", "Duplicates by layer", m.duplicates);
+        registry.register("rings", "Rings by ringer and outcome", m.rings);
+        registry.register("processed", "Deliveries by source and outcome", m.processed);
+        registry.register_with_unit(
+            "process_duration",
+            "Claim to finish",
+            Unit::Seconds,
+            m.process_seconds,
+        );
+        registry.register("artifacts", "Artifacts by kind and verdict", m.artifacts);
+        registry.register(
+            "artifacts_consumed",
+            "Consume requests by outcome",
+            m.consumes,
+        );
+        registry.register("queue_depth", "Unfinished deliveries", m.unfinished);
+        registry.register_with_unit(
+            "queue_lag",
+            "Age of the oldest unfinished",
+            Unit::Seconds,
+            m.lag_seconds,
+        );
+        registry.register("buried", "Deliveries given up", m.buried);
+        registry.register("waiting", "Open waits of agents", m.waiting);
+    }
+}
