@@ -93,6 +93,12 @@ impl ServerKey {
     pub fn derive(secret: &str) -> Self {
         Self(digest::plain(&[b"maillatch server key", secret.as_bytes()]))
     }
+
+    /// A tag that nobody without this key can make for these fields. The first
+    /// field names the purpose, so that a tag for one is none for another.
+    pub fn tag(&self, fields: &[&[u8]]) -> [u8; 16] {
+        digest::half(digest::keyed(&self.0, fields))
+    }
 }
 
 impl fmt::Debug for ServerKey {
@@ -124,13 +130,13 @@ impl ArtifactKey {
             value.as_bytes(),
             &window.to_be_bytes(),
         ];
-        Self(digest::half(digest::keyed(&server.0, &fields)))
+        Self(server.tag(&fields))
     }
 
     /// The key of an item without a value: it is one with its message.
     pub fn for_message(server: &ServerKey, message: &[u8; 16], kind: ArtifactKind) -> Self {
         let fields: [&[u8]; 3] = [b"message", message, kind.as_str().as_bytes()];
-        Self(digest::half(digest::keyed(&server.0, &fields)))
+        Self(server.tag(&fields))
     }
 
     /// The key as the databases keep it.

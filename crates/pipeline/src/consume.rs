@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use crate::{ArtifactId, InboxId, Reason, Timestamp};
+use crate::{ArtifactId, ArtifactKind, InboxId, Reason, Timestamp};
 
 /// Who consumes: the name of the key that the caller presented.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -91,6 +91,8 @@ pub struct ConsumeRequest {
 pub enum Consumed {
     /// This request consumed it.
     First {
+        /// Whether it is a code or a link.
+        kind: ArtifactKind,
         /// The code or the link.
         value: SecretString,
         /// When, by the database's clock.
@@ -98,6 +100,8 @@ pub enum Consumed {
     },
     /// The same consumer asked again with the same key; the same answer.
     Replayed {
+        /// Whether it is a code or a link.
+        kind: ArtifactKind,
         /// The code or the link.
         value: SecretString,
         /// When it was consumed.
