@@ -1,1 +1,32 @@
-//! (to be written)
+//! Raw mail in; at most one code and one link out, each with its reason.
+//!
+//! This crate never waits, never reads a clock, never opens a connection and
+//! never follows a link. It abstains rather than guess.
+//!
+//! Reading order: [`extract()`] → `structure` → `mail` → `html` → `code` → `link`.
+
+mod allowlist;
+mod content_type;
+mod explanation;
+mod extract;
+mod flag;
+mod header;
+mod identity;
+mod link;
+mod mail;
+mod policy;
+mod refusal;
+mod sender;
+mod structure;
+mod verdict;
+
+pub use allowlist::{Allowlist, AllowlistError};
+pub use explanation::Explanation;
+pub use extract::{Extracted, extract};
+pub use flag::Flag;
+pub use identity::Identity;
+pub use link::{Destination, Rejection, judge};
+pub use policy::Policy;
+pub use refusal::Refusal;
+pub use sender::Sender;
+pub use verdict::{Code, Link, LinkKind, Reason, Verdict};

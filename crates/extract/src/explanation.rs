@@ -1,0 +1,13 @@
+//! How the answer came about, as data. It never holds a value.
+
+use serde::Serialize;
+
+/// Changes whenever the rules or the lexicons do.
+pub(crate) const RULESET: &str = "1";
+
+/// Everything needed to understand an answer, and nothing to act on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// The version of the rules.
+    pub ruleset: &'static str,
+}

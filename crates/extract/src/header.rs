@@ -1,0 +1,149 @@
+//! Header blocks: fields by strict name, oversize fields dropped.
+
+use memchr::memchr;
+
+use crate::Refusal;
+
+const MAX_FIELDS: usize = 1_000;
+const MAX_FIELD: usize = 16 * 1024;
+const MAX_BLOCK: usize = 256 * 1024;
+
+/// One header block and where its body begins.
+#[derive(Debug, Default)]
+pub(crate) struct Headers<'a> {
+    fields: Vec<Field<'a>>,
+    /// At least one field was longer than a field may be.
+    pub(crate) dropped: bool,
+}
+
+#[derive(Debug)]
+struct Field<'a> {
+    name: &'a [u8],
+    value: &'a [u8],
+}
+
+impl<'a> Headers<'a> {
+    /// Reads the block at the start of `raw`; returns it with its length.
+    pub(crate) fn read(raw: &'a [u8], eol: u8) -> Result<(Self, usize), Refusal> {
+        let mut block = Self::default();
+        let (mut at, mut kept, mut seen) = (0, 0, 0);
+        while let Some(rest) = raw.get(at..).filter(|rest| !rest.is_empty()) {
+            let field = folded_field(rest, eol);
+            at += field.len();
+            if is_blank(field) {
+                break;
+            }
+            seen += 1;
+            if seen > MAX_FIELDS {
+                return Err(Refusal::HeadersTooLarge);
+            }
+            if field.len() > MAX_FIELD {
+                block.dropped = true;
+                continue;
+            }
+            kept += field.len();
+            if kept > MAX_BLOCK {
+                return Err(Refusal::HeadersTooLarge);
+            }
+            block.fields.extend(split_field(field));
+        }
+        Ok((block, at))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.fields.is_empty() && !self.dropped
+    }
+
+    /// Every value of the field, in order. The name must match in full:
+    /// `Fr om`, `:From` and `From\0` are other fields.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        self.fields
+            .iter()
+            .filter(move |field| field.name.eq_ignore_ascii_case(name.as_bytes()))
+            .map(|field| field.value)
+    }
+
+    /// The value if the field occurs exactly once.
+    pub(crate) fn single(&self, name: &str) -> Option<&'a [u8]> {
+        let mut values = self.all(name);
+        values.next().filter(|_| values.next().is_none())
+    }
+
+    pub(crate) fn first(&self, name: &str) -> Option<&'a [u8]> {
+        self.all(name).next()
+    }
+}
+
+/// The first line of `rest` and the lines folded onto it, terminators included.
+fn folded_field(rest: &[u8], eol: u8) -> &[u8] {
+    let mut end = 0;
+    while let Some(line) = rest.get(end..).filter(|line| !line.is_empty()) {
+        let length = memchr(eol, line).map_or(line.len(), |at| at + 1);
+        let first = end == 0;
+        if first && is_blank(line.get(..length).unwrap_or_default()) {
+            return rest.get(..length).unwrap_or_default();
+        }
+        end += length;
+        let continues = matches!(rest.get(end), Some(b' ' | b'\t'));
+        if !continues {
+            break;
+        }
+    }
+    rest.get(..end).unwrap_or_default()
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
+}
+
+/// A colon after a name of printable characters; blanks before the colon are
+/// the obsolete syntax and belong to no name.
+fn split_field(field: &[u8]) -> Option<Field<'_>> {
+    let colon = memchr(b':', field)?;
+    let (name, value) = (field.get(..colon)?, field.get(colon + 1..)?);
+    let name = name.trim_ascii_end();
+    let strict = !name.is_empty() && name.iter().all(u8::is_ascii_graphic);
+    strict.then_some(Field { name, value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(raw: &[u8]) -> Headers<'_> {
+        Headers::read(raw, b'\n').unwrap().0
+    }
+
+    #[test]
+    fn only_the_strict_name_counts() {
+        let block = read(b"Fr om: a@x\n:From: b@x\nFrom\0: c@x\nfrom: d@x\n\n");
+        assert_eq!(block.single("From"), Some(&b" d@x\n"[..]));
+    }
+
+    #[test]
+    fn a_folded_line_belongs_to_its_field() {
+        let block = read(b"Subject: a\r\n b\r\nTo: c\r\n\r\nbody");
+        assert_eq!(block.single("subject"), Some(&b" a\r\n b\r\n"[..]));
+    }
+
+    #[test]
+    fn an_oversize_field_is_dropped_and_said_so() {
+        let raw = [
+            b"Message-ID: <".as_slice(),
+            &[b'a'; 100_000],
+            b">\nTo: b\n\n",
+        ]
+        .concat();
+        let block = read(&raw);
+        assert!(block.dropped);
+        assert!(block.first("Message-ID").is_none());
+        assert!(block.first("To").is_some());
+    }
+
+    #[test]
+    fn a_million_fields_are_refused() {
+        let raw = b"A: b\n".repeat(1_000_000);
+        let refusal = Headers::read(&raw, b'\n').unwrap_err();
+        assert_eq!(refusal, Refusal::HeadersTooLarge);
+    }
+}

@@ -1,0 +1,210 @@
+//! The bodies a reader would be shown, decoded.
+
+use mail_parser::decoders::base64::base64_decode;
+use mail_parser::decoders::charsets::map::charset_decoder;
+use mail_parser::decoders::quoted_printable::quoted_printable_decode;
+use mail_parser::parsers::MessageStream;
+
+use crate::header::Headers;
+use crate::structure::{Leaf, Structure};
+
+const MAX_ENCODED_WORDS: usize = 200;
+
+/// The decoded bodies of a mail.
+#[derive(Debug, Default)]
+pub(crate) struct Bodies {
+    pub(crate) text: String,
+    pub(crate) html: String,
+    /// The last body was cut off with the mail.
+    pub(crate) cut: bool,
+    /// The bodies are those of an attached message.
+    pub(crate) forwarded: bool,
+}
+
+/// Decodes every part that is shown inline. Attachments are never decoded.
+pub(crate) fn bodies(structure: &Structure<'_>) -> Bodies {
+    let own = joined(&structure.leaves, 0);
+    let is_blank = own.text.trim().is_empty() && own.html.trim().is_empty();
+    let attached = structure
+        .leaves
+        .iter()
+        .filter(|leaf| leaf.messages == 1 && is_shown(leaf))
+        .count();
+    if is_blank && attached > 0 {
+        return Bodies {
+            forwarded: true,
+            ..joined(&structure.leaves, 1)
+        };
+    }
+    own
+}
+
+fn joined(leaves: &[Leaf<'_>], messages: usize) -> Bodies {
+    let mut bodies = Bodies::default();
+    for leaf in leaves
+        .iter()
+        .filter(|leaf| leaf.messages == messages && is_shown(leaf))
+    {
+        let text = decoded(leaf);
+        let body = if leaf.kind.is_html() {
+            &mut bodies.html
+        } else {
+            &mut bodies.text
+        };
+        if !body.is_empty() {
+            body.push('\n');
+        }
+        if leaf.kind.flowed && leaf.kind.is_plain() {
+            body.push_str(&unflowed(&text, leaf.kind.deletes_space));
+        } else {
+            body.push_str(&text);
+        }
+        bodies.cut |= leaf.cut;
+    }
+    bodies
+}
+
+fn is_shown(leaf: &Leaf<'_>) -> bool {
+    let attached = leaf
+        .headers
+        .first("Content-Disposition")
+        .is_some_and(|value| {
+            value
+                .trim_ascii_start()
+                .to_ascii_lowercase()
+                .starts_with(b"attachment")
+        });
+    (leaf.kind.is_html() || leaf.kind.is_plain()) && !attached && !leaf.kind.is_named()
+}
+
+fn decoded(leaf: &Leaf<'_>) -> String {
+    let encoding = leaf
+        .headers
+        .first("Content-Transfer-Encoding")
+        .map(|value| value.trim_ascii().to_ascii_lowercase());
+    let bytes = match encoding.as_deref() {
+        Some(b"base64") => base64_lenient(leaf.body),
+        Some(b"quoted-printable") => quoted_printable_decode(leaf.body),
+        _ => None,
+    };
+    let bytes = bytes.as_deref().unwrap_or(leaf.body);
+    to_text(bytes, leaf.kind.charset.as_deref(), leaf.kind.is_html())
+}
+
+/// Garbage between the groups is skipped; a missing end is made up for.
+fn base64_lenient(body: &[u8]) -> Option<Vec<u8>> {
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let mut clean: Vec<u8> = body
+        .iter()
+        .copied()
+        .take_while(|byte| *byte != b'=')
+        .filter(is_digit)
+        .collect();
+    if clean.len() % 4 == 1 {
+        clean.pop();
+    }
+    clean.resize(clean.len().next_multiple_of(4), b'=');
+    base64_decode(&clean)
+}
+
+fn to_text(bytes: &[u8], stated: Option<&str>, is_html: bool) -> String {
+    let is_utf8 = stated.is_some_and(|charset| {
+        ["utf-8", "utf8", "us-ascii", "ascii"]
+            .iter()
+            .any(|name| charset.trim().eq_ignore_ascii_case(name))
+    });
+    let fallback = || {
+        if is_html && stated.is_none() {
+            meta_charset(bytes)
+        } else {
+            None
+        }
+    };
+    if (is_utf8 || stated.is_none())
+        && let Ok(text) = std::str::from_utf8(bytes)
+    {
+        return text.strip_prefix('\u{feff}').unwrap_or(text).to_owned();
+    }
+    if is_utf8 {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
+    let decoder = stated
+        .and_then(|charset| charset_decoder(charset.trim().as_bytes()))
+        .or_else(|| fallback().and_then(|charset| charset_decoder(charset.as_bytes())));
+    match decoder {
+        Some(decode) => decode(bytes),
+        None => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// The character set an HTML page states about itself.
+fn meta_charset(bytes: &[u8]) -> Option<String> {
+    let head = String::from_utf8_lossy(bytes.get(..bytes.len().min(1_024))?).to_ascii_lowercase();
+    let (_, rest) = head.split_once("charset=")?;
+    let name = rest.trim_start_matches(['"', '\'']);
+    let end = name
+        .find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
+        .unwrap_or(name.len());
+    name.get(..end).map(str::to_owned)
+}
+
+/// Joins the lines that `format=flowed` broke. A signature separator is a line
+/// of its own although it ends in a blank.
+fn unflowed(text: &str, deletes_space: bool) -> String {
+    let mut joined = String::with_capacity(text.len());
+    for line in text.lines() {
+        if line.ends_with(' ') && line != "-- " {
+            joined.push_str(if deletes_space {
+                line.trim_end_matches(' ')
+            } else {
+                line
+            });
+        } else {
+            joined.push_str(line);
+            joined.push('\n');
+        }
+    }
+    joined
+}
+
+/// A header as text, encoded words decoded; nothing if there are too many.
+pub(crate) fn header_text(headers: &Headers<'_>, name: &str) -> String {
+    let Some(value) = headers.first(name) else {
+        return String::new();
+    };
+    if memchr::memmem::find_iter(value, b"=?").count() > MAX_ENCODED_WORDS {
+        return String::new();
+    }
+    let text = MessageStream::new(value).parse_unstructured();
+    text.as_text().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_base64_is_read_as_far_as_it_goes() {
+        let text = |body: &[u8]| String::from_utf8(base64_lenient(body).unwrap()).unwrap();
+        assert_eq!(text(b"WW91ciBjb2Rl"), "Your code");
+        assert_eq!(text(b"WW91\r\n!!ciBj b2Rl"), "Your code");
+        assert_eq!(text(b"WW91ciBjb2Q"), "Your cod");
+        assert_eq!(text(b"WW91ciBjb2RlA"), "Your code");
+    }
+
+    #[test]
+    fn the_character_set_is_the_stated_one_then_the_pages_own() {
+        assert_eq!(to_text(b"caf\xe9", Some("iso-8859-1"), false), "café");
+        assert_eq!(to_text("café".as_bytes(), None, false), "café");
+        let page = b"<meta charset=\"windows-1251\"><p>\xea\xee\xe4</p>";
+        assert!(to_text(page, None, true).ends_with("<p>код</p>"));
+        assert!(to_text(b"caf\xe9", Some("no-such-thing"), false).starts_with("caf"));
+    }
+
+    #[test]
+    fn flowed_lines_are_joined() {
+        assert_eq!(unflowed("a \nb\nc", false), "a b\nc\n");
+        assert_eq!(unflowed("https://a.com/ \nb", true), "https://a.com/b\n");
+        assert_eq!(unflowed("-- \nx", false), "-- \nx\n");
+    }
+}

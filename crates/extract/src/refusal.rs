@@ -1,0 +1,42 @@
+//! Why a mail is not read at all.
+
+use thiserror::Error;
+
+/// A mail that is refused before anything in it is decoded.
+///
+/// Every refusal is permanent: the same bytes are refused again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// No bytes, or nothing but blanks and NULs.
+    #[error("the mail is empty")]
+    Empty,
+    /// Not one header field at the top.
+    #[error("the bytes do not begin with a header field")]
+    NotMail,
+    /// More bytes than a mail may have.
+    #[error("the mail is larger than 10 MiB")]
+    TooLarge,
+    /// Multiparts or attached messages nested beyond the limit.
+    #[error("the parts are nested too deep")]
+    TooDeep,
+    /// More parts than a mail may have.
+    #[error("the mail has too many parts")]
+    TooManyParts,
+    /// More header fields, or more header bytes, than a mail may have.
+    #[error("a header block is too large")]
+    HeadersTooLarge,
+}
+
+impl Refusal {
+    /// The stable word for tables, metrics and feeds.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::NotMail => "not_mail",
+            Self::TooLarge => "too_large",
+            Self::TooDeep => "too_deep",
+            Self::TooManyParts => "too_many_parts",
+            Self::HeadersTooLarge => "headers_too_large",
+        }
+    }
+}

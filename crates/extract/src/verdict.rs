@@ -1,0 +1,189 @@
+//! The answer: one artifact, or none and why.
+
+use serde::Serialize;
+
+/// One artifact, or none with the reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict<T> {
+    /// Exactly one artifact, good enough to act on.
+    Found(T),
+    /// There is something, and it is not safe to hand out.
+    Withheld(Reason),
+    /// There is nothing of the kind.
+    Nothing(Reason),
+}
+
+impl<T> Verdict<T> {
+    /// The artifact, if there is one.
+    pub fn found(&self) -> Option<&T> {
+        match self {
+            Self::Found(artifact) => Some(artifact),
+            Self::Withheld(_) | Self::Nothing(_) => None,
+        }
+    }
+
+    /// Why there is no artifact.
+    pub fn reason(&self) -> Option<Reason> {
+        match self {
+            Self::Found(_) => None,
+            Self::Withheld(reason) | Self::Nothing(reason) => Some(*reason),
+        }
+    }
+}
+
+/// Why there is no artifact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Nothing in the mail has the shape.
+    NoCandidate,
+    /// Things of the shape, none with enough evidence.
+    NotConvincing,
+    /// Two candidates are about equally good.
+    Ambiguous,
+    /// The text and the HTML name different codes.
+    PartsDisagree,
+    /// Nobody knows who sent this.
+    FromAmbiguous,
+    /// The mail is longer than what was examined, or cut off at the artifact.
+    Truncated,
+    /// An automatic reply answers somebody else's mail.
+    AutoReply,
+    /// A code of another kind: a discount, a booking, a meeting, a recovery list.
+    OtherKind,
+    /// The only action links deny, delete or unsubscribe.
+    ProtectedLink,
+    /// The action link leads to a host that is not allowed.
+    HostNotAllowed,
+    /// The action link is one no agent may open, whatever the allowlist says.
+    UnsafeLink,
+    /// The action link is hidden in a tracker that cannot be read offline.
+    WrappedOpaque,
+}
+
+impl Reason {
+    /// The stable word for tables, metrics and feeds.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoCandidate => "no_candidate",
+            Self::NotConvincing => "not_convincing",
+            Self::Ambiguous => "ambiguous",
+            Self::PartsDisagree => "parts_disagree",
+            Self::FromAmbiguous => "from_ambiguous",
+            Self::Truncated => "truncated",
+            Self::AutoReply => "auto_reply",
+            Self::OtherKind => "other_kind",
+            Self::ProtectedLink => "protected_link",
+            Self::HostNotAllowed => "host_not_allowed",
+            Self::UnsafeLink => "unsafe_link",
+            Self::WrappedOpaque => "wrapped_opaque",
+        }
+    }
+}
+
+/// A one-time code.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+pub struct Code {
+    /// As printed: `123-456`, `G-123456`.
+    pub value: String,
+    /// Letters and digits only.
+    pub compact: String,
+    /// 0 to 100.
+    pub confidence: u8,
+    /// The rule that gave most of the evidence.
+    pub rule: &'static str,
+}
+
+/// A link that performs what the mail asks for.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+pub struct Link {
+    /// Serialised again from its parsed form, fragment included.
+    pub url: String,
+    /// The host in its ASCII form.
+    pub host: String,
+    /// The registrable domain of the host.
+    pub registrable: String,
+    /// What the link does.
+    pub kind: LinkKind,
+    /// The allowlist entry that admits the host, or `unlisted`.
+    pub rule: String,
+    /// The hosts of the wrappers that were taken off, outermost first.
+    pub unwrapped: Vec<String>,
+    /// 0 to 100.
+    pub confidence: u8,
+}
+
+/// Values stay out of logs, so `{:?}` shows everything but the value.
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Code")
+            .field("value", &"***")
+            .field("confidence", &self.confidence)
+            .field("rule", &self.rule)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link")
+            .field("url", &"***")
+            .field("host", &self.host)
+            .field("kind", &self.kind)
+            .field("confidence", &self.confidence)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a link does. The last four are protected: they are never returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkKind {
+    /// Confirms an address or activates an account.
+    VerifyEmail,
+    /// Signs in.
+    MagicLogin,
+    /// Sets a new password or recovers an account.
+    PasswordReset,
+    /// Joins an organisation, a team, a shared thing.
+    Invite,
+    /// Confirms a change of address.
+    EmailChange,
+    /// Approves a sign-in on another device.
+    ApproveSignin,
+    /// Says "this was not me", reports, revokes.
+    DenyOrRevoke,
+    /// Deletes something.
+    Delete,
+    /// Leaves a list.
+    Unsubscribe,
+    /// Help, privacy, social, shop, anything else.
+    Other,
+}
+
+impl LinkKind {
+    /// The stable word for tables, metrics and feeds.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::VerifyEmail => "verify_email",
+            Self::MagicLogin => "magic_login",
+            Self::PasswordReset => "password_reset",
+            Self::Invite => "invite",
+            Self::EmailChange => "email_change",
+            Self::ApproveSignin => "approve_signin",
+            Self::DenyOrRevoke => "deny_or_revoke",
+            Self::Delete => "delete",
+            Self::Unsubscribe => "unsubscribe",
+            Self::Other => "other",
+        }
+    }
+
+    /// Never to be returned as the action link.
+    pub fn is_protected(self) -> bool {
+        matches!(
+            self,
+            Self::DenyOrRevoke | Self::Delete | Self::Unsubscribe | Self::Other
+        )
+    }
+}
