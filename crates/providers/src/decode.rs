@@ -1,0 +1,70 @@
+//! What a recorded body turns out to hold.
+
+use pipeline::{Class, Reason};
+
+/// One mail as it came in, with the addresses it was delivered to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboundMail {
+    /// The envelope's recipients, not the `To:` header; unparsed.
+    pub recipients: Vec<String>,
+    /// The message as RFC 822 bytes.
+    pub raw: Vec<u8>,
+    /// Whether we built `raw` from parsed fields because the provider does not
+    /// hand over the original.
+    pub rebuilt: bool,
+}
+
+/// What a delivery is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decoded {
+    /// Inbound mail, one or many.
+    Mails(Vec<InboundMail>),
+    /// Something else that the provider also posts, and which it was.
+    Ignored(Reason),
+}
+
+/// An authentic body cannot be read. The same bytes fail for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// There is no body.
+    #[error("the body is empty")]
+    Empty,
+    /// It is not what its type says, or lacks what every such body has.
+    #[error("the payload is malformed")]
+    Malformed,
+    /// An object names a field twice; two readers could believe different ones.
+    #[error("an object has the same key twice")]
+    DuplicateKey,
+    /// It has more fields than any provider sends.
+    #[error("the payload has too many fields")]
+    TooManyFields,
+    /// The message is not base64 where it must be.
+    #[error("the message is not base64")]
+    NotBase64,
+    /// It names nobody as recipient.
+    #[error("the payload names no recipient")]
+    NoRecipient,
+    /// It names more recipients than one mail may have.
+    #[error("the payload names too many recipients")]
+    TooManyRecipients,
+}
+
+impl DecodeError {
+    /// Whether trying again may help; it never does.
+    pub fn class(self) -> Class {
+        Class::Permanent
+    }
+
+    /// The failure as a word for the operator.
+    pub fn reason(self) -> Reason {
+        Reason::new(match self {
+            Self::Empty => "empty_body",
+            Self::Malformed => "payload_malformed",
+            Self::DuplicateKey => "duplicate_key",
+            Self::TooManyFields => "too_many_fields",
+            Self::NotBase64 => "not_base64",
+            Self::NoRecipient => "no_recipient",
+            Self::TooManyRecipients => "too_many_recipients",
+        })
+    }
+}

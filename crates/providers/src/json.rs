@@ -1,0 +1,186 @@
+//! JSON without ambiguity: one object, no key twice, nothing behind it.
+
+use std::cell::Cell;
+use std::fmt;
+
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use crate::DecodeError;
+
+/// A body may hold this many values in all. A value takes up to a hundred times
+/// the memory of the byte that spells it, so a body of bare zeros is stopped.
+const MOST_VALUES: usize = 100_000;
+
+/// An object of a payload.
+pub(crate) type Object = Map<String, Value>;
+
+/// Reads a body that must be one JSON object.
+///
+/// Refused are: another kind of value, a key that comes twice at any depth,
+/// bytes behind the object, text that is not UTF-8 or has half a surrogate
+/// pair, numbers that fit no type, nesting deeper than 128.
+pub(crate) fn object(body: &[u8]) -> Result<Object, DecodeError> {
+    if body.is_empty() {
+        return Err(DecodeError::Empty);
+    }
+    let strict = Strict {
+        left: &Cell::new(MOST_VALUES),
+        flaw: &Cell::new(DecodeError::Malformed),
+    };
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let value = strict
+        .deserialize(&mut reader)
+        .and_then(|value| reader.end().map(|()| value));
+    match value {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(DecodeError::Malformed),
+        Err(_) => Err(strict.flaw.get()),
+    }
+}
+
+/// Builds a value and notes why it had to stop, since a serde error is text.
+#[derive(Clone, Copy)]
+struct Strict<'a> {
+    left: &'a Cell<usize>,
+    flaw: &'a Cell<DecodeError>,
+}
+
+impl Strict<'_> {
+    fn stop<E: Error>(self, flaw: DecodeError) -> E {
+        self.flaw.set(flaw);
+        E::custom(flaw)
+    }
+
+    fn count<E: Error>(self) -> Result<(), E> {
+        match self.left.get().checked_sub(1) {
+            Some(left) => {
+                self.left.set(left);
+                Ok(())
+            }
+            None => Err(self.stop(DecodeError::TooManyFields)),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
+        self.count()?;
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            all.push(item);
+        }
+        Ok(Value::Array(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut object = Object::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if object.contains_key(&key) {
+                return Err(self.stop(DecodeError::DuplicateKey));
+            }
+            let value = entries.next_value_seed(self)?;
+            object.insert(key, value);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flaw(body: &[u8]) -> DecodeError {
+        object(body).expect_err("refused")
+    }
+
+    #[test]
+    fn p1_p2_p11_p22_what_is_not_one_object_is_malformed() {
+        for bad in [
+            &b"{"[..],
+            b"nonsense",
+            b"[]",
+            b"\"text\"",
+            b"1",
+            b"null",
+            b"{} {}",
+            b"{}x",
+            b"\xef\xbb\xbf{}",
+            b"{\"a\":\"\xff\"}",
+            br#"{"a":"\ud800"}"#,
+            br#"{"\udc00":1}"#,
+            br#"{"a":1e400}"#,
+        ] {
+            assert_eq!(flaw(bad), DecodeError::Malformed, "{bad:?}");
+        }
+        assert_eq!(flaw(b""), DecodeError::Empty);
+    }
+
+    #[test]
+    fn p4_a_key_twice_is_refused_at_any_depth() {
+        assert_eq!(flaw(br#"{"a":1,"a":1}"#), DecodeError::DuplicateKey);
+        assert_eq!(
+            flaw(br#"{"x":[{"inbox":"a","inbox":"b"}]}"#),
+            DecodeError::DuplicateKey
+        );
+        assert_eq!(flaw(br#"{"a":1,"\u0061":2}"#), DecodeError::DuplicateKey);
+    }
+
+    #[test]
+    fn p13_odd_numbers_are_read_without_harm() {
+        for odd in ["-0", "9223372036854775808", "18446744073709551616", "1e308"] {
+            assert!(object(format!("{{\"n\":{odd}}}").as_bytes()).is_ok());
+        }
+    }
+
+    #[test]
+    fn depth_and_count_are_bounded() {
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(200), "]".repeat(200));
+        assert_eq!(flaw(deep.as_bytes()), DecodeError::Malformed);
+        let many = format!("{{\"a\":[0{}]}}", ",0".repeat(MOST_VALUES));
+        assert_eq!(flaw(many.as_bytes()), DecodeError::TooManyFields);
+    }
+}
