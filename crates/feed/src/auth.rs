@@ -1,0 +1,114 @@
+//! Who asks: one bearer token, in one header, and nowhere else.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::http::header::{AUTHORIZATION, HeaderMap};
+use actix_web::{FromRequest, HttpRequest, web};
+use pipeline::{ConsumerId, Scope};
+
+use crate::problem::Problem;
+use crate::routes::Feed;
+
+/// An authenticated caller.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    /// The name of its key, which its consumes carry.
+    pub(crate) consumer: ConsumerId,
+    /// What exists for it.
+    pub(crate) scope: Scope,
+}
+
+/// Having a `Caller` as an argument is what makes a route need a key.
+impl FromRequest for Caller {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(authenticate(request).ok_or(Problem::Unauthenticated))
+    }
+}
+
+fn authenticate(request: &HttpRequest) -> Option<Caller> {
+    let feed = request.app_data::<web::Data<Feed>>()?;
+    if holds_a_token(request.query_string()) {
+        return None;
+    }
+    feed.deps.keys.caller(bearer(request.headers())?)
+}
+
+/// The token of the one `Authorization` header; two headers are two answers to
+/// "who asks", and we do not choose between them.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut all = headers.get_all(AUTHORIZATION);
+    let only = all.next().filter(|_| all.next().is_none())?;
+    let (scheme, token) = only.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
+}
+
+/// A query string ends up in access logs and browser histories. A token found
+/// there is refused even beside a good header, so that nobody gets used to it.
+fn holds_a_token(query: &str) -> bool {
+    type Pairs = Vec<(String, String)>;
+    web::Query::<Pairs>::from_query(query).is_ok_and(|pairs| {
+        pairs.iter().any(|(name, value)| {
+            let name = name.to_ascii_lowercase();
+            value.starts_with("mlk_")
+                || matches!(
+                    name.as_str(),
+                    "access_token" | "token" | "key" | "api_key" | "authorization"
+                )
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn headers(values: &[&'static str]) -> HeaderMap {
+        values
+            .iter()
+            .map(|&value| {
+                (
+                    HeaderName::from_static("authorization"),
+                    HeaderValue::from_static(value),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn only_one_bearer_header_is_read() {
+        assert_eq!(bearer(&headers(&["Bearer mlk_x"])), Some("mlk_x"));
+        assert_eq!(bearer(&headers(&["bearer mlk_x"])), Some("mlk_x"));
+        for odd in [
+            &[][..],
+            &["Bearer"],
+            &["Basic mlk_x"],
+            &["mlk_x"],
+            &["Bearer mlk_x", "Bearer mlk_x"],
+            &["Bearer mlk_x", "Basic y"],
+        ] {
+            assert_eq!(bearer(&headers(odd)), None, "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn a_token_in_the_query_is_noticed_however_it_is_spelt() {
+        for query in [
+            "access_token=x",
+            "Token=x",
+            "after=mlk_abc",
+            "q=%6dlk_abc",
+            "a=1&key=2",
+        ] {
+            assert!(holds_a_token(query), "{query}");
+        }
+        for query in ["", "after=AAA&limit=5&wait=1"] {
+            assert!(!holds_a_token(query), "{query}");
+        }
+    }
+}

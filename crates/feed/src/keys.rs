@@ -1,0 +1,264 @@
+//! The keys that agents present, and what each may see.
+//!
+//! A token is 256 random bits, so a fast hash is the right one to keep: there is
+//! no dictionary to try against it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use pipeline::{ConsumerId, InboxId, Scope};
+use rand::RngExt;
+use rand::distr::Alphanumeric;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::auth::Caller;
+
+/// What every token begins with, so that secret scanners know a leaked one.
+const PREFIX: &str = "mlk_";
+/// Fewer characters than this after the prefix could be guessed.
+const SHORTEST: usize = 32;
+/// More are not read; nobody needs to make us hash a megabyte.
+const LONGEST: usize = 256;
+/// How many characters we mint: 43 of 62 hold 256 bits.
+const MINTED: usize = 43;
+
+/// One key as the configuration has it, under the name that its consumes carry.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeySettings {
+    /// The token in clear: `mlk_` and at least 32 letters, digits, `-` or `_`.
+    pub token: Option<SecretString>,
+    /// Or its hash: `sha256:` and 64 hexadecimal digits.
+    pub hash: Option<String>,
+    /// The inboxes it may see; `["*"]` for all.
+    pub inboxes: Vec<String>,
+}
+
+/// The configured keys cannot be used. Names are shown, tokens never.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeysError {
+    /// The name cannot be a consumer's.
+    #[error("key `{0}`: a name is 1 to 256 visible ASCII characters")]
+    Name(String),
+    /// Neither a token nor a hash, or both.
+    #[error("key `{0}`: give either `token` or `hash`")]
+    OneSecret(String),
+    /// Not a token of ours.
+    #[error("key `{0}`: a token is `mlk_` and 32 to 256 letters, digits, `-` or `_`")]
+    Token(String),
+    /// Not a hash.
+    #[error("key `{0}`: a hash is `sha256:` and 64 hexadecimal digits")]
+    Hash(String),
+    /// An empty list, or something in it that is no address.
+    #[error("key `{0}`: `inboxes` is [\"*\"] or a list of addresses")]
+    Inboxes(String),
+    /// Two names for one token would be one consumer under two names.
+    #[error("key `{0}` has the same token as another key")]
+    Repeated(String),
+}
+
+/// Who may ask, known by the SHA-256 of their tokens.
+pub struct Keys(Vec<Key>);
+
+struct Key {
+    hash: [u8; 32],
+    caller: Caller,
+}
+
+impl Keys {
+    /// Checks the configured keys and forgets their tokens.
+    pub fn new(settings: &BTreeMap<String, KeySettings>) -> Result<Self, KeysError> {
+        let mut keys: Vec<Key> = Vec::new();
+        for (name, setting) in settings {
+            let hash = hash_of(name, setting)?;
+            if keys.iter().any(|key| key.hash == hash) {
+                return Err(KeysError::Repeated(name.clone()));
+            }
+            let consumer: ConsumerId = name
+                .parse()
+                .map_err(|_unfit| KeysError::Name(name.clone()))?;
+            let scope = scope_of(&setting.inboxes).ok_or(KeysError::Inboxes(name.clone()))?;
+            keys.push(Key {
+                hash,
+                caller: Caller { consumer, scope },
+            });
+        }
+        Ok(Self(keys))
+    }
+
+    /// A new random token.
+    pub fn mint() -> String {
+        let random = rand::rng().sample_iter(Alphanumeric).take(MINTED);
+        PREFIX.chars().chain(random.map(char::from)).collect()
+    }
+
+    /// Whose token this is. Every key is compared, each in constant time, so
+    /// that the time it takes says nothing about any of them.
+    pub(crate) fn caller(&self, token: &str) -> Option<Caller> {
+        if !is_token(token) {
+            return None;
+        }
+        let hash = sha256(token);
+        let mut found = None;
+        for key in &self.0 {
+            if bool::from(key.hash.ct_eq(&hash)) {
+                found = Some(&key.caller);
+            }
+        }
+        found.cloned()
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.0.iter().map(|key| key.caller.consumer.as_str());
+        f.debug_list().entries(names).finish()
+    }
+}
+
+fn hash_of(name: &str, setting: &KeySettings) -> Result<[u8; 32], KeysError> {
+    match (&setting.token, &setting.hash) {
+        (Some(token), None) => {
+            let token = token.expose_secret();
+            is_token(token)
+                .then(|| sha256(token))
+                .ok_or_else(|| KeysError::Token(name.to_owned()))
+        }
+        (None, Some(hash)) => stored_hash(hash).ok_or_else(|| KeysError::Hash(name.to_owned())),
+        (None, None) | (Some(_), Some(_)) => Err(KeysError::OneSecret(name.to_owned())),
+    }
+}
+
+fn scope_of(inboxes: &[String]) -> Option<Scope> {
+    match inboxes {
+        [] => None,
+        [all] if all == "*" => Some(Scope::All),
+        addresses => addresses
+            .iter()
+            .map(|address| address.parse::<InboxId>().ok())
+            .collect::<Option<Vec<_>>>()
+            .map(Scope::Only),
+    }
+}
+
+fn is_token(text: &str) -> bool {
+    text.strip_prefix(PREFIX).is_some_and(|rest| {
+        (SHORTEST..=LONGEST).contains(&rest.len())
+            && rest
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    })
+}
+
+fn sha256(token: &str) -> [u8; 32] {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+fn stored_hash(text: &str) -> Option<[u8; 32]> {
+    let digits = text.strip_prefix("sha256:")?.as_bytes();
+    let (pairs, rest) = digits.as_chunks::<2>();
+    let bytes: Option<Vec<u8>> = pairs.iter().map(|&pair| byte(pair)).collect();
+    rest.is_empty().then_some(bytes?.try_into().ok()?)
+}
+
+fn byte([high, low]: [u8; 2]) -> Option<u8> {
+    let digit = |letter: u8| char::from(letter).to_digit(16);
+    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: &str = "mlk_abcdefghijklmnopqrstuvwxyz012345";
+
+    fn by_token(token: &str) -> KeySettings {
+        KeySettings {
+            token: Some(token.into()),
+            hash: None,
+            inboxes: vec!["*".to_owned()],
+        }
+    }
+
+    fn keys(settings: KeySettings) -> Result<Keys, KeysError> {
+        Keys::new(&BTreeMap::from([("agent".to_owned(), settings)]))
+    }
+
+    #[test]
+    fn a_key_is_found_by_its_token_and_by_nothing_else() {
+        let keys = keys(by_token(TOKEN)).unwrap();
+        assert_eq!(keys.caller(TOKEN).unwrap().consumer.as_str(), "agent");
+        for wrong in ["", "mlk_", &format!("{TOKEN}x"), &Keys::mint(), "agent"] {
+            assert!(keys.caller(wrong).is_none(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_hash_stands_for_its_token() {
+        // printf %s "$TOKEN" | sha256sum
+        let hash = "sha256:9471926a1c46274c090cc8276b84e65e129b476c482ef051bb146686057b83b2";
+        let mut setting = by_token(TOKEN);
+        setting.token = None;
+        setting.hash = Some(hash.to_owned());
+        let keys = keys(setting).unwrap();
+        assert!(keys.caller(TOKEN).is_some());
+    }
+
+    #[test]
+    fn minted_tokens_differ_and_fit() {
+        let (one, two) = (Keys::mint(), Keys::mint());
+        assert_ne!(one, two);
+        assert!(is_token(&one) && is_token(&two));
+    }
+
+    #[test]
+    fn odd_settings_are_named_errors() {
+        let err = |setting| keys(setting).unwrap_err();
+        let name = || "agent".to_owned();
+        assert_eq!(err(by_token("mlk_short")), KeysError::Token(name()));
+        assert_eq!(
+            err(by_token(&TOKEN.replace("mlk_", "key_"))),
+            KeysError::Token(name())
+        );
+        let mut both = by_token(TOKEN);
+        both.hash = Some("sha256:00".to_owned());
+        assert_eq!(err(both.clone()), KeysError::OneSecret(name()));
+        both.token = None;
+        assert_eq!(err(both.clone()), KeysError::Hash(name()));
+        both.hash = None;
+        assert_eq!(err(both), KeysError::OneSecret(name()));
+        for inboxes in [&[][..], &["*", "a@inbox.test"], &["no address"]] {
+            let mut setting = by_token(TOKEN);
+            setting.inboxes = inboxes.iter().map(|&inbox| inbox.to_owned()).collect();
+            assert_eq!(err(setting), KeysError::Inboxes(name()), "{inboxes:?}");
+        }
+    }
+
+    #[test]
+    fn one_token_under_two_names_is_refused() {
+        let settings = BTreeMap::from([
+            ("a".to_owned(), by_token(TOKEN)),
+            ("b".to_owned(), by_token(TOKEN)),
+        ]);
+        assert_eq!(
+            Keys::new(&settings).unwrap_err(),
+            KeysError::Repeated("b".to_owned())
+        );
+    }
+
+    #[test]
+    fn neither_settings_nor_keys_print_a_token() {
+        let setting = by_token(TOKEN);
+        assert!(!format!("{setting:?}").contains(TOKEN));
+        assert_eq!(format!("{:?}", keys(setting).unwrap()), "[\"agent\"]");
+    }
+
+    #[test]
+    fn unknown_settings_are_errors() {
+        let json = serde_json::json!({"token": TOKEN, "inboxes": ["*"], "colour": "red"});
+        assert!(serde_json::from_value::<KeySettings>(json).is_err());
+    }
+}

@@ -1,0 +1,214 @@
+//! Everything that can go wrong for an agent, as RFC 9457 problems.
+//!
+//! The list is closed and its sentences are fixed: nothing that a caller or a
+//! stranger wrote is ever echoed, for a model reads these answers too.
+
+use actix_web::body::BoxBody;
+use actix_web::http::{Method, StatusCode, header};
+use actix_web::{HttpRequest, HttpResponse, Responder, ResponseError};
+use pipeline::{Reason, StoreError, Timestamp};
+use serde::Serialize;
+
+use crate::reply;
+
+/// A refusal or a failure; its `Display` is the fixed sentence.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Problem {
+    /// 400: an unknown parameter, or one out of its bounds.
+    #[error("a query parameter is unknown, repeated or out of bounds")]
+    InvalidParameter,
+    /// 400: not a cursor of ours, or one of another inbox.
+    #[error("the cursor is not one that this inbox's feed has given out")]
+    InvalidCursor,
+    /// 400: consume takes no body, or an empty object.
+    #[error("the body must be empty or an empty JSON object")]
+    InvalidBody,
+    /// 400: consume without a key.
+    #[error("send an Idempotency-Key header, new for each artifact and repeated on a retry")]
+    IdempotencyKeyRequired,
+    /// 400: the key does not fit.
+    #[error("an Idempotency-Key is one header of 1 to 256 visible ASCII characters")]
+    IdempotencyKeyInvalid,
+    /// 401: not exactly one known bearer token in the one place for it.
+    #[error("send one Authorization header with a valid Bearer key, and no key in the query")]
+    Unauthenticated,
+    /// 404: nothing there for this caller; the same for what exists elsewhere.
+    #[error("there is nothing here for this key")]
+    NotFound,
+    /// 405: the path takes this method only.
+    #[error("the path does not take this method")]
+    MethodNotAllowed(Method),
+    /// 408: the body did not come.
+    #[error("the body took too long to arrive")]
+    RequestTimeout,
+    /// 409: somebody has it; when, but never the value.
+    #[error("the artifact was consumed before; wait for another message")]
+    AlreadyConsumed(Timestamp),
+    /// 409: kept back, and why.
+    #[error("the artifact is not given out; the reason says which rule decided")]
+    Withheld(Reason),
+    /// 410: its time is over.
+    #[error("the artifact has expired; ask its sender for another message")]
+    Expired(Timestamp),
+    /// 422: one key for two artifacts.
+    #[error("the Idempotency-Key was used for another artifact; take a new key")]
+    IdempotencyKeyReused,
+    /// 429: this key's waits are all taken.
+    #[error("this key has too many waits open at once")]
+    TooManyWaits,
+    /// 500: a bug of ours, or a damaged row.
+    #[error("the server met something unexpected")]
+    Internal,
+    /// 503: the database is away; whether a consume was done is unknown, and
+    /// its retry will tell.
+    #[error("the store is unavailable; repeat the request with the same Idempotency-Key")]
+    TemporarilyUnavailable,
+}
+
+/// The members of a problem document, in the order they are written.
+#[derive(Serialize)]
+struct Document<'a> {
+    r#type: String,
+    title: &'static str,
+    status: u16,
+    detail: String,
+    retryable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consumed_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expired_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a Reason>,
+}
+
+impl Problem {
+    /// Status, the last part of the type's URN, and the title.
+    fn row(&self) -> (StatusCode, &'static str, &'static str) {
+        use StatusCode as S;
+        match self {
+            Self::InvalidParameter => (S::BAD_REQUEST, "invalid-parameter", "Invalid parameter"),
+            Self::InvalidCursor => (S::BAD_REQUEST, "invalid-cursor", "Invalid cursor"),
+            Self::InvalidBody => (S::BAD_REQUEST, "invalid-body", "Invalid body"),
+            Self::IdempotencyKeyRequired => (
+                S::BAD_REQUEST,
+                "idempotency-key-required",
+                "Idempotency-Key required",
+            ),
+            Self::IdempotencyKeyInvalid => (
+                S::BAD_REQUEST,
+                "idempotency-key-invalid",
+                "Idempotency-Key invalid",
+            ),
+            Self::Unauthenticated => (S::UNAUTHORIZED, "unauthenticated", "Unauthenticated"),
+            Self::NotFound => (S::NOT_FOUND, "not-found", "Not found"),
+            Self::MethodNotAllowed(_) => (
+                S::METHOD_NOT_ALLOWED,
+                "method-not-allowed",
+                "Method not allowed",
+            ),
+            Self::RequestTimeout => (S::REQUEST_TIMEOUT, "request-timeout", "Request timeout"),
+            Self::AlreadyConsumed(_) => (S::CONFLICT, "already-consumed", "Already consumed"),
+            Self::Withheld(_) => (S::CONFLICT, "withheld", "Withheld"),
+            Self::Expired(_) => (S::GONE, "expired", "Expired"),
+            Self::IdempotencyKeyReused => (
+                S::UNPROCESSABLE_ENTITY,
+                "idempotency-key-reused",
+                "Idempotency-Key reused",
+            ),
+            Self::TooManyWaits => (S::TOO_MANY_REQUESTS, "too-many-waits", "Too many waits"),
+            Self::Internal => (S::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
+            Self::TemporarilyUnavailable => (
+                S::SERVICE_UNAVAILABLE,
+                "temporarily-unavailable",
+                "Temporarily unavailable",
+            ),
+        }
+    }
+
+    /// Whether the same request may succeed later.
+    fn is_retryable(&self) -> bool {
+        matches!(
+            self,
+            Self::RequestTimeout | Self::TooManyWaits | Self::TemporarilyUnavailable
+        )
+    }
+
+    fn document(&self) -> Document<'_> {
+        let (status, slug, title) = self.row();
+        Document {
+            r#type: format!("urn:maillatch:problem:{slug}"),
+            title,
+            status: status.as_u16(),
+            detail: self.to_string(),
+            retryable: self.is_retryable(),
+            consumed_at: match self {
+                Self::AlreadyConsumed(at) => Some(*at),
+                _ => None,
+            },
+            expired_at: match self {
+                Self::Expired(at) => Some(*at),
+                _ => None,
+            },
+            reason: match self {
+                Self::Withheld(reason) => Some(reason),
+                _ => None,
+            },
+        }
+    }
+
+    /// The one header that a status asks for.
+    fn header(&self) -> Option<(header::HeaderName, String)> {
+        match self {
+            Self::Unauthenticated => Some((header::WWW_AUTHENTICATE, "Bearer".to_owned())),
+            Self::MethodNotAllowed(allowed) => Some((header::ALLOW, allowed.to_string())),
+            Self::TooManyWaits | Self::TemporarilyUnavailable => {
+                Some((header::RETRY_AFTER, "1".to_owned()))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl ResponseError for Problem {
+    fn status_code(&self) -> StatusCode {
+        self.row().0
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut response = reply::json(
+            self.status_code(),
+            "application/problem+json",
+            &self.document(),
+        );
+        if let Some((name, value)) = self.header()
+            && let Ok(value) = header::HeaderValue::try_from(value)
+        {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}
+
+/// A problem is an answer by itself, for paths that can only refuse.
+impl Responder for Problem {
+    type Body = BoxBody;
+
+    fn respond_to(self, _: &HttpRequest) -> HttpResponse {
+        self.error_response()
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(source) => {
+                tracing::warn!(error = %source, "the feed cannot reach the store");
+                Self::TemporarilyUnavailable
+            }
+            StoreError::Broken(source) => {
+                tracing::error!(error = %source, "the store answered the feed with nonsense");
+                Self::Internal
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The paths under `/v1`, and what stands behind them.
+
+use std::sync::Arc;
+
+use actix_web::http::Method;
+use actix_web::middleware::DefaultHeaders;
+use actix_web::web::{self, ServiceConfig};
+use pipeline::{AgentLog, Meters, ServerKey};
+use tokio_util::sync::CancellationToken;
+
+use crate::problem::Problem;
+use crate::wait::WaitRoom;
+use crate::{Keys, Settings, consume, list};
+
+/// What the feed needs from the rest of the process.
+#[derive(Clone)]
+pub struct Deps {
+    /// Where artifacts are read and consumed.
+    pub log: Arc<dyn AgentLog>,
+    /// Who may ask.
+    pub keys: Arc<Keys>,
+    /// What cursors are tagged with; the same in every process of a deployment,
+    /// or a client that meets another process is told its cursor is forged.
+    pub cursor_key: ServerKey,
+    /// What is counted.
+    pub meters: Meters,
+    /// The bounds.
+    pub settings: Settings,
+    /// Cancelled when the process is to end: open waits are then answered.
+    pub shutdown: CancellationToken,
+}
+
+/// [`Deps`] and what the feed itself shares between its threads.
+pub(crate) struct Feed {
+    pub(crate) deps: Deps,
+    pub(crate) room: Arc<WaitRoom>,
+}
+
+/// The routes of the feed, for `App::configure`; every thread gets a clone and
+/// all of them count open waits in the same place.
+pub fn routes(deps: Deps) -> impl FnOnce(&mut ServiceConfig) + Clone {
+    let room = WaitRoom::new(deps.settings.max_waits, deps.meters.waiting.clone());
+    let feed = web::Data::new(Feed { deps, room });
+    move |config: &mut ServiceConfig| {
+        config.service(
+            web::scope("/v1")
+                .app_data(feed)
+                // Answers hold one-time values: no cache may keep them, and no
+                // browser may guess another type for them.
+                .wrap(
+                    DefaultHeaders::new()
+                        .add(("Cache-Control", "no-store"))
+                        .add(("X-Content-Type-Options", "nosniff")),
+                )
+                .service(
+                    web::resource("/inboxes/{inbox}/artifacts")
+                        .route(web::get().to(list::list))
+                        .default_service(web::to(async || Problem::MethodNotAllowed(Method::GET))),
+                )
+                .service(
+                    web::resource("/artifacts/{artifact}/consume")
+                        .route(web::post().to(consume::consume))
+                        .default_service(web::to(async || Problem::MethodNotAllowed(Method::POST))),
+                )
+                .default_service(web::to(async || Problem::NotFound)),
+        );
+    }
+}
