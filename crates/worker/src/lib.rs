@@ -1,1 +1,27 @@
-//! (to be written)
+//! What happens to a delivery after its sender was answered: it is claimed,
+//! decoded, read, searched and finished, in one transaction, however often that
+//! takes.
+//!
+//! This crate never speaks HTTP or SQL, never knows the broker, and never does
+//! anything with a mail's bytes before the attempt is counted in its row.
+//!
+//! Read it in this order: [`run`] (a bell rings), `process` (the story of one
+//! delivery), `contain` (the dangerous part, on a thread of its own), `address`
+//! and `minimize` (what is kept of it), [`sweep`] (the bell rings again).
+
+mod run;
+mod sweep;
+
+mod process;
+
+mod address;
+mod contain;
+mod minimize;
+
+mod settings;
+
+pub use address::InboxPolicy;
+pub use process::{Deps, Outcome};
+pub use run::run;
+pub use settings::Settings;
+pub use sweep::{Swept, sweep, sweep_forever};

@@ -1,0 +1,253 @@
+//! The story of one delivery: claim → decode → read → minimize → complete.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use pipeline::{
+    Claim, Claimed, Class, Completed, DeliveryId, DeliveryLog, Doorbell, Finished, Meters,
+    NewMessage, Processed, Reason, ServerKey, StoreError, StoredDelivery, WorkLog,
+};
+use providers::{Decoded, InboundMail, Sources};
+
+use crate::contain::{self, Read};
+use crate::minimize::{Minimizer, minimize};
+use crate::settings::Settings;
+
+/// What the worker works with.
+pub struct Deps {
+    /// Claims and their ends.
+    pub work: Arc<dyn WorkLog>,
+    /// For the sweeper.
+    pub deliveries: Arc<dyn DeliveryLog>,
+    /// For the sweeper.
+    pub doorbell: Arc<dyn Doorbell>,
+    /// Who can decode which delivery.
+    pub sources: Arc<Sources>,
+    /// What artifact keys are made with.
+    pub server_key: ServerKey,
+    /// What is counted.
+    pub meters: Meters,
+    /// What an operator may set.
+    pub settings: Settings,
+}
+
+/// What became of a delivery.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It is finished; this was written.
+    Done(Finished),
+    /// It was not about inbound mail.
+    Ignored(Reason),
+    /// It will be tried again.
+    PutBack(Reason),
+    /// It was given up and kept for the operator.
+    Buried(Reason),
+    /// Somebody else took it over meanwhile; what we had was not written.
+    Lost,
+    /// There was nothing to do: it is finished or in other hands.
+    Echo,
+    /// The database could not be asked; the row is as it was, and the lease or
+    /// the sweeper brings it back.
+    StoreAway(StoreError),
+}
+
+/// Why a delivery could not be processed, and whether trying again may help.
+struct Failure {
+    class: Class,
+    reason: Reason,
+}
+
+impl Failure {
+    fn permanent(reason: Reason) -> Self {
+        let class = Class::Permanent;
+        Self { class, reason }
+    }
+
+    fn transient(reason: Reason) -> Self {
+        let class = Class::Transient;
+        Self { class, reason }
+    }
+}
+
+/// Processes one delivery if it is there to be had, and counts what came of it.
+pub(crate) async fn process(deps: &Deps, id: DeliveryId) -> Outcome {
+    let began = Instant::now();
+    let (source, outcome) = match deps.work.claim(id, deps.settings.lease).await {
+        Ok(Claimed::Yours(claim, delivery)) => {
+            let source = delivery.source.to_string();
+            (source, work(deps, claim, delivery).await)
+        }
+        Ok(Claimed::NotNow | Claimed::Finished) => ("-".to_owned(), Outcome::Echo),
+        Err(error) => ("-".to_owned(), Outcome::StoreAway(error)),
+    };
+    report(deps, id, &source, &outcome, began);
+    outcome
+}
+
+async fn work(deps: &Deps, claim: Claim, delivery: StoredDelivery) -> Outcome {
+    if deps.settings.backoff.is_spent(claim.attempt) {
+        return bury(deps, claim, Reason::new("attempts_spent")).await;
+    }
+    match understand(deps, delivery).await {
+        Ok(processed) => complete(deps, claim, processed).await,
+        Err(failure) => fail(deps, claim, failure).await,
+    }
+}
+
+/// Decodes the post and reads each mail in it.
+async fn understand(deps: &Deps, delivery: StoredDelivery) -> Result<Processed, Failure> {
+    let Some(source) = deps.sources.get(delivery.source.as_str()) else {
+        // A source that was removed from the configuration may come back.
+        return Err(Failure::transient(Reason::new("source_unknown")));
+    };
+    let mails = match source.decode(&delivery.content_type, &delivery.body) {
+        Ok(Decoded::Mails(mails)) => mails,
+        Ok(Decoded::Ignored(reason)) => {
+            let (messages, ignored) = (Vec::new(), Some(reason));
+            return Ok(Processed { messages, ignored });
+        }
+        Err(error) => {
+            let (class, reason) = (error.class(), error.reason());
+            return Err(Failure { class, reason });
+        }
+    };
+    let mut messages = Vec::new();
+    for mail in mails {
+        messages.extend(read(deps, mail, &delivery_facts(deps, delivery.recorded_at)).await?);
+    }
+    let ignored = None;
+    Ok(Processed { messages, ignored })
+}
+
+fn delivery_facts(deps: &Deps, recorded_at: pipeline::Timestamp) -> Minimizer<'_> {
+    Minimizer {
+        server_key: &deps.server_key,
+        received_at: recorded_at,
+        lifetime: deps.settings.lifetime,
+        same_value_window: deps.settings.same_value_window,
+    }
+}
+
+/// One mail becomes one message for each inbox it was sent to.
+async fn read(
+    deps: &Deps,
+    mail: InboundMail,
+    minimizer: &Minimizer<'_>,
+) -> Result<Vec<NewMessage>, Failure> {
+    let settings = &deps.settings;
+    let inboxes = settings.inboxes.inboxes(&mail.recipients);
+    if inboxes.is_empty() {
+        return Err(Failure::permanent(Reason::new("inbox_unknown")));
+    }
+    let policy = Arc::new(settings.policy.clone());
+    let extracted = match contain::read(mail.raw, policy, settings.parse_budget).await {
+        Read::Mail(extracted) => extracted,
+        Read::Refused(refusal) => return Err(Failure::permanent(Reason::new(refusal.reason()))),
+        Read::Panicked => return Err(Failure::permanent(Reason::new("parser_panicked"))),
+        Read::TooSlow => return Err(Failure::permanent(Reason::new("parser_too_slow"))),
+        Read::NoThread => return Err(Failure::transient(Reason::new("no_thread"))),
+    };
+    Ok(inboxes
+        .into_iter()
+        .map(|inbox| minimize(&extracted, inbox, minimizer))
+        .collect())
+}
+
+async fn complete(deps: &Deps, claim: Claim, processed: Processed) -> Outcome {
+    let ignored = processed.ignored.clone();
+    count_artifacts(deps, &processed.messages);
+    match deps.work.complete(claim, processed).await {
+        Ok(Completed::Done(finished)) => match ignored {
+            Some(reason) => Outcome::Ignored(reason),
+            None => Outcome::Done(finished),
+        },
+        Ok(Completed::Lost) => Outcome::Lost,
+        // Whether it was written is unknown, and the claim is spent. When the
+        // lease ends it is claimed again, and the unique keys absorb the rest.
+        Err(error) => Outcome::StoreAway(error),
+    }
+}
+
+async fn fail(deps: &Deps, claim: Claim, failure: Failure) -> Outcome {
+    let chance = rand::random();
+    let wait = match failure.class {
+        Class::Permanent => None,
+        Class::Transient => deps.settings.backoff.wait(claim.attempt, claim.age, chance),
+    };
+    let Some(wait) = wait else {
+        return bury(deps, claim, failure.reason).await;
+    };
+    let why = failure.reason.clone();
+    match deps.work.put_back(claim, wait, why).await {
+        Ok(Completed::Done(())) => Outcome::PutBack(failure.reason),
+        Ok(Completed::Lost) => Outcome::Lost,
+        Err(error) => Outcome::StoreAway(error),
+    }
+}
+
+async fn bury(deps: &Deps, claim: Claim, reason: Reason) -> Outcome {
+    match deps.work.bury(claim, reason.clone()).await {
+        Ok(Completed::Done(())) => Outcome::Buried(reason),
+        Ok(Completed::Lost) => Outcome::Lost,
+        Err(error) => Outcome::StoreAway(error),
+    }
+}
+
+fn count_artifacts(deps: &Deps, messages: &[NewMessage]) {
+    for artifact in messages.iter().flat_map(|message| &message.artifacts) {
+        let label = pipeline::Outcome::new(artifact.kind.as_str(), artifact.verdict.as_str());
+        deps.meters.artifacts.get_or_create(&label).inc();
+    }
+}
+
+/// One line and one count for each delivery; ids and closed words only.
+fn report(deps: &Deps, id: DeliveryId, source: &str, outcome: &Outcome, began: Instant) {
+    let word = match outcome {
+        Outcome::Done(finished) => {
+            count_duplicates(deps, finished);
+            tracing::info!(delivery.id = %id, source, ?finished, "delivery done");
+            "done"
+        }
+        Outcome::Ignored(reason) => {
+            tracing::info!(delivery.id = %id, source, %reason, "delivery ignored");
+            "ignored"
+        }
+        Outcome::PutBack(reason) => {
+            tracing::warn!(delivery.id = %id, source, %reason, "delivery put back");
+            "put_back"
+        }
+        Outcome::Buried(reason) => {
+            tracing::error!(delivery.id = %id, source, %reason, "delivery buried");
+            "buried"
+        }
+        Outcome::Lost => {
+            tracing::warn!(delivery.id = %id, source, "claim lost to another worker");
+            "lost"
+        }
+        Outcome::Echo => "echo",
+        Outcome::StoreAway(error) => {
+            let error: &dyn std::error::Error = error;
+            tracing::warn!(delivery.id = %id, source, error, "delivery left to its lease");
+            "store_away"
+        }
+    };
+    let label = pipeline::Outcome::new(source, word);
+    deps.meters.processed.get_or_create(&label).inc();
+    deps.meters
+        .process_seconds
+        .observe(began.elapsed().as_secs_f64());
+}
+
+fn count_duplicates(deps: &Deps, finished: &Finished) {
+    let layers = [
+        ("message", finished.duplicate_messages),
+        ("artifact", finished.duplicate_artifacts),
+    ];
+    for (layer, count) in layers {
+        let label = pipeline::Outcome::new(layer, "duplicate");
+        deps.meters
+            .duplicates
+            .get_or_create(&label)
+            .inc_by(count.into());
+    }
+}
