@@ -1,1 +1,27 @@
-//! (to be written)
+//! Deliveries, messages, artifacts and consumes in Postgres or `SQLite`, behind
+//! the seams of [`pipeline`].
+//!
+//! This crate never cancels a database future, never decides a duplicate by a
+//! prior read, never reckons a lease, a wait or an expiry by any clock but the
+//! database's, and never logs a body, an address, a code or a link.
+//!
+//! Read `open.rs` first, then `uncancelled.rs` (how every method runs), then one
+//! of the two databases: `postgres.rs` and `sqlite.rs` hold the same files, so
+//! that a diff of two of them shows the dialects and nothing else.
+
+mod open;
+mod settings;
+
+mod arrivals;
+mod batch;
+mod fault;
+mod migrations;
+mod stored;
+mod uncancelled;
+
+mod postgres;
+mod sqlite;
+
+pub use migrations::Migrated;
+pub use open::{OpenError, Store, migrate, open};
+pub use settings::Settings;

@@ -1,0 +1,210 @@
+//! The bookkeeping of one batch of deliveries: who is whose duplicate, who still
+//! needs a row, and under which key. The databases decide; this only remembers.
+
+use std::collections::HashMap;
+
+use pipeline::{ContentDigest, DeliveryId, DeliveryKey, NewDelivery, Recorded};
+
+use crate::fault::Fault;
+
+/// A delivery that still needs an answer, and the key it tries to take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Candidate {
+    /// Its place in the batch.
+    place: usize,
+    /// The key to take: its own, or the one for conflicts.
+    pub(crate) key: DeliveryKey,
+    /// The row that had taken its own key with other content.
+    pub(crate) conflict_of: Option<DeliveryId>,
+}
+
+/// The row that holds a key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Holder {
+    pub(crate) id: DeliveryId,
+    pub(crate) content: [u8; 32],
+}
+
+/// A batch on its way to being answered.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    deliveries: Vec<NewDelivery>,
+    /// For a delivery that repeats an earlier one of the batch: where that is.
+    repeats: Vec<Option<usize>>,
+    answers: Vec<Option<Recorded>>,
+    open: Vec<Candidate>,
+}
+
+impl Batch {
+    /// Collapses the deliveries that repeat one another.
+    pub(crate) fn new(deliveries: Vec<NewDelivery>) -> Self {
+        let mut first: HashMap<(DeliveryKey, ContentDigest), usize> = HashMap::new();
+        let mut repeats = Vec::with_capacity(deliveries.len());
+        let mut open = Vec::with_capacity(deliveries.len());
+        for (place, delivery) in deliveries.iter().enumerate() {
+            let known = first.get(&(delivery.key, delivery.content)).copied();
+            repeats.push(known);
+            if known.is_none() {
+                first.insert((delivery.key, delivery.content), place);
+                open.push(Candidate {
+                    place,
+                    key: delivery.key,
+                    conflict_of: None,
+                });
+            }
+        }
+        let answers = vec![None; deliveries.len()];
+        Self {
+            deliveries,
+            repeats,
+            answers,
+            open,
+        }
+    }
+
+    /// Takes those that still need a row, ordered by key: two committers that
+    /// insert the same keys in the same order wait for each other and cannot
+    /// deadlock.
+    pub(crate) fn take_open(&mut self) -> Vec<Candidate> {
+        let mut open = std::mem::take(&mut self.open);
+        open.sort_by_key(|candidate| (candidate.key, candidate.place));
+        open
+    }
+
+    /// Whether nobody needs a row any more.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// The delivery behind a candidate.
+    pub(crate) fn delivery(&self, candidate: &Candidate) -> Result<&NewDelivery, Fault> {
+        self.deliveries
+            .get(candidate.place)
+            .ok_or(Fault::Damaged("batch"))
+    }
+
+    /// Its row was inserted.
+    pub(crate) fn inserted(&mut self, candidate: Candidate) -> Result<(), Fault> {
+        let id = self.delivery(&candidate)?.id;
+        let answer = match candidate.conflict_of {
+            None => Recorded::New(id),
+            Some(_) => Recorded::Conflict(id),
+        };
+        self.answer(candidate, answer)
+    }
+
+    /// Its key was taken, by `holder` as a later statement saw it.
+    pub(crate) fn lost(
+        &mut self,
+        candidate: Candidate,
+        holder: Option<Holder>,
+    ) -> Result<(), Fault> {
+        let delivery = self.delivery(&candidate)?;
+        match holder {
+            // The holder has gone again; the key may be free now.
+            None => self.open.push(candidate),
+            Some(holder) if holder.content == *delivery.content.as_bytes() => {
+                self.answer(candidate, Recorded::Duplicate(holder.id))?;
+            }
+            Some(holder) if candidate.conflict_of.is_none() => self.open.push(Candidate {
+                key: delivery.key.conflicting(&delivery.content),
+                conflict_of: Some(holder.id),
+                ..candidate
+            }),
+            // The conflict key is made of the content, so its holder has that content.
+            Some(_) => return Err(Fault::Damaged("content_digest")),
+        }
+        Ok(())
+    }
+
+    /// The answers, in the order of the deliveries.
+    pub(crate) fn into_answers(self) -> Result<Vec<Recorded>, Fault> {
+        let Self {
+            repeats, answers, ..
+        } = self;
+        let answer_at = |place: usize| {
+            let answer = answers.get(place).copied().flatten();
+            answer.ok_or(Fault::Restless)
+        };
+        repeats
+            .iter()
+            .enumerate()
+            .map(|(place, repeated)| match repeated {
+                None => answer_at(place),
+                Some(first) => answer_at(*first).map(|answer| Recorded::Duplicate(answer.id())),
+            })
+            .collect()
+    }
+
+    fn answer(&mut self, candidate: Candidate, answer: Recorded) -> Result<(), Fault> {
+        let slot = self.answers.get_mut(candidate.place);
+        *slot.ok_or(Fault::Damaged("batch"))? = Some(answer);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delivery(id: &str, body: &str) -> NewDelivery {
+        let source = "test".parse().unwrap();
+        NewDelivery {
+            id: DeliveryId::new(),
+            key: DeliveryKey::from_provider_id(&source, id),
+            source,
+            content: ContentDigest::of(&[body.as_bytes()]),
+            content_type: "application/json".to_owned(),
+            body: body.into(),
+        }
+    }
+
+    #[test]
+    fn repeats_share_the_answer_of_the_first() {
+        let mut batch = Batch::new(vec![
+            delivery("b", "1"),
+            delivery("a", "1"),
+            delivery("b", "1"),
+        ]);
+        let first = batch.deliveries[0].id;
+        let second = batch.deliveries[1].id;
+        let open = batch.take_open();
+        assert_eq!(open.len(), 2);
+        assert!(open[0].key < open[1].key);
+        for candidate in open {
+            batch.inserted(candidate).unwrap();
+        }
+        assert!(batch.is_settled());
+        assert_eq!(
+            batch.into_answers().unwrap(),
+            [
+                Recorded::New(first),
+                Recorded::New(second),
+                Recorded::Duplicate(first)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_loser_whose_holder_has_gone_tries_again() {
+        let mut batch = Batch::new(vec![delivery("a", "1")]);
+        let candidate = batch.take_open()[0];
+        batch.lost(candidate, None).unwrap();
+        assert_eq!(batch.take_open()[0].key, candidate.key);
+    }
+
+    #[test]
+    fn a_loser_to_other_content_tries_its_conflict_key() {
+        let mut batch = Batch::new(vec![delivery("a", "1")]);
+        let candidate = batch.take_open()[0];
+        let holder = Holder {
+            id: DeliveryId::new(),
+            content: [0; 32],
+        };
+        batch.lost(candidate, Some(holder)).unwrap();
+        let again = batch.take_open()[0];
+        assert_ne!(again.key, candidate.key);
+        assert_eq!(again.conflict_of, Some(holder.id));
+        assert!(batch.lost(again, Some(holder)).is_err());
+    }
+}

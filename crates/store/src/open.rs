@@ -1,0 +1,170 @@
+//! From a URL to the five seams.
+
+use std::sync::Arc;
+
+use pipeline::{AgentLog, DeliveryLog, FailureLog, Probe, WorkLog};
+use secrecy::ExposeSecret;
+
+use crate::migrations::Migrated;
+use crate::postgres::Postgres;
+use crate::settings::Settings;
+use crate::sqlite::Sqlite;
+
+type Source = Box<dyn std::error::Error + Send + Sync>;
+
+/// The database cannot be used as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The URL begins with neither `postgres:` nor `sqlite:`.
+    #[error("the database URL must begin with `postgres://` or `sqlite:`")]
+    UnknownScheme,
+    /// The URL does not say where the database is.
+    #[error("the database URL cannot be used")]
+    Url(#[source] Source),
+    /// It cannot be reached, or does not let us in.
+    #[error("the database cannot be reached")]
+    Connect(#[source] Source),
+    /// It does not answer a question about itself.
+    #[error("the database cannot be checked")]
+    Check(#[source] Source),
+    /// A migration failed.
+    #[error("a migration cannot be applied")]
+    Migrate(#[source] Source),
+    /// It was not migrated to what this binary needs.
+    #[error("the database lacks the migrations {0}: run `maillatch migrate`")]
+    MigrationsMissing(String),
+    /// It was migrated by a newer binary.
+    #[error("the database is at migration {found}, this binary knows {known}: use a newer binary")]
+    MigrationsNewer {
+        /// The newest migration of the database.
+        found: i64,
+        /// The newest migration of this binary.
+        known: i64,
+    },
+    /// It may forget what it has committed, so a 2xx would promise too much.
+    #[error("the server may forget what it has committed: `{0}` is off")]
+    Unsafe(&'static str),
+    /// The `SQLite` library has a known fault that damages files.
+    #[error("the SQLite library is {0}, and files are safe only from 3.51.3 on")]
+    SqliteTooOld(String),
+    /// Another process has this file open.
+    #[error("the database file `{0}` is in use by another process")]
+    InUse(String),
+    /// The lock file beside the database file cannot be made.
+    #[error("the database file cannot be locked")]
+    Lock(#[source] std::io::Error),
+}
+
+/// An open database, cut by who uses it.
+#[derive(Clone)]
+pub struct Store {
+    /// For the webhook, the poller and the sweeper.
+    pub deliveries: Arc<dyn DeliveryLog>,
+    /// For the worker.
+    pub work: Arc<dyn WorkLog>,
+    /// For the feed.
+    pub agents: Arc<dyn AgentLog>,
+    /// For the operator.
+    pub failures: Arc<dyn FailureLog>,
+    /// For `/readyz` and `doctor`.
+    pub probe: Arc<dyn Probe>,
+    database: Database,
+}
+
+#[derive(Clone)]
+enum Database {
+    Postgres(Arc<Postgres>),
+    Sqlite(Arc<Sqlite>),
+}
+
+impl Store {
+    fn over<D>(database: Arc<D>, wrap: fn(Arc<D>) -> Database) -> Self
+    where
+        D: DeliveryLog + WorkLog + AgentLog + FailureLog + Probe + 'static,
+    {
+        Self {
+            deliveries: Arc::<D>::clone(&database),
+            work: Arc::<D>::clone(&database),
+            agents: Arc::<D>::clone(&database),
+            failures: Arc::<D>::clone(&database),
+            probe: Arc::<D>::clone(&database),
+            database: wrap(database),
+        }
+    }
+
+    /// Waits for the database work that is under way, then closes every
+    /// connection. Whatever is asked after that is answered "unavailable".
+    pub async fn close(&self) {
+        match &self.database {
+            Database::Postgres(database) => database.close().await,
+            Database::Sqlite(database) => database.close().await,
+        }
+    }
+}
+
+/// Opens a database. An embedded one is migrated on the way; a Postgres one is
+/// refused when its migrations are not this binary's, or when it may forget.
+pub async fn open(settings: &Settings) -> Result<Store, OpenError> {
+    match Place::of(settings)? {
+        Place::Postgres => {
+            let database = Postgres::open(settings).await?;
+            Ok(Store::over(Arc::new(database), Database::Postgres))
+        }
+        Place::Sqlite(path) => {
+            let database = Sqlite::open(settings, path).await?;
+            Ok(Store::over(Arc::new(database), Database::Sqlite))
+        }
+    }
+}
+
+/// Applies the migrations that are missing.
+pub async fn migrate(settings: &Settings) -> Result<Migrated, OpenError> {
+    match Place::of(settings)? {
+        Place::Postgres => Postgres::migrate(settings).await,
+        Place::Sqlite(path) => Sqlite::migrate(settings, path).await,
+    }
+}
+
+enum Place<'s> {
+    Postgres,
+    Sqlite(&'s str),
+}
+
+impl<'s> Place<'s> {
+    fn of(settings: &'s Settings) -> Result<Self, OpenError> {
+        let url = settings.url.expose_secret();
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return Ok(Self::Postgres);
+        }
+        let path = url
+            .strip_prefix("sqlite:")
+            .ok_or(OpenError::UnknownScheme)?;
+        let path = path.strip_prefix("//").unwrap_or(path);
+        if path.is_empty() || path == ":memory:" {
+            return Err(OpenError::Url("a path of a file is needed".into()));
+        }
+        Ok(Self::Sqlite(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(url: &str) -> Result<String, OpenError> {
+        let settings = Settings::new(url.into());
+        Place::of(&settings).map(|place| match place {
+            Place::Postgres => "postgres".to_owned(),
+            Place::Sqlite(path) => path.to_owned(),
+        })
+    }
+
+    #[test]
+    fn the_scheme_names_the_database() {
+        assert_eq!(place("postgres://a@b/c").unwrap(), "postgres");
+        assert_eq!(place("sqlite:data/m.db").unwrap(), "data/m.db");
+        assert_eq!(place("sqlite:///var/m.db").unwrap(), "/var/m.db");
+        assert!(matches!(place("mysql://a"), Err(OpenError::UnknownScheme)));
+        assert!(matches!(place("sqlite::memory:"), Err(OpenError::Url(_))));
+    }
+}

@@ -1,0 +1,65 @@
+//! The seams over Postgres.
+
+mod agents;
+mod artifacts;
+mod claims;
+mod connect;
+mod consumes;
+mod deliveries;
+mod failures;
+mod listen;
+mod messages;
+mod moment;
+mod probe;
+mod schema;
+
+use sqlx::PgPool;
+
+use crate::arrivals::Arrivals;
+use crate::migrations::{self, Migrated};
+use crate::open::OpenError;
+use crate::settings::Settings;
+use crate::uncancelled::Uncancelled;
+
+use listen::Listener;
+
+/// An open Postgres database.
+pub(crate) struct Postgres {
+    pool: PgPool,
+    work: Uncancelled,
+    arrivals: Arrivals,
+    listener: Listener,
+}
+
+impl Postgres {
+    pub(crate) async fn open(settings: &Settings) -> Result<Self, OpenError> {
+        if settings.migrate {
+            Self::migrate(settings).await?;
+        }
+        let options = connect::options(settings)?;
+        let pool = connect::pool(settings, options.clone()).await?;
+        if !settings.allow_unsafe {
+            connect::refuse_forgetful(&pool).await?;
+        }
+        let present = schema::present(&mut *connect::borrow(&pool).await?).await?;
+        migrations::refuse_newer(&present)?;
+        migrations::refuse_missing(&present)?;
+        let arrivals = Arrivals::default();
+        Ok(Self {
+            listener: Listener::new(options, arrivals.clone()),
+            pool,
+            work: Uncancelled::default(),
+            arrivals,
+        })
+    }
+
+    pub(crate) async fn migrate(settings: &Settings) -> Result<Migrated, OpenError> {
+        schema::migrate(&connect::plain_options(settings)?).await
+    }
+
+    pub(crate) async fn close(&self) {
+        self.listener.stop();
+        self.work.finish().await;
+        self.pool.close().await;
+    }
+}

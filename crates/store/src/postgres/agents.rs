@@ -1,0 +1,45 @@
+//! What agents ask.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pipeline::{
+    AgentLog, Arrival, ArtifactView, ConsumeRequest, Consumed, InboxId, Seq, StoreError,
+};
+
+use super::{Postgres, artifacts, consumes};
+use crate::uncancelled::SHORT;
+
+/// Notifications come over a wire that may be cut without a word; a watch that
+/// heard nothing for this long lets its owner look.
+const TICK: Duration = Duration::from_secs(1);
+
+#[async_trait]
+impl AgentLog for Postgres {
+    async fn artifacts(
+        &self,
+        inbox: &InboxId,
+        after: Seq,
+        limit: u32,
+    ) -> Result<Vec<ArtifactView>, StoreError> {
+        let listed = artifacts::list(
+            self.pool.clone(),
+            inbox.as_str().to_owned(),
+            after.number(),
+            limit,
+        );
+        let work = async move { listed.await?.into_iter().map(TryInto::try_into).collect() };
+        self.work.run(SHORT, work).await
+    }
+
+    async fn consume(&self, request: &ConsumeRequest) -> Result<Consumed, StoreError> {
+        let work = consumes::consume(self.pool.clone(), request.clone());
+        self.work.run(SHORT, work).await
+    }
+
+    fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival> {
+        let watch = self.arrivals.watch(inbox, Some(TICK));
+        self.listener.start();
+        watch
+    }
+}

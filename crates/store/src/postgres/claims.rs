@@ -1,0 +1,147 @@
+//! Claims: who may work on a delivery, and how that ends.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pipeline::{
+    Claim, ClaimToken, Claimed, Completed, DeliveryId, Finished, Processed, Reason, StoreError,
+    StoredDelivery, WorkLog,
+};
+use sqlx::PgPool;
+use time::OffsetDateTime;
+
+use super::moment::timestamp;
+use super::{Postgres, messages};
+use crate::fault::Fault;
+use crate::stored::{attempts, millis, source, span};
+use crate::uncancelled::{LONG, SHORT};
+
+#[async_trait]
+impl WorkLog for Postgres {
+    async fn claim(&self, delivery: DeliveryId, lease: Duration) -> Result<Claimed, StoreError> {
+        let work = claim(self.pool.clone(), delivery, lease);
+        self.work.run(SHORT, work).await
+    }
+
+    async fn complete(
+        &self,
+        claim: Claim,
+        processed: Processed,
+    ) -> Result<Completed<Finished>, StoreError> {
+        let work = messages::complete(self.pool.clone(), claim, processed);
+        self.work.run(LONG, work).await
+    }
+
+    async fn put_back(
+        &self,
+        claim: Claim,
+        wait: Duration,
+        why: Reason,
+    ) -> Result<Completed, StoreError> {
+        let work = put_back(self.pool.clone(), claim, wait, why);
+        self.work.run(LONG, work).await
+    }
+
+    async fn bury(&self, claim: Claim, why: Reason) -> Result<Completed, StoreError> {
+        let work = bury(self.pool.clone(), claim, why);
+        self.work.run(LONG, work).await
+    }
+}
+
+type Row = (String, String, Vec<u8>, i32, OffsetDateTime, i64);
+
+/// One guarded update: of two claimers the second waits for the first, looks at
+/// the row again and finds that it may not be claimed yet.
+async fn claim(pool: PgPool, delivery: DeliveryId, lease: Duration) -> Result<Claimed, Fault> {
+    let token = ClaimToken::new();
+    let row: Option<Row> = sqlx::query_as(
+        "UPDATE deliveries
+         SET state = 'claimed',
+             attempts = attempts + 1,
+             claim_token = $2,
+             claimable_at = now() + $3 * interval '1 millisecond',
+             ring_at = now() + $3 * interval '1 millisecond'
+         WHERE id = $1 AND state IN ('pending', 'claimed') AND claimable_at <= now()
+         RETURNING source, content_type, body, attempts, recorded_at,
+                   (extract(epoch FROM now() - recorded_at) * 1000)::bigint",
+    )
+    .bind(delivery.as_uuid())
+    .bind(token.as_uuid())
+    .bind(millis(lease))
+    .fetch_optional(&pool)
+    .await?;
+    let Some((name, content_type, body, attempt, recorded_at, age)) = row else {
+        return not_claimed(&pool, delivery).await;
+    };
+    let claim = Claim {
+        delivery,
+        token,
+        attempt: attempts(attempt)?,
+        age: span(age),
+    };
+    let stored = StoredDelivery {
+        id: delivery,
+        source: source(&name)?,
+        content_type,
+        body,
+        recorded_at: timestamp(recorded_at),
+    };
+    Ok(Claimed::Yours(claim, stored))
+}
+
+async fn not_claimed(pool: &PgPool, delivery: DeliveryId) -> Result<Claimed, Fault> {
+    let is_unfinished: Option<bool> =
+        sqlx::query_scalar("SELECT state IN ('pending', 'claimed') FROM deliveries WHERE id = $1")
+            .bind(delivery.as_uuid())
+            .fetch_optional(pool)
+            .await?;
+    Ok(match is_unfinished {
+        Some(true) => Claimed::NotNow,
+        Some(false) | None => Claimed::Finished,
+    })
+}
+
+async fn put_back(
+    pool: PgPool,
+    claim: Claim,
+    wait: Duration,
+    why: Reason,
+) -> Result<Completed, Fault> {
+    let written = sqlx::query(
+        "UPDATE deliveries
+         SET state = 'pending',
+             claim_token = NULL,
+             claimable_at = now() + $3 * interval '1 millisecond',
+             ring_at = now() + $3 * interval '1 millisecond',
+             reason = $4
+         WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
+    )
+    .bind(claim.delivery.as_uuid())
+    .bind(claim.token.as_uuid())
+    .bind(millis(wait))
+    .bind(why.as_str())
+    .execute(&pool)
+    .await?;
+    Ok(ended(written.rows_affected()))
+}
+
+async fn bury(pool: PgPool, claim: Claim, why: Reason) -> Result<Completed, Fault> {
+    let written = sqlx::query(
+        "UPDATE deliveries
+         SET state = 'buried', claim_token = NULL, finished_at = now(), reason = $3
+         WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
+    )
+    .bind(claim.delivery.as_uuid())
+    .bind(claim.token.as_uuid())
+    .bind(why.as_str())
+    .execute(&pool)
+    .await?;
+    Ok(ended(written.rows_affected()))
+}
+
+fn ended(rows: u64) -> Completed {
+    match rows {
+        0 => Completed::Lost,
+        _ => Completed::Done(()),
+    }
+}

@@ -1,0 +1,107 @@
+//! Connections, and what a session must be like. Every option says why.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use secrecy::ExposeSecret;
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{ConnectOptions, Connection, PgConnection, PgPool};
+
+use crate::open::OpenError;
+use crate::settings::Settings;
+
+/// How a session is opened, without bounds on its statements: for migrations,
+/// which may take their time.
+pub(super) fn plain_options(settings: &Settings) -> Result<PgConnectOptions, OpenError> {
+    let options = PgConnectOptions::from_str(settings.url.expose_secret())
+        .map_err(|error| OpenError::Url(Box::new(error)))?;
+    Ok(options
+        .application_name(&settings.application_name)
+        // Statements are logged with nothing bound, but also with no use.
+        .disable_statement_logging())
+}
+
+/// How a session of the service is opened.
+pub(super) fn options(settings: &Settings) -> Result<PgConnectOptions, OpenError> {
+    Ok(plain_options(settings)?.options([
+        // Nothing here takes long; what does is stuck, and its caller has gone.
+        ("statement_timeout", "5s"),
+        // Waiting for a lock ends before the caller's patience does.
+        ("lock_timeout", "2s"),
+        // A transaction that nobody ends is ended by the server.
+        ("idle_in_transaction_session_timeout", "10s"),
+    ]))
+}
+
+/// A pool whose first connection is already open, so that a wrong URL is an
+/// error now and not at the first delivery.
+pub(super) async fn pool(
+    settings: &Settings,
+    options: PgConnectOptions,
+) -> Result<PgPool, OpenError> {
+    const STALE: Duration = Duration::from_secs(1);
+    PgPoolOptions::new()
+        .max_connections(settings.max_connections)
+        .acquire_timeout(settings.acquire_timeout)
+        // A connection does not outlive a failover or a change of DNS by much.
+        .max_lifetime(Duration::from_mins(10))
+        // The release below was a round trip, so a connection that was released
+        // a moment ago needs no ping; one that has rested does.
+        .test_before_acquire(false)
+        .before_acquire(|connection, meta| {
+            Box::pin(async move {
+                if meta.idle_for > STALE {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        })
+        .after_release(|connection, _meta| Box::pin(end_transaction(connection)))
+        .connect_with(options)
+        .await
+        .map_err(connect_error)
+}
+
+/// Ends whatever transaction a connection was returned in; the next borrower's
+/// write would be part of it and never be committed. A bare `ROLLBACK` outside a
+/// transaction is a warning in the server's log each time, `BEGIN; ROLLBACK` is
+/// not, and in a failed transaction it is an error, which drops the connection.
+async fn end_transaction(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::raw_sql("BEGIN; ROLLBACK").execute(connection).await?;
+    Ok(true)
+}
+
+/// A connection for questions at the start.
+pub(super) async fn borrow(pool: &PgPool) -> Result<PoolConnection<sqlx::Postgres>, OpenError> {
+    pool.acquire().await.map_err(connect_error)
+}
+
+/// Refuses a server on which a commit is not yet on disk when it is reported.
+pub(super) async fn refuse_forgetful(pool: &PgPool) -> Result<(), OpenError> {
+    let (fsync, full_page_writes, synchronous_commit): (String, String, String) = sqlx::query_as(
+        "SELECT current_setting('fsync'),
+                current_setting('full_page_writes'),
+                current_setting('synchronous_commit')",
+    )
+    .fetch_one(pool)
+    .await
+    .map_err(check_error)?;
+    let settings = [
+        ("fsync", fsync),
+        ("full_page_writes", full_page_writes),
+        ("synchronous_commit", synchronous_commit),
+    ];
+    match settings.into_iter().find(|(_, value)| value == "off") {
+        Some((name, _)) => Err(OpenError::Unsafe(name)),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn connect_error(error: sqlx::Error) -> OpenError {
+    OpenError::Connect(Box::new(error))
+}
+
+pub(super) fn check_error(error: sqlx::Error) -> OpenError {
+    OpenError::Check(Box::new(error))
+}

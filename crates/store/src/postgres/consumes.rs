@@ -1,0 +1,141 @@
+//! The one use of an artifact. The row is committed first and the value is
+//! disclosed after, so that no crash in between can let a second one out.
+
+use pipeline::{ArtifactKind, ConsumeRequest, Consumed, Timestamp};
+use secrecy::SecretString;
+use sqlx::{PgConnection, PgPool};
+use time::OffsetDateTime;
+
+use super::moment::timestamp;
+use crate::fault::Fault;
+use crate::stored::{inbox, millis, verdict};
+
+/// What an artifact is, as far as consuming it goes.
+struct Wanted {
+    kind: ArtifactKind,
+    value: SecretString,
+    expires_at: Timestamp,
+}
+
+pub(super) async fn consume(pool: PgPool, request: ConsumeRequest) -> Result<Consumed, Fault> {
+    let mut transaction = pool.begin().await?;
+    let wanted = match look_up(&mut transaction, &request).await? {
+        Ok(wanted) => wanted,
+        Err(refused) => {
+            transaction.rollback().await?;
+            return Ok(refused);
+        }
+    };
+    if let Some(at) = insert(&mut transaction, &request).await? {
+        transaction.commit().await?;
+        let Wanted { kind, value, .. } = wanted;
+        return Ok(Consumed::First { kind, value, at });
+    }
+    let answer = explain(&mut transaction, &request, wanted).await?;
+    transaction.rollback().await?;
+    Ok(answer)
+}
+
+/// The artifact if it may be asked for at all, or the answer why not.
+async fn look_up(
+    connection: &mut PgConnection,
+    request: &ConsumeRequest,
+) -> Result<Result<Wanted, Consumed>, Fault> {
+    type Row = (
+        String,
+        String,
+        String,
+        Option<String>,
+        Option<String>,
+        OffsetDateTime,
+    );
+    let row: Option<Row> = sqlx::query_as(
+        "SELECT inbox, kind, verdict, reason, value, expires_at FROM artifacts WHERE id = $1",
+    )
+    .bind(request.artifact.as_uuid())
+    .fetch_optional(connection)
+    .await?;
+    let Some((address, kind, word, reason, value, expires_at)) = row else {
+        return Ok(Err(Consumed::Unknown));
+    };
+    if !request.scope.covers(&inbox(&address)?) {
+        return Ok(Err(Consumed::Unknown));
+    }
+    if let Some(reason) = verdict(&word, reason.as_deref())?.reason() {
+        return Ok(Err(Consumed::Withheld(reason.clone())));
+    }
+    Ok(Ok(Wanted {
+        kind: ArtifactKind::from_word(&kind).ok_or(Fault::Damaged("kind"))?,
+        value: value.ok_or(Fault::Damaged("value"))?.into(),
+        expires_at: timestamp(expires_at),
+    }))
+}
+
+/// Takes the artifact, unless it is taken, expired, or the request's key was
+/// used for another one. The statement itself judges all three.
+async fn insert(
+    connection: &mut PgConnection,
+    request: &ConsumeRequest,
+) -> Result<Option<Timestamp>, Fault> {
+    let at: Option<OffsetDateTime> = sqlx::query_scalar(
+        "INSERT INTO consumes (artifact_id, consumer, idempotency_key, consumed_at)
+         SELECT id, $2, $3, clock_timestamp()
+         FROM artifacts
+         WHERE id = $1 AND verdict = 'usable' AND expires_at > clock_timestamp()
+         ON CONFLICT DO NOTHING
+         RETURNING consumed_at",
+    )
+    .bind(request.artifact.as_uuid())
+    .bind(request.consumer.as_str())
+    .bind(request.idempotency_key.as_str())
+    .fetch_optional(connection)
+    .await?;
+    Ok(at.map(timestamp))
+}
+
+/// Why nothing was inserted, by what is committed now: a value is told again
+/// only from a committed row that names this very request.
+async fn explain(
+    connection: &mut PgConnection,
+    request: &ConsumeRequest,
+    wanted: Wanted,
+) -> Result<Consumed, Fault> {
+    let row: Option<(OffsetDateTime, bool)> = sqlx::query_as(
+        "SELECT consumed_at,
+                consumer = $2 AND idempotency_key = $3
+                AND clock_timestamp() < consumed_at + $4 * interval '1 millisecond'
+         FROM consumes WHERE artifact_id = $1",
+    )
+    .bind(request.artifact.as_uuid())
+    .bind(request.consumer.as_str())
+    .bind(request.idempotency_key.as_str())
+    .bind(millis(request.replay_window))
+    .fetch_optional(&mut *connection)
+    .await?;
+    if let Some((consumed_at, is_replay)) = row {
+        let at = timestamp(consumed_at);
+        let Wanted { kind, value, .. } = wanted;
+        return Ok(if is_replay {
+            Consumed::Replayed { kind, value, at }
+        } else {
+            Consumed::Already { at }
+        });
+    }
+    let (key_is_used, is_expired): (bool, bool) = sqlx::query_as(
+        "SELECT EXISTS (SELECT FROM consumes WHERE consumer = $2 AND idempotency_key = $3),
+                (SELECT expires_at <= clock_timestamp() FROM artifacts WHERE id = $1)",
+    )
+    .bind(request.artifact.as_uuid())
+    .bind(request.consumer.as_str())
+    .bind(request.idempotency_key.as_str())
+    .fetch_one(connection)
+    .await?;
+    match (key_is_used, is_expired) {
+        (true, _) => Ok(Consumed::KeyReused),
+        (false, true) => Ok(Consumed::Expired {
+            at: wanted.expires_at,
+        }),
+        // Whatever stood in the way has gone again; the caller may ask again.
+        (false, false) => Err(Fault::Restless),
+    }
+}

@@ -1,0 +1,37 @@
+//! Whether the database can do its work.
+
+use async_trait::async_trait;
+use pipeline::{Probe, ProbeError};
+use sqlx::PgPool;
+
+use super::Postgres;
+use crate::fault::Fault;
+use crate::uncancelled::SHORT;
+
+#[async_trait]
+impl Probe for Postgres {
+    fn name(&self) -> &'static str {
+        "database"
+    }
+
+    async fn probe(&self) -> Result<(), ProbeError> {
+        let is_writable = self.work.run(SHORT, is_writable(self.pool.clone())).await;
+        match is_writable {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(ProbeError("the database is read-only".to_owned())),
+            Err(error) => Err(ProbeError(error.to_string())),
+        }
+    }
+}
+
+/// Reads the table that a 2xx depends on, and asks whether it may be written: a
+/// standby answers reads and refuses deliveries.
+async fn is_writable(pool: PgPool) -> Result<bool, Fault> {
+    let is_read_only: bool = sqlx::query_scalar(
+        "SELECT current_setting('transaction_read_only') = 'on'
+         FROM (SELECT count(*) FROM (SELECT FROM deliveries LIMIT 1) one) looked",
+    )
+    .fetch_one(&pool)
+    .await?;
+    Ok(!is_read_only)
+}

@@ -1,0 +1,39 @@
+//! What this crate has to be told.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+/// Where the database is and how it is used.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `postgres://…`, or `sqlite:` and the path of a file.
+    pub url: SecretString,
+    /// The most connections one process opens; `SQLite` has one writer and uses
+    /// the rest for reading.
+    pub max_connections: u32,
+    /// How long to wait for a free connection before saying that there is none.
+    pub acquire_timeout: Duration,
+    /// Whether opening a Postgres database applies missing migrations; an
+    /// embedded database always does that itself.
+    pub migrate: bool,
+    /// Accepts a Postgres server that may forget what it has committed. Only
+    /// for tests.
+    pub allow_unsafe: bool,
+    /// What the process calls itself in `pg_stat_activity`.
+    pub application_name: String,
+}
+
+impl Settings {
+    /// The defaults, for a database at `url`.
+    pub fn new(url: SecretString) -> Self {
+        Self {
+            url,
+            max_connections: 8,
+            acquire_timeout: Duration::from_secs(2),
+            migrate: false,
+            allow_unsafe: false,
+            application_name: "maillatch".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The seams over `SQLite`: one file, one process, one writer.
+
+mod agents;
+mod artifacts;
+mod claims;
+mod connect;
+mod consumes;
+mod deliveries;
+mod failures;
+mod lock;
+mod messages;
+mod probe;
+mod schema;
+
+use sqlx::SqlitePool;
+
+use crate::arrivals::Arrivals;
+use crate::migrations::Migrated;
+use crate::open::OpenError;
+use crate::settings::Settings;
+use crate::uncancelled::Uncancelled;
+
+use lock::FileLock;
+
+/// An open `SQLite` file.
+pub(crate) struct Sqlite {
+    /// One connection: whoever writes waits here, in order, and not in `SQLite`,
+    /// where waiting is a lottery.
+    writer: SqlitePool,
+    readers: SqlitePool,
+    work: Uncancelled,
+    arrivals: Arrivals,
+    lock: FileLock,
+}
+
+impl Sqlite {
+    pub(crate) async fn open(settings: &Settings, path: &str) -> Result<Self, OpenError> {
+        let lock = FileLock::take(path)?;
+        let writer = connect::writer(settings, path).await?;
+        connect::refuse_old_library(&writer).await?;
+        schema::migrate(&writer).await?;
+        claims::release_orphans(&writer).await?;
+        Ok(Self {
+            readers: connect::readers(settings, path).await?,
+            writer,
+            work: Uncancelled::default(),
+            arrivals: Arrivals::default(),
+            lock,
+        })
+    }
+
+    pub(crate) async fn migrate(settings: &Settings, path: &str) -> Result<Migrated, OpenError> {
+        let _lock = FileLock::take(path)?;
+        let writer = connect::writer(settings, path).await?;
+        connect::refuse_old_library(&writer).await?;
+        let migrated = schema::migrate(&writer).await;
+        writer.close().await;
+        migrated
+    }
+
+    pub(crate) async fn close(&self) {
+        self.work.finish().await;
+        self.readers.close().await;
+        // The last connection to close folds the write-ahead log into the file.
+        self.writer.close().await;
+        self.lock.release();
+    }
+}

@@ -1,0 +1,38 @@
+//! What agents ask.
+
+use async_trait::async_trait;
+use pipeline::{
+    AgentLog, Arrival, ArtifactView, ConsumeRequest, Consumed, InboxId, Seq, StoreError,
+};
+
+use super::{Sqlite, artifacts, consumes};
+use crate::uncancelled::SHORT;
+
+#[async_trait]
+impl AgentLog for Sqlite {
+    async fn artifacts(
+        &self,
+        inbox: &InboxId,
+        after: Seq,
+        limit: u32,
+    ) -> Result<Vec<ArtifactView>, StoreError> {
+        let listed = artifacts::list(
+            self.readers.clone(),
+            inbox.as_str().to_owned(),
+            after.number(),
+            limit,
+        );
+        let work = async move { listed.await?.into_iter().map(TryInto::try_into).collect() };
+        self.work.run(SHORT, work).await
+    }
+
+    async fn consume(&self, request: &ConsumeRequest) -> Result<Consumed, StoreError> {
+        let work = consumes::consume(self.writer.clone(), request.clone());
+        self.work.run(SHORT, work).await
+    }
+
+    fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival> {
+        // Whoever writes is in this process, so nothing can be missed.
+        self.arrivals.watch(inbox, None)
+    }
+}

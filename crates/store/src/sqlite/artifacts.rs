@@ -1,0 +1,127 @@
+//! The third layer: artifacts, and their places in the inbox. There is one
+//! writer, and a place is taken only by a row that was inserted, so a reader who
+//! has seen place 7 will never see a 6 appear behind it.
+
+use pipeline::{Finished, NewMessage, Reason, Timestamp};
+use secrecy::ExposeSecret;
+use sqlx::{Row, SqliteConnection, SqlitePool};
+
+use crate::fault::Fault;
+use crate::stored::{Item, millis};
+
+/// The last place that was taken in an inbox, which exists from now on.
+pub(super) async fn last_seq(connection: &mut SqliteConnection, inbox: &str) -> Result<i64, Fault> {
+    sqlx::query("INSERT INTO inboxes (inbox) VALUES ($1) ON CONFLICT (inbox) DO NOTHING")
+        .bind(inbox)
+        .execute(&mut *connection)
+        .await?;
+    let last_seq = sqlx::query_scalar("SELECT last_seq FROM inboxes WHERE inbox = $1")
+        .bind(inbox)
+        .fetch_one(connection)
+        .await?;
+    Ok(last_seq)
+}
+
+/// Inserts what a message held behind the place `seq`; tells the last place now.
+pub(super) async fn insert(
+    connection: &mut SqliteConnection,
+    message: &NewMessage,
+    received_at: i64,
+    mut seq: i64,
+    finished: &mut Finished,
+) -> Result<i64, Fault> {
+    for artifact in &message.artifacts {
+        let written = sqlx::query(
+            "INSERT INTO artifacts
+                 (id, message_id, inbox, seq, artifact_key, kind, verdict, reason, rule,
+                  confidence, host, value, expires_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 + $14)
+             ON CONFLICT (artifact_key) DO NOTHING",
+        )
+        .bind(artifact.id.as_uuid())
+        .bind(message.id.as_uuid())
+        .bind(message.inbox.as_str())
+        .bind(seq + 1)
+        .bind(artifact.key.as_bytes().as_slice())
+        .bind(artifact.kind.as_str())
+        .bind(artifact.verdict.as_str())
+        .bind(artifact.verdict.reason().map(Reason::as_str))
+        .bind(artifact.rule.as_str())
+        .bind(i16::from(artifact.confidence))
+        .bind(artifact.host.as_deref())
+        .bind(artifact.value.as_ref().map(ExposeSecret::expose_secret))
+        .bind(received_at)
+        .bind(millis(artifact.lifetime))
+        .execute(&mut *connection)
+        .await?;
+        if written.rows_affected() == 1 {
+            seq += 1;
+            finished.artifacts += 1;
+        } else {
+            finished.duplicate_artifacts += 1;
+        }
+    }
+    Ok(seq)
+}
+
+/// Notes the last place taken.
+pub(super) async fn advance(
+    connection: &mut SqliteConnection,
+    inbox: &str,
+    seq: i64,
+) -> Result<(), Fault> {
+    sqlx::query("UPDATE inboxes SET last_seq = $2 WHERE inbox = $1")
+        .bind(inbox)
+        .bind(seq)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// Items of an inbox behind a place, in order.
+pub(super) async fn list(
+    readers: SqlitePool,
+    inbox: String,
+    after: i64,
+    limit: u32,
+) -> Result<Vec<Item>, Fault> {
+    let rows = sqlx::query(
+        "SELECT a.id, a.inbox, a.seq, a.kind, a.verdict, a.reason, a.rule, a.confidence, a.host,
+                a.message_id, m.sender, m.sender_domain, m.flags, m.received_at, a.expires_at,
+                a.expires_at <= (SELECT now FROM clock) AS is_expired, c.consumed_at
+         FROM artifacts a
+         JOIN messages m ON m.id = a.message_id
+         LEFT JOIN consumes c ON c.artifact_id = a.id
+         WHERE a.inbox = $1 AND a.seq > $2
+         ORDER BY a.seq
+         LIMIT $3",
+    )
+    .bind(inbox)
+    .bind(after)
+    .bind(i64::from(limit))
+    .fetch_all(&readers)
+    .await?;
+    let items = rows.iter().map(|row| {
+        let consumed_at: Option<i64> = row.try_get("consumed_at")?;
+        Ok(Item {
+            id: row.try_get("id")?,
+            inbox: row.try_get("inbox")?,
+            seq: row.try_get("seq")?,
+            kind: row.try_get("kind")?,
+            verdict: row.try_get("verdict")?,
+            reason: row.try_get("reason")?,
+            rule: row.try_get("rule")?,
+            confidence: row.try_get("confidence")?,
+            host: row.try_get("host")?,
+            message: row.try_get("message_id")?,
+            sender: row.try_get("sender")?,
+            sender_domain: row.try_get("sender_domain")?,
+            flags: row.try_get("flags")?,
+            received_at: Timestamp::from_millis(row.try_get("received_at")?),
+            expires_at: Timestamp::from_millis(row.try_get("expires_at")?),
+            is_expired: row.try_get("is_expired")?,
+            consumed_at: consumed_at.map(Timestamp::from_millis),
+        })
+    });
+    items.collect()
+}

@@ -1,0 +1,93 @@
+//! Connections, and what they must be like. Every option says why.
+
+use std::time::Duration;
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, SqlitePool};
+
+use crate::open::OpenError;
+use crate::settings::Settings;
+
+fn options(path: &str) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        // A checkpoint or another connection may hold a lock for a moment.
+        .busy_timeout(Duration::from_secs(5))
+        // Statements are logged with nothing bound, but also with no use.
+        .disable_statement_logging()
+}
+
+/// The one connection that writes.
+pub(super) async fn writer(settings: &Settings, path: &str) -> Result<SqlitePool, OpenError> {
+    let options = options(path)
+        .create_if_missing(true)
+        // Readers see the last commit while the writer is at work.
+        .journal_mode(SqliteJournalMode::Wal)
+        // A commit is on disk when it is reported; less would lose acknowledged
+        // deliveries when the power fails.
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true);
+    pool(settings, 1)
+        .connect_with(options)
+        .await
+        .map_err(connect_error)
+}
+
+/// The connections that read; they cannot write, whatever they are told.
+pub(super) async fn readers(settings: &Settings, path: &str) -> Result<SqlitePool, OpenError> {
+    pool(settings, settings.max_connections.saturating_sub(1).max(1))
+        .connect_with(options(path).read_only(true))
+        .await
+        .map_err(connect_error)
+}
+
+fn pool(settings: &Settings, connections: u32) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(settings.acquire_timeout)
+        // A file does not fail over: connections are kept.
+        .max_lifetime(None)
+        .idle_timeout(None)
+        .test_before_acquire(false)
+}
+
+/// Refuses a library that may damage the file when its log is reset (fixed in
+/// 3.51.3).
+pub(super) async fn refuse_old_library(pool: &SqlitePool) -> Result<(), OpenError> {
+    let version: String = sqlx::query_scalar("SELECT sqlite_version()")
+        .fetch_one(pool)
+        .await
+        .map_err(check_error)?;
+    if is_sound(&version) {
+        return Ok(());
+    }
+    Err(OpenError::SqliteTooOld(version))
+}
+
+fn is_sound(version: &str) -> bool {
+    let numbers: Vec<u32> = version.split('.').map_while(|n| n.parse().ok()).collect();
+    numbers >= vec![3, 51, 3]
+}
+
+pub(super) fn connect_error(error: sqlx::Error) -> OpenError {
+    OpenError::Connect(Box::new(error))
+}
+
+pub(super) fn check_error(error: sqlx::Error) -> OpenError {
+    OpenError::Check(Box::new(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_before_the_repair_are_refused() {
+        for old in ["3.40.1", "3.51.2", "3.9.9", "2.99.0", "", "x"] {
+            assert!(!is_sound(old), "{old}");
+        }
+        for sound in ["3.51.3", "3.52.0", "4.0.0"] {
+            assert!(is_sound(sound), "{sound}");
+        }
+    }
+}

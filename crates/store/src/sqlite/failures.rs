@@ -1,0 +1,94 @@
+//! What was given up.
+
+use async_trait::async_trait;
+use pipeline::{BuriedDelivery, DeliveryId, FailureLog, Reason, StoreError, Timestamp};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, SqlitePool};
+
+use super::Sqlite;
+use crate::fault::Fault;
+use crate::stored::{attempts, count, source};
+use crate::uncancelled::SHORT;
+
+#[async_trait]
+impl FailureLog for Sqlite {
+    async fn buried(&self, limit: u32) -> Result<Vec<BuriedDelivery>, StoreError> {
+        let work = buried(self.readers.clone(), limit);
+        self.work.run(SHORT, work).await
+    }
+
+    async fn exhume(
+        &self,
+        delivery: DeliveryId,
+    ) -> Result<Option<(BuriedDelivery, Vec<u8>)>, StoreError> {
+        let work = exhume(self.readers.clone(), delivery);
+        self.work.run(SHORT, work).await
+    }
+
+    async fn requeue(&self, delivery: DeliveryId) -> Result<bool, StoreError> {
+        let work = requeue(self.writer.clone(), delivery);
+        self.work.run(SHORT, work).await
+    }
+}
+
+async fn buried(readers: SqlitePool, limit: u32) -> Result<Vec<BuriedDelivery>, Fault> {
+    let rows = sqlx::query(
+        "SELECT id, source, reason, attempts, recorded_at, finished_at, content_type,
+                length(body) AS body_bytes, conflict_of IS NOT NULL AS is_conflict
+         FROM deliveries
+         WHERE state = 'buried'
+         ORDER BY finished_at DESC, id DESC
+         LIMIT $1",
+    )
+    .bind(i64::from(limit))
+    .fetch_all(&readers)
+    .await?;
+    rows.iter().map(read).collect()
+}
+
+async fn exhume(
+    readers: SqlitePool,
+    delivery: DeliveryId,
+) -> Result<Option<(BuriedDelivery, Vec<u8>)>, Fault> {
+    let row = sqlx::query(
+        "SELECT id, source, reason, attempts, recorded_at, finished_at, content_type,
+                length(body) AS body_bytes, conflict_of IS NOT NULL AS is_conflict,
+                body
+         FROM deliveries
+         WHERE id = $1 AND state = 'buried'",
+    )
+    .bind(delivery.as_uuid())
+    .fetch_optional(&readers)
+    .await?;
+    row.map(|row| Ok((read(&row)?, row.try_get("body")?)))
+        .transpose()
+}
+
+async fn requeue(writer: SqlitePool, delivery: DeliveryId) -> Result<bool, Fault> {
+    let written = sqlx::query(
+        "UPDATE deliveries
+         SET state = 'pending', attempts = 0,
+             claimable_at = (SELECT now FROM clock), ring_at = (SELECT now FROM clock),
+             reason = NULL, finished_at = NULL
+         WHERE id = $1 AND state = 'buried'",
+    )
+    .bind(delivery.as_uuid())
+    .execute(&writer)
+    .await?;
+    Ok(written.rows_affected() == 1)
+}
+
+fn read(row: &SqliteRow) -> Result<BuriedDelivery, Fault> {
+    let reason: String = row.try_get("reason")?;
+    Ok(BuriedDelivery {
+        id: DeliveryId::from_uuid(row.try_get("id")?),
+        source: source(row.try_get("source")?)?,
+        reason: Reason::from_stored(&reason),
+        attempts: attempts(row.try_get("attempts")?)?,
+        recorded_at: Timestamp::from_millis(row.try_get("recorded_at")?),
+        buried_at: Timestamp::from_millis(row.try_get("finished_at")?),
+        body_bytes: count(row.try_get("body_bytes")?),
+        content_type: row.try_get("content_type")?,
+        is_conflict: row.try_get("is_conflict")?,
+    })
+}

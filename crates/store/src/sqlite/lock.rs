@@ -1,0 +1,45 @@
+//! One process for one file. `SQLite` could be shared by several, but claims are
+//! released when the file is opened, news of arrivals stays inside the process,
+//! and the doorbell too.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::sync::{Mutex, PoisonError};
+
+use crate::open::OpenError;
+
+/// The lock on a file beside the database. The system gives it up when the
+/// process ends, however it ends, so it is never stale.
+pub(super) struct FileLock {
+    held: Mutex<Option<File>>,
+}
+
+impl FileLock {
+    pub(super) fn take(path: &str) -> Result<Self, OpenError> {
+        let file = private(&format!("{path}.lock"))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(OpenError::InUse(path.to_owned())),
+            Err(TryLockError::Error(error)) => return Err(OpenError::Lock(error)),
+        }
+        // SQLite would make the file readable to all; what is in it is not for
+        // all, and its companions take their permissions from it.
+        private(path)?;
+        Ok(Self {
+            held: Mutex::new(Some(file)),
+        })
+    }
+
+    pub(super) fn release(&self) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(held.take());
+    }
+}
+
+/// Opens a file, or makes it for its owner alone.
+fn private(path: &str) -> Result<File, OpenError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(OpenError::Lock)
+}

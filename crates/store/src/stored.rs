@@ -1,0 +1,123 @@
+//! From what a row holds to the words of the pipeline, and back. A row that does
+//! not translate was not written by this code, and says so.
+
+use std::time::Duration;
+
+use pipeline::{
+    ArtifactId, ArtifactKind, ArtifactView, InboxId, MessageId, Reason, Seq, SourceName, Timestamp,
+    Verdict,
+};
+use uuid::Uuid;
+
+use crate::fault::Fault;
+
+/// A span as both databases add it to their clock. A hundred years stand for
+/// ever, so that no sum leaves the range of a time.
+pub(crate) fn millis(span: Duration) -> i64 {
+    const CENTURY: i64 = 100 * 365 * 24 * 60 * 60 * 1000;
+    i64::try_from(span.as_millis()).map_or(CENTURY, |millis| millis.min(CENTURY))
+}
+
+/// A span that a database has measured; a clock set back makes it zero.
+pub(crate) fn span(millis: i64) -> Duration {
+    Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+}
+
+/// A count that a database has made.
+pub(crate) fn count(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// A number of attempts.
+pub(crate) fn attempts(number: i32) -> Result<u32, Fault> {
+    u32::try_from(number).or(Err(Fault::Damaged("attempts")))
+}
+
+/// A digest of a delivery's content.
+pub(crate) fn content_digest(bytes: &[u8]) -> Result<[u8; 32], Fault> {
+    bytes.try_into().or(Err(Fault::Damaged("content_digest")))
+}
+
+/// The name of a source.
+pub(crate) fn source(name: &str) -> Result<SourceName, Fault> {
+    name.parse().or(Err(Fault::Damaged("source")))
+}
+
+/// The address of an inbox.
+pub(crate) fn inbox(address: &str) -> Result<InboxId, Fault> {
+    address.parse().or(Err(Fault::Damaged("inbox")))
+}
+
+/// A verdict and its reason.
+pub(crate) fn verdict(word: &str, reason: Option<&str>) -> Result<Verdict, Fault> {
+    Verdict::from_words(word, reason.map(Reason::from_stored)).ok_or(Fault::Damaged("verdict"))
+}
+
+/// Flags as one column holds them; they are slugs and hold no space.
+pub(crate) fn joined(flags: &[String]) -> String {
+    flags.join(" ")
+}
+
+/// An artifact, the message it came in and its consume, column by column.
+pub(crate) struct Item {
+    pub(crate) id: Uuid,
+    pub(crate) inbox: String,
+    pub(crate) seq: i64,
+    pub(crate) kind: String,
+    pub(crate) verdict: String,
+    pub(crate) reason: Option<String>,
+    pub(crate) rule: String,
+    pub(crate) confidence: i16,
+    pub(crate) host: Option<String>,
+    pub(crate) message: Uuid,
+    pub(crate) sender: Option<String>,
+    pub(crate) sender_domain: Option<String>,
+    pub(crate) flags: String,
+    pub(crate) received_at: Timestamp,
+    pub(crate) expires_at: Timestamp,
+    pub(crate) is_expired: bool,
+    pub(crate) consumed_at: Option<Timestamp>,
+}
+
+impl TryFrom<Item> for ArtifactView {
+    type Error = Fault;
+
+    fn try_from(item: Item) -> Result<Self, Fault> {
+        Ok(Self {
+            id: ArtifactId::from_uuid(item.id),
+            inbox: inbox(&item.inbox)?,
+            seq: Seq::new(item.seq),
+            kind: ArtifactKind::from_word(&item.kind).ok_or(Fault::Damaged("kind"))?,
+            verdict: verdict(&item.verdict, item.reason.as_deref())?,
+            rule: Reason::from_stored(&item.rule),
+            confidence: u8::try_from(item.confidence).or(Err(Fault::Damaged("confidence")))?,
+            host: item.host,
+            message: MessageId::from_uuid(item.message),
+            sender: item.sender,
+            sender_domain: item.sender_domain,
+            flags: item.flags.split_whitespace().map(str::to_owned).collect(),
+            received_at: item.received_at,
+            expires_at: item.expires_at,
+            is_expired: item.is_expired,
+            consumed_at: item.consumed_at,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_without_end_ends_after_a_century() {
+        assert_eq!(millis(Duration::from_millis(1500)), 1500);
+        assert_eq!(millis(Duration::MAX), 3_153_600_000_000);
+    }
+
+    #[test]
+    fn an_unknown_verdict_is_damage() {
+        assert!(verdict("usable", None).is_ok());
+        assert!(verdict("usable", Some("too_deep")).is_err());
+        assert!(verdict("maybe", None).is_err());
+    }
+}

@@ -1,0 +1,86 @@
+//! No caller's cancellation reaches the database.
+//!
+//! A future that is dropped between two messages of the wire protocol leaves its
+//! connection inside an open transaction, and the pool hands that connection to
+//! the next borrower, whose insert then reports success and is never committed.
+//! So every unit of work runs in a task of its own, only the wait for it has a
+//! deadline, and closing waits for all of them.
+
+use std::future::Future;
+use std::time::Duration;
+
+use pipeline::StoreError;
+use tokio_util::task::TaskTracker;
+
+use crate::fault::{Cause, Fault};
+
+/// How long a caller waits for a short unit of work. Together with what happens
+/// around it, the answer "unavailable" is given within 3 s.
+pub(crate) const SHORT: Duration = Duration::from_millis(2500);
+
+/// How long a worker waits for its result to be written; it would rather wait
+/// than do the work again.
+pub(crate) const LONG: Duration = Duration::from_secs(15);
+
+/// Runs units of work to their end, whoever waits for them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Uncancelled {
+    tracker: TaskTracker,
+}
+
+impl Uncancelled {
+    /// Runs `work` to its end and waits for it until `patience` is over.
+    pub(crate) async fn run<T, W>(&self, patience: Duration, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Future<Output = Result<T, Fault>> + Send + 'static,
+    {
+        let task = self.tracker.spawn(work);
+        match tokio::time::timeout(patience, task).await {
+            Ok(Ok(outcome)) => outcome.map_err(StoreError::from),
+            Ok(Err(_panic)) => Err(StoreError::Broken(Box::new(Cause(
+                "the unit of work ended without an answer".to_owned(),
+            )))),
+            Err(_elapsed) => Err(StoreError::Unavailable(Box::new(Cause(format!(
+                "no answer within {} ms",
+                patience.as_millis()
+            ))))),
+        }
+    }
+
+    /// Waits until every unit of work that was begun has ended.
+    pub(crate) async fn finish(&self) {
+        self.tracker.close();
+        self.tracker.wait().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_goes_on_when_its_caller_is_gone_and_closing_waits_for_it() {
+        let uncancelled = Uncancelled::default();
+        let (go, ended) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
+        let work = {
+            let (go, ended) = (Arc::clone(&go), Arc::clone(&ended));
+            async move {
+                go.notified().await;
+                ended.store(true, Ordering::SeqCst);
+                Ok(())
+            }
+        };
+        let waited = uncancelled.run(Duration::ZERO, work).await;
+        assert!(matches!(waited, Err(StoreError::Unavailable(_))));
+        assert!(!ended.load(Ordering::SeqCst));
+        go.notify_one();
+        uncancelled.finish().await;
+        assert!(ended.load(Ordering::SeqCst));
+    }
+}
