@@ -70,10 +70,10 @@ struct Key {
 
 impl Keys {
     /// Checks the configured keys and forgets their tokens.
-    pub fn new(settings: &BTreeMap<String, KeySettings>) -> Result<Self, KeysError> {
+    pub fn build(settings: BTreeMap<String, KeySettings>) -> Result<Self, KeysError> {
         let mut keys: Vec<Key> = Vec::new();
         for (name, setting) in settings {
-            let hash = hash_of(name, setting)?;
+            let hash = hash_of(&name, &setting)?;
             if keys.iter().any(|key| key.hash == hash) {
                 return Err(KeysError::Repeated(name.clone()));
             }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     fn keys(settings: KeySettings) -> Result<Keys, KeysError> {
-        Keys::new(&BTreeMap::from([("agent".to_owned(), settings)]))
+        Keys::build(BTreeMap::from([("agent".to_owned(), settings)]))
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
             ("b".to_owned(), by_token(TOKEN)),
         ]);
         assert_eq!(
-            Keys::new(&settings).unwrap_err(),
+            Keys::build(settings).unwrap_err(),
             KeysError::Repeated("b".to_owned())
         );
     }
