@@ -8,7 +8,7 @@ use async_trait::async_trait;
 
 use crate::{
     ArtifactView, BuriedDelivery, ClaimToken, Class, ConsumeRequest, Consumed, DeliveryId, InboxId,
-    NewDelivery, NewMessage, Reason, Recorded, Seq, StoredDelivery,
+    NewDelivery, NewMessage, Reason, Recorded, Seq, StoredDelivery, Timestamp,
 };
 
 /// The database did not do what was asked.
@@ -34,8 +34,10 @@ impl StoreError {
 }
 
 /// How much waits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
+    /// When this was looked up, by the database's clock.
+    pub at: Timestamp,
     /// Deliveries that are recorded and not finished.
     pub unfinished: u64,
     /// How long the oldest of them has waited.
