@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::code::Considered;
+
 /// Changes whenever the rules or the lexicons do.
 pub(crate) const RULESET: &str = "1";
 
@@ -10,4 +12,6 @@ pub(crate) const RULESET: &str = "1";
 pub struct Explanation {
     /// The version of the rules.
     pub ruleset: &'static str,
+    /// The candidates for the code, best first.
+    pub code: Vec<Considered>,
 }

@@ -1,10 +1,17 @@
 //! From raw bytes to one code, one link, or none, in named steps.
 
 use crate::explanation::RULESET;
+use crate::reading::{Reading, Source};
+use crate::sender::Stated;
 use crate::{
-    Code, Explanation, Flag, Identity, Link, Policy, Reason, Refusal, Sender, Verdict, identity,
-    mail, sender, structure,
+    Code, Explanation, Flag, Identity, Link, Policy, Reason, Refusal, Sender, Verdict, code, html, identity, mail,
+    sender, structure,
 };
+
+/// How much text is searched for artifacts.
+const MAX_TEXT: usize = 256 * 1024;
+/// How much HTML is turned into text.
+const MAX_HTML: usize = 1024 * 1024;
 
 /// What a mail holds.
 #[derive(Debug, Clone)]
@@ -26,7 +33,7 @@ pub struct Extracted {
 /// Reads a mail and finds the one code and the one link in it.
 ///
 /// The same bytes and policy always give the same answer. Nothing is fetched.
-pub fn extract(raw: &[u8], _policy: &Policy) -> Result<Extracted, Refusal> {
+pub fn extract(raw: &[u8], policy: &Policy) -> Result<Extracted, Refusal> {
     let structure = structure::read(raw)?;
     let stated = sender::read(&structure.headers);
     let bodies = mail::bodies(&structure);
@@ -37,16 +44,33 @@ pub fn extract(raw: &[u8], _policy: &Policy) -> Result<Extracted, Refusal> {
         message_id: identity::message_id(&structure.headers),
         content: identity::content_digest([&from, &subject, &date, &bodies.text, &bodies.html]),
     };
+    let readings = readings(&subject, &bodies);
+    let found = code::find(&readings, &policy.links);
+    Ok(Extracted {
+        identity,
+        flags: flags(&stated),
+        sender: stated.sender,
+        code: found.verdict,
+        link: Verdict::Nothing(Reason::NoCandidate),
+        explanation: Explanation { ruleset: RULESET, code: found.considered },
+    })
+}
+
+fn readings(subject: &str, bodies: &mail::Bodies) -> Vec<Reading> {
+    let mut readings = vec![Reading::of_line(Source::Subject, subject)];
+    if !bodies.text.trim().is_empty() {
+        readings.push(Reading::of_text(&bodies.text, MAX_TEXT));
+    }
+    if !bodies.html.trim().is_empty() {
+        readings.push(html::read(&bodies.html, MAX_HTML, MAX_TEXT));
+    }
+    readings
+}
+
+fn flags(stated: &Stated) -> Vec<Flag> {
     let mut flags = Vec::new();
     if stated.ambiguous {
         flags.push(Flag::FromAmbiguous);
     }
-    Ok(Extracted {
-        identity,
-        sender: stated.sender,
-        flags,
-        code: Verdict::Nothing(Reason::NoCandidate),
-        link: Verdict::Nothing(Reason::NoCandidate),
-        explanation: Explanation { ruleset: RULESET },
-    })
+    flags
 }

@@ -6,15 +6,20 @@
 //! Reading order: [`extract()`] → `structure` → `mail` → `html` → `code` → `link`.
 
 mod allowlist;
+mod code;
 mod content_type;
 mod explanation;
 mod extract;
 mod flag;
+mod fold;
 mod header;
+mod html;
 mod identity;
+mod lexicon;
 mod link;
 mod mail;
 mod policy;
+mod reading;
 mod refusal;
 mod sender;
 mod structure;
@@ -25,7 +30,7 @@ pub use explanation::Explanation;
 pub use extract::{Extracted, extract};
 pub use flag::Flag;
 pub use identity::Identity;
-pub use link::{Destination, Rejection, judge};
+pub use link::{Destination, Rejection, judge, unwrap};
 pub use policy::Policy;
 pub use refusal::Refusal;
 pub use sender::Sender;

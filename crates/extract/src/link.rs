@@ -6,4 +6,4 @@ mod proofpoint;
 mod redirect;
 mod unwrap;
 
-pub use gate::{Destination, Rejection, judge};
+pub use gate::{Destination, Rejection, judge, unwrap};

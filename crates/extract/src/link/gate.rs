@@ -177,3 +177,17 @@ fn admit(
         unwrapped,
     })
 }
+
+/// Where a wrapped URL leads, all known wrappers taken off; nothing for a URL
+/// that is not wrapped or cannot be read. The target is not judged.
+pub fn unwrap(written: &str) -> Option<String> {
+    let mut target = None;
+    let mut current = written.to_owned();
+    for _ in 0..=MAX_WRAPPERS {
+        let Ok(url) = Url::parse(&current) else { break };
+        let Some(Unwrapped::Target(next)) = url.host_str().map(|host| unwrap::unwrap(&url, host)) else { break };
+        current.clone_from(&next);
+        target = Some(next);
+    }
+    target
+}

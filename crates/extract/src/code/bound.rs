@@ -1,0 +1,68 @@
+//! Codes bound to a host: a line `@example.com #123456`.
+//!
+//! The last line of such a message says where the code belongs. It is exact,
+//! so it decides, and its host has to be allowed like that of a link.
+
+use crate::reading::Reading;
+
+/// A code and the host it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Bound {
+    pub(super) host: String,
+    pub(super) value: String,
+    pub(super) at: usize,
+}
+
+/// The bound code of a reading; nothing if there are two different ones.
+pub(super) fn bound(reading: &Reading) -> Option<Bound> {
+    let text = reading.text();
+    let mut found: Option<Bound> = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if let Some(bound) = parse(line.trim_end(), at) {
+            if found.as_ref().is_some_and(|other| other.value != bound.value) {
+                return None;
+            }
+            found = Some(bound);
+        }
+        at += line.len();
+    }
+    found
+}
+
+fn parse(line: &str, at: usize) -> Option<Bound> {
+    let (host, rest) = line.trim_start().strip_prefix('@')?.split_once(' ')?;
+    let value = rest.strip_prefix('#')?.split(' ').next()?;
+    let is_host = host.contains('.') && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+    let is_code = (4..=12).contains(&value.len())
+        && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        && value.bytes().any(|byte| byte.is_ascii_digit());
+    let offset = line.find('#')? + 1;
+    (is_host && is_code).then(|| Bound { host: host.to_ascii_lowercase(), value: value.to_owned(), at: at + offset })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reading::Source;
+
+    fn of(text: &str) -> Option<(String, String)> {
+        let mut reading = Reading::of_text(text, 1_000);
+        reading.source = Source::Text;
+        bound(&reading).map(|bound| (bound.host, bound.value))
+    }
+
+    #[test]
+    fn the_line_names_host_and_code() {
+        let expected = Some(("acme.example".to_owned(), "747723".to_owned()));
+        assert_eq!(of("747723 is your code.\n\n@acme.example #747723"), expected);
+        assert_eq!(of("x\n@ACME.example #747723 @frame.example\n"), expected);
+    }
+
+    #[test]
+    fn two_different_lines_or_prose_are_none() {
+        assert_eq!(of("@a.example #747723\n@a.example #111111"), None);
+        assert_eq!(of("mail @acme.example #747723"), None);
+        assert_eq!(of("@acme.example #ignore"), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! What stands around a candidate.
+
+use std::ops::Range;
+
+use super::candidate::Candidate;
+use super::segment::Segment;
+use crate::lexicon::{Hit, Sense};
+
+/// How far back and forth a label may stand, in bytes.
+const REACH: usize = 240;
+/// How many lines above a candidate may label it.
+const LINES: usize = 3;
+
+/// A term and what lies between it and the candidate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Near<'h> {
+    pub(super) hit: &'h Hit,
+    /// Words between, those that only connect not counted.
+    pub(super) words: usize,
+    /// Sentences that end in between.
+    pub(super) stops: usize,
+    /// Lines that end in between.
+    pub(super) lines: usize,
+}
+
+/// The text, its lines and its terms.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'r> {
+    pub(super) text: &'r str,
+    pub(super) segments: &'r [Segment],
+    pub(super) hits: &'r [Hit],
+}
+
+impl<'r> Context<'r> {
+    /// The nearest term of the sense before the candidate.
+    pub(super) fn before(&self, candidate: &Candidate, sense: Sense) -> Option<Near<'r>> {
+        let first = candidate.segment.saturating_sub(LINES);
+        let floor = self.segments.get(first).map_or(0, |segment| segment.range.start);
+        let floor = floor.max(candidate.range.start.saturating_sub(REACH));
+        let end = self.hits.partition_point(|hit| hit.range.end <= candidate.range.start);
+        let within = self.hits.get(..end)?.iter().rev().take_while(|hit| hit.range.start >= floor);
+        let hit = within.into_iter().find(|hit| hit.sense.says(sense))?;
+        Some(self.near(hit, hit.range.end..candidate.range.start))
+    }
+
+    /// The nearest term of the sense after the candidate.
+    pub(super) fn after(&self, candidate: &Candidate, sense: Sense) -> Option<Near<'r>> {
+        let last = (candidate.segment + 1).min(self.segments.len().saturating_sub(1));
+        let ceiling = self.segments.get(last).map_or(self.text.len(), |segment| segment.range.end);
+        let ceiling = ceiling.min(candidate.range.end + REACH);
+        let start = self.hits.partition_point(|hit| hit.range.start < candidate.range.end);
+        let within = self.hits.get(start..)?.iter().take_while(|hit| hit.range.end <= ceiling);
+        let hit = within.into_iter().find(|hit| hit.sense.says(sense))?;
+        Some(self.near(hit, candidate.range.end..hit.range.start))
+    }
+
+    /// Whether the sense occurs in the lines around the candidate.
+    pub(super) fn around(&self, candidate: &Candidate, sense: Sense) -> bool {
+        self.before(candidate, sense).is_some() || self.after(candidate, sense).is_some()
+    }
+
+    /// Whether the sense occurs in the sentence of the candidate.
+    pub(super) fn in_sentence(&self, candidate: &Candidate, sense: Sense) -> bool {
+        let same = |near: Option<Near<'_>>| near.is_some_and(|near| near.stops == 0 && near.lines == 0);
+        same(self.before(candidate, sense)) || same(self.after(candidate, sense))
+    }
+
+    fn near(&self, hit: &'r Hit, gap: Range<usize>) -> Near<'r> {
+        let text = self.text.get(gap.clone()).unwrap_or_default();
+        let lines = text.bytes().filter(|byte| matches!(byte, b'\n')).count();
+        Near { hit, words: self.words(&gap), stops: stops(text), lines: lines.min(9) }
+    }
+
+    fn words(&self, gap: &Range<usize>) -> usize {
+        let Some(text) = self.text.get(gap.clone()) else { return 0 };
+        let from = self.hits.partition_point(|hit| hit.range.start < gap.start);
+        let connecting = self.hits.get(from..).unwrap_or_default().iter().take_while(|hit| hit.range.end <= gap.end);
+        let skipped: usize = connecting
+            .filter(|hit| hit.sense.says(Sense::COPULA))
+            .map(|hit| count_words(self.text.get(hit.range.clone()).unwrap_or_default()))
+            .sum();
+        count_words(text).saturating_sub(skipped)
+    }
+}
+
+/// Words by blanks, and for scripts without blanks by every third letter.
+fn count_words(text: &str) -> usize {
+    let spaced = text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
+    spaced
+        .map(|word| {
+            let letters = word.chars().filter(|c| u32::from(*c) >= 0xe00).count();
+            if letters > 3 { letters.div_ceil(4) } else { 1 }
+        })
+        .sum()
+}
+
+/// Ends of sentences: a stop and a blank, or a full-width stop.
+fn stops(text: &str) -> usize {
+    let mut count = 0;
+    let mut previous = None;
+    for c in text.chars() {
+        let ended = matches!(previous, Some('.' | '!' | '?')) && c.is_whitespace();
+        if ended || matches!(c, '。' | '！' | '？' | '।' | '؟' | '۔' | '։') {
+            count += 1;
+        }
+        previous = Some(c);
+    }
+    count
+}

@@ -1,0 +1,119 @@
+//! The shapes a code can have.
+
+use super::number::{is_dashed_date, is_dashed_phone, is_digits};
+
+/// What a candidate looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// Four to ten digits.
+    Digits,
+    /// Digits in groups of equal length.
+    Grouped,
+    /// Letters, a dash, digits: `G-123456`.
+    Prefixed,
+    /// Capitals and digits.
+    Mixed,
+    /// Letters of either case and digits.
+    MixedCase,
+    /// Groups of letters and digits: `AB3-X9K`.
+    Dashed,
+    /// Capitals only.
+    Letters,
+    /// Small letters only.
+    SmallLetters,
+    /// Four or more made-up words joined by dashes.
+    Words,
+}
+
+/// The shape of a token, if it could be a code at all.
+pub(super) fn shape_of(core: &str) -> Option<Shape> {
+    if is_digits(core) {
+        return (4..=10).contains(&core.len()).then_some(Shape::Digits);
+    }
+    if core.contains('-') {
+        return dashed(core);
+    }
+    if core.contains('.') {
+        return (core.len() == 7 && matches!(core.split_once('.'), Some((a, b)) if a.len() == 3 && is_digits(a) && is_digits(b)))
+            .then_some(Shape::Grouped);
+    }
+    if !core.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let upper = core.bytes().any(|byte| byte.is_ascii_uppercase());
+    let lower = core.bytes().any(|byte| byte.is_ascii_lowercase());
+    let digit = core.bytes().any(|byte| byte.is_ascii_digit());
+    match (upper, lower, digit) {
+        (true, false, true) if (4..=12).contains(&core.len()) => Some(Shape::Mixed),
+        (_, true, true) if (5..=12).contains(&core.len()) => Some(Shape::MixedCase),
+        (true, false, false) if (4..=10).contains(&core.len()) => Some(Shape::Letters),
+        (false, true, false) if (5..=10).contains(&core.len()) => Some(Shape::SmallLetters),
+        _ => None,
+    }
+}
+
+fn dashed(core: &str) -> Option<Shape> {
+    let groups: Vec<&str> = core.split('-').collect();
+    let alnum = |group: &&str| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if !groups.iter().all(alnum) || groups.len() > 6 || core.len() > 32 {
+        return None;
+    }
+    if groups.iter().all(|group| is_digits(group)) {
+        return (!is_dashed_date(core) && !is_dashed_phone(core)).then_some(Shape::Grouped);
+    }
+    if let [prefix, number] = groups.as_slice()
+        && (1..=4).contains(&prefix.len())
+        && prefix.bytes().all(|byte| byte.is_ascii_uppercase())
+        && is_digits(number)
+    {
+        return (4..=8).contains(&number.len()).then_some(Shape::Prefixed);
+    }
+    let has_digit = core.bytes().any(|byte| byte.is_ascii_digit());
+    let equal = groups.iter().all(|group| Some(group.len()) == groups.first().map(|first| first.len()));
+    let sized = groups.iter().all(|group| (3..=6).contains(&group.len()));
+    let upper = !core.bytes().any(|byte| byte.is_ascii_lowercase());
+    let lower = !core.bytes().any(|byte| byte.is_ascii_uppercase());
+    match groups.len() {
+        2..=4 if has_digit && sized && (upper || lower) => Some(Shape::Dashed),
+        2..=4 if upper && equal && sized => Some(Shape::Dashed),
+        4..=6 if lower && !has_digit && sized => Some(Shape::Words),
+        _ => None,
+    }
+}
+
+impl Shape {
+    /// Shapes that ordinary words have too need more around them.
+    pub(super) fn is_wordlike(self) -> bool {
+        matches!(self, Self::Letters | Self::SmallLetters | Self::Words)
+    }
+
+    pub(super) fn has_letters(self) -> bool {
+        !matches!(self, Self::Digits | Self::Grouped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_people_receive() {
+        for (core, shape) in [
+            ("123456", Shape::Digits), ("1234567890", Shape::Digits), ("123-456", Shape::Grouped),
+            ("482.913", Shape::Grouped), ("G-412157", Shape::Prefixed), ("SMXY-520047", Shape::Prefixed),
+            ("K6YCMU", Shape::Mixed), ("1ILO0Z5P", Shape::Mixed), ("3AK-H3A", Shape::Dashed), ("DJZ-TLX", Shape::Dashed),
+            ("tt226-5398x", Shape::Dashed), ("sparo-ndigo-amurt-secan", Shape::Words), ("MIFSUC", Shape::Letters),
+            ("a9x2kq7p", Shape::MixedCase),
+        ] {
+            assert_eq!(shape_of(core), Some(shape), "{core}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_code() {
+        for core in ["123", "12345678901", "sign-in", "2026-03-14", "555-1234", "IGNORE-ALL", "a_b123", "1.2.3"] {
+            assert_eq!(shape_of(core), None, "{core}");
+        }
+    }
+}

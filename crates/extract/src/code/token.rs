@@ -1,0 +1,131 @@
+//! Pieces of text that could hold a code, and pieces that cannot.
+
+use std::ops::Range;
+
+/// A run of ASCII without blanks, as it stands in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    /// Letters, digits and what joins them, without punctuation around.
+    pub(super) range: Range<usize>,
+    /// The character before the core, blanks apart.
+    pub(super) before: Option<char>,
+    /// The character after the core.
+    pub(super) after: Option<char>,
+    /// A blank, or the edge of the text, stands directly before.
+    pub(super) open_before: bool,
+}
+
+/// Every token in the text. URLs, addresses and paths are left out whole:
+/// nothing inside them is a code.
+pub(super) fn tokens(text: &str) -> Vec<Token> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let Some(start) = rest.find(|c: char| c.is_ascii_alphanumeric()).map(|start| at + start) else { break };
+        let start = word_start(text, start);
+        let end = word_end(text, start);
+        if let Some(word) = text.get(start..end)
+            && !is_address(word)
+        {
+            split(text, start..end, &mut found);
+        }
+        at = end.max(start + 1);
+    }
+    found
+}
+
+/// A word may begin with a sign that decides what it is.
+fn word_start(text: &str, at: usize) -> usize {
+    let signs = text.get(..at).unwrap_or_default().bytes().rev().take_while(|byte| b"@/+*#".contains(byte)).count();
+    at - signs.min(8)
+}
+
+fn word_end(text: &str, start: usize) -> usize {
+    let rest = text.get(start..).unwrap_or_default();
+    let ends = |c: char| !c.is_ascii_graphic() || matches!(c, '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}' | '"' | '|');
+    start + rest.find(ends).unwrap_or(rest.len())
+}
+
+/// URLs, mail addresses, host names with a path, USSD strings.
+fn is_address(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    word.contains("://")
+        || word.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("www."))
+        || is_mail_address(word)
+        || is_host_path(word)
+        || (bytes.first() == Some(&b'*') && bytes.contains(&b'#') && bytes.iter().filter(|b| b.is_ascii_digit()).count() > 2)
+}
+
+fn is_mail_address(word: &str) -> bool {
+    word.split_once('@').is_some_and(|(local, domain)| {
+        local.ends_with(|c: char| c.is_ascii_alphanumeric()) && domain.contains('.')
+    })
+}
+
+/// `host.tld/path`, and nothing that merely has a slash.
+fn is_host_path(word: &str) -> bool {
+    let Some((host, _)) = word.split_once('/') else { return false };
+    host.rsplit_once('.').is_some_and(|(name, top)| {
+        !name.is_empty() && (2..=10).contains(&top.len()) && top.bytes().all(|byte| byte.is_ascii_alphabetic())
+    })
+}
+
+/// Splits a word at punctuation that joins sentences rather than codes.
+fn split(text: &str, word: Range<usize>, found: &mut Vec<Token>) {
+    let Some(body) = text.get(word.clone()) else { return };
+    if super::number::is_composite(body.trim_matches(|c: char| !c.is_ascii_alphanumeric())) {
+        push(text, word, found);
+        return;
+    }
+    let mut start = word.start;
+    for (offset, c) in body.char_indices() {
+        if matches!(c, ':' | '=' | ';' | ',' | '/' | '!' | '?' | '&' | '#' | '+' | '~') {
+            push(text, start..word.start + offset, found);
+            start = word.start + offset + c.len_utf8();
+        }
+    }
+    push(text, start..word.end, found);
+}
+
+fn push(text: &str, range: Range<usize>, found: &mut Vec<Token>) {
+    let Some(body) = text.get(range.clone()) else { return };
+    let trimmed = body.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    if trimmed.is_empty() {
+        return;
+    }
+    let lead = body.find(|c: char| c.is_ascii_alphanumeric()).unwrap_or(0);
+    let range = range.start + lead..range.start + lead + trimmed.len();
+    let before = text.get(..range.start).unwrap_or_default().chars().next_back();
+    let after = text.get(range.end..).unwrap_or_default().chars().next();
+    let open_before = before.is_none_or(char::is_whitespace);
+    found.push(Token { range, before, after, open_before });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cores(text: &str) -> Vec<&str> {
+        tokens(text).iter().map(|token| text.get(token.range.clone()).unwrap()).collect()
+    }
+
+    #[test]
+    fn words_lose_their_punctuation() {
+        assert_eq!(cores("Code: (123456)."), ["Code", "123456"]);
+        assert_eq!(cores("OTP=567234, ok"), ["OTP", "567234", "ok"]);
+        assert_eq!(cores("验证码660214，5分钟"), ["660214", "5"]);
+        assert_eq!(cores("G-412157 RKJ-YP6 482.913"), ["G-412157", "RKJ-YP6", "482.913"]);
+    }
+
+    #[test]
+    fn addresses_hold_no_codes() {
+        assert_eq!(cores("see https://a.com/123456?c=654321 or a.com/123456 now"), ["see", "or", "now"]);
+        assert_eq!(cores("to alex99817@example.net *123*4567# x"), ["to", "x"]);
+        assert_eq!(cores("and/or 24/7"), ["and", "or", "24/7"]);
+    }
+
+    #[test]
+    fn dates_times_and_amounts_stay_whole() {
+        assert_eq!(cores("on 14/03/2026 10:30:22 for 4,821.50"), ["on", "14/03/2026", "10:30:22", "for", "4,821.50"]);
+    }
+}

@@ -1,0 +1,70 @@
+//! Colours, as far as telling text from its ground needs them.
+
+/// A colour, or none at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Color {
+    Transparent,
+    Rgb(u8, u8, u8),
+}
+
+impl Color {
+    pub(super) fn parse(value: &str) -> Option<Self> {
+        let value = value.trim();
+        if let Some(hex) = value.strip_prefix('#') {
+            return from_hex(hex);
+        }
+        if let Some(arguments) = value.strip_prefix("rgba(").or_else(|| value.strip_prefix("rgb(")) {
+            return from_function(arguments.trim_end_matches(')'));
+        }
+        match value {
+            "transparent" => Some(Self::Transparent),
+            "white" => Some(Self::Rgb(255, 255, 255)),
+            "black" => Some(Self::Rgb(0, 0, 0)),
+            _ => None,
+        }
+    }
+
+    /// Too close for an eye to tell apart.
+    pub(super) fn is_like(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Rgb(r1, g1, b1), Self::Rgb(r2, g2, b2)) => {
+                r1.abs_diff(r2) <= 3 && g1.abs_diff(g2) <= 3 && b1.abs_diff(b2) <= 3
+            }
+            _ => false,
+        }
+    }
+}
+
+fn from_hex(hex: &str) -> Option<Color> {
+    let digit = |at: usize| hex.get(at..=at).and_then(|d| u8::from_str_radix(d, 16).ok());
+    let pair = |at: usize| hex.get(at..at + 2).and_then(|d| u8::from_str_radix(d, 16).ok());
+    match hex.len() {
+        3 => Some(Color::Rgb(digit(0)? * 17, digit(1)? * 17, digit(2)? * 17)),
+        8 if pair(6) == Some(0) => Some(Color::Transparent),
+        6 | 8 => Some(Color::Rgb(pair(0)?, pair(2)?, pair(4)?)),
+        _ => None,
+    }
+}
+
+fn from_function(arguments: &str) -> Option<Color> {
+    let mut numbers = arguments.split([',', ' ', '/']).map(str::trim).filter(|number| !number.is_empty());
+    let mut channel = || numbers.next()?.parse::<u8>().ok();
+    let color = Color::Rgb(channel()?, channel()?, channel()?);
+    let alpha = numbers.next().and_then(|alpha| alpha.parse::<f32>().ok());
+    Some(if alpha.is_some_and(|alpha| alpha <= 0.01) { Color::Transparent } else { color })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_notation_of_white_is_white() {
+        for written in ["#fff", "#FFFFFF", "white", "rgb(255, 255, 255)", "rgba(255,255,255,1)", "#fefefe"] {
+            assert!(Color::parse(written).unwrap().is_like(Color::Rgb(255, 255, 255)), "{written}");
+        }
+        assert_eq!(Color::parse("rgba(0,0,0,0)"), Some(Color::Transparent));
+        assert_eq!(Color::parse("#12"), None);
+        assert_eq!(Color::parse("#é12"), None);
+    }
+}

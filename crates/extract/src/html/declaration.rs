@@ -1,0 +1,182 @@
+//! The style properties that decide whether text is seen.
+
+use super::color::Color;
+
+/// One property that matters here.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Property {
+    Display(Display),
+    Visible(bool),
+    /// Gone by opacity, clipping, size or position.
+    Gone(Means, bool),
+    /// Cuts off what does not fit.
+    Clips(bool),
+    FontSize(Size),
+    Color(Color),
+    Background(Option<Color>),
+    /// Letters set apart, as codes often are.
+    Spaced(bool),
+    /// Line breaks in the source are line breaks on the screen.
+    KeepsLines(bool),
+    OutOfFlow(bool),
+}
+
+/// How an element is taken out of sight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Means {
+    Opacity,
+    MaxHeight,
+    /// Only together with clipping.
+    Height,
+    /// Only together with clipping.
+    Width,
+    Indent,
+    /// Only together with a position out of the flow.
+    Offset,
+    Clip,
+    Scale,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Display {
+    None,
+    Inline,
+    Block,
+    Cell,
+    Row,
+}
+
+/// A font size in pixels, or relative to the parent's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Size {
+    Pixels(f32),
+    Relative(f32),
+}
+
+/// Properties in source order, with those marked important apart.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Declarations {
+    pub(super) normal: Vec<Property>,
+    pub(super) important: Vec<Property>,
+}
+
+impl Declarations {
+    pub(super) fn parse(text: &str) -> Self {
+        let mut declarations = Self::default();
+        for declaration in text.split(';') {
+            let Some((name, value)) = declaration.split_once(':') else { continue };
+            let value = value.trim().to_ascii_lowercase();
+            let (value, important) = match value.rsplit_once('!') {
+                Some((value, mark)) if mark.trim() == "important" => (value.trim().to_owned(), true),
+                _ => (value, false),
+            };
+            if let Some(property) = property(name.trim().to_ascii_lowercase().as_str(), &value) {
+                let list = if important { &mut declarations.important } else { &mut declarations.normal };
+                list.push(property);
+            }
+        }
+        declarations
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.normal.is_empty() && self.important.is_empty()
+    }
+}
+
+fn property(name: &str, value: &str) -> Option<Property> {
+    let gone = |means, is| Some(Property::Gone(means, is));
+    match name {
+        "display" => display(value).map(Property::Display),
+        "visibility" => Some(Property::Visible(!matches!(value, "hidden" | "collapse"))),
+        "opacity" => gone(Means::Opacity, number(value)? <= 0.01),
+        "max-height" => gone(Means::MaxHeight, is_zero(value)),
+        "height" => gone(Means::Height, is_zero(value)),
+        "width" | "max-width" => gone(Means::Width, is_zero(value)),
+        "overflow" | "overflow-x" | "overflow-y" => Some(Property::Clips(matches!(value, "hidden" | "clip"))),
+        "text-indent" => gone(Means::Indent, number(value)? <= -500.0),
+        "left" | "top" | "right" | "bottom" => gone(Means::Offset, number(value)?.abs() >= 900.0),
+        "position" => Some(Property::OutOfFlow(matches!(value, "absolute" | "fixed"))),
+        "clip" => gone(Means::Clip, value.starts_with("rect(0") || value.starts_with("rect(1px")),
+        "transform" => gone(Means::Scale, value.starts_with("scale(0)")),
+        "font-size" => font_size(value).map(Property::FontSize),
+        "font" => value.split_whitespace().find_map(|word| font_size(word.split('/').next()?)).map(Property::FontSize),
+        "color" => Color::parse(value).map(Property::Color),
+        "background-color" => Some(Property::Background(Color::parse(value))),
+        // A picture may be any colour, so a ground with one is unknown.
+        "background" | "background-image" => Some(Property::Background(
+            Some(value).filter(|value| !value.contains("url(") && !value.contains("gradient")).and_then(first_color),
+        )),
+        "letter-spacing" => Some(Property::Spaced(number(value)? >= 1.0)),
+        "white-space" => Some(Property::KeepsLines(value.starts_with("pre"))),
+        _ => None,
+    }
+}
+
+fn first_color(value: &str) -> Option<Color> {
+    value.split_whitespace().find_map(Color::parse)
+}
+
+fn display(value: &str) -> Option<Display> {
+    Some(match value {
+        "none" => Display::None,
+        "table-cell" => Display::Cell,
+        "table-row" => Display::Row,
+        "block" | "table" | "flex" | "grid" | "list-item" | "flow-root" => Display::Block,
+        _ if value.starts_with("inline") || value == "contents" => Display::Inline,
+        _ => return None,
+    })
+}
+
+fn is_zero(value: &str) -> bool {
+    number(value) == Some(0.0)
+}
+
+/// The number before the unit. A number without digits is none.
+fn number(value: &str) -> Option<f32> {
+    let end = value.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+')).unwrap_or(value.len());
+    value.get(..end)?.parse().ok()
+}
+
+fn font_size(value: &str) -> Option<Size> {
+    let size = match value {
+        "smaller" => return Some(Size::Relative(0.83)),
+        "larger" => return Some(Size::Relative(1.2)),
+        "inherit" => return Some(Size::Relative(1.0)),
+        "small" | "x-small" | "xx-small" => return Some(Size::Pixels(12.0)),
+        "medium" | "initial" => return Some(Size::Pixels(16.0)),
+        "large" | "x-large" | "xx-large" => return Some(Size::Pixels(24.0)),
+        _ => number(value)?,
+    };
+    let unit = value.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
+    match unit {
+        "" if size == 0.0 => Some(Size::Pixels(0.0)),
+        "px" => Some(Size::Pixels(size)),
+        "pt" => Some(Size::Pixels(size * 4.0 / 3.0)),
+        "em" => Some(Size::Relative(size)),
+        "%" => Some(Size::Relative(size / 100.0)),
+        "rem" | "vw" | "vh" => Some(Size::Pixels(size * 16.0)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hiding_properties_are_read_and_others_are_not() {
+        let style = Declarations::parse("DISPLAY : none !important; color:#FFF; mso-hide:all; margin:0; opacity:.0");
+        assert_eq!(style.important, [Property::Display(Display::None)]);
+        assert_eq!(style.normal, [Property::Color(Color::Rgb(255, 255, 255)), Property::Gone(Means::Opacity, true)]);
+        assert!(Declarations::parse("mso-hide:all;padding:0").is_empty());
+    }
+
+    #[test]
+    fn font_sizes_keep_their_unit() {
+        assert_eq!(font_size("0"), Some(Size::Pixels(0.0)));
+        assert_eq!(font_size("0px"), Some(Size::Pixels(0.0)));
+        assert_eq!(font_size("2em"), Some(Size::Relative(2.0)));
+        assert_eq!(font_size("12pt"), Some(Size::Pixels(16.0)));
+        assert_eq!(font_size("12"), None);
+    }
+}

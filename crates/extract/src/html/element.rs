@@ -1,0 +1,210 @@
+//! An open element and how its text looks.
+
+use super::attribute::Attributes;
+use super::color::Color;
+use super::declaration::{Declarations, Display, Means, Property, Size};
+use super::selector::Node;
+use super::sheet::Sheet;
+use super::token::Tag;
+
+/// Text this small is not meant to be read.
+const UNREADABLE: f32 = 2.0;
+const BODY_FONT: f32 = 16.0;
+
+/// How text looks, inherited from element to element.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Look {
+    /// The subtree is out of sight, whatever its children say.
+    gone: bool,
+    visible: bool,
+    /// A font size is judged where the text stands: wrappers set it to zero
+    /// and their children set it back.
+    font: f32,
+    color: Option<Color>,
+    ground: Option<Color>,
+    pub(super) spaced: bool,
+    pub(super) keeps_lines: bool,
+    /// Part of a quoted mail.
+    pub(super) quoted: bool,
+}
+
+impl Look {
+    pub(super) const PLAIN: Self = Self {
+        gone: false,
+        visible: true,
+        font: BODY_FONT,
+        color: None,
+        ground: None,
+        spaced: false,
+        keeps_lines: false,
+        quoted: false,
+    };
+
+    pub(super) fn is_hidden(&self) -> bool {
+        let blends = match (self.color, self.ground) {
+            (Some(Color::Transparent), _) => true,
+            (Some(color), Some(ground)) => color.is_like(ground),
+            _ => false,
+        };
+        self.gone || !self.visible || self.font < UNREADABLE || blends
+    }
+
+    pub(super) fn is_large(&self) -> bool {
+        self.font >= BODY_FONT * 1.2 && self.font.is_finite()
+    }
+
+    pub(super) fn hide(&mut self) {
+        self.gone = true;
+    }
+}
+
+/// An open element.
+#[derive(Debug)]
+pub(super) struct Element<'a> {
+    pub(super) tag: &'a str,
+    id: String,
+    classes: String,
+    attributes: Vec<(&'a str, String)>,
+    pub(super) look: Look,
+    pub(super) display: Display,
+}
+
+impl Node for Element<'_> {
+    fn tag(&self) -> &str {
+        self.tag
+    }
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn has_class(&self, class: &str) -> bool {
+        self.classes.split_ascii_whitespace().take(32).any(|own| own == class)
+    }
+
+    fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+}
+
+impl<'a> Element<'a> {
+    /// Opens an element below `open` and works out how it looks.
+    pub(super) fn open(tag: &Tag<'a>, sheet: &Sheet, open: &[Element<'a>]) -> Self {
+        let attributes: Vec<_> =
+            Attributes::new(tag.attributes).take(64).map(|(name, value)| (name, value.into_owned())).collect();
+        let mut element = Self {
+            tag: tag.name,
+            id: String::new(),
+            classes: String::new(),
+            attributes,
+            look: open.last().map_or(Look::PLAIN, |parent| parent.look),
+            display: default_display(tag.name),
+        };
+        element.id = element.attribute("id").unwrap_or_default().to_owned();
+        element.classes = element.attribute("class").unwrap_or_default().to_owned();
+        let declared = sheet.matching(&element, &element.classes, open);
+        let inline = Declarations::parse(element.attribute("style").unwrap_or_default());
+        element.apply(&declared, &inline);
+        element
+    }
+
+    /// The cascade: rules, then the element's own style, then what is important.
+    fn apply(&mut self, declared: &[&Declarations], inline: &Declarations) {
+        let parent = self.look.font;
+        self.look.font = parent * heading_scale(self.tag);
+        self.apply_attributes();
+        let mut style = Applied::default();
+        let cascade = declared
+            .iter()
+            .flat_map(|declarations| &declarations.normal)
+            .chain(&inline.normal)
+            .chain(declared.iter().flat_map(|declarations| &declarations.important))
+            .chain(&inline.important);
+        for property in cascade {
+            match *property {
+                Property::Display(display) => self.display = display,
+                Property::Visible(visible) => self.look.visible = visible,
+                Property::FontSize(Size::Pixels(size)) => self.look.font = size,
+                Property::FontSize(Size::Relative(scale)) => self.look.font = parent * scale,
+                Property::Color(color) => self.look.color = Some(color),
+                Property::Background(ground) => self.look.ground = ground,
+                Property::Spaced(spaced) => self.look.spaced = spaced,
+                Property::KeepsLines(keeps) => self.look.keeps_lines = keeps,
+                Property::Gone(means, is) => style.set(means, is),
+                Property::Clips(clips) => style.clips = clips,
+                Property::OutOfFlow(out) => style.out_of_flow = out,
+            }
+        }
+        self.look.gone |= self.display == Display::None || style.is_gone();
+        self.look.quoted |= self.is_quotation();
+    }
+
+    fn apply_attributes(&mut self) {
+        let ground = self.attribute("bgcolor").and_then(|color| Color::parse(&color.to_ascii_lowercase()));
+        self.look.ground = ground.or(self.look.ground);
+        if self.tag.eq_ignore_ascii_case("font") {
+            let color = self.attribute("color").and_then(|color| Color::parse(&color.to_ascii_lowercase()));
+            self.look.color = color.or(self.look.color);
+        }
+        self.look.keeps_lines |= self.tag.eq_ignore_ascii_case("pre");
+        self.look.gone |= self.attribute("hidden").is_some() || is_never_shown(self.tag);
+    }
+
+    fn is_quotation(&self) -> bool {
+        let cited = self.tag.eq_ignore_ascii_case("blockquote") && self.attribute("type") == Some("cite");
+        let class = ["gmail_quote", "gmail_quote_container", "yahoo_quoted", "moz-cite-prefix", "protonmail_quote"];
+        cited || class.iter().any(|class| self.has_class(class)) || self.id == "divRplyFwdMsg"
+    }
+}
+
+/// What only the whole style of one element can tell.
+#[derive(Default)]
+struct Applied {
+    means: Vec<Means>,
+    clips: bool,
+    out_of_flow: bool,
+}
+
+impl Applied {
+    fn set(&mut self, means: Means, is: bool) {
+        self.means.retain(|other| *other != means);
+        if is {
+            self.means.push(means);
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        self.means.iter().any(|means| match means {
+            Means::Height | Means::Width => self.clips,
+            Means::Offset | Means::Clip => self.out_of_flow,
+            Means::Opacity | Means::MaxHeight | Means::Indent | Means::Scale => true,
+        })
+    }
+}
+
+fn heading_scale(tag: &str) -> f32 {
+    match tag.to_ascii_lowercase().as_str() {
+        "h1" => 2.0,
+        "h2" => 1.5,
+        "h3" | "big" => 1.17,
+        _ => 1.0,
+    }
+}
+
+fn is_never_shown(tag: &str) -> bool {
+    ["head", "script", "style", "title", "template", "noembed", "noframes", "iframe", "svg", "object", "datalist", "audio", "video", "canvas"]
+        .iter()
+        .any(|name| tag.eq_ignore_ascii_case(name))
+}
+
+fn default_display(tag: &str) -> Display {
+    match tag.to_ascii_lowercase().as_str() {
+        "td" | "th" => Display::Cell,
+        "tr" => Display::Row,
+        "p" | "div" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "li" | "ul" | "ol" | "dl" | "dt" | "dd" | "table"
+        | "tbody" | "thead" | "tfoot" | "caption" | "pre" | "blockquote" | "section" | "article" | "header"
+        | "footer" | "main" | "nav" | "aside" | "address" | "center" | "form" | "fieldset" | "figure"
+        | "figcaption" | "hr" | "body" | "html" | "details" | "summary" | "option" => Display::Block,
+        _ => Display::Inline,
+    }
+}

@@ -1,0 +1,107 @@
+//! Character references.
+
+use std::borrow::Cow;
+
+use mail_parser::decoders::html::add_html_token;
+
+/// Longer names do not exist.
+const MAX_NAME: usize = 32;
+
+/// Names that browsers accept without the semicolon.
+const BARE: &[(&str, char)] = &[
+    ("nbsp", '\u{a0}'), ("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("copy", '\u{a9}'),
+    ("reg", '\u{ae}'), ("shy", '\u{ad}'),
+];
+
+/// What bytes 0x80 to 0x9f mean in a numeric reference: Windows' letters.
+const WINDOWS: [u32; 32] = [
+    0x20ac, 0x81, 0x201a, 0x192, 0x201e, 0x2026, 0x2020, 0x2021, 0x2c6, 0x2030, 0x160, 0x2039, 0x152, 0x8d, 0x17d,
+    0x8f, 0x90, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x2dc, 0x2122, 0x161, 0x203a, 0x153, 0x9d,
+    0x17e, 0x178,
+];
+
+/// The text with every reference decoded, once.
+pub(super) fn decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains('&') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    each(text, 0, |c, _| out.push(c));
+    Cow::Owned(out)
+}
+
+/// Calls back with every character and its place in the source.
+pub(super) fn each(text: &str, at: usize, mut push: impl FnMut(char, usize)) {
+    let mut from = 0;
+    while let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {
+        let plain = rest.find('&').unwrap_or(rest.len());
+        for (offset, c) in rest.get(..plain).unwrap_or_default().char_indices() {
+            push(c, at + from + offset);
+        }
+        from += plain;
+        let Some(reference) = text.get(from..).filter(|rest| !rest.is_empty()) else { break };
+        let (decoded, length) = reference_at(reference);
+        decoded.chars().for_each(|c| push(c, at + from));
+        from += length;
+    }
+}
+
+/// Decodes the reference at the start; an ampersand that begins none is itself.
+fn reference_at(text: &str) -> (Cow<'_, str>, usize) {
+    let name_end = text
+        .bytes()
+        .skip(1)
+        .take(MAX_NAME)
+        .position(|byte| !byte.is_ascii_alphanumeric() && byte != b'#')
+        .map_or(text.len().min(MAX_NAME), |at| at + 1);
+    let name = text.get(1..name_end).unwrap_or_default();
+    let closed = text.as_bytes().get(name_end) == Some(&b';');
+    let length = name_end + usize::from(closed);
+    if let Some(number) = name.strip_prefix('#') {
+        return match numeric(number) {
+            Some(c) => (Cow::Owned(c.to_string()), length),
+            None => (Cow::Borrowed("&"), 1),
+        };
+    }
+    if closed && let Some(token) = text.get(..length) {
+        let mut decoded = String::new();
+        add_html_token(&mut decoded, token.as_bytes(), false);
+        if decoded != token {
+            return (Cow::Owned(decoded), length);
+        }
+    }
+    // Before an equals sign the name is a parameter of a URL.
+    let is_parameter = text.as_bytes().get(name_end) == Some(&b'=');
+    match BARE.iter().find(|(bare, _)| *bare == name) {
+        Some((bare, c)) if !is_parameter => (Cow::Owned(c.to_string()), 1 + bare.len()),
+        _ => (Cow::Borrowed("&"), 1),
+    }
+}
+
+fn numeric(number: &str) -> Option<char> {
+    let code = match number.strip_prefix(['x', 'X']) {
+        Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+        None => number.parse().ok()?,
+    };
+    let windows = code.checked_sub(0x80).and_then(|index| WINDOWS.get(usize::try_from(index).ok()?));
+    char::from_u32(windows.copied().unwrap_or(code)).filter(|c| *c != '\0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_of_every_kind() {
+        assert_eq!(decoded("a&amp;b&#49;&#x32;&eacute;&nbsp;"), "a&b12é\u{a0}");
+        assert_eq!(decoded("&copy 2026 &#150; &unknown; & &&amp;"), "\u{a9} 2026 \u{2013} &unknown; & &&");
+        assert_eq!(decoded("?a=1&copyright=2&lt=3"), "?a=1&copyright=2&lt=3");
+    }
+
+    #[test]
+    fn places_are_those_of_the_source() {
+        let mut seen = Vec::new();
+        each("é&lt;x", 10, |c, at| seen.push((c, at)));
+        assert_eq!(seen, [('é', 10), ('<', 12), ('x', 16)]);
+    }
+}

@@ -1,0 +1,289 @@
+//! One walk over the tokens, keeping what a reader sees.
+
+use super::declaration::Display;
+use super::element::{Element, Look};
+use super::entity;
+use super::selector::Node;
+use super::sheet::Sheet;
+use super::token::{Tag, Token, Tokens};
+use crate::fold::Folder;
+use crate::reading::{Anchor, Reading, Source};
+
+/// Deeper nesting changes nothing any more; keeps every step constant.
+const MAX_DEPTH: usize = 256;
+const MAX_ANCHORS: usize = 2_000;
+const MAX_HIDDEN: usize = 64 * 1024;
+
+/// What separates two texts, weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Break {
+    None,
+    Space,
+    Block,
+    Cell,
+    Row,
+}
+
+struct Walk<'a> {
+    reading: Reading,
+    quoted: Folder,
+    hidden: Folder,
+    sheet: Sheet,
+    open: Vec<Element<'a>>,
+    /// Elements opened beyond the depth limit.
+    overflow: usize,
+    pending: Break,
+    anchor: Option<Anchor>,
+    limit: usize,
+}
+
+/// Reads an HTML body: at most `input` bytes of it, at most `limit` of text.
+pub(crate) fn read(html: &str, input: usize, limit: usize) -> Reading {
+    let cut = html.get(..floor_boundary(html, input)).unwrap_or_default();
+    let mut walk = Walk {
+        reading: Reading::empty(Source::Html),
+        quoted: Folder::default(),
+        hidden: Folder::default(),
+        sheet: sheet_of(cut),
+        open: Vec::new(),
+        overflow: 0,
+        pending: Break::None,
+        anchor: None,
+        limit,
+    };
+    for token in Tokens::new(cut) {
+        match token {
+            Token::Text { text, at } => walk.text(text, at),
+            Token::Start(tag) => walk.start(&tag),
+            Token::End(name) => walk.end(name),
+        }
+    }
+    walk.finish(cut.len() < html.len())
+}
+
+fn floor_boundary(html: &str, at: usize) -> usize {
+    let mut at = at.min(html.len());
+    while !html.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// Rules apply to elements that stand before them, so they are read first.
+fn sheet_of(html: &str) -> Sheet {
+    let mut sheet = Sheet::default();
+    for token in Tokens::new(html) {
+        if let Token::Start(tag) = token
+            && tag.name.eq_ignore_ascii_case("style")
+        {
+            sheet.add(tag.raw);
+        }
+    }
+    sheet
+}
+
+impl<'a> Walk<'a> {
+    fn look(&self) -> Look {
+        self.open.last().map_or(Look::PLAIN, |element| element.look)
+    }
+
+    fn text(&mut self, text: &str, at: usize) {
+        let look = self.look();
+        if look.is_hidden() {
+            if self.hidden.len() < MAX_HIDDEN {
+                entity::each(text, at, |c, at| self.hidden.push(if c.is_whitespace() { ' ' } else { c }, at));
+                self.hidden.push(' ', at);
+            }
+            return;
+        }
+        let emphasised = look.is_large() || look.spaced;
+        let start = self.reading.folded.len();
+        entity::each(text, at, |c, at| self.visible(c, at, look));
+        let end = self.reading.folded.len();
+        if emphasised && end > start {
+            self.reading.emphasis.push(start..end);
+        }
+    }
+
+    fn visible(&mut self, c: char, at: usize, look: Look) {
+        if c == '\n' && look.keeps_lines {
+            self.pending = self.pending.max(Break::Block);
+        } else if c.is_whitespace() {
+            self.pending = self.pending.max(Break::Space);
+        } else if self.reading.folded.len() >= self.limit {
+            self.reading.truncated = true;
+        } else {
+            let folder = if look.quoted { &mut self.quoted } else { &mut self.reading.folded };
+            if folder.len() > 0 {
+                match self.pending {
+                    Break::None => {}
+                    Break::Space => folder.push(' ', at),
+                    Break::Block | Break::Row => folder.newline(),
+                    Break::Cell => folder.tab(),
+                }
+            }
+            self.pending = Break::None;
+            let before = folder.len();
+            folder.push(c, at);
+            if let Some(anchor) = self.anchor.as_mut().filter(|_| !look.quoted) {
+                if anchor.span.is_empty() {
+                    anchor.span.start = before;
+                }
+                anchor.span.end = folder.len();
+            }
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'a>) {
+        self.close_implied(tag.name);
+        let element = Element::open(tag, &self.sheet, &self.open);
+        self.separate(element.display);
+        if tag.name.eq_ignore_ascii_case("br") {
+            self.pending = self.pending.max(Break::Block);
+        }
+        if !element.look.is_hidden() {
+            self.take(&element, tag);
+        }
+        if is_void(tag.name) || !tag.raw.is_empty() || is_raw_empty(tag) {
+            return;
+        }
+        if self.open.len() < MAX_DEPTH {
+            self.open.push(element);
+        } else {
+            self.overflow += 1;
+        }
+    }
+
+    /// What an element itself shows or offers.
+    fn take(&mut self, element: &Element<'a>, tag: &Tag<'a>) {
+        match tag.name.to_ascii_lowercase().as_str() {
+            "a" | "area" | "form" => self.open_anchor(element),
+            "img" => {
+                if let (Some(anchor), Some(alt)) = (self.anchor.as_mut(), element.attribute("alt")) {
+                    anchor.alternative.push_str(alt);
+                    anchor.alternative.push(' ');
+                }
+            }
+            "input" | "textarea" => self.field(element, tag),
+            "button" => self.pending = self.pending.max(Break::Space),
+            _ => {}
+        }
+    }
+
+    fn open_anchor(&mut self, element: &Element<'a>) {
+        let form = element.tag.eq_ignore_ascii_case("form");
+        let Some(href) = element.attribute(if form { "action" } else { "href" }) else { return };
+        self.close_anchor();
+        let at = self.reading.folded.len();
+        let named = [element.attribute("title"), element.attribute("aria-label"), element.attribute("alt")];
+        let alternative = named.into_iter().flatten().flat_map(|name| [name, " "]).collect();
+        self.anchor = Some(Anchor { href: href.trim().to_owned(), span: at..at, alternative, form });
+        if element.tag.eq_ignore_ascii_case("area") {
+            self.close_anchor();
+        }
+    }
+
+    fn close_anchor(&mut self) {
+        if let Some(anchor) = self.anchor.take()
+            && self.reading.anchors.len() < MAX_ANCHORS
+        {
+            self.reading.anchors.push(anchor);
+        }
+    }
+
+    /// A text field shows its value; a submit button is the label of its form.
+    fn field(&mut self, element: &Element<'a>, tag: &Tag<'a>) {
+        let kind = element.attribute("type").unwrap_or("text").to_ascii_lowercase();
+        let value = element.attribute("value").unwrap_or(tag.raw).to_owned();
+        if matches!(kind.as_str(), "text" | "tel" | "number" | "submit" | "button" | "") {
+            self.pending = self.pending.max(Break::Block);
+            value.chars().for_each(|c| self.visible(c, tag.at, element.look));
+            self.pending = self.pending.max(Break::Block);
+        }
+    }
+
+    fn separate(&mut self, display: Display) {
+        let separation = match display {
+            Display::Block => Break::Block,
+            Display::Cell => Break::Cell,
+            Display::Row => Break::Row,
+            Display::Inline | Display::None => return,
+        };
+        self.pending = self.pending.max(separation);
+    }
+
+    fn end(&mut self, name: &str) {
+        if name.eq_ignore_ascii_case("a") || name.eq_ignore_ascii_case("form") {
+            self.close_anchor();
+        }
+        if name.eq_ignore_ascii_case("p") {
+            self.pending = self.pending.max(Break::Block);
+        }
+        if self.overflow > 0 {
+            self.overflow -= 1;
+            return;
+        }
+        if let Some(at) = self.open.iter().rposition(|element| element.tag.eq_ignore_ascii_case(name)) {
+            self.close_to(at);
+        }
+    }
+
+    fn close_to(&mut self, depth: usize) {
+        while self.open.len() > depth {
+            if let Some(element) = self.open.pop() {
+                self.separate(element.display);
+            }
+        }
+    }
+
+    /// Elements that end where the next one begins.
+    fn close_implied(&mut self, name: &str) {
+        let is = |names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other));
+        let (closes, within): (&[&str], &[&str]) = match name.to_ascii_lowercase().as_str() {
+            "td" | "th" => (&["td", "th"], &["table"]),
+            "tr" | "tbody" | "thead" | "tfoot" => (&["tr"], &["table"]),
+            "li" => (&["li"], &["ul", "ol"]),
+            "option" => (&["option"], &["select"]),
+            "dt" | "dd" => (&["dt", "dd"], &["dl"]),
+            "body" => (&["head"], &[]),
+            _ if !is(&["title", "meta", "link", "style", "script", "base", "noscript", "template"])
+                && self.open.last().is_some_and(|top| top.tag.eq_ignore_ascii_case("head")) =>
+            {
+                (&["head"], &[])
+            }
+            "p" | "div" | "table" | "ul" | "ol" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "hr" | "blockquote"
+            | "pre" | "center" | "section" | "form" => (&["p"], &["table", "div", "td", "th", "li", "body", "button"]),
+            _ => return,
+        };
+        let matches = |element: &Element<'_>, names: &[&str]| names.iter().any(|n| element.tag.eq_ignore_ascii_case(n));
+        let found = self.open.iter().rposition(|element| matches(element, closes) || matches(element, within));
+        if let Some(at) = found
+            && self.open.get(at).is_some_and(|element| matches(element, closes))
+        {
+            self.close_to(at);
+        }
+    }
+
+    fn finish(mut self, cut: bool) -> Reading {
+        self.close_anchor();
+        self.reading.truncated |= cut;
+        self.reading.hidden = self.hidden.text().to_owned();
+        if self.reading.is_blank() && self.quoted.len() > 0 {
+            self.reading.folded = self.quoted;
+        }
+        self.reading
+    }
+}
+
+fn is_void(name: &str) -> bool {
+    ["br", "img", "hr", "input", "meta", "link", "area", "base", "col", "embed", "source", "track", "wbr", "param"]
+        .iter()
+        .any(|void| name.eq_ignore_ascii_case(void))
+}
+
+/// A raw element is complete when its start is read, content or not.
+fn is_raw_empty(tag: &Tag<'_>) -> bool {
+    ["script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes"]
+        .iter()
+        .any(|raw| tag.name.eq_ignore_ascii_case(raw))
+}

@@ -1,0 +1,227 @@
+//! Words of many languages and what they say about a code or a link.
+//!
+//! The words are data: one file per language beside this one, read once. A `*`
+//! at an end of a term lets letters follow or precede there.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use crate::fold::folded;
+
+mod files;
+
+/// What a term says; a set, because a term may say several things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Sense(u32);
+
+impl Sense {
+    /// Names a one-time code: "verification code".
+    pub(crate) const CODE: Self = Self(1);
+    /// Names some code: "code", "PIN".
+    pub(crate) const WORD: Self = Self(1 << 1);
+    /// "is", "as follows".
+    pub(crate) const COPULA: Self = Self(1 << 2);
+    /// "enter", "use".
+    pub(crate) const ENTER: Self = Self(1 << 3);
+    /// "expires", "valid for".
+    pub(crate) const EXPIRY: Self = Self(1 << 4);
+    /// "sign in", "account", "confirm".
+    pub(crate) const AUTH: Self = Self(1 << 5);
+    /// Names another number: order, invoice, phone.
+    pub(crate) const NUMBER: Self = Self(1 << 6);
+    /// Names a code of another kind: discount, booking, meeting.
+    pub(crate) const KIND: Self = Self(1 << 7);
+    /// Counts what stands before it: "minutes", "%".
+    pub(crate) const UNIT: Self = Self(1 << 8);
+    /// Money, before or after the number.
+    pub(crate) const MONEY: Self = Self(1 << 9);
+    /// "previous", "no longer".
+    pub(crate) const STALE: Self = Self(1 << 10);
+    /// A word that contains a sense and has none: "unicode".
+    pub(crate) const NOISE: Self = Self(1 << 11);
+    /// Link: confirm, activate.
+    pub(crate) const VERIFY: Self = Self(1 << 12);
+    /// Link: sign in.
+    pub(crate) const LOGIN: Self = Self(1 << 13);
+    /// Link: reset a password, recover an account.
+    pub(crate) const RESET: Self = Self(1 << 14);
+    /// Link: join, accept.
+    pub(crate) const INVITE: Self = Self(1 << 15);
+    /// Link: change of address.
+    pub(crate) const CHANGE: Self = Self(1 << 16);
+    /// Link: approve a sign-in.
+    pub(crate) const APPROVE: Self = Self(1 << 17);
+    /// Link: this was not me.
+    pub(crate) const DENY: Self = Self(1 << 18);
+    /// Link: delete.
+    pub(crate) const DELETE: Self = Self(1 << 19);
+    /// Link: unsubscribe.
+    pub(crate) const LEAVE: Self = Self(1 << 20);
+    /// Link: help, privacy, shop.
+    pub(crate) const PAGE: Self = Self(1 << 21);
+    /// "link", "button", "click": what stands near is a link to use.
+    pub(crate) const CLICK: Self = Self(1 << 22);
+
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "code" => Self::CODE,
+            "word" => Self::WORD,
+            "copula" => Self::COPULA,
+            "enter" => Self::ENTER,
+            "expiry" => Self::EXPIRY,
+            "auth" => Self::AUTH,
+            "number" => Self::NUMBER,
+            "kind" => Self::KIND,
+            "unit" => Self::UNIT,
+            "money" => Self::MONEY,
+            "stale" => Self::STALE,
+            "noise" => Self::NOISE,
+            "verify" => Self::VERIFY,
+            "login" => Self::LOGIN,
+            "reset" => Self::RESET,
+            "invite" => Self::INVITE,
+            "change" => Self::CHANGE,
+            "approve" => Self::APPROVE,
+            "deny" => Self::DENY,
+            "delete" => Self::DELETE,
+            "leave" => Self::LEAVE,
+            "page" => Self::PAGE,
+            "click" => Self::CLICK,
+            _ => return None,
+        })
+    }
+
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether the two have anything in common.
+    pub(crate) const fn says(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// A term found in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hit {
+    pub(crate) range: Range<usize>,
+    pub(crate) sense: Sense,
+    /// The language whose file has the term.
+    pub(crate) language: &'static str,
+}
+
+struct Term {
+    sense: Sense,
+    language: &'static str,
+    open_before: bool,
+    open_after: bool,
+}
+
+struct Lexicon {
+    automaton: Option<AhoCorasick>,
+    terms: Vec<Term>,
+}
+
+/// Built on first use from files that are part of the program.
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::build);
+
+/// Every term in the text, longest first where they overlap, in order.
+pub(crate) fn hits(text: &str) -> Vec<Hit> {
+    let Some(automaton) = &LEXICON.automaton else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(m) = automaton.find(aho_corasick::Input::new(text).range(from..)) {
+        let term = LEXICON.terms.get(m.pattern().as_usize());
+        match term.filter(|term| term.stands_alone(text, &m.range())) {
+            Some(term) => {
+                found.push(Hit { range: m.range(), sense: term.sense, language: term.language });
+                from = m.end();
+            }
+            // A shorter term may begin one letter later.
+            None => from = next_boundary(text, m.start()),
+        }
+    }
+    found
+}
+
+fn next_boundary(text: &str, at: usize) -> usize {
+    let step = text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+    at + step
+}
+
+impl Lexicon {
+    fn build() -> Self {
+        let mut index: HashMap<String, usize> = HashMap::new();
+        let mut patterns: Vec<String> = Vec::new();
+        let mut terms: Vec<Term> = Vec::new();
+        for (language, file) in files::FILES {
+            for (sense, written) in entries(file) {
+                let bare = folded(written.trim_matches('*')).to_ascii_lowercase();
+                let at = *index.entry(bare.clone()).or_insert_with(|| {
+                    patterns.push(bare);
+                    terms.push(Term { sense: Sense::default(), language, open_before: false, open_after: false });
+                    terms.len() - 1
+                });
+                if let Some(term) = terms.get_mut(at) {
+                    term.sense = term.sense.or(sense);
+                    term.open_before |= written.starts_with('*');
+                    term.open_after |= written.ends_with('*');
+                }
+            }
+        }
+        let automaton = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&patterns)
+            .ok();
+        Self { automaton, terms }
+    }
+}
+
+/// `sense: term, term, term` lines; `#` begins a comment.
+fn entries(file: &'static str) -> impl Iterator<Item = (Sense, &'static str)> {
+    file.lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(':'))
+        .filter_map(|(name, terms)| Some((Sense::named(name.trim())?, terms)))
+        .flat_map(|(sense, terms)| terms.split(',').map(str::trim).filter(|t| !t.is_empty()).map(move |t| (sense, t)))
+}
+
+impl Term {
+    fn stands_alone(&self, text: &str, range: &Range<usize>) -> bool {
+        let before = text.get(..range.start).and_then(|before| before.chars().next_back());
+        let after = text.get(range.end..).and_then(|after| after.chars().next());
+        let inside = text.get(range.clone()).unwrap_or_default();
+        let first = inside.chars().next();
+        let last = inside.chars().next_back();
+        (self.open_before || is_boundary(before, first)) && (self.open_after || is_boundary(last, after))
+    }
+}
+
+/// Whether a word may end between the two.
+fn is_boundary(left: Option<char>, right: Option<char>) -> bool {
+    match (left, right) {
+        (Some(left), Some(right)) => {
+            !is_letter(left) || !is_letter(right) || is_unspaced(left) || is_unspaced(right) || script_differs(left, right)
+        }
+        _ => true,
+    }
+}
+
+/// Letters and the marks written on them.
+fn is_letter(c: char) -> bool {
+    c.is_alphabetic() || unicode_normalization::char::is_combining_mark(c)
+}
+
+fn script_differs(left: char, right: char) -> bool {
+    left.is_ascii() != right.is_ascii()
+}
+
+/// Scripts that put no blanks between words.
+fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
+        | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2ffff}')
+}

@@ -1,0 +1,106 @@
+//! One source of text in a mail, ready to be searched.
+
+use std::ops::Range;
+
+use crate::fold::Folder;
+
+/// Where text comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The Subject field.
+    Subject,
+    /// The plain text.
+    Text,
+    /// The HTML.
+    Html,
+}
+
+/// Visible text of one source. Lines end in `\n`; cells of a row in `\t`.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub(crate) source: Source,
+    pub(crate) folded: Folder,
+    /// Text set larger or wider than the rest.
+    pub(crate) emphasis: Vec<Range<usize>>,
+    pub(crate) anchors: Vec<Anchor>,
+    /// Folded text that a reader does not see; never a source of artifacts.
+    pub(crate) hidden: String,
+    /// There was more than is examined.
+    pub(crate) truncated: bool,
+}
+
+/// A link in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Anchor {
+    pub(crate) href: String,
+    /// What is shown for it.
+    pub(crate) span: Range<usize>,
+    /// The text that stands in for a picture.
+    pub(crate) alternative: String,
+    /// Where a form is sent to.
+    pub(crate) form: bool,
+}
+
+impl Reading {
+    pub(crate) fn text(&self) -> &str {
+        self.folded.text()
+    }
+
+    pub(crate) fn is_blank(&self) -> bool {
+        self.text().trim().is_empty()
+    }
+
+    /// Reads one line, such as a subject.
+    pub(crate) fn of_line(source: Source, line: &str) -> Self {
+        let mut reading = Self::empty(source);
+        for (at, c) in line.char_indices() {
+            reading.folded.push(if c.is_whitespace() { ' ' } else { c }, at);
+        }
+        reading
+    }
+
+    /// Reads plain text without what is quoted from earlier mails. A mail that
+    /// is nothing but a quotation is a forwarded one, and read.
+    pub(crate) fn of_text(text: &str, limit: usize) -> Self {
+        let own = Self::of_lines(text, limit, false);
+        if own.is_blank() { Self::of_lines(text, limit, true) } else { own }
+    }
+
+    fn of_lines(text: &str, limit: usize, quoted: bool) -> Self {
+        let mut reading = Self::empty(Source::Text);
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            let start = at;
+            at += line.len();
+            if reading.folded.len() >= limit {
+                reading.truncated = true;
+                break;
+            }
+            let is_quoted = line.starts_with('>');
+            if is_quoted && !quoted {
+                continue;
+            }
+            let skip = if is_quoted { line.len() - line.trim_start_matches(['>', ' ']).len() } else { 0 };
+            for (offset, c) in line.char_indices().filter(|(offset, _)| *offset >= skip) {
+                match c {
+                    '\n' => reading.folded.newline(),
+                    _ if reading.folded.len() >= limit => reading.truncated = true,
+                    _ => reading.folded.push(if c.is_whitespace() { ' ' } else { c }, start + offset),
+                }
+            }
+        }
+        reading
+    }
+
+    pub(crate) fn empty(source: Source) -> Self {
+        Self {
+            source,
+            folded: Folder::default(),
+            emphasis: Vec::new(),
+            anchors: Vec::new(),
+            hidden: String::new(),
+            truncated: false,
+        }
+    }
+}
