@@ -6,9 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pipeline::{Backlog, DeliveryId, DeliveryLog, NewDelivery, Recorded, StoreError};
 use sqlx::PgPool;
+use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::Postgres;
+use super::moment::timestamp;
 use crate::batch::{Batch, Candidate, Holder};
 use crate::fault::Fault;
 use crate::stored::{content_digest, count, millis, span};
@@ -203,8 +205,9 @@ async fn rung(pool: PgPool, deliveries: Vec<DeliveryId>, patience: Duration) -> 
 }
 
 async fn backlog(pool: PgPool) -> Result<Backlog, Fault> {
-    let (unfinished, oldest, buried): (i64, i64, i64) = sqlx::query_as(
-        "SELECT count(*),
+    let (at, unfinished, oldest, buried): (OffsetDateTime, i64, i64, i64) = sqlx::query_as(
+        "SELECT now(),
+                count(*),
                 coalesce((extract(epoch FROM now() - min(recorded_at)) * 1000)::bigint, 0),
                 (SELECT count(*) FROM deliveries WHERE state = 'buried')
          FROM deliveries
@@ -213,6 +216,7 @@ async fn backlog(pool: PgPool) -> Result<Backlog, Fault> {
     .fetch_one(&pool)
     .await?;
     Ok(Backlog {
+        at: timestamp(at),
         unfinished: count(unfinished),
         oldest: span(oldest),
         buried: count(buried),

@@ -30,7 +30,7 @@ pub(super) async fn migrate(options: &PgConnectOptions) -> Result<Migrated, Open
     let before = present(&mut connection).await?;
     migrations::refuse_newer(&before)?;
     migrations::migrator(|twin| twin.postgres)
-        .run(&mut connection)
+        .run_direct(None, &mut connection, false)
         .await
         .map_err(|error| OpenError::Migrate(Box::new(error)))?;
     connection.close().await.map_err(connect_error)?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pipeline::{Backlog, DeliveryId, DeliveryLog, NewDelivery, Recorded, StoreError};
+use pipeline::{Backlog, DeliveryId, DeliveryLog, NewDelivery, Recorded, StoreError, Timestamp};
 use sqlx::{SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
@@ -136,8 +136,9 @@ async fn rung(
 }
 
 async fn backlog(readers: SqlitePool) -> Result<Backlog, Fault> {
-    let (unfinished, oldest, buried): (i64, i64, i64) = sqlx::query_as(
-        "SELECT count(*),
+    let (at, unfinished, oldest, buried): (i64, i64, i64, i64) = sqlx::query_as(
+        "SELECT (SELECT now FROM clock),
+                count(*),
                 coalesce((SELECT now FROM clock) - min(recorded_at), 0),
                 (SELECT count(*) FROM deliveries WHERE state = 'buried')
          FROM deliveries
@@ -146,6 +147,7 @@ async fn backlog(readers: SqlitePool) -> Result<Backlog, Fault> {
     .fetch_one(&readers)
     .await?;
     Ok(Backlog {
+        at: Timestamp::from_millis(at),
         unfinished: count(unfinished),
         oldest: span(oldest),
         buried: count(buried),

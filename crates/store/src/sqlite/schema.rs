@@ -2,7 +2,7 @@
 
 use sqlx::SqlitePool;
 
-use super::connect::check_error;
+use super::connect::{check_error, connect_error};
 use crate::migrations::{self, Migrated};
 use crate::open::OpenError;
 
@@ -27,8 +27,9 @@ async fn present(writer: &SqlitePool) -> Result<Vec<i64>, OpenError> {
 pub(super) async fn migrate(writer: &SqlitePool) -> Result<Migrated, OpenError> {
     let before = present(writer).await?;
     migrations::refuse_newer(&before)?;
+    let mut connection = writer.acquire().await.map_err(connect_error)?;
     migrations::migrator(|twin| twin.sqlite)
-        .run(writer)
+        .run_direct(None, &mut *connection, false)
         .await
         .map_err(|error| OpenError::Migrate(Box::new(error)))?;
     Ok(Migrated::since(&before))

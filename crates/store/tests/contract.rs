@@ -1,0 +1,20 @@
+//! The contract of `testkit`, kept by both databases, and beside it what only
+//! one of them has to keep.
+
+mod cancellation;
+mod disclosure;
+mod postgres;
+mod sqlite;
+mod subject;
+
+mod on_postgres {
+    use crate::subject::PostgresDatabase;
+
+    testkit::store_contract!(PostgresDatabase);
+}
+
+mod on_sqlite {
+    use crate::subject::SqliteFile;
+
+    testkit::store_contract!(SqliteFile);
+}

@@ -1,0 +1,129 @@
+//! Databases of a test's own: a new file, or a new database on the test server.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use sqlx::migrate::MigrateDatabase;
+use store::{Settings, Store};
+use testkit::server::shared_url;
+use testkit::store_contract::{Seams, Subject, must};
+use url::Url;
+use uuid::Uuid;
+
+pub(crate) fn seams(store: &Store) -> Seams {
+    let store = store.clone();
+    Seams {
+        deliveries: store.deliveries,
+        work: store.work,
+        agents: store.agents,
+        failures: store.failures,
+        probe: store.probe,
+    }
+}
+
+/// A directory that goes when the test does.
+pub(crate) struct Directory(PathBuf);
+
+impl Directory {
+    pub(crate) fn new() -> Self {
+        let name = format!("maillatch-store-{}", Uuid::new_v4().simple());
+        let path = std::env::temp_dir().join(name);
+        must(std::fs::create_dir(&path));
+        Self(path)
+    }
+
+    /// The URL of a database file in it.
+    pub(crate) fn url(&self) -> String {
+        format!("sqlite:{}", self.file().display())
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.0.join("maillatch.db")
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        Settings::new(self.url().into())
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // Best effort: on a panic the file may still be open, which is no harm.
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// A new `SQLite` file.
+pub(crate) struct SqliteFile {
+    pub(crate) directory: Directory,
+    pub(crate) store: Store,
+}
+
+#[async_trait]
+impl Subject for SqliteFile {
+    async fn open() -> Self {
+        let directory = Directory::new();
+        let store = must(store::open(&directory.settings()).await);
+        Self { directory, store }
+    }
+
+    fn seams(&self) -> Seams {
+        seams(&self.store)
+    }
+
+    async fn close(&self) {
+        self.store.close().await;
+    }
+}
+
+/// A name on the test server, with or without a database behind it yet.
+pub(crate) struct Database {
+    pub(crate) url: String,
+}
+
+impl Database {
+    /// A new, empty database without any table.
+    pub(crate) async fn create() -> Self {
+        let mut url = must(Url::parse(&shared_url("TEST_DATABASE_URL")));
+        url.set_path(&format!("store_{}", Uuid::new_v4().simple()));
+        let url = url.to_string();
+        must(sqlx::Postgres::create_database(&url).await);
+        Self { url }
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        Settings::new(self.url.clone().into())
+    }
+
+    pub(crate) async fn drop(&self) {
+        must(sqlx::Postgres::force_drop_database(&self.url).await);
+    }
+}
+
+/// A new Postgres database.
+pub(crate) struct PostgresDatabase {
+    pub(crate) database: Database,
+    pub(crate) store: Store,
+}
+
+#[async_trait]
+impl Subject for PostgresDatabase {
+    async fn open() -> Self {
+        let database = Database::create().await;
+        let settings = Settings {
+            migrate: true,
+            ..database.settings()
+        };
+        let store = must(store::open(&settings).await);
+        Self { database, store }
+    }
+
+    fn seams(&self) -> Seams {
+        seams(&self.store)
+    }
+
+    async fn close(&self) {
+        self.store.close().await;
+        self.database.drop().await;
+    }
+}

@@ -1,0 +1,257 @@
+//! At most once: one artifact, one consumer, one value given out.
+
+use std::time::Duration;
+
+use pipeline::{
+    ArtifactId, ArtifactKind, ConsumeRequest, Consumed, NewArtifact, Reason, Scope, Timestamp,
+    Verdict,
+};
+use secrecy::ExposeSecret;
+use tokio::task::JoinSet;
+
+use super::{LONG, Seams, Subject, code, inbox, must, request, valueless};
+use crate::patience::until;
+
+/// The whole point.
+pub async fn the_first_consume_gets_the_value(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let id = code_for_agent(&seams).await;
+    let (kind, value, at) = first(seams.consume(&request(id, "agent", "k1")).await);
+    assert_eq!((kind, value.as_str()), (ArtifactKind::Code, "493817"));
+    let items = seams.items(&inbox("agent")).await;
+    let consumed: Vec<_> = items.iter().map(|item| item.consumed_at).collect();
+    assert_eq!(consumed, [Some(at)]);
+}
+
+/// The second one learns when, and not what.
+pub async fn of_two_consumers_one_gets_the_value(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let id = code_for_agent(&seams).await;
+    let (_, _, at) = first(seams.consume(&request(id, "a", "k")).await);
+    let answer = seams.consume(&request(id, "b", "k")).await;
+    assert!(
+        matches!(answer, Consumed::Already { at: when } if when == at),
+        "{answer:?}"
+    );
+}
+
+/// A race has one winner.
+pub async fn of_fifty_consumers_one_gets_the_value(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let id = code_for_agent(&seams).await;
+    let requests = (0..50).map(|number| request(id, &format!("agent_{number}"), "k"));
+    let answers = at_once(&seams, requests).await;
+    let is_first = |answer: &&Consumed| matches!(answer, Consumed::First { .. });
+    let is_already = |answer: &&Consumed| matches!(answer, Consumed::Already { .. });
+    assert_eq!(answers.iter().filter(is_first).count(), 1);
+    assert_eq!(answers.iter().filter(is_already).count(), 49);
+}
+
+/// The answer was lost on its way; the agent asks again.
+pub async fn the_same_request_again_gets_the_same_answer(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let id = code_for_agent(&seams).await;
+    let asked = request(id, "agent", "k1");
+    let told = first(seams.consume(&asked).await);
+    for _ in 0..2 {
+        assert_eq!(replayed(seams.consume(&asked).await), told);
+    }
+}
+
+/// An agent may lose patience and send all its retries together.
+pub async fn the_same_request_many_times_at_once_consumes_once(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let id = code_for_agent(&seams).await;
+    let answers = at_once(&seams, (0..20).map(|_| request(id, "agent", "k1"))).await;
+    let (mut firsts, mut replays) = (0, 0);
+    for answer in answers {
+        match answer {
+            Consumed::First { value, .. } => {
+                assert_eq!(value.expose_secret(), "493817");
+                firsts += 1;
+            }
+            Consumed::Replayed { value, .. } => {
+                assert_eq!(value.expose_secret(), "493817");
+                replays += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((firsts, replays), (1, 19));
+}
+
+/// A key that leaks later is worth nothing.
+pub async fn a_retry_after_the_window_gets_no_value(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let id = code_for_agent(&seams).await;
+    let asked = request(id, "agent", "k1");
+    let (_, _, at) = first(seams.consume(&asked).await);
+    let late = ConsumeRequest {
+        replay_window: Duration::ZERO,
+        ..asked
+    };
+    let answer = seams.consume(&late).await;
+    assert!(
+        matches!(answer, Consumed::Already { at: when } if when == at),
+        "{answer:?}"
+    );
+}
+
+/// Another key is another request, not a retry.
+pub async fn the_same_consumer_with_another_key_gets_no_value(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let id = code_for_agent(&seams).await;
+    first(seams.consume(&request(id, "agent", "k1")).await);
+    let answer = seams.consume(&request(id, "agent", "k2")).await;
+    assert!(matches!(answer, Consumed::Already { .. }), "{answer:?}");
+}
+
+/// A key stands for one request; for another artifact it is a mistake of the
+/// caller's, and the artifact stays where it is.
+pub async fn a_key_used_for_another_artifact_is_refused(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let to = inbox("agent");
+    let one = seams.bring(&to, "m1", code(&to, "111111")).await;
+    let two = seams.bring(&to, "m2", code(&to, "222222")).await;
+    first(seams.consume(&request(one, "agent", "k1")).await);
+    let answer = seams.consume(&request(two, "agent", "k1")).await;
+    assert!(matches!(answer, Consumed::KeyReused), "{answer:?}");
+    // The key is the consumer's own: another one may use the same word.
+    let (_, value, _) = first(seams.consume(&request(two, "other", "k1")).await);
+    assert_eq!(value, "222222");
+}
+
+/// The same mistake, made in one instant.
+pub async fn one_key_for_two_artifacts_at_once_consumes_one(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let to = inbox("agent");
+    for round in 0..10 {
+        let mut requests = Vec::new();
+        for side in ["a", "b"] {
+            let name = format!("{round}{side}");
+            let id = seams.bring(&to, &name, code(&to, &name)).await;
+            requests.push(request(id, "agent", &format!("k{round}")));
+        }
+        let answers = at_once(&seams, requests.into_iter()).await;
+        let is_first = |answer: &&Consumed| matches!(answer, Consumed::First { .. });
+        let is_reused = |answer: &&Consumed| matches!(answer, Consumed::KeyReused);
+        assert_eq!(answers.iter().filter(is_first).count(), 1);
+        assert_eq!(answers.iter().filter(is_reused).count(), 1);
+    }
+}
+
+/// A code that nobody may use any more is not given out.
+pub async fn an_expired_artifact_is_not_consumed(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let id = artifact_for_agent(&seams, Duration::ZERO).await;
+    let answer = seams.consume(&request(id, "agent", "k1")).await;
+    for item in seams.items(&inbox("agent")).await {
+        assert!(item.is_expired);
+        assert_eq!(item.consumed_at, None);
+        assert!(matches!(answer, Consumed::Expired { at } if at == item.expires_at));
+    }
+}
+
+/// What was given is given again, whatever has become of it since.
+pub async fn a_retry_inside_the_window_outlives_the_artifact(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let id = artifact_for_agent(&seams, Duration::from_secs(3)).await;
+    let asked = request(id, "agent", "k1");
+    let told = first(seams.consume(&asked).await);
+    until("it expires", async || {
+        let items = seams.items(&inbox("agent")).await;
+        items.iter().all(|item| item.is_expired).then_some(())
+    })
+    .await;
+    assert_eq!(replayed(seams.consume(&asked).await), told);
+    let answer = seams.consume(&request(id, "other", "k1")).await;
+    assert!(matches!(answer, Consumed::Already { .. }), "{answer:?}");
+}
+
+/// It never had a value to give.
+pub async fn what_is_kept_back_is_not_consumed(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let to = inbox("agent");
+    let why = Reason::new("host_not_allowed");
+    let verdicts = [
+        (ArtifactKind::Link, Verdict::Withheld(why.clone())),
+        (ArtifactKind::Nothing, Verdict::Abstained(why.clone())),
+    ];
+    for (kind, verdict) in verdicts {
+        let artifact = valueless(&to, kind, verdict);
+        let id = seams.bring(&to, kind.as_str(), artifact).await;
+        let answer = seams.consume(&request(id, "agent", kind.as_str())).await;
+        assert!(
+            matches!(&answer, Consumed::Withheld(told) if *told == why),
+            "{answer:?}"
+        );
+    }
+    assert!(
+        seams
+            .items(&to)
+            .await
+            .iter()
+            .all(|item| item.consumed_at.is_none())
+    );
+}
+
+/// Not even the answer tells whether it is there.
+pub async fn outside_its_scope_an_artifact_does_not_exist(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let to = inbox("agent");
+    let usable = code_for_agent(&seams).await;
+    let withheld = Verdict::Withheld(Reason::new("host_not_allowed"));
+    let withheld = valueless(&to, ArtifactKind::Link, withheld);
+    let withheld = seams.bring(&to, "m2", withheld).await;
+    for id in [usable, withheld, ArtifactId::new()] {
+        let outside = ConsumeRequest {
+            scope: Scope::Only(vec![inbox("other")]),
+            ..request(id, "agent", "k1")
+        };
+        let answer = seams.consume(&outside).await;
+        assert!(matches!(answer, Consumed::Unknown), "{answer:?}");
+    }
+    let inside = ConsumeRequest {
+        scope: Scope::Only(vec![inbox("other"), to]),
+        ..request(usable, "agent", "k1")
+    };
+    first(seams.consume(&inside).await);
+}
+
+async fn code_for_agent(seams: &Seams) -> ArtifactId {
+    artifact_for_agent(seams, LONG).await
+}
+
+async fn artifact_for_agent(seams: &Seams, lifetime: Duration) -> ArtifactId {
+    let to = inbox("agent");
+    let artifact = NewArtifact {
+        lifetime,
+        ..code(&to, "493817")
+    };
+    seams.bring(&to, "m1", artifact).await
+}
+
+async fn at_once(seams: &Seams, requests: impl Iterator<Item = ConsumeRequest>) -> Vec<Consumed> {
+    let mut tasks = JoinSet::new();
+    for request in requests {
+        let seams = seams.clone();
+        tasks.spawn(async move { must(seams.agents.consume(&request).await) });
+    }
+    tasks.join_all().await
+}
+
+#[track_caller]
+fn first(answer: Consumed) -> (ArtifactKind, String, Timestamp) {
+    match answer {
+        Consumed::First { kind, value, at } => (kind, value.expose_secret().to_owned(), at),
+        other => panic!("expected the first use, got {other:?}"),
+    }
+}
+
+#[track_caller]
+fn replayed(answer: Consumed) -> (ArtifactKind, String, Timestamp) {
+    match answer {
+        Consumed::Replayed { kind, value, at } => (kind, value.expose_secret().to_owned(), at),
+        other => panic!("expected the same answer again, got {other:?}"),
+    }
+}

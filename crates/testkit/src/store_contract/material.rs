@@ -1,0 +1,188 @@
+//! What the rules are played with: deliveries, mails and what is in them.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use pipeline::{
+    ArtifactId, ArtifactKey, ArtifactKind, ArtifactView, Claim, Claimed, Completed, ConsumeRequest,
+    Consumed, ContentDigest, DeliveryId, DeliveryKey, Finished, InboxId, MessageId, MessageKey,
+    NewArtifact, NewDelivery, NewMessage, Processed, Reason, Recorded, Scope, Sender, Seq,
+    ServerKey, SourceName, StoredDelivery, Verdict,
+};
+
+use super::Seams;
+
+/// Longer than any test takes.
+pub const LONG: Duration = Duration::from_hours(1);
+
+/// The value, or a failed test that shows why there is none.
+#[track_caller]
+pub fn must<T, E: Debug>(result: Result<T, E>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+/// An inbox of this name.
+#[track_caller]
+pub fn inbox(name: &str) -> InboxId {
+    must(format!("{name}@inbox.test").parse())
+}
+
+/// The source that every delivery here comes from.
+#[track_caller]
+pub fn source() -> SourceName {
+    must("contract".parse())
+}
+
+/// A delivery with the provider's id and a body.
+pub fn delivery(id: &str, body: &[u8]) -> NewDelivery {
+    let source = source();
+    NewDelivery {
+        id: DeliveryId::new(),
+        key: DeliveryKey::from_provider_id(&source, id),
+        source,
+        content: ContentDigest::of(&[body]),
+        content_type: "application/json".to_owned(),
+        body: body.to_vec(),
+    }
+}
+
+/// A code as an extractor finds it; the same value in the same inbox is the
+/// same artifact.
+pub fn code(inbox: &InboxId, value: &str) -> NewArtifact {
+    code_in_window(inbox, value, 0)
+}
+
+/// A code that is deduplicated within a window of its own.
+pub fn code_in_window(inbox: &InboxId, value: &str, window: u64) -> NewArtifact {
+    let kind = ArtifactKind::Code;
+    NewArtifact {
+        id: ArtifactId::new(),
+        key: ArtifactKey::for_value(&ServerKey::new([7; 32]), inbox, kind, value, window),
+        kind,
+        verdict: Verdict::Usable,
+        value: Some(value.into()),
+        rule: Reason::new("code.labelled"),
+        confidence: 90,
+        host: None,
+        lifetime: LONG,
+    }
+}
+
+/// An item that is kept back, or that says there was nothing.
+pub fn valueless(inbox: &InboxId, kind: ArtifactKind, verdict: Verdict) -> NewArtifact {
+    let id = ArtifactId::new();
+    let message = id.as_uuid().into_bytes();
+    NewArtifact {
+        id,
+        key: ArtifactKey::for_message(&ServerKey::new([7; 32]), &message, kind),
+        kind,
+        verdict,
+        value: None,
+        ..code(inbox, "")
+    }
+}
+
+/// A mail with this `Message-ID`.
+pub fn mail(inbox: &InboxId, message_id: &str, artifacts: Vec<NewArtifact>) -> NewMessage {
+    NewMessage {
+        id: MessageId::new(),
+        inbox: inbox.clone(),
+        key: MessageKey::new(inbox, Some(message_id), &[0; 32]),
+        sender: Sender {
+            address: Some("no-reply@shop.test".to_owned()),
+            domain: Some("shop.test".to_owned()),
+        },
+        flags: vec!["idn".to_owned(), "from_ambiguous".to_owned()],
+        artifacts,
+    }
+}
+
+/// What a worker makes of a delivery that held these mails.
+pub fn held(messages: Vec<NewMessage>) -> Processed {
+    Processed {
+        messages,
+        ignored: None,
+    }
+}
+
+impl Seams {
+    /// Records one delivery.
+    pub async fn record(&self, delivery: NewDelivery) -> Recorded {
+        let answers = must(self.deliveries.record(vec![delivery]).await);
+        match answers.as_slice() {
+            [answer] => *answer,
+            other => panic!("one delivery, answers {other:?}"),
+        }
+    }
+
+    /// Records a delivery that is new.
+    pub async fn new_delivery(&self, id: &str) -> DeliveryId {
+        match self.record(delivery(id, id.as_bytes())).await {
+            Recorded::New(id) => id,
+            other => panic!("expected a new delivery, got {other:?}"),
+        }
+    }
+
+    /// Claims a delivery that can be claimed.
+    pub async fn claim(&self, delivery: DeliveryId, lease: Duration) -> (Claim, StoredDelivery) {
+        match must(self.work.claim(delivery, lease).await) {
+            Claimed::Yours(claim, stored) => (claim, stored),
+            other => panic!("expected a claim, got {other:?}"),
+        }
+    }
+
+    /// Completes a claim that still counts.
+    pub async fn complete(&self, claim: Claim, processed: Processed) -> Finished {
+        match must(self.work.complete(claim, processed).await) {
+            Completed::Done(finished) => finished,
+            Completed::Lost => panic!("the claim was lost"),
+        }
+    }
+
+    /// Takes one delivery that held these mails all the way.
+    pub async fn process(&self, id: &str, messages: Vec<NewMessage>) -> Finished {
+        let delivery = self.new_delivery(id).await;
+        let (claim, _) = self.claim(delivery, LONG).await;
+        self.complete(claim, held(messages)).await
+    }
+
+    /// Brings one artifact into an inbox and tells which it is.
+    pub async fn bring(&self, inbox: &InboxId, id: &str, artifact: NewArtifact) -> ArtifactId {
+        let artifact_id = artifact.id;
+        let finished = self
+            .process(id, vec![mail(inbox, id, vec![artifact])])
+            .await;
+        assert_eq!(finished.artifacts, 1, "{id} brought nothing new");
+        artifact_id
+    }
+
+    /// Everything in an inbox.
+    pub async fn items(&self, inbox: &InboxId) -> Vec<ArtifactView> {
+        must(self.agents.artifacts(inbox, Seq::START, 1000).await)
+    }
+
+    /// Asks for an artifact.
+    pub async fn consume(&self, request: &ConsumeRequest) -> Consumed {
+        must(self.agents.consume(request).await)
+    }
+}
+
+/// A request for an artifact, without bounds on scope or replay.
+#[track_caller]
+pub fn request(artifact: ArtifactId, consumer: &str, key: &str) -> ConsumeRequest {
+    ConsumeRequest {
+        artifact,
+        consumer: must(consumer.parse()),
+        scope: Scope::All,
+        idempotency_key: must(key.parse()),
+        replay_window: LONG,
+    }
+}
+
+/// The places of items, in the order they came.
+pub fn places(items: &[ArtifactView]) -> Vec<i64> {
+    items.iter().map(|item| item.seq.number()).collect()
+}
