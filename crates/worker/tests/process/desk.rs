@@ -1,0 +1,192 @@
+//! A worker's desk: a SQLite store, an in-process queue and one source.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use pipeline::{
+    ArtifactView, Backoff, ContentDigest, DeliveryId, DeliveryKey, Meters, NewDelivery, Recorded,
+    Seq, ServerKey,
+};
+use prometheus_client::registry::Registry;
+use providers::{SourceSettings, Sources};
+use queue::Queue;
+use store::Store;
+use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use worker::{Deps, InboxPolicy, Settings};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) struct Desk {
+    pub(crate) store: Store,
+    pub(crate) queue: Queue,
+    pub(crate) deps: Arc<Deps>,
+    _dir: TempDir,
+}
+
+impl Desk {
+    pub(crate) async fn open() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", dir.path().join("test.db").display());
+        let store = store::open(&store::Settings::new(url.into()))
+            .await
+            .unwrap();
+        let queue = queue::open(&queue::Settings::default()).await.unwrap();
+        let secret = format!("whsec_{}", STANDARD.encode([7; 32]));
+        let source = SourceSettings::standard_webhooks([secret.into()]);
+        let sources = Sources::build(BTreeMap::from([("dev".to_owned(), source)])).unwrap();
+        let deps = Arc::new(Deps {
+            work: Arc::clone(&store.work),
+            deliveries: Arc::clone(&store.deliveries),
+            doorbell: Arc::clone(&queue.doorbell),
+            sources: Arc::new(sources),
+            server_key: ServerKey::new([1; 32]),
+            meters: Meters::register(&mut Registry::default()),
+            settings: settings(),
+        });
+        Self {
+            store,
+            queue,
+            deps,
+            _dir: dir,
+        }
+    }
+
+    /// Records a delivery of the source `dev` and rings for it.
+    pub(crate) async fn record(&self, id: &str, body: &[u8]) -> DeliveryId {
+        self.record_from("dev", id, body).await
+    }
+
+    pub(crate) async fn record_from(&self, source: &str, id: &str, body: &[u8]) -> DeliveryId {
+        let id = self.record_silently(source, id, body).await.id();
+        self.queue.doorbell.ring(&[id]).await.unwrap();
+        id
+    }
+
+    /// Records a delivery whose ring is lost.
+    pub(crate) async fn record_silently(&self, source: &str, id: &str, body: &[u8]) -> Recorded {
+        let source = source.parse().unwrap();
+        let delivery = NewDelivery {
+            id: DeliveryId::new(),
+            key: DeliveryKey::from_provider_id(&source, id),
+            source,
+            content: ContentDigest::of(&[body]),
+            content_type: "application/json".to_owned(),
+            body: body.to_vec(),
+        };
+        let recorded = self.store.deliveries.record(vec![delivery]).await.unwrap();
+        recorded[0]
+    }
+
+    /// Runs worker and sweeper until nothing is left to do, then stops them.
+    pub(crate) async fn work_until_idle(&self) {
+        let recorded = self.unfinished().await;
+        self.work_until(|done| done >= recorded).await;
+        assert_eq!(self.unfinished().await, 0);
+    }
+
+    /// Runs worker and sweeper until `enough` of the deliveries that were
+    /// unfinished at the start are done, then stops them.
+    pub(crate) async fn work_until(&self, enough: impl Fn(u64) -> bool) {
+        let before = self.unfinished().await;
+        let stop = CancellationToken::new();
+        let working = tokio::spawn(worker::run(
+            Arc::clone(&self.deps),
+            self.queue.bell(),
+            stop.clone(),
+        ));
+        let deps = Arc::clone(&self.deps);
+        let stop_sweeping = stop.clone();
+        let sweeping =
+            tokio::spawn(async move { worker::sweep_forever(&deps, stop_sweeping).await });
+        let deadline = Instant::now() + PATIENCE;
+        while !enough(before - self.unfinished().await) {
+            assert!(
+                Instant::now() < deadline,
+                "the worker did not get there in time"
+            );
+            sleep(Duration::from_millis(5)).await;
+        }
+        stop.cancel();
+        working.await.unwrap();
+        sweeping.await.unwrap();
+    }
+
+    async fn unfinished(&self) -> u64 {
+        self.store.deliveries.backlog().await.unwrap().unfinished
+    }
+
+    /// How many unfinished deliveries nobody can claim: each try is a claim
+    /// that is given up at once, so it counts an attempt and changes nothing else.
+    pub(crate) async fn held_claims(&self) -> usize {
+        let mut held = 0;
+        for id in self.store.deliveries.due(1000).await.unwrap() {
+            let claimed = self.store.work.claim(id, Duration::ZERO).await.unwrap();
+            held += usize::from(matches!(claimed, pipeline::Claimed::NotNow));
+        }
+        held
+    }
+
+    pub(crate) async fn items(&self, inbox: &str) -> Vec<ArtifactView> {
+        let inbox = inbox.parse().unwrap();
+        self.store
+            .agents
+            .artifacts(&inbox, Seq::START, 100)
+            .await
+            .unwrap()
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        concurrency: 4,
+        lease: Duration::from_secs(30),
+        backoff: Backoff {
+            first: Duration::from_millis(10),
+            factor: 1,
+            attempts: 3,
+            ..Backoff::default()
+        },
+        parse_budget: Duration::from_secs(20),
+        inboxes: InboxPolicy::from_domains(["inbox.test"]),
+        policy: extract::Policy {
+            links: extract::Allowlist::parse(["example.com"]).unwrap(),
+        },
+        lifetime: Duration::from_mins(15),
+        same_value_window: Duration::from_hours(24 * 365),
+        sweep_every: Duration::from_millis(20),
+        ring_patience: Duration::from_secs(5),
+    }
+}
+
+/// The native payload around a raw mail.
+pub(crate) fn payload(recipient: &str, raw: &[u8]) -> Vec<u8> {
+    let raw = STANDARD.encode(raw);
+    let text = format!(
+        r#"{{"type":"email.received","data":{{"recipients":["{recipient}"],"raw":"{raw}"}}}}"#
+    );
+    text.into_bytes()
+}
+
+/// A plain mail with a code.
+pub(crate) fn otp_mail(message_id: &str, code: &str) -> Vec<u8> {
+    let text = format!(
+        "From: Example <no-reply@example.com>\r\n\
+         To: agent@inbox.test\r\n\
+         Message-ID: <{message_id}@example.com>\r\n\
+         Date: Sun, 15 Nov 2026 10:00:00 +0000\r\n\
+         Subject: Your verification code\r\n\
+         \r\n\
+         Your verification code is {code}.\r\n"
+    );
+    text.into_bytes()
+}
+
+/// A mail of `depth` messages, each inside the one before.
+pub(crate) fn nested(depth: usize) -> Vec<u8> {
+    "Content-Type:message/rfc822\n\n".repeat(depth).into_bytes()
+}
