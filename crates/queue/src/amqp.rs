@@ -35,6 +35,10 @@ use topology::Topology;
 /// an acknowledgement that hangs must not hang its caller.
 const DEADLINE: Duration = Duration::from_secs(2);
 
+/// Connecting and declaring is several exchanges, and the broker may be
+/// starting.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
+
 /// The broker's queue, rung and heard over supervised connections.
 pub(crate) struct Amqp {
     address: Address,

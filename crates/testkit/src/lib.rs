@@ -1,1 +1,15 @@
-//! (to be written)
+//! What the tests of several crates share: the contracts that every database
+//! and every queue must keep, and private servers to keep them against.
+//!
+//! This crate never ships: it is a dependency of tests only.
+
+/// Bounded waiting for something that is to come true.
+pub mod patience;
+/// A TCP proxy that cuts or freezes what runs through it.
+pub mod proxy;
+/// What every queue must do; run by `crates/queue` on each of its kinds.
+pub mod queue_contract;
+/// A server of one's own, to be stopped, killed and started again.
+pub mod server;
+/// What every database must do; run by `crates/store` on each of its kinds.
+pub mod store_contract;

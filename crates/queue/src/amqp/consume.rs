@@ -10,6 +10,7 @@ use lapin::types::FieldTable;
 use lapin::{Acker, Channel, Consumer};
 use pipeline::{Acknowledge, Bell, Ring};
 use tokio::sync::Notify;
+use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
@@ -17,7 +18,7 @@ use tracing::{debug, warn};
 use super::link::{Line, Link};
 use super::pace::Pace;
 use super::topology::Topology;
-use super::{DEADLINE, wire};
+use super::{CONNECT_DEADLINE, DEADLINE, wire};
 
 /// One consumer of the queue, through as many sessions as it takes.
 pub(super) struct AmqpBell {
@@ -26,9 +27,14 @@ pub(super) struct AmqpBell {
     prefetch: u16,
     closed: CancellationToken,
     session: Option<Session>,
+    /// A session that is being opened. It is a task of its own, because a
+    /// consumer whose opening is dropped halfway stays in lapin's books and
+    /// swallows rings that nobody hears.
+    opening: Option<JoinHandle<Result<Session, SessionEnd>>>,
     pace: Pace,
-    /// Not to be tried again before this, on the same line.
-    not_before: Option<(Arc<Line>, Instant)>,
+    /// The line of the last session, and when to try that line again.
+    tried: Option<Arc<Line>>,
+    not_before: Instant,
 }
 
 /// One stay at the queue.
@@ -60,8 +66,12 @@ enum SessionEnd {
     LineOver,
     #[error(transparent)]
     Amqp(#[from] lapin::Error),
-    #[error("the broker did not answer in time")]
+    #[error(
+        "the broker did not answer in time; if that lasts, delete the queue, which holds nothing but ids"
+    )]
     Deadline,
+    #[error("opening it panicked")]
+    Panicked(#[source] JoinError),
 }
 
 impl AmqpBell {
@@ -77,8 +87,10 @@ impl AmqpBell {
             prefetch,
             closed,
             session: None,
+            opening: None,
             pace: Pace::default(),
-            not_before: None,
+            tried: None,
+            not_before: Instant::now(),
         }
     }
 
@@ -103,36 +115,54 @@ impl AmqpBell {
         }
     }
 
+    /// Opens a session, or goes on opening the one that was begun.
     async fn sit_down(&mut self) {
-        let mut line = self.link.wait_for_line().await;
-        if let Some((last, moment)) = &self.not_before
-            && Arc::ptr_eq(last, &line)
-        {
-            sleep_until(*moment).await;
-            line = self.link.wait_for_line().await;
+        if self.opening.is_none() {
+            let line = self.line_worth_trying().await;
+            let opening = open(line, Arc::clone(&self.topology), self.prefetch);
+            self.opening = Some(tokio::spawn(opening));
         }
-        let opened = Session::open(&line, &self.topology, self.prefetch);
-        match timeout(DEADLINE, opened).await {
+        let Some(opening) = &mut self.opening else {
+            return;
+        };
+        let opened = opening.await;
+        self.opening = None;
+        match opened {
             Ok(Ok(session)) => self.session = Some(session),
-            Ok(Err(error)) => self.pause(line, &SessionEnd::Amqp(error)),
-            Err(_) => self.pause(line, &SessionEnd::Deadline),
+            Ok(Err(end)) => self.pause(&end),
+            Err(error) => self.pause(&SessionEnd::Panicked(error)),
         }
+    }
+
+    /// The current line; after a pause, if the last try was on the same one.
+    async fn line_worth_trying(&mut self) -> Arc<Line> {
+        let line = self.link.wait_for_line().await;
+        let is_tried = self
+            .tried
+            .as_ref()
+            .is_some_and(|tried| Arc::ptr_eq(tried, &line));
+        if !is_tried {
+            self.tried = Some(Arc::clone(&line));
+            return line;
+        }
+        sleep_until(self.not_before).await;
+        self.link.wait_for_line().await
     }
 
     fn stand_up(&mut self, end: &SessionEnd) {
         if let Some(session) = self.session.take() {
             self.pace.lived(session.began.elapsed());
-            self.pause(Arc::clone(&session.desk.line), end);
+            self.pause(end);
         }
     }
 
-    fn pause(&mut self, line: Arc<Line>, end: &SessionEnd) {
+    fn pause(&mut self, end: &SessionEnd) {
         if self.pace.is_worth_saying() {
             warn!(cause = %end, "the bell has to be hung anew");
         } else {
             debug!(cause = %end, "the bell has to be hung anew");
         }
-        self.not_before = Some((line, Instant::now() + self.pace.wait()));
+        self.not_before = Instant::now() + self.pace.wait();
     }
 }
 
@@ -142,6 +172,21 @@ impl Bell for AmqpBell {
         let closed = self.closed.clone();
         closed.run_until_cancelled(self.hear()).await
     }
+}
+
+/// Opens a session. A line on which that takes too long is given up whole, and
+/// with it what the broker may still make of the try.
+async fn open(
+    line: Arc<Line>,
+    topology: Arc<Topology>,
+    prefetch: u16,
+) -> Result<Session, SessionEnd> {
+    let opening = Session::open(&line, &topology, prefetch);
+    let Ok(opened) = timeout(CONNECT_DEADLINE, opening).await else {
+        line.report();
+        return Err(SessionEnd::Deadline);
+    };
+    Ok(opened?)
 }
 
 impl Session {
@@ -237,7 +282,10 @@ impl Acknowledge for Answer {
                 self.is_answered = true;
             }
             Ok(Err(error)) => debug!(%error, "an answer failed; the ring comes again"),
-            Err(_) => debug!("an answer took too long; the ring may come again"),
+            Err(_) => {
+                debug!("an answer took too long; the ring may come again");
+                self.desk.line.report();
+            }
         }
     }
 }

@@ -19,14 +19,11 @@ use tokio::time::{Instant, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
+use super::CONNECT_DEADLINE;
 use super::address::Address;
 use super::link::{Line, Link};
 use super::pace::Pace;
 use super::topology::Topology;
-
-/// Connecting may take longer than a single exchange: it is several, and the
-/// broker may be starting.
-const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 
 /// How often the supervisor looks for itself, whatever events may say.
 const LOOK: Duration = Duration::from_secs(1);

@@ -1,0 +1,137 @@
+//! The broker as the tests see it: beside the queue, through lapin alone.
+
+use lapin::message::BasicGetMessage;
+use lapin::options::{
+    BasicGetOptions, BasicPublishOptions, QueueDeclareOptions, QueueDeleteOptions,
+};
+use lapin::types::FieldTable;
+use lapin::{BasicProperties, Channel, Connection, ConnectionProperties};
+use pipeline::DeliveryId;
+use queue::{Queue, Settings};
+use testkit::patience::{soon, until};
+use testkit::proxy::Proxy;
+use testkit::server::shared_url;
+
+/// The broker that all tests share.
+pub(crate) fn url() -> String {
+    shared_url("TEST_AMQP_URL")
+}
+
+/// Settings for a queue that no other test uses.
+pub(crate) fn settings(url: &str) -> Settings {
+    Settings {
+        url: Some(url.into()),
+        name: format!("test-{}", DeliveryId::new()),
+        prefetch: 1,
+        capacity: 1_000,
+    }
+}
+
+/// Opens a queue and waits until it is connected and declared.
+pub(crate) async fn open(settings: &Settings) -> Queue {
+    let queue = queue::open(settings).await.unwrap();
+    ready(&queue).await;
+    queue
+}
+
+/// Waits until the queue's probe is content.
+pub(crate) async fn ready(queue: &Queue) {
+    until("the queue is ready", || async {
+        queue.probe.probe().await.ok()
+    })
+    .await;
+}
+
+/// Rings for a new delivery, again and again until it is taken.
+pub(crate) async fn ring_until_taken(queue: &Queue) -> DeliveryId {
+    let delivery = DeliveryId::new();
+    until("a ring is taken", || async {
+        queue.doorbell.ring(&[delivery]).await.ok()
+    })
+    .await;
+    delivery
+}
+
+/// Hears rings until one is for this delivery, and answers them all.
+pub(crate) async fn hear_of(bell: &mut Box<dyn pipeline::Bell>, delivery: DeliveryId) {
+    let hearing = async {
+        loop {
+            let ring = bell.next().await.expect("the bell ended");
+            let found = ring.deliveries.contains(&delivery);
+            ring.done().await;
+            if found {
+                return;
+            }
+        }
+    };
+    soon("the delivery is heard of", hearing).await;
+}
+
+/// A proxy in front of the shared broker and the URL that leads through it.
+pub(crate) async fn proxied() -> (Proxy, String) {
+    let url = url();
+    let (_, rest) = url.split_once('@').expect("a URL with a user");
+    let host = rest.split('/').next().unwrap().to_owned();
+    let proxy = Proxy::to(&host).await;
+    let through = url.replace(&host, &proxy.address().to_string());
+    (proxy, through)
+}
+
+/// A connection of the test's own.
+pub(crate) struct Inspector {
+    _connection: Connection,
+    pub(crate) channel: Channel,
+}
+
+impl Inspector {
+    pub(crate) async fn connect(url: &str) -> Self {
+        let connection = Connection::connect(url, ConnectionProperties::default());
+        let connection = soon("the inspector connects", connection).await.unwrap();
+        let channel = connection.create_channel().await.unwrap();
+        Self {
+            _connection: connection,
+            channel,
+        }
+    }
+
+    /// How many rings wait and are in nobody's hand.
+    pub(crate) async fn waiting(&self, queue: &str) -> u32 {
+        let options = QueueDeclareOptions {
+            passive: true,
+            ..QueueDeclareOptions::default()
+        };
+        let queue = self
+            .channel
+            .queue_declare(queue.into(), options, FieldTable::default())
+            .await
+            .unwrap();
+        queue.message_count()
+    }
+
+    pub(crate) async fn delete(&self, queue: &str) {
+        let options = QueueDeleteOptions::default();
+        let deleted = self.channel.queue_delete(queue.into(), options);
+        deleted.await.unwrap();
+    }
+
+    pub(crate) async fn publish(&self, queue: &str, body: &[u8]) {
+        let options = BasicPublishOptions::default();
+        let properties = BasicProperties::default();
+        self.channel
+            .basic_publish("".into(), queue.into(), options, body, properties)
+            .await
+            .unwrap()
+            .await
+            .unwrap();
+    }
+
+    /// The message at the head of a queue, once there is one.
+    pub(crate) async fn take(&self, queue: &str) -> BasicGetMessage {
+        until("a message is in the queue", || async {
+            let options = BasicGetOptions { no_ack: false };
+            let message = self.channel.basic_get(queue.into(), options);
+            message.await.unwrap()
+        })
+        .await
+    }
+}

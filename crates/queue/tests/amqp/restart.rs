@@ -1,0 +1,82 @@
+//! A broker of the test's own, to be killed, stopped and starved.
+
+use pipeline::{DeliveryId, QueueError};
+use testkit::patience::{soon, until};
+use testkit::server::Server;
+
+use crate::broker::{self, Inspector, hear_of, ring_until_taken, settings};
+
+/// Has the broker write down which queues it has. RabbitMQ 3.10 does so half a
+/// second after a queue is created; killed before, it comes back with a queue
+/// that answers nobody, and only deleting that queue helps.
+fn remember_the_queues(server: &Server) {
+    server.ctl(&["eval", "[ok = dets:sync(Table) || Table <- dets:all()]."]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rings_and_bells_outlive_a_broker_that_is_killed_stopped_and_wiped() {
+    let mut server = Server::rabbitmq();
+    let settings = settings(server.url());
+    let queue = broker::open(&settings).await;
+    let mut bell = queue.bell();
+
+    // Killed: what was taken is on disk.
+    let before = ring_until_taken(&queue).await;
+    remember_the_queues(&server);
+    server.kill();
+    let refused = until("rings fail while it is down", || async {
+        queue.doorbell.ring(&[DeliveryId::new()]).await.err()
+    });
+    assert!(matches!(refused.await, QueueError::Unavailable(_)));
+    server.start();
+    hear_of(&mut bell, before).await;
+
+    // Stopped in good order.
+    let before = ring_until_taken(&queue).await;
+    server.stop();
+    server.start();
+    hear_of(&mut bell, before).await;
+
+    // Wiped: the queues are gone and are declared again.
+    server.ctl(&["stop_app"]);
+    server.ctl(&["reset"]);
+    server.ctl(&["start_app"]);
+    let after = ring_until_taken(&queue).await;
+    hear_of(&mut bell, after).await;
+    soon("it closes", queue.close()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_starved_broker_takes_no_ring_but_still_takes_answers() {
+    let server = Server::rabbitmq();
+    let settings = settings(server.url());
+    let queue = broker::open(&settings).await;
+    ring_until_taken(&queue).await;
+    let mut bell = queue.bell();
+    let held = soon("the ring is heard", bell.next()).await.unwrap();
+
+    server.ctl(&["set_vm_memory_high_watermark", "0.00001"]);
+    let refused = until("rings fail while it is starved", || async {
+        queue.doorbell.ring(&[DeliveryId::new()]).await.err()
+    });
+    assert!(matches!(refused.await, QueueError::Unavailable(_)));
+    soon("the answer gets through", held.done()).await;
+    until("the answered ring is off the queue", || async {
+        let listed = server.ctl(&["list_queues", "name", "messages_unacknowledged"]);
+        let unanswered = listed
+            .lines()
+            .find(|line| line.starts_with(&*settings.name))?;
+        unanswered.ends_with("\t0").then_some(())
+    })
+    .await;
+
+    server.ctl(&["set_vm_memory_high_watermark", "0.6"]);
+    let later = ring_until_taken(&queue).await;
+    hear_of(&mut bell, later).await;
+    soon("it closes", queue.close()).await;
+    let inspector = Inspector::connect(server.url()).await;
+    until("nothing is left", || async {
+        (inspector.waiting(&settings.name).await == 0).then_some(())
+    })
+    .await;
+}

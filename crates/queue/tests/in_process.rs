@@ -1,0 +1,42 @@
+//! The contract, kept by the queue inside one process.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pipeline::{Bell, Doorbell, Probe};
+use queue::{Queue, Settings};
+use testkit::queue_contract::Subject;
+
+struct InProcess(Queue);
+
+#[async_trait]
+impl Subject for InProcess {
+    async fn open(capacity: u32) -> Self {
+        let settings = Settings {
+            capacity,
+            ..Settings::default()
+        };
+        let Ok(queue) = queue::open(&settings).await else {
+            panic!("the settings are sound");
+        };
+        Self(queue)
+    }
+
+    fn doorbell(&self) -> Arc<dyn Doorbell> {
+        Arc::clone(&self.0.doorbell)
+    }
+
+    fn probe(&self) -> Arc<dyn Probe> {
+        Arc::clone(&self.0.probe)
+    }
+
+    fn bell(&self) -> Box<dyn Bell> {
+        self.0.bell()
+    }
+
+    async fn close(&self) {
+        self.0.close().await;
+    }
+}
+
+testkit::queue_contract!(InProcess);

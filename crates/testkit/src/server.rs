@@ -1,0 +1,131 @@
+//! A private PostgreSQL or RabbitMQ, run by `tests/services`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::{env, fs, process};
+
+use uuid::Uuid;
+
+/// The URL of the shared test server in `variable`. Without it the test fails:
+/// a test of a server that is silently skipped proves nothing.
+#[track_caller]
+pub fn shared_url(variable: &str) -> String {
+    match env::var(variable) {
+        Ok(url) if !url.is_empty() => url,
+        _ => panic!(
+            "{variable} is not set: run the tests with tests/run, which starts the servers they need"
+        ),
+    }
+}
+
+/// A server that belongs to one test. Dropped, it is killed and its data are
+/// deleted.
+#[derive(Debug)]
+pub struct Server {
+    kind: &'static str,
+    directory: PathBuf,
+    url: String,
+}
+
+impl Server {
+    /// Starts a PostgreSQL and waits until it is ready.
+    #[track_caller]
+    pub fn postgres() -> Self {
+        Self::new("postgres")
+    }
+
+    /// Starts a RabbitMQ and waits until it is ready.
+    #[track_caller]
+    pub fn rabbitmq() -> Self {
+        Self::new("rabbitmq")
+    }
+
+    #[track_caller]
+    fn new(kind: &'static str) -> Self {
+        let name = format!(
+            "maillatch-{kind}-{}-{}",
+            process::id(),
+            Uuid::new_v4().simple()
+        );
+        let directory = env::temp_dir().join(name);
+        let mut server = Self {
+            kind,
+            directory,
+            url: String::new(),
+        };
+        server.start();
+        server
+    }
+
+    /// Where it listens; the same over restarts.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Starts it again, with the data it had, and waits until it is ready.
+    #[track_caller]
+    pub fn start(&mut self) {
+        self.url = self.run("start", &[]);
+    }
+
+    /// Stops it in good order.
+    #[track_caller]
+    pub fn stop(&self) {
+        self.run("stop", &[]);
+    }
+
+    /// Ends it with SIGKILL.
+    #[track_caller]
+    pub fn kill(&self) {
+        self.run("kill", &[]);
+    }
+
+    /// Runs `rabbitmqctl` on it and returns what it prints.
+    #[track_caller]
+    pub fn ctl(&self, arguments: &[&str]) -> String {
+        self.run("ctl", arguments)
+    }
+
+    #[track_caller]
+    fn run(&self, act: &str, arguments: &[&str]) -> String {
+        let output = self.command(act, arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{act} {}: {said}", self.kind);
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    #[track_caller]
+    fn command(&self, act: &str, arguments: &[&str]) -> Output {
+        let script = script();
+        let output = Command::new(&script)
+            .args([act, self.kind])
+            .arg(&self.directory)
+            .args(arguments)
+            .output();
+        match output {
+            Ok(output) => output,
+            Err(error) => panic!("cannot run {}: {error}", script.display()),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A failing test unwinds through here: nothing may panic again.
+        for act in ["kill", "stop"] {
+            let command = Command::new(script())
+                .args([act, self.kind])
+                .arg(&self.directory)
+                .output();
+            drop(command);
+        }
+        drop(fs::remove_dir_all(&self.directory));
+    }
+}
+
+fn script() -> PathBuf {
+    match env::var_os("TEST_SERVICES") {
+        Some(path) => path.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/services"),
+    }
+}
