@@ -10,6 +10,7 @@
 //! that a diff of two of them shows the dialects and nothing else.
 
 mod open;
+mod scratch;
 mod settings;
 
 mod arrivals;
@@ -24,4 +25,5 @@ mod sqlite;
 
 pub use migrations::Migrated;
 pub use open::{OpenError, Store, migrate, open};
+pub use scratch::{create_database, drop_database};
 pub use settings::Settings;

@@ -20,6 +20,10 @@ pub struct Settings {
     /// Accepts a Postgres server that may forget what it has committed. Only
     /// for tests.
     pub allow_unsafe: bool,
+    /// Opens an embedded database beside the process that owns it: without its
+    /// lock, and so without migrating or releasing claims. For the operator's
+    /// commands. Postgres knows no owner and no difference.
+    pub guest: bool,
     /// What the process calls itself in `pg_stat_activity`.
     pub application_name: String,
 }
@@ -33,7 +37,17 @@ impl Settings {
             acquire_timeout: Duration::from_secs(2),
             migrate: false,
             allow_unsafe: false,
+            guest: false,
             application_name: "maillatch".to_owned(),
+        }
+    }
+
+    /// The same database, opened beside whoever owns it.
+    #[must_use]
+    pub fn as_guest(self) -> Self {
+        Self {
+            guest: true,
+            ..self
         }
     }
 }

@@ -30,16 +30,22 @@ pub(crate) struct Sqlite {
     readers: SqlitePool,
     work: Uncancelled,
     arrivals: Arrivals,
-    lock: FileLock,
+    /// A guest has none.
+    lock: Option<FileLock>,
 }
 
 impl Sqlite {
     pub(crate) async fn open(settings: &Settings, path: &str) -> Result<Self, OpenError> {
-        let lock = FileLock::take(path)?;
+        let lock = (!settings.guest)
+            .then(|| FileLock::take(path))
+            .transpose()?;
         let writer = connect::writer(settings, path).await?;
         connect::refuse_old_library(&writer).await?;
-        schema::migrate(&writer).await?;
-        claims::release_orphans(&writer).await?;
+        if lock.is_some() {
+            schema::migrate(&writer).await?;
+            // The lock proves that whoever held a claim is dead.
+            claims::release_orphans(&writer).await?;
+        }
         Ok(Self {
             readers: connect::readers(settings, path).await?,
             writer,
@@ -63,6 +69,8 @@ impl Sqlite {
         self.readers.close().await;
         // The last connection to close folds the write-ahead log into the file.
         self.writer.close().await;
-        self.lock.release();
+        if let Some(lock) = &self.lock {
+            lock.release();
+        }
     }
 }

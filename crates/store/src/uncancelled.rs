@@ -5,11 +5,17 @@
 //! the next borrower, whose insert then reports success and is never committed.
 //! So every unit of work runs in a task of its own, only the wait for it has a
 //! deadline, and closing waits for all of them.
+//!
+//! There is one end that is not the database's: a server ends each statement by
+//! itself within seconds, so a unit that has heard nothing for several times its
+//! caller's patience talks to a connection with nobody behind it. It is given up,
+//! or such connections would fill the pool for good.
 
 use std::future::Future;
 use std::time::Duration;
 
 use pipeline::StoreError;
+use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use crate::fault::{Cause, Fault};
@@ -20,7 +26,10 @@ pub(crate) const SHORT: Duration = Duration::from_millis(2500);
 
 /// How long a worker waits for its result to be written; it would rather wait
 /// than do the work again.
-pub(crate) const LONG: Duration = Duration::from_secs(15);
+pub(crate) const LONG: Duration = Duration::from_secs(10);
+
+/// After how many patiences a unit of work is given up.
+const GIVEN_UP: u32 = 4;
 
 /// Runs units of work to their end, whoever waits for them.
 #[derive(Debug, Clone, Default)]
@@ -35,16 +44,13 @@ impl Uncancelled {
         T: Send + 'static,
         W: Future<Output = Result<T, Fault>> + Send + 'static,
     {
-        let task = self.tracker.spawn(work);
-        match tokio::time::timeout(patience, task).await {
-            Ok(Ok(outcome)) => outcome.map_err(StoreError::from),
+        let task = self.tracker.spawn(timeout(patience * GIVEN_UP, work));
+        match timeout(patience, task).await {
+            Ok(Ok(Ok(outcome))) => outcome.map_err(StoreError::from),
+            Ok(Ok(Err(_elapsed))) | Err(_elapsed) => Err(no_answer(patience)),
             Ok(Err(_panic)) => Err(StoreError::Broken(Box::new(Cause(
                 "the unit of work ended without an answer".to_owned(),
             )))),
-            Err(_elapsed) => Err(StoreError::Unavailable(Box::new(Cause(format!(
-                "no answer within {} ms",
-                patience.as_millis()
-            ))))),
         }
     }
 
@@ -53,6 +59,11 @@ impl Uncancelled {
         self.tracker.close();
         self.tracker.wait().await;
     }
+}
+
+fn no_answer(patience: Duration) -> StoreError {
+    let cause = format!("no answer within {} ms", patience.as_millis());
+    StoreError::Unavailable(Box::new(Cause(cause)))
 }
 
 #[cfg(test)]
@@ -76,11 +87,20 @@ mod tests {
                 Ok(())
             }
         };
-        let waited = uncancelled.run(Duration::ZERO, work).await;
+        let waited = uncancelled.run(Duration::from_millis(50), work).await;
         assert!(matches!(waited, Err(StoreError::Unavailable(_))));
         assert!(!ended.load(Ordering::SeqCst));
         go.notify_one();
         uncancelled.finish().await;
         assert!(ended.load(Ordering::SeqCst));
+    }
+
+    #[tokio::test]
+    async fn work_that_hears_nothing_does_not_hold_up_the_end() {
+        let uncancelled = Uncancelled::default();
+        let work = std::future::pending::<Result<(), Fault>>();
+        let waited = uncancelled.run(Duration::from_millis(10), work).await;
+        assert!(matches!(waited, Err(StoreError::Unavailable(_))));
+        uncancelled.finish().await;
     }
 }

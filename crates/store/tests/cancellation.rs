@@ -1,1 +1,138 @@
-//! (next)
+//! Callers go away in mid-flight: a client hangs up, a handler times out, a task
+//! is aborted. What was acknowledged to others must still be committed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use pipeline::{Claimed, DeliveryId, StoreError};
+use sqlx::{Connection, PgConnection, SqliteConnection};
+use testkit::store_contract::{
+    LONG, Seams, Subject, code, delivery, held, inbox, mail, must, request,
+};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::subject::{PostgresDatabase, SqliteFile};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_postgres_acknowledged_is_committed_though_callers_vanish() {
+    let subject = PostgresDatabase::open().await;
+    let acknowledged = record_among_the_vanishing(&subject.seams()).await;
+    let mut other = must(PgConnection::connect(&subject.database.url).await);
+    let mut committed = 0;
+    for id in &acknowledged {
+        let row: Option<i32> = must(
+            sqlx::query_scalar("SELECT 1 FROM deliveries WHERE id = $1")
+                .bind(id.as_uuid())
+                .fetch_optional(&mut other)
+                .await,
+        );
+        committed += usize::from(row.is_some());
+    }
+    assert_eq!(committed, acknowledged.len());
+    subject.store.close().await;
+    let in_transaction: i64 = must(
+        sqlx::query_scalar(
+            "SELECT count(*) FROM pg_stat_activity
+             WHERE datname = current_database() AND state LIKE 'idle in transaction%'",
+        )
+        .fetch_one(&mut other)
+        .await,
+    );
+    assert_eq!(in_transaction, 0);
+    drop(other);
+    subject.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_sqlite_acknowledged_is_committed_though_callers_vanish() {
+    let subject = SqliteFile::open().await;
+    let acknowledged = record_among_the_vanishing(&subject.seams()).await;
+    let mut other = must(SqliteConnection::connect(&subject.directory.url()).await);
+    let mut committed = 0;
+    for id in &acknowledged {
+        let row: Option<i32> = must(
+            sqlx::query_scalar("SELECT 1 FROM deliveries WHERE id = $1")
+                .bind(id.as_uuid())
+                .fetch_optional(&mut other)
+                .await,
+        );
+        committed += usize::from(row.is_some());
+    }
+    assert_eq!(committed, acknowledged.len());
+    must(other.close().await);
+    subject.close().await;
+}
+
+/// Records deliveries one after the other while others begin transactions and
+/// are dropped at every possible moment of them; tells what was acknowledged.
+async fn record_among_the_vanishing(seams: &Seams) -> Vec<DeliveryId> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let mut vanishing = JoinSet::new();
+    for caller in 0..6 {
+        vanishing.spawn(vanish(seams.clone(), caller, Arc::clone(&is_over)));
+    }
+    let mut acknowledged = Vec::new();
+    for number in 0..300 {
+        let post = delivery(&format!("evt_{number}"), b"body");
+        let id = post.id;
+        if seams.deliveries.record(vec![post]).await.is_ok() {
+            acknowledged.push(id);
+        }
+    }
+    is_over.store(true, Ordering::Release);
+    let dropped: usize = vanishing.join_all().await.into_iter().sum();
+    assert!(
+        dropped > 100,
+        "only {dropped} callers vanished in mid-flight"
+    );
+    assert!(acknowledged.len() > 200);
+    acknowledged
+}
+
+/// Begins work and drops it after a while that differs each time.
+async fn vanish(seams: Seams, caller: u64, is_over: Arc<AtomicBool>) -> usize {
+    let to = inbox(&format!("agent-{caller}"));
+    let mut dropped = 0;
+    for round in 0_u64.. {
+        if is_over.load(Ordering::Acquire) {
+            break;
+        }
+        let pause = Duration::from_micros((round * 137 + caller * 61) % 3000);
+        let name = format!("vanish_{caller}_{round}");
+        let batch = vec![
+            delivery(&name, b"body"),
+            delivery(&format!("{name}b"), b"body"),
+        ];
+        dropped += usize::from(
+            timeout(pause, seams.deliveries.record(batch))
+                .await
+                .is_err(),
+        );
+        let artifact = code(&to, &name);
+        let id = artifact.id;
+        let processing = async {
+            let Ok(Claimed::Yours(claim, _)) = claim_any(&seams, &name).await else {
+                return;
+            };
+            let messages = vec![mail(&to, &name, vec![artifact])];
+            drop(seams.work.complete(claim, held(messages)).await);
+        };
+        dropped += usize::from(timeout(pause * 4, processing).await.is_err());
+        let asked = request(id, "agent", &name);
+        dropped += usize::from(timeout(pause, seams.agents.consume(&asked)).await.is_err());
+    }
+    dropped
+}
+
+async fn claim_any(seams: &Seams, name: &str) -> Result<Claimed, StoreError> {
+    let answers = seams
+        .deliveries
+        .record(vec![delivery(name, b"body")])
+        .await?;
+    let Some(answer) = answers.first() else {
+        return Ok(Claimed::NotNow);
+    };
+    seams.work.claim(answer.id(), LONG).await
+}

@@ -1,1 +1,186 @@
-//! (next)
+//! What only a server has to keep.
+
+use std::sync::Arc;
+
+use pipeline::{Recorded, StoreError};
+use sqlx::{Connection, PgConnection};
+use store::{Migrated, OpenError, Settings};
+use testkit::patience::{soon, until};
+use testkit::proxy::Proxy;
+use testkit::store_contract::{Subject, delivery, must};
+use tokio::task::JoinSet;
+use url::Url;
+
+use crate::subject::{Database, PostgresDatabase};
+
+async fn connect(database: &Database) -> PgConnection {
+    must(PgConnection::connect(&database.url).await)
+}
+
+#[tokio::test]
+async fn a_database_without_migrations_is_refused() {
+    let database = Database::create().await;
+    let refused = store::open(&database.settings()).await.err();
+    assert!(
+        matches!(refused, Some(OpenError::MigrationsMissing(_))),
+        "{refused:?}"
+    );
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn a_database_from_a_newer_binary_is_refused() {
+    let database = Database::create().await;
+    must(store::migrate(&database.settings()).await);
+    let newer = sqlx::query(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         VALUES (9999, 'from the future', true, '', 0)",
+    );
+    must(newer.execute(&mut connect(&database).await).await);
+    for refused in [
+        store::open(&database.settings()).await.err(),
+        store::migrate(&database.settings()).await.err(),
+    ] {
+        assert!(
+            matches!(
+                refused,
+                Some(OpenError::MigrationsNewer { found: 9999, .. })
+            ),
+            "{refused:?}"
+        );
+    }
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn migrating_says_what_it_applied_and_applies_it_once() {
+    let database = Database::create().await;
+    let settings = database.settings();
+    // Two at once: the second waits for the first and finds nothing to do.
+    let (one, two) = tokio::join!(store::migrate(&settings), store::migrate(&settings));
+    assert_eq!(must(one).applied.first(), Some(&"0001_pipeline"));
+    drop(must(two));
+    let third = must(store::migrate(&settings).await);
+    assert_eq!(third.applied, Vec::<&str>::new());
+    assert!(matches!(third, Migrated { present: 1.., .. }));
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn bodies_are_never_compressed_by_pglz() {
+    let database = Database::create().await;
+    must(store::migrate(&database.settings()).await);
+    let (compression, storage): (String, String) = must(
+        sqlx::query_as(
+            "SELECT attcompression::text, attstorage::text FROM pg_attribute
+             WHERE attrelid = 'deliveries'::regclass AND attname = 'body'",
+        )
+        .fetch_one(&mut connect(&database).await)
+        .await,
+    );
+    // `l` is lz4; `e` is external, which is not compressed at all.
+    assert!(
+        compression == "l" || storage == "e",
+        "{compression:?} {storage:?}"
+    );
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_may_forget_is_refused() {
+    let database = Database::create().await;
+    must(store::migrate(&database.settings()).await);
+    let forgetful = sqlx::raw_sql(
+        "DO $$ BEGIN
+             EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database());
+         END $$",
+    );
+    must(forgetful.execute(&mut connect(&database).await).await);
+    let refused = store::open(&database.settings()).await.err();
+    assert!(
+        matches!(refused, Some(OpenError::Unsafe("synchronous_commit"))),
+        "{refused:?}"
+    );
+    let settings = Settings {
+        allow_unsafe: true,
+        ..database.settings()
+    };
+    must(store::open(&settings).await).close().await;
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_table_is_unavailable_and_nothing_is_lost_or_doubled() {
+    let subject = PostgresDatabase::open().await;
+    let seams = subject.seams();
+    let mut other = connect(&subject.database).await;
+    must(
+        sqlx::raw_sql("BEGIN; LOCK TABLE deliveries")
+            .execute(&mut other)
+            .await,
+    );
+    let post = delivery("evt_1", b"body");
+    let refused = soon("an answer", seams.deliveries.record(vec![post])).await;
+    assert!(
+        matches!(refused, Err(StoreError::Unavailable(_))),
+        "{refused:?}"
+    );
+    must(sqlx::raw_sql("ROLLBACK").execute(&mut other).await);
+    seams.record(delivery("evt_1", b"body")).await;
+    assert_eq!(must(seams.deliveries.backlog().await).unfinished, 1);
+    subject.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_behind_a_cut_or_frozen_wire_is_unavailable_until_it_is_back() {
+    let subject = PostgresDatabase::open().await;
+    let mut url = must(Url::parse(&subject.database.url));
+    let server = format!(
+        "{}:{}",
+        url.host_str().unwrap_or("127.0.0.1"),
+        url.port().unwrap_or(5432)
+    );
+    let proxy = Proxy::to(&server).await;
+    must(url.set_port(Some(proxy.address().port())));
+    must(url.set_host(Some("127.0.0.1")));
+    let store = must(store::open(&Settings::new(url.to_string().into())).await);
+
+    for (name, fail) in [
+        ("cut", Proxy::cut as fn(&Proxy)),
+        ("freeze", Proxy::freeze as fn(&Proxy)),
+    ] {
+        let before = format!("{name}_before");
+        must(
+            store
+                .deliveries
+                .record(vec![delivery(&before, b"body")])
+                .await,
+        );
+        fail(&proxy);
+        // More than there are connections, so that none of the pool is spared.
+        let posts = (0..10).map(|number| delivery(&format!("{name}_{number}"), b"body"));
+        let mut tasks = JoinSet::new();
+        for post in posts {
+            let deliveries = Arc::clone(&store.deliveries);
+            tasks.spawn(async move { deliveries.record(vec![post]).await });
+        }
+        for refused in soon("ten answers", tasks.join_all()).await {
+            assert!(
+                matches!(refused, Err(StoreError::Unavailable(_))),
+                "{refused:?}"
+            );
+        }
+        proxy.heal();
+        let again = until("it is back", async || {
+            let post = delivery(&before, b"body");
+            store.deliveries.record(vec![post]).await.ok()
+        })
+        .await;
+        assert!(
+            matches!(again.as_slice(), [Recorded::Duplicate(_)]),
+            "{again:?}"
+        );
+    }
+    soon("closing ends", store.close()).await;
+    subject.close().await;
+}

@@ -1,1 +1,115 @@
-//! (next)
+//! What only a file has to keep.
+
+use std::time::Duration;
+
+use pipeline::{Claimed, Recorded};
+use store::{Migrated, OpenError};
+use testkit::store_contract::{LONG, code, delivery, inbox, must};
+
+use crate::subject::{Directory, seams};
+
+#[tokio::test]
+async fn a_second_opener_of_a_file_is_refused_until_the_first_has_closed_it() {
+    let directory = Directory::new();
+    let first = must(store::open(&directory.settings()).await);
+    let second = store::open(&directory.settings()).await;
+    assert!(matches!(second.err(), Some(OpenError::InUse(_))));
+    let migrator = store::migrate(&directory.settings()).await;
+    assert!(matches!(migrator.err(), Some(OpenError::InUse(_))));
+    first.close().await;
+    let third = must(store::open(&directory.settings()).await);
+    third.close().await;
+}
+
+#[tokio::test]
+async fn what_was_recorded_is_there_when_the_file_is_opened_again() {
+    let directory = Directory::new();
+    let store = must(store::open(&directory.settings()).await);
+    let to = inbox("agent");
+    let id = seams(&store).new_delivery("evt_1").await;
+    seams(&store).bring(&to, "m1", code(&to, "493817")).await;
+    store.close().await;
+
+    let store = must(store::open(&directory.settings()).await);
+    let again = seams(&store).record(delivery("evt_1", b"evt_1")).await;
+    assert_eq!(again, Recorded::Duplicate(id));
+    assert_eq!(seams(&store).items(&to).await.len(), 1);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn claims_of_a_dead_process_are_released_when_the_file_is_opened() {
+    let directory = Directory::new();
+    let store = must(store::open(&directory.settings()).await);
+    let held = seams(&store).new_delivery("held").await;
+    let waits = seams(&store).new_delivery("waits").await;
+    let (claim, _) = seams(&store).claim(waits, LONG).await;
+    let why = pipeline::Reason::new("test");
+    must(store.work.put_back(claim, LONG, why).await);
+    seams(&store).claim(held, LONG).await;
+    let answer = must(store.work.claim(held, LONG).await);
+    assert!(matches!(answer, Claimed::NotNow));
+    store.close().await;
+
+    let store = must(store::open(&directory.settings()).await);
+    assert_eq!(must(store.deliveries.due(10).await), [held]);
+    let (claim, _) = seams(&store).claim(held, Duration::ZERO).await;
+    assert_eq!(claim.attempt, 2);
+    let answer = must(store.work.claim(waits, LONG).await);
+    assert!(matches!(answer, Claimed::NotNow));
+    store.close().await;
+}
+
+#[tokio::test]
+async fn migrating_says_what_it_applied_and_applies_it_once() {
+    let directory = Directory::new();
+    let first = must(store::migrate(&directory.settings()).await);
+    let second = must(store::migrate(&directory.settings()).await);
+    assert_eq!(
+        (first.applied.first(), first.present),
+        (Some(&"0001_pipeline"), 0)
+    );
+    let expected = Migrated {
+        applied: Vec::new(),
+        present: first.applied.len(),
+    };
+    assert_eq!(second, expected);
+}
+
+#[tokio::test]
+async fn a_file_from_a_newer_binary_is_refused() {
+    let directory = Directory::new();
+    must(store::migrate(&directory.settings()).await);
+    let raw = must(sqlx::SqlitePool::connect(&directory.url()).await);
+    let newer = sqlx::query(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         VALUES (9999, 'from the future', true, x'00', 0)",
+    );
+    must(newer.execute(&raw).await);
+    raw.close().await;
+    let opened = store::open(&directory.settings()).await;
+    let refused = opened.err();
+    assert!(
+        matches!(
+            refused,
+            Some(OpenError::MigrationsNewer { found: 9999, .. })
+        ),
+        "{refused:?}"
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_file_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = Directory::new();
+    let store = must(store::open(&directory.settings()).await);
+    seams(&store).new_delivery("evt_1").await;
+    for suffix in ["", "-wal", "-shm", ".lock"] {
+        let file = format!("{}{suffix}", directory.file().display());
+        let mode = must(std::fs::metadata(&file)).permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{suffix}");
+    }
+    store.close().await;
+}

@@ -52,7 +52,7 @@ pub(super) async fn pool(
         .before_acquire(|connection, meta| {
             Box::pin(async move {
                 if meta.idle_for > STALE {
-                    connection.ping().await?;
+                    answered(Duration::from_secs(1), connection.ping()).await?;
                 }
                 Ok(true)
             })
@@ -68,8 +68,21 @@ pub(super) async fn pool(
 /// transaction is a warning in the server's log each time, `BEGIN; ROLLBACK` is
 /// not, and in a failed transaction it is an error, which drops the connection.
 async fn end_transaction(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::raw_sql("BEGIN; ROLLBACK").execute(connection).await?;
+    let ended = sqlx::raw_sql("BEGIN; ROLLBACK").execute(connection);
+    answered(Duration::from_secs(5), ended).await?;
     Ok(true)
+}
+
+/// A connection that does not answer has nobody behind it: an error makes the
+/// pool drop it, and another one takes its place.
+async fn answered<T>(
+    patience: Duration,
+    question: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, sqlx::Error> {
+    match tokio::time::timeout(patience, question).await {
+        Ok(answer) => answer,
+        Err(elapsed) => Err(sqlx::Error::Io(elapsed.into())),
+    }
 }
 
 /// A connection for questions at the start.
@@ -104,4 +117,58 @@ pub(super) fn connect_error(error: sqlx::Error) -> OpenError {
 
 pub(super) fn check_error(error: sqlx::Error) -> OpenError {
     OpenError::Check(Box::new(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::{Executor, Row};
+    use testkit::server::shared_url;
+
+    use super::*;
+
+    async fn pool_of_one() -> PgPool {
+        let settings = Settings {
+            max_connections: 1,
+            ..Settings::new(shared_url("TEST_DATABASE_URL").into())
+        };
+        pool(&settings, options(&settings).unwrap()).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_connection_returned_in_a_transaction_is_lent_outside_of_it() {
+        let pool = pool_of_one().await;
+        let mut connection = pool.acquire().await.unwrap();
+        connection.execute("BEGIN").await.unwrap();
+        drop(connection);
+        // Inside a transaction, `now()` is when that began.
+        let row = sqlx::raw_sql("SELECT now() = statement_timestamp() AS is_outside");
+        let row = row.fetch_one(&pool).await.unwrap();
+        assert!(row.get::<bool, _>("is_outside"));
+    }
+
+    #[tokio::test]
+    async fn a_connection_returned_in_a_failed_transaction_is_replaced() {
+        let pool = pool_of_one().await;
+        let mut connection = pool.acquire().await.unwrap();
+        connection.execute("BEGIN").await.unwrap();
+        connection.execute("SELECT 1 / 0").await.unwrap_err();
+        drop(connection);
+        pool.execute("SELECT 1").await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_session_bounds_its_statements_locks_and_transactions() {
+        let pool = pool_of_one().await;
+        let bounds: (String, String, String, String) = sqlx::query_as(
+            "SELECT current_setting('statement_timeout'),
+                    current_setting('lock_timeout'),
+                    current_setting('idle_in_transaction_session_timeout'),
+                    current_setting('application_name')",
+        )
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+        let expected = ["5s", "2s", "10s", "maillatch"].map(str::to_owned);
+        assert_eq!(<[String; 4]>::from(bounds), expected);
+    }
 }

@@ -102,3 +102,55 @@ async fn listen(mut listener: PgListener, arrivals: &Arrivals) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pipeline::InboxId;
+    use sqlx::Connection;
+    use testkit::patience::soon;
+    use testkit::server::shared_url;
+
+    use super::super::connect;
+    use super::*;
+    use crate::settings::Settings;
+
+    /// Without a tick, only the wire can wake a watch.
+    #[tokio::test]
+    async fn news_comes_over_the_wire_and_also_after_it_was_cut() {
+        let name = format!("listen-{}", uuid::Uuid::new_v4());
+        let settings = Settings {
+            application_name: name.clone(),
+            ..Settings::new(shared_url("TEST_DATABASE_URL").into())
+        };
+        let arrivals = Arrivals::default();
+        let inbox: InboxId = format!("{}@inbox.test", uuid::Uuid::new_v4().simple())
+            .parse()
+            .unwrap();
+        let mut watch = arrivals.watch(&inbox, None);
+        let listener = Listener::new(connect::options(&settings).unwrap(), arrivals.clone());
+        listener.start();
+        soon("listening begins with a wake", watch.news()).await;
+
+        let mut other = sqlx::PgConnection::connect(&shared_url("TEST_DATABASE_URL"))
+            .await
+            .unwrap();
+        sqlx::query("SELECT pg_notify($1, $2)")
+            .bind(CHANNEL)
+            .bind(inbox.as_str())
+            .execute(&mut other)
+            .await
+            .unwrap();
+        soon("the notification wakes", watch.news()).await;
+
+        let ended: Vec<bool> = sqlx::query_scalar(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1",
+        )
+        .bind(&name)
+        .fetch_all(&mut other)
+        .await
+        .unwrap();
+        assert_eq!(ended, [true]);
+        soon("listening again begins with a wake", watch.news()).await;
+        listener.stop();
+    }
+}

@@ -20,7 +20,8 @@ fn options(path: &str) -> SqliteConnectOptions {
 /// The one connection that writes.
 pub(super) async fn writer(settings: &Settings, path: &str) -> Result<SqlitePool, OpenError> {
     let options = options(path)
-        .create_if_missing(true)
+        // A guest that finds no database is at the wrong place.
+        .create_if_missing(!settings.guest)
         // Readers see the last commit while the writer is at work.
         .journal_mode(SqliteJournalMode::Wal)
         // A commit is on disk when it is reported; less would lose acknowledged
@@ -89,5 +90,25 @@ mod tests {
         for sound in ["3.51.3", "3.52.0", "4.0.0"] {
             assert!(is_sound(sound), "{sound}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_commit_is_on_disk_when_it_is_reported() {
+        let name = format!("maillatch-connect-{}.db", uuid::Uuid::new_v4());
+        let path = std::env::temp_dir().join(name);
+        let settings = Settings::new("sqlite:".into());
+        let writer = writer(&settings, path.to_str().unwrap()).await.unwrap();
+        let pragmas: (String, i64, i64, i64) = sqlx::query_as(
+            "SELECT * FROM pragma_journal_mode, pragma_synchronous, pragma_foreign_keys,
+                           pragma_busy_timeout",
+        )
+        .fetch_one(&writer)
+        .await
+        .unwrap();
+        let full = 2;
+        assert_eq!(pragmas, ("wal".to_owned(), full, 1, 5000));
+        refuse_old_library(&writer).await.unwrap();
+        writer.close().await;
+        std::fs::remove_file(path).unwrap();
     }
 }
