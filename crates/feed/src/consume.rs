@@ -9,7 +9,8 @@ use pipeline::{
     ArtifactId, ArtifactKind, ConsumeRequest, Consumed, IdempotencyKey, Outcome, Timestamp,
 };
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::auth::Caller;
 use crate::list::STORE_PATIENCE;
@@ -25,11 +26,6 @@ const BODY_PATIENCE: Duration = Duration::from_secs(5);
 /// The names of the headers, as the draft of the IETF's HTTPAPI group has them.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
-
-/// What a caller may say in the body: nothing yet.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Wishes {}
 
 /// The value and what it is. This is the one struct of the crate that a value
 /// is written into, and it is built from a committed consume alone.
@@ -56,7 +52,7 @@ pub(crate) async fn consume(
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
     let idempotency_key = idempotency_key(request.headers())?;
-    read_wishes(body).await?;
+    expect_no_wishes(body).await?;
     let artifact = path.parse().map_err(|_unfit| Problem::NotFound)?;
 
     let request = ConsumeRequest {
@@ -83,7 +79,8 @@ fn idempotency_key(headers: &HeaderMap) -> Result<IdempotencyKey, Problem> {
         .ok_or(Problem::IdempotencyKeyInvalid)
 }
 
-async fn read_wishes(body: web::Payload) -> Result<(), Problem> {
+/// What a caller may say in the body: nothing yet.
+async fn expect_no_wishes(body: web::Payload) -> Result<(), Problem> {
     let read = tokio::time::timeout(BODY_PATIENCE, body.to_bytes_limited(LONGEST_BODY));
     let bytes = match read.await {
         Ok(Ok(Ok(bytes))) => bytes,
@@ -93,9 +90,10 @@ async fn read_wishes(body: web::Payload) -> Result<(), Problem> {
     if bytes.is_empty() {
         return Ok(());
     }
-    match serde_json::from_slice(&bytes) {
-        Ok(Wishes {}) => Ok(()),
-        Err(_) => Err(Problem::InvalidBody),
+    // Not a struct without fields: serde reads `[]` as one, too.
+    match serde_json::from_slice::<Map<String, Value>>(&bytes) {
+        Ok(wishes) if wishes.is_empty() => Ok(()),
+        Ok(_) | Err(_) => Err(Problem::InvalidBody),
     }
 }
 

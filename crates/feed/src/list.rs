@@ -16,7 +16,7 @@ use crate::{cursor, reply, wait};
 
 /// The store has deadlines of its own; this one holds when they do not. Only
 /// the wait for the answer ends here, never the database's work.
-pub(crate) const STORE_PATIENCE: Duration = Duration::from_millis(2500);
+pub(crate) const STORE_PATIENCE: Duration = Duration::from_millis(2700);
 
 /// RFC 7240: how a client asks for a wait without changing the address.
 const PREFER: HeaderName = HeaderName::from_static("prefer");

@@ -1,0 +1,21 @@
+//! The feed as an agent meets it: a real server on a free port over a real
+//! SQLite file. Names such as A13 are rows of the catalogue of bad input.
+
+#[cfg(test)]
+#[path = "agent/auth.rs"]
+mod auth;
+#[cfg(test)]
+#[path = "agent/consume.rs"]
+mod consume;
+#[cfg(test)]
+#[path = "agent/harness.rs"]
+mod harness;
+#[cfg(test)]
+#[path = "agent/list.rs"]
+mod list;
+#[cfg(test)]
+#[path = "agent/outage.rs"]
+mod outage;
+#[cfg(test)]
+#[path = "agent/wait.rs"]
+mod wait;

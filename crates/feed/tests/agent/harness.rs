@@ -1,0 +1,274 @@
+//! A server of one's own, mail for it, and an agent that asks.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use actix_web::{App, HttpServer};
+use feed::{Deps, KeySettings, Keys, Settings, routes};
+use pipeline::{
+    ArtifactId, ArtifactKey, ArtifactKind, Claimed, Completed, ContentDigest, DeliveryId,
+    DeliveryKey, InboxId, MessageId, MessageKey, Meters, NewArtifact, NewDelivery, NewMessage,
+    Processed, Reason, Sender, ServerKey, Verdict,
+};
+use prometheus_client::registry::Registry;
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::Value;
+use store::Store;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) const INBOX: &str = "agent@inbox.test";
+pub(crate) const OTHER_INBOX: &str = "other@inbox.test";
+
+/// A running feed and the database behind it.
+pub(crate) struct Server {
+    pub(crate) store: Store,
+    pub(crate) meters: Meters,
+    pub(crate) shutdown: CancellationToken,
+    pub(crate) dir: tempfile::TempDir,
+    url: String,
+    tokens: BTreeMap<&'static str, String>,
+    http: ServerHandle,
+    client: reqwest::Client,
+}
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(Settings::default()).await
+    }
+
+    /// Starts a feed with three keys: `a` and `b` see everything, `narrow` sees
+    /// one inbox.
+    pub(crate) async fn start_with(settings: Settings) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let dir = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", dir.path().join("feed.db").display());
+        let store = store::open(&store::Settings::new(url.into()))
+            .await
+            .unwrap();
+        let meters = Meters::register(&mut Registry::default());
+        let shutdown = CancellationToken::new();
+        let tokens = BTreeMap::from(["a", "b", "narrow"].map(|name| (name, Keys::mint())));
+        let routes = routes(Deps {
+            log: Arc::clone(&store.agents),
+            keys: Arc::new(keys(&tokens)),
+            cursor_key: ServerKey::new([7; 32]),
+            meters: meters.clone(),
+            settings,
+            shutdown: shutdown.clone(),
+        });
+        let server = HttpServer::new(move || App::new().configure(routes.clone()))
+            .workers(2)
+            .disable_signals()
+            .bind("127.0.0.1:0")
+            .unwrap();
+        let address = server.addrs()[0];
+        let server = server.run();
+        let http = server.handle();
+        tokio::spawn(server);
+        Self {
+            store,
+            meters,
+            shutdown,
+            dir,
+            url: format!("http://{address}"),
+            tokens,
+            http,
+            client: reqwest::Client::builder().no_proxy().build().unwrap(),
+        }
+    }
+
+    pub(crate) fn token(&self, name: &str) -> &str {
+        &self.tokens[name]
+    }
+
+    /// A request without a key.
+    pub(crate) fn bare(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.url))
+    }
+
+    /// `GET path` with the key `a`.
+    pub(crate) async fn read(&self, path: &str) -> Answer {
+        self.read_as("a", path).await
+    }
+
+    pub(crate) async fn read_as(&self, key: &str, path: &str) -> Answer {
+        ask(self.bare(Method::GET, path).bearer_auth(self.token(key))).await
+    }
+
+    /// A consume that is not sent yet.
+    pub(crate) fn consuming(&self, key: &str, artifact: &str, idempotency: &str) -> RequestBuilder {
+        self.bare(Method::POST, &format!("/v1/artifacts/{artifact}/consume"))
+            .bearer_auth(self.token(key))
+            .header("Idempotency-Key", idempotency)
+    }
+
+    pub(crate) async fn consume(&self, key: &str, artifact: &str, idempotency: &str) -> Answer {
+        ask(self.consuming(key, artifact, idempotency)).await
+    }
+
+    /// Has a code arrive, the way a worker would have it, and returns its id.
+    pub(crate) async fn code_arrives(&self, inbox: &str, value: &str) -> String {
+        self.arrives(inbox, code(value)).await
+    }
+
+    pub(crate) async fn arrives(&self, inbox: &str, artifact: NewArtifact) -> String {
+        let id = artifact.id.to_string();
+        let delivery = self.record().await;
+        let lease = Duration::from_secs(30);
+        let Claimed::Yours(claim, _) = self.store.work.claim(delivery, lease).await.unwrap() else {
+            panic!("a fresh delivery is there to be claimed");
+        };
+        let processed = Processed {
+            messages: vec![message(inbox.parse().unwrap(), artifact)],
+            ignored: None,
+        };
+        let completed = self.store.work.complete(claim, processed).await.unwrap();
+        assert!(matches!(completed, Completed::Done(_)));
+        id
+    }
+
+    async fn record(&self) -> DeliveryId {
+        let id = DeliveryId::new();
+        let source = "dev".parse().unwrap();
+        let delivery = NewDelivery {
+            id,
+            key: DeliveryKey::from_provider_id(&source, &id.to_string()),
+            source,
+            content: ContentDigest::of(&[b"body"]),
+            content_type: "application/json".to_owned(),
+            body: b"body".to_vec(),
+        };
+        let recorded = self.store.deliveries.record(vec![delivery]).await.unwrap();
+        recorded[0].id()
+    }
+
+    /// Asks the HTTP server to end and waits until it has.
+    pub(crate) async fn stop(&self) {
+        self.shutdown.cancel();
+        self.http.stop(true).await;
+    }
+}
+
+fn keys(tokens: &BTreeMap<&'static str, String>) -> Keys {
+    let settings = tokens.iter().map(|(&name, token)| {
+        let inboxes = if name == "narrow" { INBOX } else { "*" };
+        let setting = KeySettings {
+            token: Some(token.clone().into()),
+            hash: None,
+            inboxes: vec![inboxes.to_owned()],
+        };
+        (name.to_owned(), setting)
+    });
+    Keys::build(settings.collect()).unwrap()
+}
+
+/// A usable code with ten minutes to live.
+pub(crate) fn code(value: &str) -> NewArtifact {
+    let id = ArtifactId::new();
+    NewArtifact {
+        key: ArtifactKey::for_message(
+            &ServerKey::new([7; 32]),
+            id.as_uuid().as_bytes(),
+            ArtifactKind::Code,
+        ),
+        id,
+        kind: ArtifactKind::Code,
+        verdict: Verdict::Usable,
+        value: Some(value.into()),
+        rule: Reason::new("labelled_digits"),
+        confidence: 97,
+        host: None,
+        lifetime: Duration::from_mins(10),
+    }
+}
+
+fn message(inbox: InboxId, artifact: NewArtifact) -> NewMessage {
+    let id = MessageId::new();
+    NewMessage {
+        id,
+        key: MessageKey::new(&inbox, Some(&id.to_string()), &[0; 32]),
+        inbox,
+        sender: Sender {
+            address: Some("no-reply@example.com".to_owned()),
+            domain: Some("example.com".to_owned()),
+        },
+        flags: vec!["hidden_text".to_owned()],
+        artifacts: vec![artifact],
+    }
+}
+
+/// What came back, after the checks that hold for every answer (A31).
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// Checks the whole form of a problem and returns its body.
+    pub(crate) fn problem(&self, status: u16, slug: &str) -> Value {
+        assert_eq!(self.status, status, "{self:?}");
+        assert_eq!(
+            self.header("content-type"),
+            Some("application/problem+json")
+        );
+        let body = self.json();
+        assert_eq!(
+            body["type"],
+            format!("urn:maillatch:problem:{slug}"),
+            "{body}"
+        );
+        assert_eq!(body["status"], status);
+        assert!(body["title"].is_string() && body["detail"].is_string());
+        assert!(body["retryable"].is_boolean());
+        body
+    }
+
+    /// The ids on a page.
+    pub(crate) fn ids(&self) -> Vec<String> {
+        assert_eq!(self.status, 200, "{self:?}");
+        let page = self.json();
+        let items = page["items"].as_array().unwrap().iter();
+        items
+            .map(|item| item["id"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    pub(crate) fn cursor(&self) -> String {
+        self.json()["next_cursor"].as_str().unwrap().to_owned()
+    }
+}
+
+pub(crate) async fn ask(request: RequestBuilder) -> Answer {
+    let response: Response = request.send().await.unwrap();
+    let answer = Answer {
+        status: response.status().as_u16(),
+        headers: response.headers().clone(),
+        text: response.text().await.unwrap(),
+    };
+    assert_eq!(
+        answer.header("cache-control"),
+        Some("no-store"),
+        "{answer:?}"
+    );
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(answer.header("server"), None);
+    assert!(answer.text.is_ascii(), "{answer:?}");
+    answer
+}
+
+/// The path of an inbox's feed.
+pub(crate) fn feed_of(inbox: &str, query: &str) -> String {
+    format!("/v1/inboxes/{inbox}/artifacts{query}")
+}
