@@ -1,2 +1,5 @@
-//! The binary. 
-fn main() {}
+//! The binary; see the crate's library for the way through it.
+
+fn main() -> std::process::ExitCode {
+    maillatch::main()
+}

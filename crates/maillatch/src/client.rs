@@ -1,0 +1,17 @@
+//! A running server, seen from outside: by an agent that waits for its code, and
+//! by a sender that posts mail. `wait`, `trigger`, the demo and the end-to-end
+//! tests all speak to servers through this module and in no other way.
+
+mod agent;
+mod answer;
+mod call;
+mod hook;
+mod remote;
+mod sample;
+
+pub use agent::{Client, Connection};
+pub use answer::{Consumption, Disclosed, Item, Kind, Page, State};
+pub use call::CallError;
+pub use hook::{Delivery, Hook, Posted, SignedPost};
+pub(crate) use remote::Remote;
+pub use sample::{Sample, SampleKind, sample_mail};

@@ -1,0 +1,136 @@
+//! A sender: it posts mail to a webhook, signed as Standard Webhooks has it.
+
+use anyhow::{Context, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use pipeline::{Clock, InboxId, SystemClock, Timestamp};
+use reqwest::StatusCode;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::json;
+use url::Url;
+
+use super::answer::Problem;
+use super::call::{self, CallError};
+
+/// One delivery as its sender keeps it: the id is the same on every try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// What the receiver deduplicates by.
+    pub id: String,
+    /// The JSON that is signed and sent.
+    pub body: Vec<u8>,
+}
+
+impl Delivery {
+    /// Wraps a raw mail in Maillatch's own payload, under a new id.
+    pub fn of_mail(mail: &[u8], recipients: &[InboxId]) -> Self {
+        let payload = json!({
+            "type": "email.received",
+            "timestamp": SystemClock.now(),
+            "data": { "recipients": recipients, "raw": STANDARD.encode(mail) },
+        });
+        Self {
+            id: format!("msg_{}", uuid::Uuid::now_v7().simple()),
+            body: payload.to_string().into_bytes(),
+        }
+    }
+}
+
+/// A delivery with its signature; whoever changes it has forged it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedPost {
+    /// The `webhook-id` header.
+    pub id: String,
+    /// The `webhook-timestamp` header.
+    pub timestamp: String,
+    /// The `webhook-signature` header.
+    pub signature: String,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// What the webhook answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posted {
+    /// The HTTP status; a 2xx means that the mail is in a committed row.
+    pub http: u16,
+    /// `accepted` or `duplicate`.
+    pub status: Option<String>,
+    /// The delivery's id at the receiver.
+    pub delivery: Option<String>,
+    /// The last part of the problem's type, when it was refused.
+    pub problem: Option<String>,
+}
+
+/// The body of an accepted post.
+#[derive(Deserialize)]
+struct Accepted {
+    status: String,
+    delivery: String,
+}
+
+/// A source's webhook and the secret that signs for it.
+#[derive(Debug, Clone)]
+pub struct Hook {
+    http: reqwest::Client,
+    url: Url,
+    secret: SecretString,
+}
+
+impl Hook {
+    /// The webhook of a source of the server at `base`.
+    pub fn new(base: &Url, source: &str, secret: SecretString) -> Result<Self> {
+        Ok(Self {
+            http: call::http(base)?,
+            url: call::below(base, &["hooks", source])?,
+            secret,
+        })
+    }
+
+    /// Signs a delivery for a post at this moment.
+    pub fn sign(&self, delivery: &Delivery) -> Result<SignedPost> {
+        self.sign_at(delivery, SystemClock.now())
+    }
+
+    fn sign_at(&self, delivery: &Delivery, at: Timestamp) -> Result<SignedPost> {
+        let signature = providers::sign(&self.secret, &delivery.id, at, &delivery.body)
+            .context("the signing secret cannot be used")?;
+        Ok(SignedPost {
+            id: delivery.id.clone(),
+            timestamp: at.as_seconds().to_string(),
+            signature,
+            body: delivery.body.clone(),
+        })
+    }
+
+    /// Posts what was signed, or forged.
+    pub async fn post(&self, post: &SignedPost) -> Result<Posted, CallError> {
+        let request = self
+            .http
+            .post(self.url.clone())
+            .header("Content-Type", "application/json")
+            .header("webhook-id", &post.id)
+            .header("webhook-timestamp", &post.timestamp)
+            .header("webhook-signature", &post.signature)
+            .body(post.body.clone());
+        let answer = call::send(request).await?;
+        let accepted: Option<Accepted> = match answer.status {
+            StatusCode::OK => Some(serde_json::from_slice(&answer.body).map_err(CallError::Odd)?),
+            _ => None,
+        };
+        let (status, delivery) = accepted.map(|a| (a.status, a.delivery)).unzip();
+        Ok(Posted {
+            http: answer.status.as_u16(),
+            status,
+            delivery,
+            problem: Problem::read(&answer.body).slug().map(str::to_owned),
+        })
+    }
+
+    /// Signs a delivery and posts it: one try of a sender.
+    pub async fn post_signed(&self, delivery: &Delivery) -> Result<Posted> {
+        let signed = self.sign(delivery)?;
+        Ok(self.post(&signed).await?)
+    }
+}

@@ -1,0 +1,74 @@
+//! Which server a command talks to, and with which secrets. A secret is never a
+//! flag: flags are seen by every process of the machine.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use secrecy::SecretString;
+use url::Url;
+
+use super::{Connection, Hook};
+use crate::dev::{self, DevEnv};
+
+/// Where a server listens that nobody has configured.
+const BY_HABIT: &str = "http://127.0.0.1:8080";
+
+/// The server to talk to.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Remote {
+    /// The server's address; without it, the one that `maillatch up` has noted
+    /// in the data directory.
+    #[arg(long, env = dev::URL, value_name = "URL")]
+    url: Option<Url>,
+    /// The data directory whose `dev.env` holds what `MAILLATCH_URL`,
+    /// `MAILLATCH_KEY` and `MAILLATCH_SIGNING_SECRET` do not say.
+    #[arg(
+        long,
+        env = "MAILLATCH_DATA__DIR",
+        value_name = "DIR",
+        default_value = "maillatch-data"
+    )]
+    data_dir: PathBuf,
+}
+
+impl Remote {
+    /// The agent's connection.
+    pub(crate) fn connection(&self) -> Result<Connection> {
+        Ok(Connection {
+            url: self.url()?,
+            key: self.secret(dev::KEY)?,
+        })
+    }
+
+    /// A source's webhook.
+    pub(crate) fn hook(&self, source: &str) -> Result<Hook> {
+        Hook::new(&self.url()?, source, self.secret(dev::SIGNING_SECRET)?)
+    }
+
+    fn url(&self) -> Result<Url> {
+        if let Some(url) = &self.url {
+            return Ok(url.clone());
+        }
+        let noted = self.noted(dev::URL)?;
+        let text = noted.as_deref().unwrap_or(BY_HABIT);
+        text.parse()
+            .with_context(|| format!("{} is not an address", dev::URL))
+    }
+
+    fn secret(&self, name: &str) -> Result<SecretString> {
+        let value = match std::env::var(name) {
+            Ok(value) => Some(value),
+            Err(_) => self.noted(name)?,
+        };
+        value.map(SecretString::from).with_context(|| {
+            let dir = self.data_dir.display();
+            format!("set {name}, or run this where `maillatch up` keeps its {dir}")
+        })
+    }
+
+    fn noted(&self, name: &str) -> Result<Option<String>> {
+        let env = DevEnv::read(&self.data_dir)?;
+        Ok(env.and_then(|env| env.get(name).map(str::to_owned)))
+    }
+}

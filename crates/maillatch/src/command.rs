@@ -1,0 +1,59 @@
+//! One file for each command; this one chooses.
+
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod failures;
+pub(crate) mod healthcheck;
+pub(crate) mod migrate;
+pub(crate) mod roles;
+pub(crate) mod trigger;
+pub(crate) mod wait;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use crate::cli::{Cli, Command, Serve};
+use crate::serve::Roles;
+
+/// Does what the command line says and returns what the process ends with.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // One TLS provider for every client in the process. This fails only when
+    // one is installed already, and then it is this one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    run(cli).unwrap_or_else(|error| {
+        eprintln!("maillatch: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run(cli: Cli) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("failed to start the runtime")?;
+    let code = runtime.block_on(dispatch(cli.command));
+    // Database work that outlived its deadline was waited for already.
+    runtime.shutdown_background();
+    code
+}
+
+async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
+    match command.unwrap_or_else(|| Command::Up(Serve::default())) {
+        Command::Up(args) => roles::run(args, Roles::ALL).await,
+        Command::Webhook(args) => roles::run(args, Roles::WEBHOOK).await,
+        Command::Worker(args) => roles::run(args, Roles::WORKER).await,
+        Command::Feed(args) => roles::run(args, Roles::FEED).await,
+        Command::Migrate(args) => migrate::run(args).await,
+        Command::Trigger(args) => trigger::run(args).await,
+        Command::Wait(args) => wait::run(args).await,
+        Command::Demo(args) => demo::run(args).await,
+        Command::Failures(args) => failures::run(args).await,
+        Command::Doctor(args) => doctor::run(args).await,
+        Command::Healthcheck(args) => healthcheck::run(args).await,
+        Command::Completions(args) => Ok(completions::run(&args)),
+    }
+}

@@ -1,0 +1,226 @@
+//! The story: one signed mail, its duplicates, a forgery, one code, one
+//! consumer, and workers that die in the middle.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use pipeline::InboxId;
+use secrecy::ExposeSecret;
+use tokio::time::sleep;
+
+use crate::client::{
+    Consumption, Delivery, Item, Kind, Posted, Sample, SampleKind, State, sample_mail,
+};
+use crate::deployment::{CONSUMERS, Deployment, Role};
+
+use super::transcript::Transcript;
+
+/// Mails posted around the kill; more if the workers were too quick.
+const CROWD: usize = 100;
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(super) async fn tell(deployment: &mut Deployment, transcript: &mut Transcript) -> Result<()> {
+    let inbox: InboxId = "demo@inbox.test".parse()?;
+    let sample = sample_mail(SampleKind::Otp, &inbox);
+    open(deployment, &inbox, transcript)?;
+    posts(deployment, &inbox, &sample, transcript).await?;
+    let artifact = finds(deployment, &inbox, &sample, transcript).await?;
+    consumes(deployment, &artifact, &sample, transcript).await?;
+    survives(deployment, transcript).await
+}
+
+fn open(deployment: &Deployment, inbox: &InboxId, transcript: &mut Transcript) -> Result<()> {
+    let count = |role| deployment.playing(role).count();
+    let (webhooks, workers, feeds) = (count(Role::Webhook), count(Role::Worker), count(Role::Feed));
+    let line = format!(
+        "inbox {inbox}, links to example.com allowed; {webhooks} webhook, {workers} worker, {feeds} feed"
+    );
+    transcript.step("open", line, webhooks > 0 && workers > 0 && feeds > 0)
+}
+
+async fn posts(
+    deployment: &Deployment,
+    inbox: &InboxId,
+    sample: &Sample,
+    transcript: &mut Transcript,
+) -> Result<()> {
+    let delivery = Delivery::of_mail(&sample.mail, std::slice::from_ref(inbox));
+    let began = Instant::now();
+    let first = deployment.hook(0)?.post_signed(&delivery).await?;
+    let (bytes, ms) = (delivery.body.len(), began.elapsed().as_millis());
+    let line = format!("signed post of {bytes} bytes → {} in {ms} ms", said(&first));
+    transcript.step("webhook", line, said(&first) == "200 accepted")?;
+
+    let mut answers = Vec::new();
+    for which in 0..3 {
+        answers.push(said(&deployment.hook(which)?.post_signed(&delivery).await?));
+    }
+    let passed = answers.iter().all(|answer| answer == "200 duplicate");
+    transcript.step(
+        "again",
+        format!("the same three times more → {}", answers.join(", ")),
+        passed,
+    )?;
+
+    let hook = deployment.hook(0)?;
+    let mut forged = hook.sign(&Delivery::of_mail(
+        &sample.mail,
+        std::slice::from_ref(inbox),
+    ))?;
+    forged.body.push(b' ');
+    let answer = hook.post(&forged).await?;
+    let line = format!("one byte added after signing → {}", answer.http);
+    transcript.step("forged", line, answer.http == 401)
+}
+
+fn said(posted: &Posted) -> String {
+    format!(
+        "{} {}",
+        posted.http,
+        posted.status.as_deref().unwrap_or("refused")
+    )
+}
+
+async fn finds(
+    deployment: &Deployment,
+    inbox: &InboxId,
+    sample: &Sample,
+    transcript: &mut Transcript,
+) -> Result<String> {
+    let items = until_items(deployment, inbox, 1).await?;
+    let item = items.first().context("no item came")?;
+    let rivals: Vec<String> = sample
+        .rivals
+        .iter()
+        .map(|(text, what)| format!("{text} ({what})"))
+        .collect();
+    let line = format!(
+        "one code by rule {}, confidence {}; rejected: {}",
+        item.rule,
+        item.confidence,
+        rivals.join(", ")
+    );
+    let passed = items.len() == 1 && item.kind == Kind::Code && item.state == State::Available;
+    transcript.step("worker", line, passed)?;
+    Ok(item.id.clone())
+}
+
+async fn consumes(
+    deployment: &Deployment,
+    artifact: &str,
+    sample: &Sample,
+    transcript: &mut Transcript,
+) -> Result<()> {
+    let [winner, other] = CONSUMERS;
+    let first = deployment.agent(0)?.consume(artifact, "k1").await?;
+    let value = disclosed(&first, false).unwrap_or_default();
+    transcript.step(
+        "consume",
+        format!("{winner} with key k1 → 200 {value}"),
+        value == sample.value,
+    )?;
+
+    let retry = deployment.agent(0)?.consume(artifact, "k1").await?;
+    let again = disclosed(&retry, true).unwrap_or_default();
+    let line = format!("{winner} with key k1 again (its answer was lost) → 200 {again}, replayed");
+    transcript.step("retry", line, again == sample.value)?;
+
+    let second = deployment.agent(1)?.consume(artifact, "k2").await?;
+    let refused = matches!(second, Consumption::Already { .. });
+    transcript.step(
+        "second",
+        format!("{other} with key k2 → 409 already consumed"),
+        refused,
+    )
+}
+
+/// The value of an answer that is, or is not, a replay.
+fn disclosed(consumption: &Consumption, replay: bool) -> Option<String> {
+    match consumption {
+        Consumption::Disclosed(disclosed) if disclosed.is_replay == replay => {
+            Some(disclosed.value.expose_secret().to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Kills the workers while they work and shows that every mail is there once.
+async fn survives(deployment: &mut Deployment, transcript: &mut Transcript) -> Result<()> {
+    let inbox: InboxId = "busy@inbox.test".parse()?;
+    let mut codes = BTreeSet::new();
+    let left = loop {
+        crowd(deployment, &inbox, &mut codes).await?;
+        let posted = codes.len();
+        let done = items(deployment, &inbox).await?.len();
+        deployment.kill(Role::Worker).await?;
+        deployment.revive().await?;
+        // With nothing left at the kill it would prove nothing: once more.
+        if done < posted || posted >= 10 * CROWD {
+            break posted - done;
+        }
+    };
+    let posted = codes.len();
+    let items = until_items(deployment, &inbox, posted).await?;
+    let line = format!(
+        "workers killed with {left} of {posted} mails unfinished, restarted → {} items",
+        items.len()
+    );
+    transcript.step("kill -9", line, left > 0 && items.len() == posted)
+}
+
+/// Posts a crowd of mails as fast as they are taken. The same code twice would
+/// be one artifact, so each has one that no other has.
+async fn crowd(
+    deployment: &Deployment,
+    inbox: &InboxId,
+    codes: &mut BTreeSet<String>,
+) -> Result<()> {
+    let mut posts = tokio::task::JoinSet::new();
+    let full = codes.len() + CROWD;
+    while codes.len() < full {
+        let sample = sample_mail(SampleKind::Otp, inbox);
+        if !codes.insert(sample.value.clone()) {
+            continue;
+        }
+        let hook = deployment.hook(codes.len())?;
+        let delivery = Delivery::of_mail(&sample.mail, std::slice::from_ref(inbox));
+        posts.spawn(async move { hook.post_signed(&delivery).await });
+    }
+    while let Some(post) = posts.join_next().await {
+        let posted = post??;
+        ensure!(posted.http == 200, "a post was answered {}", posted.http);
+    }
+    Ok(())
+}
+
+/// Every item of an inbox, page after page.
+async fn items(deployment: &Deployment, inbox: &InboxId) -> Result<Vec<Item>> {
+    let agent = deployment.agent(0)?;
+    let mut items = Vec::new();
+    let mut cursor = None;
+    loop {
+        let page = agent.list(inbox, cursor.as_deref(), Duration::ZERO).await?;
+        if page.items.is_empty() {
+            return Ok(items);
+        }
+        items.extend(page.items);
+        cursor = Some(page.next_cursor);
+    }
+}
+
+async fn until_items(deployment: &Deployment, inbox: &InboxId, count: usize) -> Result<Vec<Item>> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let items = items(deployment, inbox).await?;
+        if items.len() >= count {
+            return Ok(items);
+        }
+        ensure!(
+            Instant::now() < deadline,
+            "{} of {count} items came",
+            items.len()
+        );
+        sleep(Duration::from_millis(20)).await;
+    }
+}

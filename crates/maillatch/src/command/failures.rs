@@ -1,0 +1,189 @@
+//! `failures`: what was given up, and the way back.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use pipeline::{BuriedDelivery, DeliveryId};
+use serde_json::{Value, json};
+use store::Store;
+
+use crate::cli::Place;
+use crate::wire::store_settings;
+
+/// Lists, shows and requeues deliveries that were given up.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  maillatch failures list
+  maillatch failures show dlv_0190… --body > delivery.json
+  maillatch failures requeue dlv_0190…
+  maillatch failures requeue --all
+
+These work on the database, also while a server runs on it.")]
+pub(crate) struct Failures {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    place: Place,
+    /// Print JSON on standard output.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List buried deliveries, newest first.
+    List {
+        /// The most to list.
+        #[arg(long, default_value_t = 100)]
+        limit: u32,
+    },
+    /// Show one buried delivery.
+    Show {
+        /// Its id.
+        delivery: DeliveryId,
+        /// Print the body as it was received, and nothing else.
+        #[arg(long)]
+        body: bool,
+    },
+    /// Make buried deliveries pending again, with their attempts at zero.
+    Requeue {
+        /// The ids.
+        deliveries: Vec<DeliveryId>,
+        /// Every buried delivery.
+        #[arg(long, conflicts_with = "deliveries")]
+        all: bool,
+    },
+}
+
+pub(crate) async fn run(args: Failures) -> Result<ExitCode> {
+    let config = args.place.load(None)?;
+    let settings = store_settings(&config).as_guest();
+    let store = store::open(&settings)
+        .await
+        .context("failed to open the database")?;
+    let outcome = act(&store, args.action, args.json).await;
+    store.close().await;
+    outcome
+}
+
+async fn act(store: &Store, action: Action, as_json: bool) -> Result<ExitCode> {
+    match action {
+        Action::List { limit } => list(store, limit, as_json).await,
+        Action::Show { delivery, body } => show(store, delivery, body, as_json).await,
+        Action::Requeue { deliveries, all } => requeue(store, deliveries, all, as_json).await,
+    }
+}
+
+async fn list(store: &Store, limit: u32, as_json: bool) -> Result<ExitCode> {
+    let buried = store.failures.buried(limit).await?;
+    let mut out = std::io::stdout().lock();
+    if as_json {
+        let items: Vec<Value> = buried.iter().map(as_object).collect();
+        writeln!(out, "{}", json!({ "items": items }))?;
+    } else if buried.is_empty() {
+        eprintln!("no delivery was given up");
+    } else {
+        for item in &buried {
+            let BuriedDelivery {
+                id,
+                source,
+                reason,
+                attempts,
+                buried_at,
+                ..
+            } = item;
+            writeln!(
+                out,
+                "{id}  {buried_at}  {source}  {reason}  attempts {attempts}"
+            )?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn show(store: &Store, id: DeliveryId, body: bool, as_json: bool) -> Result<ExitCode> {
+    let Some((item, bytes)) = store.failures.exhume(id).await? else {
+        bail!("{id} is not buried");
+    };
+    let mut out = std::io::stdout().lock();
+    if body {
+        out.write_all(&bytes)?;
+    } else if as_json {
+        writeln!(out, "{}", as_object(&item))?;
+    } else {
+        writeln!(out, "delivery      {}", item.id)?;
+        writeln!(out, "source        {}", item.source)?;
+        writeln!(out, "reason        {}", item.reason)?;
+        writeln!(out, "attempts      {}", item.attempts)?;
+        writeln!(out, "recorded      {}", item.recorded_at)?;
+        writeln!(out, "buried        {}", item.buried_at)?;
+        writeln!(out, "content type  {}", item.content_type)?;
+        writeln!(
+            out,
+            "body          {} bytes (--body prints it)",
+            item.body_bytes
+        )?;
+        writeln!(
+            out,
+            "conflict      {}",
+            if item.is_conflict { "yes" } else { "no" }
+        )?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn requeue(
+    store: &Store,
+    ids: Vec<DeliveryId>,
+    all: bool,
+    as_json: bool,
+) -> Result<ExitCode> {
+    let ids = if all {
+        let buried = store.failures.buried(u32::MAX).await?;
+        buried.into_iter().map(|item| item.id).collect()
+    } else {
+        ids
+    };
+    if ids.is_empty() && !all {
+        bail!("name the deliveries to requeue, or say --all");
+    }
+    let mut requeued = Vec::new();
+    let mut refused = Vec::new();
+    for id in ids {
+        if store.failures.requeue(id).await? {
+            requeued.push(id);
+        } else {
+            refused.push(id);
+        }
+    }
+    for id in &refused {
+        eprintln!("{id} is not buried");
+    }
+    eprintln!("{} requeued", requeued.len());
+    if as_json {
+        let line = json!({ "requeued": requeued, "not_buried": refused });
+        writeln!(std::io::stdout().lock(), "{line}")?;
+    }
+    Ok(if refused.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn as_object(item: &BuriedDelivery) -> Value {
+    json!({
+        "id": item.id,
+        "source": item.source.as_str(),
+        "reason": item.reason,
+        "attempts": item.attempts,
+        "recorded_at": item.recorded_at,
+        "buried_at": item.buried_at,
+        "body_bytes": item.body_bytes,
+        "content_type": item.content_type,
+        "is_conflict": item.is_conflict,
+    })
+}

@@ -1,0 +1,46 @@
+//! `healthcheck`: is the server of this machine ready? For images without a shell.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::cli::Place;
+
+/// Asks a running server whether it is ready.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  HEALTHCHECK CMD [\"/maillatch\", \"healthcheck\"]
+
+Exit codes: 0 ready, 1 not ready, 8 unreachable.")]
+pub(crate) struct Healthcheck {
+    #[command(flatten)]
+    place: Place,
+    /// The server to ask; by default the one that the configuration listens on.
+    #[arg(long, env = "MAILLATCH_URL", value_name = "URL")]
+    url: Option<String>,
+}
+
+pub(crate) async fn run(args: Healthcheck) -> Result<ExitCode> {
+    let url = match args.url {
+        Some(url) => url,
+        None => format!("http://{}", args.place.load(None)?.server.listen),
+    };
+    let client = reqwest::Client::builder()
+        .timeout(Duration::from_secs(5))
+        .build()
+        .context("failed to build the client")?;
+    match client.get(format!("{url}/readyz")).send().await {
+        Ok(answer) if answer.status().is_success() => Ok(ExitCode::SUCCESS),
+        Ok(answer) => {
+            eprintln!("not ready: {}", answer.text().await.unwrap_or_default());
+            Ok(ExitCode::FAILURE)
+        }
+        Err(error) => {
+            eprintln!("unreachable: {error}");
+            Ok(ExitCode::from(8))
+        }
+    }
+}

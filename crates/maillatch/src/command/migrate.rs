@@ -1,0 +1,45 @@
+//! `migrate`: create or update the tables.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::cli::Place;
+use crate::wire::store_settings;
+
+/// Creates or updates the database's tables.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  maillatch migrate --database-url postgres://maillatch@db/maillatch
+
+Running it again changes nothing. The embedded profile migrates when it starts.")]
+pub(crate) struct Migrate {
+    #[command(flatten)]
+    place: Place,
+    /// Print JSON on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: Migrate) -> Result<ExitCode> {
+    let config = args.place.load(None)?;
+    let migrated = store::migrate(&store_settings(&config))
+        .await
+        .context("failed to migrate the database")?;
+    for name in &migrated.applied {
+        eprintln!("applied {name}");
+    }
+    eprintln!(
+        "{} applied, {} were there already",
+        migrated.applied.len(),
+        migrated.present
+    );
+    if args.json {
+        let line = serde_json::json!({ "applied": migrated.applied, "present": migrated.present });
+        writeln!(std::io::stdout().lock(), "{line}")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,118 @@
+//! `trigger`: posts mail the way a provider does, correctly signed.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use pipeline::{InboxId, SourceName};
+use serde_json::json;
+
+use crate::client::{CallError, Delivery, Hook, Posted, Remote, Sample, SampleKind, sample_mail};
+use crate::command::wait::exit;
+
+/// Posts a correctly signed, realistic delivery to a running server.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  maillatch trigger otp
+  maillatch trigger magic-link --to shop-7@inbox.test
+  maillatch trigger otp --count 20 --json | jq -r .value
+
+The mail has a text and an HTML part, a hidden preheader, and beside the code or
+link a year, a phone number and an order number that must not be taken for it.")]
+pub(crate) struct Trigger {
+    /// What the mail is about.
+    #[arg(value_enum)]
+    kind: SampleKind,
+    /// The inbox it is sent to.
+    #[arg(long, value_name = "ADDRESS", default_value = "agent@inbox.test")]
+    to: InboxId,
+    /// The source that posts it; its secret is in `MAILLATCH_SIGNING_SECRET` or
+    /// in the data directory.
+    #[arg(long, default_value = "dev")]
+    source: SourceName,
+    /// How many different mails to post, one after the other.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    count: u32,
+    /// Print one JSON object for each delivery on standard output, with the code
+    /// or link that was sent.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+pub(crate) async fn run(args: Trigger) -> Result<ExitCode> {
+    let hook = args.remote.hook(args.source.as_str())?;
+    for _ in 0..args.count {
+        let sample = sample_mail(args.kind, &args.to);
+        let delivery = Delivery::of_mail(&sample.mail, std::slice::from_ref(&args.to));
+        let posted = match post(&hook, &delivery).await? {
+            Ok(posted) => posted,
+            Err(error) => {
+                eprintln!("maillatch: {:#}", anyhow::Error::new(error));
+                return Ok(ExitCode::from(exit::UNREACHABLE));
+            }
+        };
+        if args.json {
+            print_object(&args, &sample, &delivery, &posted)?;
+        }
+        if let Some(code) = refusal(&args, &posted)? {
+            return Ok(code);
+        }
+        eprintln!(
+            "{} posted to {} by source {}: 200 {}, delivery {}",
+            args.kind.as_str(),
+            args.to,
+            args.source,
+            posted.status.as_deref().unwrap_or("?"),
+            posted.delivery.as_deref().unwrap_or("?"),
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One try; a bad secret is an error of ours, a missing server is an answer.
+async fn post(hook: &Hook, delivery: &Delivery) -> Result<Result<Posted, CallError>> {
+    let signed = hook.sign(delivery)?;
+    Ok(hook.post(&signed).await)
+}
+
+fn print_object(
+    args: &Trigger,
+    sample: &Sample,
+    delivery: &Delivery,
+    posted: &Posted,
+) -> Result<()> {
+    let object = json!({
+        "kind": args.kind.as_str(),
+        "to": args.to,
+        "value": sample.value,
+        "webhook_id": delivery.id,
+        "http": posted.http,
+        "status": posted.status,
+        "delivery": posted.delivery,
+        "problem": posted.problem,
+    });
+    writeln!(std::io::stdout().lock(), "{object}")?;
+    Ok(())
+}
+
+/// The exit code of a post that was not accepted, or an error.
+fn refusal(args: &Trigger, posted: &Posted) -> Result<Option<ExitCode>> {
+    let problem = posted.problem.as_deref().unwrap_or("no reason given");
+    match posted.http {
+        200 => Ok(None),
+        401 => {
+            eprintln!(
+                "maillatch: the server refused the signature of source {} ({problem}): is \
+                 MAILLATCH_SIGNING_SECRET the secret of this source?",
+                args.source
+            );
+            Ok(Some(ExitCode::from(exit::AUTH)))
+        }
+        404 => bail!("the server has no source named {}", args.source),
+        http => bail!("the server answered {http} ({problem}); nothing was recorded"),
+    }
+}

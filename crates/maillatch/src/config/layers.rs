@@ -1,0 +1,227 @@
+//! Defaults, file, environment, flags: each layer is merged over the one before
+//! and the whole is read again, so that an error names the layer it came with.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use toml::{Table, Value};
+
+use super::settings::Config;
+
+/// The defaults, which are also the documentation of every key.
+const DEFAULTS: &str = include_str!("../../../../deploy/default.toml");
+const PREFIX: &str = "MAILLATCH_";
+
+/// Settings given on the command line, as `section.key` and text.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Flags(Vec<(&'static str, &'static str, String)>);
+
+impl Flags {
+    /// Sets `section.key` when there is a value.
+    pub(crate) fn set(&mut self, section: &'static str, key: &'static str, value: Option<String>) {
+        self.0.extend(value.map(|value| (section, key, value)));
+    }
+}
+
+/// Loads the configuration of this process.
+pub(crate) fn load(file: Option<&Path>, flags: &Flags) -> Result<Config> {
+    let environment = std::env::vars().collect::<Vec<_>>();
+    let file = file
+        .map(Path::to_path_buf)
+        .or_else(|| file_by_habit(&environment));
+    merge(file.as_deref(), &environment, flags)
+}
+
+/// The file that is read without being named on the command line.
+fn file_by_habit(environment: &[(String, String)]) -> Option<PathBuf> {
+    let named = environment
+        .iter()
+        .find(|(name, _)| name == "MAILLATCH_CONFIG");
+    let here = || Some(PathBuf::from("maillatch.toml")).filter(|path| path.exists());
+    named.map(|(_, path)| PathBuf::from(path)).or_else(here)
+}
+
+fn merge(file: Option<&Path>, environment: &[(String, String)], flags: &Flags) -> Result<Config> {
+    let mut merged: Table = DEFAULTS
+        .parse()
+        .context("failed to read the built-in defaults")?;
+    read(&merged).context("failed to read the built-in defaults")?;
+    if let Some(path) = file {
+        let name = path.display();
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("failed to read {name}"))?;
+        let layer: Table = text
+            .parse()
+            .with_context(|| format!("{name} is not valid TOML"))?;
+        overlay(&mut merged, layer);
+        read(&merged).with_context(|| format!("{name} is not a valid configuration"))?;
+    }
+    for (name, value) in environment {
+        let Some(path) = setting_path(name) else {
+            continue;
+        };
+        let (path, text) =
+            from_file(path, value).with_context(|| format!("failed to read what {name} names"))?;
+        assign(&mut merged, &path, &text).with_context(|| format!("{name} is not valid"))?;
+        read(&merged).with_context(|| format!("{name} is not a valid setting"))?;
+    }
+    for (section, key, text) in &flags.0 {
+        let path = [(*section).to_owned(), (*key).to_owned()];
+        assign(&mut merged, &path, text)?;
+        read(&merged).with_context(|| format!("the flag for {section}.{key} is not valid"))?;
+    }
+    read(&merged)
+}
+
+fn read(table: &Table) -> Result<Config> {
+    let config: Config = Value::Table(table.clone()).try_into()?;
+    Ok(config)
+}
+
+fn overlay(base: &mut Table, layer: Table) {
+    for (key, value) in layer {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => overlay(below, above),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
+/// `MAILLATCH_SERVER__LISTEN` is `server.listen`; names without `__` are not
+/// settings but the client's own variables.
+fn setting_path(name: &str) -> Option<Vec<String>> {
+    let rest = name.strip_prefix(PREFIX)?;
+    let path: Vec<String> = rest.split("__").map(str::to_lowercase).collect();
+    (path.len() > 1).then_some(path)
+}
+
+/// `…__SECRET_FILE` gives `…__secret` the content of a file, as secrets are
+/// handed to containers.
+fn from_file(mut path: Vec<String>, value: &str) -> Result<(Vec<String>, String)> {
+    let Some(last) = path.last_mut() else {
+        bail!("the name is empty");
+    };
+    match last.strip_suffix("_file").map(str::to_owned) {
+        Some(key) => {
+            *last = key;
+            let text = std::fs::read_to_string(value)?;
+            Ok((path, text.trim_end().to_owned()))
+        }
+        None => Ok((path, value.to_owned())),
+    }
+}
+
+/// Puts a text at a path, as the type that the default there has.
+fn assign(table: &mut Table, path: &[String], text: &str) -> Result<()> {
+    let (last, sections) = path
+        .split_last()
+        .ok_or_else(|| anyhow!("the name is empty"))?;
+    let mut at = table;
+    for section in sections {
+        let below = at
+            .entry(section.clone())
+            .or_insert_with(|| Value::Table(Table::new()));
+        at = below
+            .as_table_mut()
+            .ok_or_else(|| anyhow!("{section} is not a section"))?;
+    }
+    let value = typed(at.get(last), text)?;
+    at.insert(last.clone(), value);
+    Ok(())
+}
+
+fn typed(default: Option<&Value>, text: &str) -> Result<Value> {
+    let list = || {
+        text.split(',')
+            .map(|item| Value::String(item.trim().to_owned()))
+            .collect()
+    };
+    match default {
+        _ if text.starts_with('[') => parse(text),
+        Some(Value::Array(_)) => Ok(Value::Array(list())),
+        // Lists of sources and keys have no default to tell their type by.
+        None if text.contains(',') => Ok(Value::Array(list())),
+        Some(Value::String(_)) | None => Ok(Value::String(text.to_owned())),
+        Some(_) => parse(text),
+    }
+}
+
+fn parse(text: &str) -> Result<Value> {
+    let table: Table = format!("value = {text}")
+        .parse()
+        .context("not a TOML value")?;
+    table
+        .get("value")
+        .cloned()
+        .ok_or_else(|| anyhow!("not a TOML value"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load_from(environment: &[(&str, &str)], flags: &Flags) -> Result<Config> {
+        let environment: Vec<_> = environment
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        merge(None, &environment, flags)
+    }
+
+    #[test]
+    fn the_defaults_are_a_valid_configuration() {
+        let config = load_from(&[], &Flags::default()).unwrap();
+        assert_eq!(config.server.listen, "127.0.0.1:8080");
+    }
+
+    #[test]
+    fn the_environment_wins_over_defaults_and_flags_over_it() {
+        let environment = [
+            ("MAILLATCH_SERVER__LISTEN", "127.0.0.1:1"),
+            ("MAILLATCH_WORKER__CONCURRENCY", "7"),
+            ("MAILLATCH_INBOX__DOMAINS", "a.test, b.test"),
+            ("MAILLATCH_URL", "http://not.a.setting"),
+        ];
+        let mut flags = Flags::default();
+        flags.set("server", "listen", Some("127.0.0.1:2".to_owned()));
+        let config = load_from(&environment, &flags).unwrap();
+        assert_eq!(config.server.listen, "127.0.0.1:2");
+        assert_eq!(config.worker.concurrency, 7);
+        assert_eq!(config.inbox.domains, ["a.test", "b.test"]);
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_that_names_it() {
+        let error = load_from(&[("MAILLATCH_SERVER__LISTN", "x")], &Flags::default()).unwrap_err();
+        let text = format!("{error:#}");
+        assert!(
+            text.contains("MAILLATCH_SERVER__LISTN") && text.contains("listn"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_value_can_come_from_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("secret");
+        std::fs::write(&path, "s".repeat(40) + "\n").unwrap();
+        let environment = [("MAILLATCH_SERVER__SECRET_FILE", path.to_str().unwrap())];
+        let config = load_from(&environment, &Flags::default()).unwrap();
+        assert_eq!(config.server.secret(), "s".repeat(40));
+    }
+
+    #[test]
+    fn a_file_is_laid_over_the_defaults_key_by_key() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("maillatch.toml");
+        std::fs::write(&path, "[worker]\nlease = \"5s\"\n").unwrap();
+        let config = merge(Some(&path), &[], &Flags::default()).unwrap();
+        assert_eq!(config.worker.lease.0.as_secs(), 5);
+        assert_eq!(config.worker.concurrency, 4);
+        std::fs::write(&path, "[wroker]\n").unwrap();
+        let error = merge(Some(&path), &[], &Flags::default()).unwrap_err();
+        assert!(format!("{error:#}").contains("wroker"));
+    }
+}

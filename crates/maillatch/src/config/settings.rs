@@ -1,0 +1,172 @@
+//! The shape of the configuration; what each key means is said in
+//! `deploy/default.toml`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use feed::KeySettings;
+use providers::SourceSettings;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+
+use super::span::Span;
+
+/// The whole configuration, read and not yet judged.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) server: Server,
+    pub(crate) data: Data,
+    pub(crate) database: Database,
+    pub(crate) queue: Queue,
+    pub(crate) webhook: Webhook,
+    pub(crate) worker: Worker,
+    pub(crate) inbox: Inbox,
+    pub(crate) feed: Feed,
+    pub(crate) log: Log,
+    #[serde(default)]
+    pub(crate) source: BTreeMap<String, SourceSettings>,
+    #[serde(default)]
+    pub(crate) key: BTreeMap<String, KeySettings>,
+}
+
+/// Which of the two ways to run was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// SQLite and an in-process queue.
+    Embedded,
+    /// Postgres, and a broker when the roles are several processes.
+    Full,
+}
+
+impl Profile {
+    /// The word for it in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::Full => "full",
+        }
+    }
+}
+
+impl Config {
+    /// Which way to run the configuration chooses.
+    pub(crate) fn profile(&self) -> Profile {
+        if self.database.url.expose_secret().starts_with("postgres") {
+            Profile::Full
+        } else {
+            Profile::Embedded
+        }
+    }
+
+    /// The database to open: the configured one, or the data directory's own.
+    pub(crate) fn database_url(&self) -> SecretString {
+        if self.database.url.expose_secret().is_empty() {
+            let file = self.data.dir.join("maillatch.db");
+            SecretString::from(format!("sqlite:{}", file.display()))
+        } else {
+            self.database.url.clone()
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Server {
+    pub(crate) listen: String,
+    secret: SecretString,
+    pub(crate) drain: Span,
+    pub(crate) threads: usize,
+}
+
+impl Server {
+    pub(crate) fn secret(&self) -> &str {
+        self.secret.expose_secret()
+    }
+
+    pub(crate) fn set_secret(&mut self, secret: String) {
+        self.secret = SecretString::from(secret);
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Data {
+    pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Database {
+    pub(crate) url: SecretString,
+    pub(crate) max_connections: u32,
+    pub(crate) acquire_timeout: Span,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Queue {
+    pub(crate) url: SecretString,
+    pub(crate) name: String,
+    pub(crate) prefetch: u16,
+    pub(crate) capacity: u32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Webhook {
+    pub(crate) body_limit: usize,
+    pub(crate) body_timeout: Span,
+    pub(crate) in_flight_bytes: usize,
+    pub(crate) commit_timeout: Span,
+    pub(crate) committers: usize,
+    pub(crate) commit_batch: usize,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Worker {
+    pub(crate) concurrency: usize,
+    pub(crate) lease: Span,
+    pub(crate) parse_budget: Span,
+    pub(crate) retry_first: Span,
+    pub(crate) retry_factor: u32,
+    pub(crate) retry_ceiling: Span,
+    pub(crate) retry_attempts: u32,
+    pub(crate) retry_wall_clock: Span,
+    pub(crate) sweep_every: Span,
+    pub(crate) ring_patience: Span,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Inbox {
+    pub(crate) domains: Vec<String>,
+    pub(crate) allow_links: Vec<String>,
+    pub(crate) lifetime: Span,
+    pub(crate) same_value_window: Span,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Feed {
+    pub(crate) wait_limit: Span,
+    pub(crate) max_waits: usize,
+    pub(crate) replay_window: Span,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Log {
+    pub(crate) filter: String,
+    pub(crate) format: LogFormat,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LogFormat {
+    Auto,
+    Text,
+    Json,
+}

@@ -1,0 +1,251 @@
+//! A deployment of real processes on this machine: all roles in one on SQLite,
+//! or two of each on Postgres and RabbitMQ. The demo runs on one, and so do the
+//! end-to-end tests; whoever has it may kill its processes.
+
+mod process;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use secrecy::SecretString;
+use url::Url;
+
+pub use process::Process;
+
+use crate::client::{Client, Connection, Hook};
+
+/// What a deployment stands on.
+#[derive(Debug, Clone)]
+pub enum Backing {
+    /// SQLite and an in-process queue: one process.
+    Embedded,
+    /// Servers that run already: two processes of each role.
+    Full {
+        /// An existing, empty database.
+        database_url: String,
+        /// The broker.
+        amqp_url: String,
+    },
+}
+
+/// One of the three roles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Takes posts.
+    Webhook,
+    /// Processes deliveries.
+    Worker,
+    /// Serves agents.
+    Feed,
+}
+
+impl Role {
+    fn command(self) -> &'static str {
+        match self {
+            Self::Webhook => "webhook",
+            Self::Worker => "worker",
+            Self::Feed => "feed",
+        }
+    }
+}
+
+/// The names of the two consumers that every deployment knows.
+pub const CONSUMERS: [&str; 2] = ["agent-a", "agent-b"];
+
+/// Processes that run together on one database.
+pub struct Deployment {
+    binary: PathBuf,
+    dir: PathBuf,
+    backing: Backing,
+    secret: String,
+    keys: [String; 2],
+    processes: Vec<(Vec<Role>, Process)>,
+}
+
+impl Deployment {
+    /// Writes a configuration into a directory of its own, prepares the
+    /// database and starts every process. `extra` is TOML laid over the rest.
+    pub async fn launch(binary: &Path, backing: Backing, extra: &str) -> Result<Self> {
+        let name = format!("maillatch-{}", uuid::Uuid::now_v7().simple());
+        let dir = std::env::temp_dir().join(&name);
+        std::fs::create_dir_all(&dir)
+            .with_context(|| format!("failed to create {}", dir.display()))?;
+        let mut deployment = Self {
+            binary: binary.to_owned(),
+            dir,
+            backing,
+            secret: format!("whsec_{}", STANDARD.encode(rand::random::<[u8; 32]>())),
+            keys: [feed::Keys::mint(), feed::Keys::mint()],
+            processes: Vec::new(),
+        };
+        deployment.write_config(&name, extra)?;
+        deployment.start_all().await?;
+        Ok(deployment)
+    }
+
+    fn write_config(&self, name: &str, extra: &str) -> Result<()> {
+        let [a, b] = &self.keys;
+        let [agent_a, agent_b] = CONSUMERS;
+        let (database_url, amqp_url) = match &self.backing {
+            Backing::Embedded => ("", ""),
+            Backing::Full {
+                database_url,
+                amqp_url,
+            } => (database_url.as_str(), amqp_url.as_str()),
+        };
+        let server_secret = STANDARD.encode(rand::random::<[u8; 32]>());
+        let text = format!(
+            "server.secret = \"{server_secret}\"\n\
+             data.dir = \"{}\"\n\
+             database.url = \"{database_url}\"\n\
+             queue.url = \"{amqp_url}\"\n\
+             queue.name = \"{name}\"\n\
+             source.dev.provider = \"standard-webhooks\"\n\
+             source.dev.secrets = [\"{}\"]\n\
+             key.{agent_a} = {{ token = \"{a}\", inboxes = [\"*\"] }}\n\
+             key.{agent_b} = {{ token = \"{b}\", inboxes = [\"*\"] }}\n\
+             {extra}\n",
+            self.dir.join("data").display(),
+            self.secret,
+        );
+        std::fs::write(self.config(), text).context("failed to write the configuration")
+    }
+
+    /// Every process's configuration file.
+    pub fn config(&self) -> PathBuf {
+        self.dir.join("maillatch.toml")
+    }
+
+    async fn start_all(&mut self) -> Result<()> {
+        match self.backing {
+            Backing::Embedded => {
+                let all = vec![Role::Webhook, Role::Worker, Role::Feed];
+                let process = self.start("up").await?;
+                self.processes.push((all, process));
+            }
+            Backing::Full { .. } => {
+                process::run_to_end(&self.binary, &["migrate", "--config"], &self.config()).await?;
+                for role in [Role::Webhook, Role::Worker, Role::Feed] {
+                    for _ in 0..2 {
+                        let process = self.start(role.command()).await?;
+                        self.processes.push((vec![role], process));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn start(&self, command: &str) -> Result<Process> {
+        Process::start(&self.binary, command, &self.config(), &self.dir).await
+    }
+
+    /// The secret that signs for the source `dev`.
+    pub fn signing_secret(&self) -> SecretString {
+        SecretString::from(self.secret.clone())
+    }
+
+    /// The token of one of [`CONSUMERS`].
+    pub fn key(&self, consumer: usize) -> SecretString {
+        let [a, b] = &self.keys;
+        SecretString::from(if consumer == 0 { a.clone() } else { b.clone() })
+    }
+
+    /// The processes that play a role.
+    pub fn playing(&self, role: Role) -> impl Iterator<Item = &Process> {
+        let plays = move |(roles, _): &&(Vec<Role>, Process)| roles.contains(&role);
+        self.processes
+            .iter()
+            .filter(plays)
+            .map(|(_, process)| process)
+    }
+
+    /// Where a role is served; `which` picks among several processes.
+    pub fn url(&self, role: Role, which: usize) -> Result<Url> {
+        let urls: Vec<&Url> = self.playing(role).filter_map(Process::url).collect();
+        let url = urls
+            .get(which % urls.len().max(1))
+            .context("no process plays this role")?;
+        Ok((*url).clone())
+    }
+
+    /// A sender to one of the webhooks.
+    pub fn hook(&self, which: usize) -> Result<Hook> {
+        Hook::new(
+            &self.url(Role::Webhook, which)?,
+            "dev",
+            self.signing_secret(),
+        )
+    }
+
+    /// One of [`CONSUMERS`], at one of the feeds.
+    pub fn agent(&self, consumer: usize) -> Result<Client> {
+        Client::new(Connection {
+            url: self.url(Role::Feed, consumer)?,
+            key: self.key(consumer),
+        })
+    }
+
+    /// Kills every process that plays a role with SIGKILL.
+    pub async fn kill(&mut self, role: Role) -> Result<()> {
+        for (roles, process) in &mut self.processes {
+            if roles.contains(&role) {
+                process.kill().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts again what was killed.
+    pub async fn revive(&mut self) -> Result<()> {
+        for index in 0..self.processes.len() {
+            let Some((roles, process)) = self.processes.get(index) else {
+                continue;
+            };
+            if process.url().is_some() {
+                continue;
+            }
+            let command = match roles.as_slice() {
+                [role] => role.command(),
+                _ => "up",
+            };
+            let revived = self.start(command).await?;
+            if let Some((_, process)) = self.processes.get_mut(index) {
+                *process = revived;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks every process to stop and waits until it has; fails when one did
+    /// not end well.
+    pub async fn stop(&mut self) -> Result<()> {
+        for (_, process) in &mut self.processes {
+            process.stop().await?;
+        }
+        Ok(())
+    }
+
+    /// All that the processes have logged so far.
+    pub fn logs(&self) -> Result<String> {
+        let mut logs = String::new();
+        for entry in std::fs::read_dir(&self.dir)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "log") {
+                logs.push_str(&std::fs::read_to_string(path)?);
+            }
+        }
+        Ok(logs)
+    }
+}
+
+/// Nothing of a deployment outlives it: a process that still runs is killed
+/// when its handle is dropped, and the directory goes.
+impl Drop for Deployment {
+    fn drop(&mut self) {
+        self.processes.clear();
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}

@@ -1,0 +1,138 @@
+//! What the embedded profile mints for itself, once, and keeps: a server secret,
+//! a source `dev` with its signing secret, and a key `dev` for the feed. They
+//! stand in `dev.env` in the data directory, so that `trigger` and `wait` in
+//! another terminal find them.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+/// The variables that `dev.env` holds.
+pub(crate) const URL: &str = "MAILLATCH_URL";
+pub(crate) const KEY: &str = "MAILLATCH_KEY";
+pub(crate) const SIGNING_SECRET: &str = "MAILLATCH_SIGNING_SECRET";
+const SERVER_SECRET: &str = "MAILLATCH_SERVER_SECRET";
+
+/// The development secrets of one data directory.
+#[derive(Clone)]
+pub(crate) struct DevEnv {
+    dir: PathBuf,
+    values: BTreeMap<String, String>,
+}
+
+impl DevEnv {
+    /// Reads what an earlier start has minted, if one has.
+    pub(crate) fn read(dir: &Path) -> Result<Option<Self>> {
+        let path = dir.join("dev.env");
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(Self {
+                dir: dir.to_owned(),
+                values: parse(&text),
+            })),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("failed to read {}", path.display())),
+        }
+    }
+
+    /// Reads what is there and mints what is missing.
+    pub(crate) fn open(dir: &Path) -> Result<Self> {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(dir)
+            .with_context(|| format!("failed to create {}", dir.display()))?;
+        let mut env = Self::read(dir)?.unwrap_or_else(|| Self {
+            dir: dir.to_owned(),
+            values: BTreeMap::new(),
+        });
+        let minted: [(&str, fn() -> String); 3] = [
+            (SERVER_SECRET, || {
+                STANDARD.encode(rand::random::<[u8; 32]>())
+            }),
+            (SIGNING_SECRET, || {
+                format!("whsec_{}", STANDARD.encode(rand::random::<[u8; 32]>()))
+            }),
+            (KEY, feed::Keys::mint),
+        ];
+        for (name, mint) in minted {
+            env.values.entry(name.to_owned()).or_insert_with(mint);
+        }
+        env.write()?;
+        Ok(env)
+    }
+
+    /// Notes where the server is reached.
+    pub(crate) fn served_at(&mut self, url: &str) -> Result<()> {
+        self.values.insert(URL.to_owned(), url.to_owned());
+        self.write()
+    }
+
+    /// The file that holds all this.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.dir.join("dev.env")
+    }
+
+    /// One of the variables.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// The secret that keys digests and cursors.
+    pub(crate) fn server_secret(&self) -> &str {
+        self.get(SERVER_SECRET).unwrap_or_default()
+    }
+
+    /// Replaces the file in one step, readable by its owner alone.
+    fn write(&self) -> Result<()> {
+        let path = self.path();
+        let new = self.dir.join("dev.env.new");
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&new)
+            .with_context(|| format!("failed to write {}", new.display()))?;
+        for (name, value) in &self.values {
+            writeln!(file, "{name}={value}")?;
+        }
+        file.sync_all()?;
+        fs::rename(&new, &path).with_context(|| format!("failed to write {}", path.display()))
+    }
+}
+
+fn parse(text: &str) -> BTreeMap<String, String> {
+    text.lines()
+        .filter_map(|line| line.split_once('='))
+        .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_minted_once_and_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = DevEnv::open(&dir.path().join("data")).unwrap();
+        let second = DevEnv::open(&dir.path().join("data")).unwrap();
+        assert_eq!(first.values, second.values);
+        assert!(first.get(SIGNING_SECRET).unwrap().starts_with("whsec_"));
+    }
+
+    #[test]
+    fn only_the_owner_may_read_them() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let env = DevEnv::open(dir.path()).unwrap();
+        let mode = fs::metadata(env.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}

@@ -1,0 +1,70 @@
+//! What operators and orchestrators ask: `/livez`, `/readyz`, `/metrics`.
+
+use std::sync::Arc;
+
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use actix_web::{HttpResponse, web};
+use pipeline::Probe;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+use serde_json::json;
+
+/// What the answers are made from.
+#[derive(Clone)]
+pub(crate) struct Deps {
+    pub(crate) probes: Vec<Arc<dyn Probe>>,
+    pub(crate) registry: Arc<Registry>,
+}
+
+/// Adds the three routes, which every role has.
+pub(crate) fn routes(deps: Deps) -> impl FnOnce(&mut web::ServiceConfig) + Clone {
+    move |config: &mut web::ServiceConfig| {
+        config
+            .app_data(web::Data::new(deps))
+            .route("/livez", web::get().to(live))
+            .route("/readyz", web::get().to(ready))
+            .route("/metrics", web::get().to(metrics));
+    }
+}
+
+/// Returns: 200 while the process serves at all.
+async fn live() -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .body("ok\n")
+}
+
+/// Returns: 200 when every part works, 503 with the parts that do not.
+async fn ready(deps: web::Data<Deps>) -> HttpResponse {
+    let mut checks = serde_json::Map::new();
+    let mut all = true;
+    for probe in &deps.probes {
+        let outcome = probe.probe().await;
+        all &= outcome.is_ok();
+        let word = outcome.map_or_else(|error| error.to_string(), |()| "ok".to_owned());
+        checks.insert(probe.name().to_owned(), json!(word));
+    }
+    let mut response = if all {
+        HttpResponse::Ok()
+    } else {
+        HttpResponse::ServiceUnavailable()
+    };
+    response
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .json(json!({ "ready": all, "checks": checks }))
+}
+
+/// Returns: 200 with every meter in the Prometheus text format.
+async fn metrics(deps: web::Data<Deps>) -> HttpResponse {
+    let mut text = String::new();
+    if encode(&mut text, &deps.registry).is_err() {
+        return HttpResponse::InternalServerError().finish();
+    }
+    HttpResponse::Ok()
+        .insert_header((
+            CONTENT_TYPE,
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        ))
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .body(text)
+}

@@ -1,0 +1,206 @@
+//! Serving: start the roles, say that they are ready, and end in good order.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::dev::{Server, ServerHandle};
+use actix_web::{App, HttpServer};
+use anyhow::{Context, Result};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use webhook::Committer;
+
+use crate::wire::{Parts, feed_settings, webhook_settings, worker_settings};
+use crate::{ops, shutdown};
+
+/// Which roles a process plays.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Roles {
+    pub(crate) name: &'static str,
+    pub(crate) webhook: bool,
+    pub(crate) worker: bool,
+    pub(crate) feed: bool,
+}
+
+impl Roles {
+    pub(crate) const ALL: Self = Self::of("up", true, true, true);
+    pub(crate) const WEBHOOK: Self = Self::of("webhook", true, false, false);
+    pub(crate) const WORKER: Self = Self::of("worker", false, true, false);
+    pub(crate) const FEED: Self = Self::of("feed", false, false, true);
+
+    const fn of(name: &'static str, webhook: bool, worker: bool, feed: bool) -> Self {
+        Self {
+            name,
+            webhook,
+            worker,
+            feed,
+        }
+    }
+
+    /// Whether this process plays one part of several.
+    pub(crate) fn is_separate(self) -> bool {
+        !(self.webhook && self.worker && self.feed)
+    }
+}
+
+/// A process that serves.
+pub(crate) struct Serving {
+    parts: Parts,
+    address: SocketAddr,
+    stop: CancellationToken,
+    http: ServerHandle,
+    http_task: JoinHandle<std::io::Result<()>>,
+    committer: Committer,
+    workers: Vec<JoinHandle<()>>,
+}
+
+impl Serving {
+    /// Starts the roles; when this returns they take requests.
+    pub(crate) fn start(parts: Parts, roles: Roles) -> Result<Self> {
+        let stop = CancellationToken::new();
+        let settings = webhook_settings(&parts.config);
+        let committer = Committer::start(
+            Arc::clone(&parts.store.deliveries),
+            Arc::clone(&parts.queue.doorbell),
+            parts.meters.clone(),
+            &settings,
+        );
+        let workers = if roles.worker {
+            start_worker(&parts, &stop)?
+        } else {
+            Vec::new()
+        };
+        let (server, address) = http(&parts, roles, &committer, &stop)?;
+        let http = server.handle();
+        Ok(Self {
+            http,
+            http_task: tokio::spawn(server),
+            parts,
+            address,
+            stop,
+            committer,
+            workers,
+        })
+    }
+
+    /// Where HTTP is served.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until the process is asked to stop, then ends in order: no new
+    /// requests, waits answered, posts committed, work finished, database closed.
+    pub(crate) async fn until_stopped(self) -> Result<()> {
+        shutdown::requested().await;
+        tracing::info!("stopping: finishing what is under way");
+        let drain = self.parts.config.server.drain.0;
+        let ended = tokio::time::timeout(drain, self.end());
+        tokio::select! {
+            outcome = ended => match outcome {
+                Ok(()) => tracing::info!("stopped"),
+                Err(_elapsed) => tracing::warn!("stopped with work left; its rows stay due"),
+            },
+            () = shutdown::requested() => tracing::warn!("asked twice: stopping at once"),
+        }
+        Ok(())
+    }
+
+    async fn end(self) {
+        self.stop.cancel();
+        self.http.stop(true).await;
+        let _ = self.http_task.await;
+        self.committer.finish().await;
+        for worker in self.workers {
+            let _ = worker.await;
+        }
+        self.parts.queue.close().await;
+        self.parts.store.close().await;
+    }
+}
+
+/// The processing loop and the sweeper.
+fn start_worker(parts: &Parts, stop: &CancellationToken) -> Result<Vec<JoinHandle<()>>> {
+    let deps = Arc::new(worker::Deps {
+        work: Arc::clone(&parts.store.work),
+        deliveries: Arc::clone(&parts.store.deliveries),
+        doorbell: Arc::clone(&parts.queue.doorbell),
+        sources: Arc::clone(&parts.sources),
+        server_key: parts.server_key.clone(),
+        meters: parts.meters.clone(),
+        settings: worker_settings(&parts.config)?,
+    });
+    let sweeper = Arc::clone(&deps);
+    let stop_sweeping = stop.clone();
+    Ok(vec![
+        tokio::spawn(worker::run(deps, parts.queue.bell(), stop.clone())),
+        tokio::spawn(async move { worker::sweep_forever(&sweeper, stop_sweeping).await }),
+    ])
+}
+
+/// The HTTP server, bound and not yet running.
+fn http(
+    parts: &Parts,
+    roles: Roles,
+    committer: &Committer,
+    stop: &CancellationToken,
+) -> Result<(Server, SocketAddr)> {
+    let config = &parts.config;
+    let ops = ops::routes(ops::Deps {
+        probes: vec![
+            Arc::clone(&parts.store.probe),
+            Arc::clone(&parts.queue.probe),
+        ],
+        registry: Arc::clone(&parts.registry),
+    });
+    let hooks = roles.webhook.then(|| {
+        webhook::routes(webhook::Deps {
+            sources: Arc::clone(&parts.sources),
+            committer: committer.clone(),
+            clock: Arc::clone(&parts.clock),
+            meters: parts.meters.clone(),
+            settings: webhook_settings(config),
+        })
+    });
+    let agents = roles.feed.then(|| {
+        feed::routes(feed::Deps {
+            log: Arc::clone(&parts.store.agents),
+            keys: Arc::clone(&parts.keys),
+            cursor_key: parts.server_key.clone(),
+            meters: parts.meters.clone(),
+            settings: feed_settings(config),
+            shutdown: stop.clone(),
+        })
+    });
+    let server = HttpServer::new(move || {
+        let mut app = App::new().configure(ops.clone());
+        if let Some(hooks) = hooks.clone() {
+            app = app.configure(hooks);
+        }
+        if let Some(agents) = agents.clone() {
+            app = app.configure(agents);
+        }
+        app
+    });
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let threads = if config.server.threads == 0 {
+        cores
+    } else {
+        config.server.threads
+    };
+    let server = server
+        .workers(threads)
+        // An idle connection would hold up a clean stop for as long as it lives.
+        .keep_alive(Duration::from_secs(5))
+        .client_request_timeout(Duration::from_secs(5))
+        .shutdown_timeout(config.server.drain.0.as_secs())
+        .disable_signals()
+        .bind(&config.server.listen)
+        .with_context(|| format!("failed to listen on {}", config.server.listen))?;
+    let address = server
+        .addrs()
+        .first()
+        .copied()
+        .context("no address is bound")?;
+    Ok((server.run(), address))
+}

@@ -1,0 +1,150 @@
+//! The only place that knows the concrete parts: from a [`Config`] to what the
+//! roles are built from.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use extract::{Allowlist, Policy};
+use feed::Keys;
+use pipeline::{Backoff, Clock, Meters, ServerKey, SystemClock};
+use prometheus_client::registry::Registry;
+use providers::Sources;
+use queue::Queue;
+use secrecy::ExposeSecret;
+use store::Store;
+use worker::InboxPolicy;
+
+use crate::config::{Config, Profile};
+
+/// Everything a role may need, opened and checked.
+pub(crate) struct Parts {
+    pub(crate) config: Config,
+    pub(crate) store: Store,
+    pub(crate) queue: Queue,
+    pub(crate) sources: Arc<Sources>,
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) server_key: ServerKey,
+    pub(crate) meters: Meters,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// Opens every part. The broker may be away; the database may not.
+pub(crate) async fn wire(config: Config) -> Result<Parts> {
+    let server_key = server_key(&config)?;
+    let sources = Sources::build(config.source.clone()).context("a source is not valid")?;
+    let keys = Keys::build(config.key.clone()).context("a key is not valid")?;
+    let store = store::open(&store_settings(&config))
+        .await
+        .context("failed to open the database")?;
+    let queue = queue::open(&queue_settings(&config))
+        .await
+        .context("failed to open the queue")?;
+    let mut registry = Registry::default();
+    let meters = Meters::register(&mut registry);
+    Ok(Parts {
+        store,
+        queue,
+        sources: Arc::new(sources),
+        keys: Arc::new(keys),
+        server_key,
+        meters,
+        registry: Arc::new(registry),
+        clock: Arc::new(SystemClock),
+        config,
+    })
+}
+
+fn server_key(config: &Config) -> Result<ServerKey> {
+    let secret = config.server.secret();
+    if secret.len() < 32 {
+        bail!("server.secret needs at least 32 characters, the same for every process");
+    }
+    Ok(ServerKey::derive(secret))
+}
+
+/// How to open the configured database.
+pub(crate) fn store_settings(config: &Config) -> store::Settings {
+    store::Settings {
+        max_connections: config.database.max_connections,
+        acquire_timeout: config.database.acquire_timeout.0,
+        ..store::Settings::new(config.database_url())
+    }
+}
+
+/// How to reach the configured queue.
+pub(crate) fn queue_settings(config: &Config) -> queue::Settings {
+    let url = &config.queue.url;
+    queue::Settings {
+        url: (!url.expose_secret().is_empty()).then(|| url.clone()),
+        name: config.queue.name.clone(),
+        prefetch: config.queue.prefetch,
+        capacity: config.queue.capacity,
+    }
+}
+
+/// The webhook's settings.
+pub(crate) fn webhook_settings(config: &Config) -> webhook::Settings {
+    let webhook = &config.webhook;
+    webhook::Settings {
+        body_limit: webhook.body_limit,
+        body_timeout: webhook.body_timeout.0,
+        in_flight_bytes: webhook.in_flight_bytes,
+        commit_timeout: webhook.commit_timeout.0,
+        committers: webhook.committers,
+        batch: webhook.commit_batch,
+    }
+}
+
+/// The worker's settings.
+pub(crate) fn worker_settings(config: &Config) -> Result<worker::Settings> {
+    let worker = &config.worker;
+    Ok(worker::Settings {
+        concurrency: worker.concurrency.max(1),
+        lease: worker.lease.0,
+        backoff: Backoff {
+            first: worker.retry_first.0,
+            factor: worker.retry_factor,
+            ceiling: worker.retry_ceiling.0,
+            attempts: worker.retry_attempts,
+            wall_clock: worker.retry_wall_clock.0,
+        },
+        parse_budget: worker.parse_budget.0,
+        inboxes: InboxPolicy::from_domains(config.inbox.domains.iter().map(String::as_str)),
+        policy: policy(&config.inbox.allow_links)?,
+        lifetime: config.inbox.lifetime.0,
+        same_value_window: config.inbox.same_value_window.0,
+        sweep_every: worker.sweep_every.0,
+        ring_patience: worker.ring_patience.0,
+    })
+}
+
+fn policy(allow_links: &[String]) -> Result<Policy> {
+    let links = Allowlist::parse(allow_links).context("inbox.allow_links is not valid")?;
+    Ok(Policy { links })
+}
+
+/// The feed's settings.
+pub(crate) fn feed_settings(config: &Config) -> feed::Settings {
+    feed::Settings {
+        wait_limit: config.feed.wait_limit.0,
+        max_waits: config.feed.max_waits,
+        replay_window: config.feed.replay_window.0,
+        ..feed::Settings::default()
+    }
+}
+
+/// A role on its own shares the database and the broker with others; an
+/// embedded database and an in-process queue cannot be shared.
+pub(crate) fn check_separate_role(config: &Config) -> Result<()> {
+    if config.profile() == Profile::Embedded {
+        bail!(
+            "a separate role needs --database-url postgres://…; \
+             `maillatch up` serves every role in one process on SQLite"
+        );
+    }
+    if config.queue.url.expose_secret().is_empty() {
+        bail!("a separate role needs --amqp-url amqp://…, or no other process hears its bell");
+    }
+    Ok(())
+}

@@ -1,0 +1,311 @@
+//! The command line as a person or a script meets it: data on standard output,
+//! talk on standard error, exit codes that tell the misses apart.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use maillatch::deployment::Role;
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use testkit::server::shared_url;
+
+use crate::harness::{Harness, binary, on_both_profiles, otp_delivery, payload};
+
+on_both_profiles!(
+    trigger_then_wait_prints_the_code_alone,
+    every_miss_has_an_exit_code_of_its_own,
+    failures_are_listed_shown_and_requeued,
+    doctor_finds_a_healthy_deployment_healthy,
+);
+
+/// Runs a client command against one of the deployment's servers.
+async fn client(harness: &Harness, role: Role, args: &[&str]) -> Output {
+    let url = harness.deployment.url(role, 0).unwrap().to_string();
+    let mut command = Command::new(binary());
+    command
+        .args(args)
+        .env("MAILLATCH_URL", url)
+        .env("MAILLATCH_KEY", harness.deployment.key(0).expose_secret())
+        .env(
+            "MAILLATCH_SIGNING_SECRET",
+            harness.deployment.signing_secret().expose_secret(),
+        );
+    ended(command).await
+}
+
+async fn ended(mut command: Command) -> Output {
+    tokio::task::spawn_blocking(move || command.output().unwrap())
+        .await
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        panic!("{error}: {} {}", text(&output.stdout), text(&output.stderr))
+    })
+}
+
+async fn trigger_then_wait_prints_the_code_alone(harness: Harness) {
+    for (mail, wanted) in [("otp", "code"), ("magic-link", "link")] {
+        let to = format!("{wanted}@inbox.test");
+        let sent = client(
+            &harness,
+            Role::Webhook,
+            &["trigger", mail, "--to", &to, "--json"],
+        )
+        .await;
+        assert_eq!(sent.status.code(), Some(0), "{}", text(&sent.stderr));
+        let value = json(&sent)["value"].as_str().unwrap().to_owned();
+        let got = client(&harness, Role::Feed, &["wait", wanted, "--to", &to]).await;
+        assert_eq!(got.status.code(), Some(0), "{}", text(&got.stderr));
+        assert_eq!(text(&got.stdout), format!("{value}\n"));
+    }
+    harness.end().await;
+}
+
+async fn every_miss_has_an_exit_code_of_its_own(harness: Harness) {
+    let wait = async |to: &str| {
+        let args = ["wait", "code", "--to", to, "--timeout", "1s"];
+        client(&harness, Role::Feed, &args).await
+    };
+    assert_eq!(wait("empty@inbox.test").await.status.code(), Some(3));
+
+    let plain = b"From: a@example.com\r\nMessage-ID: <p@x>\r\nSubject: Hi\r\n\r\nSee you.\r\n";
+    harness
+        .post(0, "msg_plain", &payload("plain@inbox.test", plain))
+        .await;
+    harness.until_items("plain@inbox.test", 1).await;
+    assert_eq!(wait("plain@inbox.test").await.status.code(), Some(4));
+
+    harness
+        .post(
+            0,
+            "msg_code",
+            &otp_delivery("used@inbox.test", "1", "493817"),
+        )
+        .await;
+    let items = harness.until_items("used@inbox.test", 1).await;
+    harness
+        .consume(items[0]["id"].as_str().unwrap(), 1, "k1")
+        .await;
+    assert_eq!(wait("used@inbox.test").await.status.code(), Some(6));
+
+    let usage = client(&harness, Role::Feed, &["wait", "nonsense"]).await;
+    assert_eq!(usage.status.code(), Some(2));
+
+    let mut stranger = Command::new(binary());
+    let url = harness.deployment.url(Role::Feed, 0).unwrap().to_string();
+    stranger
+        .args(["wait", "code", "--timeout", "1s"])
+        .env("MAILLATCH_URL", url);
+    stranger.env("MAILLATCH_KEY", format!("mlk_{}", "x".repeat(43)));
+    assert_eq!(ended(stranger).await.status.code(), Some(7));
+
+    let mut nobody = Command::new(binary());
+    nobody
+        .args(["wait", "code", "--timeout", "1s"])
+        .env("MAILLATCH_URL", "http://127.0.0.1:1");
+    nobody.env("MAILLATCH_KEY", format!("mlk_{}", "x".repeat(43)));
+    assert_eq!(ended(nobody).await.status.code(), Some(8));
+    harness.end().await;
+}
+
+async fn failures_are_listed_shown_and_requeued(harness: Harness) {
+    let posted = harness.post(0, "msg_bad", b"not json at all").await;
+    let id = posted.body["delivery"].as_str().unwrap().to_owned();
+    let buried = "SELECT count(*) FROM deliveries WHERE state = 'buried'";
+    harness.until_count(buried, 1).await;
+    let list = ended(harness.command(&["failures", "list", "--json"])).await;
+    assert_eq!(json(&list)["items"][0]["id"], id.as_str());
+    let show = ended(harness.command(&["failures", "show", &id])).await;
+    assert!(
+        text(&show.stdout).contains("payload_malformed"),
+        "{}",
+        text(&show.stdout)
+    );
+    let body = ended(harness.command(&["failures", "show", &id, "--body"])).await;
+    assert_eq!(body.stdout, b"not json at all");
+    let requeued = ended(harness.command(&["failures", "requeue", &id, "--json"])).await;
+    assert_eq!(json(&requeued)["requeued"][0], id.as_str());
+    // Tried again, failed again, buried again.
+    harness
+        .until_count("SELECT count(*) FROM deliveries WHERE state = 'buried'", 1)
+        .await;
+    let unknown = [
+        "failures",
+        "requeue",
+        "dlv_00000000000000000000000000000000",
+    ];
+    assert_eq!(
+        ended(harness.command(&unknown)).await.status.code(),
+        Some(1)
+    );
+    harness.end().await;
+}
+
+async fn doctor_finds_a_healthy_deployment_healthy(harness: Harness) {
+    let doctor = ended(harness.command(&["doctor", "--json"])).await;
+    let report = json(&doctor);
+    assert_eq!(doctor.status.code(), Some(0), "{report}");
+    let checks = report["checks"].as_array().unwrap();
+    for wanted in [
+        "configuration",
+        "database",
+        "queue",
+        "sources",
+        "keys",
+        "clock",
+    ] {
+        let check = checks.iter().find(|check| check["check"] == wanted);
+        assert_eq!(
+            check.unwrap_or_else(|| panic!("no {wanted}"))["health"],
+            "ok",
+            "{report}"
+        );
+    }
+    harness.end().await;
+}
+
+async fn demo(args: &[&str]) {
+    let mut command = Command::new(binary());
+    command.args(["demo", "--json"]).args(args);
+    let output = ended(command).await;
+    let transcript = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{transcript:#}");
+    let steps = transcript["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 9);
+    assert!(
+        steps.iter().all(|step| step["ok"] == true),
+        "{transcript:#}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_demo_passes_on_the_embedded_profile() {
+    demo(&[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_demo_passes_on_postgres_and_rabbitmq() {
+    let database = shared_url("TEST_DATABASE_URL");
+    let amqp = shared_url("TEST_AMQP_URL");
+    demo(&["--database-url", &database, "--amqp-url", &amqp]).await;
+}
+
+/// Runs the binary in a directory of its own, without this process's settings.
+fn in_dir(dir: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(binary());
+    command.args(args).current_dir(dir);
+    command
+}
+
+#[tokio::test]
+async fn what_cannot_work_is_refused_with_a_sentence() {
+    let dir = tempfile::tempdir().unwrap();
+    let cases: [(&[&str], &str); 7] = [
+        (&["worker"], "--database-url"),
+        (
+            &["webhook", "--database-url", "postgres://127.0.0.1:1/x"],
+            "--amqp-url",
+        ),
+        (
+            &["up", "--listen", "0.0.0.0:0"],
+            "configure a source and a key",
+        ),
+        (&["up", "--listen", "nonsense"], "not an address"),
+        (&["up", "--config", "missing.toml"], "missing.toml"),
+        (&["migrate", "--database-url", "mysql://x"], "postgres://"),
+        (&["failures", "list", "--data-dir", "nowhere"], "database"),
+    ];
+    for (args, sentence) in cases {
+        let output = ended(in_dir(dir.path(), args)).await;
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {said}");
+        assert!(said.contains(sentence), "{args:?}: {said}");
+        assert!(output.stdout.is_empty(), "{args:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_key_in_the_file_or_the_environment_stops_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(
+        dir.path().join("maillatch.toml"),
+        "[server]\nlistn = \"x\"\n",
+    )
+    .unwrap();
+    let output = ended(in_dir(dir.path(), &["up"])).await;
+    assert!(
+        text(&output.stderr).contains("listn"),
+        "{}",
+        text(&output.stderr)
+    );
+    std::fs::remove_file(dir.path().join("maillatch.toml")).unwrap();
+    let mut command = in_dir(dir.path(), &["up"]);
+    command.env("MAILLATCH_WORKER__LEESE", "1s");
+    assert!(text(&ended(command).await.stderr).contains("leese"));
+}
+
+#[tokio::test]
+async fn a_second_server_on_the_same_data_is_refused() {
+    let harness = Harness::embedded().await;
+    let second = ended(harness.command(&["up", "--listen", "127.0.0.1:0"])).await;
+    assert_eq!(second.status.code(), Some(1));
+    assert!(
+        text(&second.stderr).contains("in use"),
+        "{}",
+        text(&second.stderr)
+    );
+    harness.end().await;
+}
+
+#[tokio::test]
+async fn migrate_can_be_run_again_and_roles_refuse_an_unmigrated_database() {
+    let mut url = url::Url::parse(&shared_url("TEST_DATABASE_URL")).unwrap();
+    url.set_path(&format!("e2e_{}", uuid::Uuid::now_v7().simple()));
+    store::create_database(&url.as_str().into()).await.unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let amqp = shared_url("TEST_AMQP_URL");
+    let mut early = in_dir(
+        dir.path(),
+        &[
+            "worker",
+            "--database-url",
+            url.as_str(),
+            "--amqp-url",
+            &amqp,
+        ],
+    );
+    early.env("MAILLATCH_SERVER__SECRET", "s".repeat(32));
+    let early = ended(early).await;
+    assert!(
+        text(&early.stderr).contains("maillatch migrate"),
+        "{}",
+        text(&early.stderr)
+    );
+    let migrate = ["migrate", "--json", "--database-url", url.as_str()];
+    let first = json(&ended(in_dir(dir.path(), &migrate)).await);
+    assert!(!first["applied"].as_array().unwrap().is_empty());
+    let second = json(&ended(in_dir(dir.path(), &migrate)).await);
+    assert_eq!(second["applied"].as_array().unwrap().len(), 0);
+    store::drop_database(&url.as_str().into()).await.unwrap();
+}
+
+#[tokio::test]
+async fn completions_and_help_go_to_standard_output() {
+    let dir = tempfile::tempdir().unwrap();
+    for args in [
+        &["completions", "bash"][..],
+        &["--help"],
+        &["wait", "--help"],
+        &["--version"],
+    ] {
+        let output = ended(in_dir(dir.path(), args)).await;
+        assert_eq!(output.status.code(), Some(0));
+        assert!(text(&output.stdout).contains("maillatch"), "{args:?}");
+    }
+}

@@ -1,0 +1,222 @@
+//! A deployment under test, and the verbs that scenarios speak.
+
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use maillatch::deployment::{Backing, Deployment, Role};
+use serde_json::Value;
+use testkit::server::shared_url;
+use tokio::time::{Instant, sleep};
+
+use crate::speaker::{Answer, Speaker};
+
+/// How long a scenario waits for something that must come.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Settings that make scenarios short; everything else is the default.
+const BRISK: &str = "worker.lease = \"3s\"\nworker.sweep_every = \"200ms\"\n\
+                     worker.ring_patience = \"2s\"\nlog.filter = \"debug\"\n";
+
+/// The binary under test.
+pub(crate) fn binary() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_maillatch"))
+}
+
+pub(crate) struct Harness {
+    pub(crate) deployment: Deployment,
+    pub(crate) speaker: Speaker,
+    database: Database,
+}
+
+/// Where rows are counted, apart from the product's own code.
+enum Database {
+    Sqlite(String),
+    Postgres { url: String, scratch: bool },
+}
+
+impl Harness {
+    pub(crate) async fn embedded() -> Self {
+        let deployment = Deployment::launch(binary(), Backing::Embedded, BRISK)
+            .await
+            .unwrap();
+        let file = deployment
+            .config()
+            .with_file_name("data")
+            .join("maillatch.db");
+        let database = Database::Sqlite(format!("sqlite:{}", file.display()));
+        Self::over(deployment, database)
+    }
+
+    /// Two of each role on a database of its own.
+    pub(crate) async fn full() -> Self {
+        let server = shared_url("TEST_DATABASE_URL");
+        let mut url = url::Url::parse(&server).unwrap();
+        url.set_path(&format!("e2e_{}", uuid::Uuid::now_v7().simple()));
+        store::create_database(&url.as_str().into()).await.unwrap();
+        let amqp = shared_url("TEST_AMQP_URL");
+        Self::on(url.as_str(), &amqp, true).await
+    }
+
+    /// Two of each role on servers that the scenario may stop.
+    pub(crate) async fn on_servers(database_url: &str, amqp_url: &str) -> Self {
+        Self::on(database_url, amqp_url, false).await
+    }
+
+    async fn on(database_url: &str, amqp_url: &str, scratch: bool) -> Self {
+        let backing = Backing::Full {
+            database_url: database_url.to_owned(),
+            amqp_url: amqp_url.to_owned(),
+        };
+        let deployment = Deployment::launch(binary(), backing, BRISK).await.unwrap();
+        let url = database_url.to_owned();
+        Self::over(deployment, Database::Postgres { url, scratch })
+    }
+
+    fn over(deployment: Deployment, database: Database) -> Self {
+        Self {
+            deployment,
+            speaker: Speaker::new().unwrap(),
+            database,
+        }
+    }
+
+    /// Stops every process in good order and throws the database away.
+    pub(crate) async fn end(mut self) {
+        self.deployment.stop().await.unwrap();
+        if let Database::Postgres { url, scratch: true } = &self.database {
+            store::drop_database(&url.as_str().into()).await.unwrap();
+        }
+    }
+
+    /// Posts a correctly signed body to one of the webhooks.
+    pub(crate) async fn post(&self, which: usize, id: &str, body: &[u8]) -> Answer {
+        self.try_post(which, id, body).await.unwrap()
+    }
+
+    pub(crate) async fn try_post(
+        &self,
+        which: usize,
+        id: &str,
+        body: &[u8],
+    ) -> anyhow::Result<Answer> {
+        self.speaker.post(&self.deployment, which, id, body).await
+    }
+
+    /// The items of an inbox, as an agent lists them.
+    pub(crate) async fn items(&self, which: usize, inbox: &str) -> Vec<Value> {
+        self.speaker
+            .items(&self.deployment, which, inbox)
+            .await
+            .unwrap()
+    }
+
+    /// Waits until an inbox has so many items.
+    pub(crate) async fn until_items(&self, inbox: &str, count: usize) -> Vec<Value> {
+        let items = self
+            .speaker
+            .until_items(&self.deployment, inbox, count, PATIENCE);
+        items.await.unwrap()
+    }
+
+    /// Consumes as one of the two consumers.
+    pub(crate) async fn consume(&self, artifact: &str, consumer: usize, key: &str) -> Answer {
+        let consumed = self
+            .speaker
+            .consume(&self.deployment, consumer, artifact, key);
+        consumed.await.unwrap()
+    }
+
+    /// Gets a path of a role.
+    pub(crate) async fn ask(&self, role: Role, path: &str) -> Answer {
+        self.speaker
+            .ask(&self.deployment, role, 0, path)
+            .await
+            .unwrap()
+    }
+
+    /// Rows of a table that meet a condition; both are literals of the tests.
+    pub(crate) async fn count(&self, rows: &'static str) -> i64 {
+        match &self.database {
+            Database::Sqlite(url) => {
+                let pool = sqlx::SqlitePool::connect(url).await.unwrap();
+                sqlx::query_scalar(rows).fetch_one(&pool).await.unwrap()
+            }
+            Database::Postgres { url, .. } => {
+                let pool = sqlx::PgPool::connect(url).await.unwrap();
+                sqlx::query_scalar(rows).fetch_one(&pool).await.unwrap()
+            }
+        }
+    }
+
+    /// Waits until a count is what it must become.
+    pub(crate) async fn until_count(&self, rows: &'static str, wanted: i64) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let count = self.count(rows).await;
+            if count == wanted {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{rows}: {count}, not {wanted}");
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Runs a command of the binary against this deployment's configuration.
+    pub(crate) fn command(&self, args: &[&str]) -> std::process::Command {
+        let mut command = std::process::Command::new(binary());
+        command
+            .args(args)
+            .arg("--config")
+            .arg(self.deployment.config());
+        command
+    }
+}
+
+/// The native payload around a raw mail.
+pub(crate) fn payload(inbox: &str, raw: &[u8]) -> Vec<u8> {
+    let data = serde_json::json!({ "recipients": [inbox], "raw": STANDARD.encode(raw) });
+    let event = serde_json::json!({ "type": "email.received", "data": data });
+    event.to_string().into_bytes()
+}
+
+/// A mail with a code in it.
+pub(crate) fn otp_mail(message_id: &str, code: &str) -> Vec<u8> {
+    let text = format!(
+        "From: Example Accounts <no-reply@example.com>\r\n\
+         To: agent@inbox.test\r\n\
+         Message-ID: <{message_id}@example.com>\r\n\
+         Date: Sun, 15 Nov 2026 10:00:00 +0000\r\n\
+         Subject: Your verification code\r\n\
+         \r\n\
+         Your verification code is {code}. It expires in 10 minutes.\r\n"
+    );
+    text.into_bytes()
+}
+
+/// A delivery with a code for `inbox`.
+pub(crate) fn otp_delivery(inbox: &str, message_id: &str, code: &str) -> Vec<u8> {
+    payload(inbox, &otp_mail(message_id, code))
+}
+
+/// A scenario on both profiles: one test for each.
+macro_rules! on_both_profiles {
+    ($($name:ident),* $(,)?) => {
+        mod embedded {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $name() {
+                super::$name(crate::harness::Harness::embedded().await).await;
+            })*
+        }
+
+        mod full {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $name() {
+                super::$name(crate::harness::Harness::full().await).await;
+            })*
+        }
+    };
+}
+
+pub(crate) use on_both_profiles;

@@ -1,0 +1,15 @@
+//! Scenarios against the real binary: real processes, real databases, a real
+//! broker. Each scenario about the pipeline runs on both profiles.
+
+mod harness;
+mod speaker;
+
+mod architecture;
+mod commands;
+mod consume_once;
+mod crash;
+mod duplicates;
+mod outage;
+mod poison;
+mod silence;
+mod stop;

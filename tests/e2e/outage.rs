@@ -1,0 +1,96 @@
+//! The broker away, the database away.
+
+use std::time::Duration;
+
+use maillatch::deployment::Role;
+use testkit::server::{Server, shared_url};
+use tokio::time::Instant;
+
+use crate::harness::{Harness, otp_delivery};
+
+/// A database of its own on the shared server.
+async fn fresh_database() -> String {
+    let mut url = url::Url::parse(&shared_url("TEST_DATABASE_URL")).unwrap();
+    url.set_path(&format!("e2e_{}", uuid::Uuid::now_v7().simple()));
+    store::create_database(&url.as_str().into()).await.unwrap();
+    url.to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_the_broker_stopped_posts_are_accepted_and_processed_after_its_return() {
+    let mut broker = Server::rabbitmq();
+    let harness = Harness::on_servers(&fresh_database().await, broker.url()).await;
+    harness
+        .post(
+            0,
+            "msg_before",
+            &otp_delivery("agent@inbox.test", "b", "112358"),
+        )
+        .await;
+    harness.until_items("agent@inbox.test", 1).await;
+    broker.stop();
+    for n in 0..40_u32 {
+        let code = (100_000 + n * 7_919).to_string();
+        let body = otp_delivery("agent@inbox.test", &n.to_string(), &code);
+        let answer = harness.post(n as usize, &format!("msg_{n}"), &body).await;
+        assert_eq!(
+            answer.status, 200,
+            "the broker must not matter to the answer"
+        );
+    }
+    broker.start();
+    let returned = Instant::now();
+    harness.until_items("agent@inbox.test", 41).await;
+    // Not a race against the clock: fifteen seconds are what the retries and
+    // the sweeper promise, and they are ten times what is needed.
+    assert!(
+        returned.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        returned.elapsed()
+    );
+    harness.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_the_database_stopped_posts_are_refused_in_time_and_none_is_acknowledged() {
+    let mut database = Server::postgres();
+    let harness = Harness::on_servers(database.url(), &shared_url("TEST_AMQP_URL")).await;
+    harness
+        .post(
+            0,
+            "msg_before",
+            &otp_delivery("agent@inbox.test", "b", "112358"),
+        )
+        .await;
+    harness.until_items("agent@inbox.test", 1).await;
+    database.stop();
+    for n in 0..4 {
+        let asked = Instant::now();
+        let body = otp_delivery("agent@inbox.test", "x", "493817");
+        let answer = harness.post(n, "msg_refused", &body).await;
+        assert_eq!(answer.status, 503);
+        assert!(answer.headers.contains_key("retry-after"));
+        assert!(
+            asked.elapsed() < Duration::from_secs(3),
+            "{:?}",
+            asked.elapsed()
+        );
+    }
+    let consume = harness
+        .consume("art_0190163d8694739b84d5ce5f46ad4f4e", 0, "k1")
+        .await;
+    assert_eq!(consume.status, 503);
+    assert_eq!(harness.ask(Role::Webhook, "readyz").await.status, 503);
+    database.start();
+    // The sender's retry, as any sender does it: until it is taken.
+    let deadline = Instant::now() + crate::harness::PATIENCE;
+    let body = otp_delivery("agent@inbox.test", "x", "493817");
+    while harness.post(0, "msg_refused", &body).await.status != 200 {
+        assert!(
+            Instant::now() < deadline,
+            "the database is back and posts are refused"
+        );
+    }
+    harness.until_items("agent@inbox.test", 2).await;
+    harness.end().await;
+}

@@ -1,0 +1,151 @@
+//! Raw HTTP to a deployment, apart from the product's own client.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use pipeline::{Clock, SystemClock};
+use reqwest::header::HeaderMap;
+use reqwest::{Client, RequestBuilder, StatusCode};
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+
+use maillatch::deployment::{Deployment, Role};
+
+/// An answer, whatever its status.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The status.
+    pub(crate) status: StatusCode,
+    /// The headers.
+    pub(crate) headers: HeaderMap,
+    /// The body, when it is JSON.
+    pub(crate) body: Value,
+}
+
+/// Somebody who speaks to a deployment; connections are kept and shared.
+#[derive(Clone)]
+pub(crate) struct Speaker(Client);
+
+impl Speaker {
+    /// A new one.
+    pub(crate) fn new() -> Result<Self> {
+        // The first of its process brings the TLS provider; later ones find it.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = Client::builder().timeout(Duration::from_mins(1)).build();
+        Ok(Self(client?))
+    }
+
+    /// Posts a body, signed now, to one of the webhooks.
+    pub(crate) async fn post(
+        &self,
+        to: &Deployment,
+        which: usize,
+        id: &str,
+        body: &[u8],
+    ) -> Result<Answer> {
+        let now = SystemClock.now();
+        let signature = providers::sign(&to.signing_secret(), id, now, body)?;
+        let url = to.url(Role::Webhook, which)?.join("hooks/dev")?;
+        let request = self.0.post(url);
+        let request = request
+            .header("content-type", "application/json")
+            .header("webhook-id", id)
+            .header("webhook-timestamp", now.as_seconds())
+            .header("webhook-signature", signature)
+            .body(body.to_vec());
+        answer(request).await
+    }
+
+    /// Every item of an inbox, page after page.
+    pub(crate) async fn items(
+        &self,
+        to: &Deployment,
+        which: usize,
+        inbox: &str,
+    ) -> Result<Vec<Value>> {
+        let mut items = Vec::new();
+        let mut after = String::new();
+        loop {
+            let path = format!("v1/inboxes/{inbox}/artifacts?limit=100{after}");
+            let page = self.ask(to, Role::Feed, which, &path).await?;
+            let got = page.body["items"]
+                .as_array()
+                .with_context(|| format!("{page:?}"))?;
+            let Some(cursor) = page.body["next_cursor"]
+                .as_str()
+                .filter(|_| !got.is_empty())
+            else {
+                return Ok(items);
+            };
+            items.extend(got.iter().cloned());
+            after = format!("&after={cursor}");
+        }
+    }
+
+    /// Waits until an inbox has so many items, or fails when `patience` ends.
+    pub(crate) async fn until_items(
+        &self,
+        to: &Deployment,
+        inbox: &str,
+        count: usize,
+        patience: Duration,
+    ) -> Result<Vec<Value>> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let items = self.items(to, 0, inbox).await?;
+            if items.len() >= count {
+                return Ok(items);
+            }
+            anyhow::ensure!(
+                Instant::now() < deadline,
+                "{} of {count} items came",
+                items.len()
+            );
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Consumes as one of the two consumers.
+    pub(crate) async fn consume(
+        &self,
+        to: &Deployment,
+        consumer: usize,
+        artifact: &str,
+        key: &str,
+    ) -> Result<Answer> {
+        let url = to.url(Role::Feed, consumer)?;
+        let url = url.join(&format!("v1/artifacts/{artifact}/consume"))?;
+        let request = self.0.post(url);
+        let token = to.key(consumer);
+        let request = request
+            .bearer_auth(token.expose_secret())
+            .header("idempotency-key", key);
+        answer(request).await
+    }
+
+    /// Gets any path of a role, as the first consumer.
+    pub(crate) async fn ask(
+        &self,
+        to: &Deployment,
+        role: Role,
+        which: usize,
+        path: &str,
+    ) -> Result<Answer> {
+        let url = to.url(role, which)?.join(path)?;
+        let request = self.0.get(url).bearer_auth(to.key(0).expose_secret());
+        answer(request).await
+    }
+}
+
+async fn answer(request: RequestBuilder) -> Result<Answer> {
+    let response = request.send().await?;
+    let (status, headers) = (response.status(), response.headers().clone());
+    let text = response.text().await?;
+    let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    Ok(Answer {
+        status,
+        headers,
+        body,
+    })
+}
