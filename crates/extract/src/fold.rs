@@ -189,6 +189,8 @@ fn replaced(c: char) -> Option<&'static str> {
         '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}' | '\u{2bc}' | '\u{2b9}' | '\u{60}' | '\u{b4}' | '\u{5f3}' => "'",
         '\u{201c}'..='\u{201f}' | '\u{ab}' | '\u{bb}' | '\u{2033}' | '\u{5f4}' | '\u{2039}' | '\u{203a}' => "\"",
         '\u{2026}' => "...",
+        // A full-width comma never stands inside a number.
+        '\u{ff0c}' => ", ",
         'ß' | 'ẞ' => "ss",
         'æ' => "ae",
         'œ' => "oe",

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use crate::fold::folded;
 
@@ -64,6 +64,8 @@ impl Sense {
     pub(crate) const PAGE: Self = Self(1 << 21);
     /// "link", "button", "click": what stands near is a link to use.
     pub(crate) const CLICK: Self = Self(1 << 22);
+
+    const LINKS: Self = Self(((1 << 23) - 1) & !((1 << 12) - 1));
 
     fn named(name: &str) -> Option<Self> {
         Some(match name {
@@ -125,16 +127,27 @@ struct Lexicon {
     terms: Vec<Term>,
 }
 
-/// Built on first use from files that are part of the program.
-static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::build);
+/// Built on first use from files that are part of the program. Terms about
+/// codes and terms about links overlap, so they are looked for apart.
+static CODES: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::build(|sense| !sense.says(Sense::LINKS)));
+static LINKS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::build(|sense| sense.says(Sense::LINKS)));
 
-/// Every term in the text, longest first where they overlap, in order.
-pub(crate) fn hits(text: &str) -> Vec<Hit> {
-    let Some(automaton) = &LEXICON.automaton else { return Vec::new() };
+/// Every term about codes in the text, in order; the longest where several begin.
+pub(crate) fn code_hits(text: &str) -> Vec<Hit> {
+    CODES.hits(text)
+}
+
+/// Every term about links in the text, likewise.
+pub(crate) fn link_hits(text: &str) -> Vec<Hit> {
+    LINKS.hits(text)
+}
+
+fn hits(lexicon: &Lexicon, text: &str) -> Vec<Hit> {
+    let Some(automaton) = &lexicon.automaton else { return Vec::new() };
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(m) = automaton.find(aho_corasick::Input::new(text).range(from..)) {
-        let term = LEXICON.terms.get(m.pattern().as_usize());
+        let term = lexicon.terms.get(m.pattern().as_usize());
         match term.filter(|term| term.stands_alone(text, &m.range())) {
             Some(term) => {
                 found.push(Hit { range: m.range(), sense: term.sense, language: term.language });
@@ -153,12 +166,16 @@ fn next_boundary(text: &str, at: usize) -> usize {
 }
 
 impl Lexicon {
-    fn build() -> Self {
+    fn hits(&self, text: &str) -> Vec<Hit> {
+        hits(self, text)
+    }
+
+    fn build(is_wanted: impl Fn(Sense) -> bool) -> Self {
         let mut index: HashMap<String, usize> = HashMap::new();
         let mut patterns: Vec<String> = Vec::new();
         let mut terms: Vec<Term> = Vec::new();
         for (language, file) in files::FILES {
-            for (sense, written) in entries(file) {
+            for (sense, written) in entries(file).filter(|(sense, _)| is_wanted(*sense)) {
                 let bare = folded(written.trim_matches('*')).to_ascii_lowercase();
                 let at = *index.entry(bare.clone()).or_insert_with(|| {
                     patterns.push(bare);
@@ -173,6 +190,7 @@ impl Lexicon {
             }
         }
         let automaton = AhoCorasick::builder()
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::LeftmostLongest)
             .build(&patterns)

@@ -27,6 +27,8 @@ pub(super) struct Candidate {
     pub(super) alone: bool,
     /// A number sign stands before it.
     pub(super) numbered: bool,
+    /// It is, or begins, a word of a lexicon.
+    pub(super) known: bool,
 }
 
 /// Finds the candidates of a reading, and whether there were too many.
@@ -61,7 +63,8 @@ pub(super) fn candidates(reading: &Reading, segments: &[Segment], hits: &[Hit]) 
         let compact = value.chars().filter(char::is_ascii_alphanumeric).collect();
         let alone = segments.get(segment).is_some_and(|s| is_alone(text, &s.range, &range));
         let numbered = text.get(..range.start).is_some_and(|before| before.ends_with(['#', '№']));
-        found.push(Candidate { range, value, compact, shape, segment, alone, numbered });
+        let known = shape.is_wordlike() && hits.iter().any(|hit| hit.range.start < range.end && range.start < hit.range.end);
+        found.push(Candidate { range, value, compact, shape, segment, alone, numbered, known });
     }
     (found, at < tokens.len())
 }
@@ -87,11 +90,13 @@ fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Option<Run> {
         value.push_str(core);
         end = token.range.end;
     }
+    // Numbers of a list count up, one line after the other.
+    let start = tokens.get(at)?.range.start;
     let counts = value.as_bytes().windows(2).all(|pair| matches!(pair, [a, b] if a.checked_add(1) == Some(*b)));
-    if !(4..=10).contains(&value.len()) || counts {
+    let is_list = counts && text.get(start..end)?.contains(['\n', '\t']);
+    if !(4..=10).contains(&value.len()) || is_list {
         return None;
     }
-    let start = tokens.get(at)?.range.start;
     let shape = shape_of(&value)?;
     let used = value.len();
     Some(Run::Code { range: start..end, value, shape, used })

@@ -21,6 +21,24 @@ pub(super) struct Near<'h> {
     pub(super) stops: usize,
     /// Lines that end in between.
     pub(super) lines: usize,
+    /// A connecting word stands in between.
+    pub(super) connected: bool,
+    /// What stands in between.
+    pub(super) gap: Gap<'h>,
+}
+
+/// The text between a term and a candidate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gap<'h>(&'h str);
+
+impl Gap<'_> {
+    pub(super) fn has_digits(self) -> bool {
+        self.0.bytes().any(|byte| byte.is_ascii_digit())
+    }
+
+    pub(super) fn has(self, sign: char) -> bool {
+        self.0.contains(sign)
+    }
 }
 
 /// The text, its lines and its terms.
@@ -68,18 +86,19 @@ impl<'r> Context<'r> {
     fn near(&self, hit: &'r Hit, gap: Range<usize>) -> Near<'r> {
         let text = self.text.get(gap.clone()).unwrap_or_default();
         let lines = text.bytes().filter(|byte| matches!(byte, b'\n')).count();
-        Near { hit, words: self.words(&gap), stops: stops(text), lines: lines.min(9) }
+        let connecting = self.connecting(&gap);
+        let words = count_words(text).saturating_sub(connecting);
+        Near { hit, words, stops: stops(text), lines: lines.min(9), connected: connecting > 0, gap: Gap(text) }
     }
 
-    fn words(&self, gap: &Range<usize>) -> usize {
-        let Some(text) = self.text.get(gap.clone()) else { return 0 };
+    /// How many words in the range only connect.
+    fn connecting(&self, gap: &Range<usize>) -> usize {
         let from = self.hits.partition_point(|hit| hit.range.start < gap.start);
-        let connecting = self.hits.get(from..).unwrap_or_default().iter().take_while(|hit| hit.range.end <= gap.end);
-        let skipped: usize = connecting
+        let within = self.hits.get(from..).unwrap_or_default().iter().take_while(|hit| hit.range.end <= gap.end);
+        within
             .filter(|hit| hit.sense.says(Sense::COPULA))
             .map(|hit| count_words(self.text.get(hit.range.clone()).unwrap_or_default()))
-            .sum();
-        count_words(text).saturating_sub(skipped)
+            .sum()
     }
 }
 

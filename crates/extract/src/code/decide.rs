@@ -52,7 +52,7 @@ struct Scored {
 
 /// Finds the code in the readings of one mail.
 pub(crate) fn find(readings: &[Reading], allowed: &Allowlist) -> Finding {
-    let hits: Vec<_> = readings.iter().map(|reading| lexicon::hits(reading.text())).collect();
+    let hits: Vec<_> = readings.iter().map(|reading| lexicon::code_hits(reading.text())).collect();
     let mut mail = MailContext::default();
     for (reading, hits) in readings.iter().zip(&hits) {
         let all = hits.iter().fold(Sense::default(), |all, hit| all.or(hit.sense));
@@ -68,11 +68,14 @@ pub(crate) fn find(readings: &[Reading], allowed: &Allowlist) -> Finding {
         let context = Context { text: reading.text(), segments: &segments, hits };
         let (found, too_many) = candidates(reading, &segments, hits);
         crowded |= too_many;
-        for candidate in found {
-            let rules = evidence(&candidate, reading, context, mail);
+        for (index, candidate) in found.iter().enumerate() {
+            let mut rules = evidence(candidate, reading, context, mail);
+            if is_overshadowed(index, &found, context) && !rules.is_empty() {
+                rules.push(Rule::Overshadowed);
+            }
             let score = rules.iter().map(|rule| rule.points()).sum();
             let at = reading.folded.source(candidate.range.start);
-            scored.push(Scored { source: reading.source, candidate, rules, at, score });
+            scored.push(Scored { source: reading.source, candidate: candidate.clone(), rules, at, score });
         }
     }
     let values = agree(&mut scored);
@@ -83,6 +86,17 @@ pub(crate) fn find(readings: &[Reading], allowed: &Allowlist) -> Finding {
         None => decide(&scored, crowded),
     };
     Finding { verdict, considered: considered(&scored, &values, readings) }
+}
+
+/// A label belongs to the first candidate after it. One of the same shape
+/// further on stays a rival: nobody can tell which of the two is meant.
+fn is_overshadowed(index: usize, found: &[Candidate], context: Context<'_>) -> bool {
+    let Some(candidate) = found.get(index) else { return false };
+    let Some(label) = context.before(candidate, Sense::CODE.or(Sense::WORD)) else { return false };
+    found.get(..index).unwrap_or_default().iter().any(|other| {
+        let differs = other.shape != candidate.shape || other.compact.len() != candidate.compact.len();
+        differs && !other.shape.is_wordlike() && other.range.start >= label.hit.range.end
+    })
 }
 
 /// The same value in two sources supports itself. Returns the values met.

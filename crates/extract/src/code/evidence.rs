@@ -41,8 +41,12 @@ pub enum Rule {
     AloneInCodeMail,
     /// Alone on its line in a mail about signing in.
     AloneInAuthMail,
-    /// "enter X to sign in".
+    /// "enter X".
     Imperative,
+    /// "enter X to sign in".
+    ImperativeToSignIn,
+    /// Alone on its line, in a mail that only says how long it is valid.
+    AloneWithExpiry,
     /// Two labels, one before and one after.
     LabelledTwice,
     /// The subject speaks of a code.
@@ -69,6 +73,10 @@ pub enum Rule {
     Numbered,
     /// It is called old or used.
     Stale,
+    /// Another candidate stands between the label and this one.
+    Overshadowed,
+    /// A discount or a booking is spoken of in the same sentence.
+    OtherContext,
     /// An order, an offer, a newsletter.
     CommercialMail,
 }
@@ -79,18 +87,20 @@ const TABLE: &[(Rule, &str, i32)] = &[
     (Rule::LabelNear, "label_near", 62),
     (Rule::LabelFar, "label_far", 48),
     (Rule::LabelEarlier, "label_earlier", 35),
-    (Rule::WordDirect, "word_direct", 56),
+    (Rule::WordDirect, "word_direct", 62),
     (Rule::WordNear, "word_near", 40),
     (Rule::WordFar, "word_far", 25),
     (Rule::WordEarlier, "word_earlier", 15),
     (Rule::LabelAfter, "label_after", 62),
-    (Rule::WordAfter, "word_after", 50),
+    (Rule::WordAfter, "word_after", 60),
     (Rule::AloneBelowLabel, "alone_below_label", 60),
     (Rule::AloneBelowWord, "alone_below_word", 48),
     (Rule::AloneAboveLabel, "alone_above_label", 45),
     (Rule::AloneInCodeMail, "alone_in_code_mail", 40),
     (Rule::AloneInAuthMail, "alone_in_auth_mail", 25),
     (Rule::Imperative, "imperative", 30),
+    (Rule::ImperativeToSignIn, "imperative_to_sign_in", 46),
+    (Rule::AloneWithExpiry, "alone_with_expiry", 50),
     (Rule::LabelledTwice, "labelled_twice", 10),
     (Rule::SubjectLabel, "subject_label", 10),
     (Rule::Expiry, "expiry", 8),
@@ -98,12 +108,14 @@ const TABLE: &[(Rule, &str, i32)] = &[
     (Rule::Emphasis, "emphasis", 5),
     (Rule::Agreement, "agreement", 12),
     (Rule::LikelyShape, "likely_shape", 12),
-    (Rule::UnlikelyShape, "unlikely_shape", -20),
+    (Rule::UnlikelyShape, "unlikely_shape", -12),
     (Rule::OtherNumber, "other_number", -70),
     (Rule::OtherKind, "other_kind", -75),
     (Rule::YearOrDate, "year_or_date", -45),
     (Rule::Numbered, "numbered", -25),
     (Rule::Stale, "stale", -40),
+    (Rule::Overshadowed, "overshadowed", -30),
+    (Rule::OtherContext, "other_context", -45),
     (Rule::CommercialMail, "commercial_mail", -25),
 ];
 
@@ -115,6 +127,10 @@ impl Rule {
     /// The points it gives or takes.
     pub fn points(self) -> i32 {
         self.row().map_or(0, |(_, _, points)| *points)
+    }
+
+    fn is_strong_label(self) -> bool {
+        matches!(self, Self::LabelDirect | Self::LabelNear | Self::LabelAfter | Self::AloneBelowLabel)
     }
 
     /// The stable word for tables and explanations.
@@ -135,7 +151,7 @@ pub(super) fn evidence(candidate: &Candidate, reading: &Reading, around: Context
     let mut rules = Vec::new();
     let label = labels(candidate, around, mail, &mut rules);
     against(candidate, around, mail, label, &mut rules);
-    if candidate.shape.is_wordlike() && !rules.iter().any(|rule| labels_words(*rule)) {
+    if candidate.shape.is_wordlike() && !is_labelled_word(candidate, around) {
         return Vec::new();
     }
     if mail.subject.says(Sense::CODE.or(Sense::WORD)) {
@@ -154,19 +170,28 @@ pub(super) fn evidence(candidate: &Candidate, reading: &Reading, around: Context
     rules
 }
 
-/// Words look like codes; only a label right beside them tells.
-fn labels_words(rule: Rule) -> bool {
-    matches!(rule, Rule::LabelDirect | Rule::AloneBelowLabel | Rule::AloneBelowWord)
+/// Words look like codes; only a label right beside them tells. Small letters
+/// need a colon as well, or a line of their own.
+fn is_labelled_word(candidate: &Candidate, around: Context<'_>) -> bool {
+    let Some(near) = around.before(candidate, Sense::CODE.or(Sense::WORD)) else { return false };
+    let strong = near.hit.sense.says(Sense::CODE);
+    let direct = near.words == 0 && near.stops == 0 && near.lines == 0;
+    let alone = candidate.alone && near.lines > 0 && near.stops == 0 && near.words <= 6;
+    if candidate.known || !(direct || alone) {
+        return false;
+    }
+    let colon = near.gap.has(':') || near.gap.has('=');
+    match candidate.shape {
+        Shape::Letters => alone || direct && strong && (colon || near.connected),
+        _ => alone && colon || direct && strong && colon,
+    }
 }
 
 fn shape_rule(candidate: &Candidate) -> Option<Rule> {
     match (candidate.shape, candidate.compact.len()) {
-        (Shape::Digits, 6) | (Shape::Grouped | Shape::Prefixed, 6 | 8 | 9) => Some(Rule::LikelyShape),
-        (Shape::Digits, 4 | 8) => None,
-        (Shape::Mixed, 6 | 8) => None,
-        (Shape::Letters | Shape::SmallLetters | Shape::MixedCase | Shape::Words, _) | (Shape::Digits, 9..) => {
-            Some(Rule::UnlikelyShape)
-        }
+        (Shape::Digits, 6) => Some(Rule::LikelyShape),
+        (Shape::Grouped | Shape::Prefixed, 6..=9) => Some(Rule::LikelyShape),
+        (Shape::Letters | Shape::SmallLetters | Shape::MixedCase | Shape::Words, _) => Some(Rule::UnlikelyShape),
         _ => None,
     }
 }
@@ -179,7 +204,10 @@ fn labels(candidate: &Candidate, around: Context<'_>, mail: MailContext, rules: 
     let first = before.and_then(|near| before_rule(candidate, near));
     let second = after.and_then(|near| after_rule(candidate, near));
     let enter = around.before(candidate, Sense::ENTER).filter(|near| near.words <= 2 && near.lines == 0 && near.stops == 0);
-    let imperative = enter.filter(|_| mail.body.or(mail.subject).says(Sense::AUTH.or(any))).map(|_| Rule::Imperative);
+    let imperative = enter.filter(|_| mail.body.or(mail.subject).says(Sense::AUTH.or(any))).map(|_| {
+        let to_sign_in = around.in_sentence(candidate, Sense::AUTH) || around.in_sentence(candidate, any);
+        if to_sign_in { Rule::ImperativeToSignIn } else { Rule::Imperative }
+    });
     let best = [first, second, imperative, alone_rule(candidate, mail)].into_iter().flatten().max_by_key(|rule| rule.points());
     rules.extend(best);
     if first.is_some_and(|rule| rule.points() >= 40) && second.is_some() {
@@ -231,26 +259,24 @@ fn alone_rule(candidate: &Candidate, mail: MailContext) -> Option<Rule> {
         None
     } else if all.says(Sense::CODE.or(Sense::WORD)) {
         Some(Rule::AloneInCodeMail)
+    } else if all.says(Sense::EXPIRY) && matches!(candidate.compact.len(), 6..=8) {
+        Some(Rule::AloneWithExpiry)
     } else {
         all.says(Sense::AUTH).then_some(Rule::AloneInAuthMail)
     }
 }
 
 fn against(candidate: &Candidate, around: Context<'_>, mail: MailContext, label: Option<usize>, rules: &mut Vec<Rule>) {
-    let closer = |near: Option<Near<'_>>, limit: usize| {
-        near.is_some_and(|near| {
-            let within = near.stops == 0 && near.words <= limit && (near.lines == 0 || candidate.alone && near.lines <= 1);
-            within && label.is_none_or(|words| near.words < words)
-        })
-    };
-    if closer(around.before(candidate, Sense::NUMBER), 3) || closer(around.after(candidate, Sense::NUMBER), 2) {
+    if is_named(candidate, around, Sense::NUMBER, 1, label) {
         rules.push(Rule::OtherNumber);
     }
-    if closer(around.before(candidate, Sense::KIND), 6) || closer(around.after(candidate, Sense::KIND), 4) {
+    if is_named(candidate, around, Sense::KIND, 3, label) {
         rules.push(Rule::OtherKind);
+    } else if !rules.iter().any(|rule| rule.is_strong_label()) && around.in_sentence(candidate, Sense::KIND) {
+        rules.push(Rule::OtherContext);
     }
-    let direct = rules.iter().any(|rule| matches!(rule, Rule::LabelDirect | Rule::LabelAfter));
-    if !direct && (is_year(&candidate.compact) || is_compact_date(&candidate.compact)) {
+    let direct = |rule: &Rule| matches!(rule, Rule::LabelDirect | Rule::LabelAfter | Rule::WordDirect);
+    if !rules.iter().any(direct) && (is_year(&candidate.compact) || is_compact_date(&candidate.compact)) {
         rules.push(Rule::YearOrDate);
     }
     if candidate.numbered {
@@ -262,4 +288,23 @@ fn against(candidate: &Candidate, around: Context<'_>, mail: MailContext, label:
     if mail.subject.says(Sense::KIND) && !mail.subject.says(Sense::CODE) {
         rules.push(Rule::CommercialMail);
     }
+}
+
+/// Whether a term of the sense names the candidate: directly before it, or
+/// after it with a connecting word, and closer than any label.
+fn is_named(candidate: &Candidate, around: Context<'_>, sense: Sense, reach: usize, label: Option<usize>) -> bool {
+    let beats = |near: Near<'_>| {
+        let reachable = near.lines == 0 || candidate.alone && near.lines <= 1;
+        near.stops == 0 && reachable && near.words <= reach && label.is_none_or(|words| near.words < words || words > 3)
+    };
+    let before = around.before(candidate, sense).filter(|near| !near.gap.has_digits() && !near.gap.has(')'));
+    let label_follows = |near: Near<'_>| {
+        let from = near.hit.range.end;
+        let next = around.hits.iter().find(|hit| hit.range.start >= from && hit.sense.says(Sense::CODE.or(Sense::WORD)));
+        next.is_some_and(|next| next.range.start <= from + 2)
+    };
+    let after = around
+        .after(candidate, sense)
+        .filter(|near| near.connected && near.lines == 0 && !near.gap.has_digits() && !near.gap.has('(') && !label_follows(*near));
+    before.is_some_and(beats) || after.is_some_and(beats)
 }

@@ -64,7 +64,8 @@ fn dashed(core: &str) -> Option<Shape> {
     }
     if let [prefix, number] = groups.as_slice()
         && (1..=4).contains(&prefix.len())
-        && prefix.bytes().all(|byte| byte.is_ascii_uppercase())
+        && prefix.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+        && prefix.starts_with(|c: char| c.is_ascii_uppercase())
         && is_digits(number)
     {
         return (4..=8).contains(&number.len()).then_some(Shape::Prefixed);
