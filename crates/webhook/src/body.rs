@@ -33,7 +33,7 @@ impl From<Spent> for ReadError {
 
 /// The whole body, taken from `held`'s budget as it comes.
 pub(crate) async fn read(
-    payload: web::Payload,
+    payload: &mut web::Payload,
     limit: usize,
     time: Duration,
     held: &mut Held,
@@ -44,7 +44,7 @@ pub(crate) async fn read(
 }
 
 async fn collect(
-    mut payload: web::Payload,
+    payload: &mut web::Payload,
     limit: usize,
     held: &mut Held,
 ) -> Result<Vec<u8>, ReadError> {

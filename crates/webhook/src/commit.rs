@@ -212,3 +212,6 @@ fn report(error: &StoreError, deliveries: usize) {
     let cause = std::error::Error::source(error).map(ToString::to_string);
     tracing::error!(%error, cause, deliveries, "deliveries were not recorded");
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,6 +20,7 @@ mod commit;
 mod ringer;
 
 mod reply;
+mod unread;
 
 mod settings;
 

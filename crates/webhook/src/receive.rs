@@ -28,7 +28,7 @@ use crate::{Deps, body, screen};
 ///   for it now, or the database did not commit in time. The sender tries again.
 pub(crate) async fn receive(
     request: HttpRequest,
-    payload: web::Payload,
+    mut payload: web::Payload,
     deps: web::Data<Deps>,
 ) -> HttpResponse {
     let begun = Instant::now();
@@ -36,9 +36,9 @@ pub(crate) async fn receive(
     let Some(source) = deps.sources.get(name) else {
         // The name is a stranger's text and stays out of the meters.
         count(&deps, "(unknown)", Problem::UnknownSource.outcome());
-        return Problem::UnknownSource.answer();
+        return Problem::UnknownSource.answer(payload);
     };
-    let accepted = accept(&deps, source, &request, payload).await;
+    let accepted = accept(&deps, source, &request, &mut payload).await;
     let outcome = match &accepted {
         Ok(Recorded::New(_)) => "accepted",
         Ok(Recorded::Duplicate(_)) => "duplicate",
@@ -49,7 +49,10 @@ pub(crate) async fn receive(
     deps.meters
         .ack_seconds
         .observe(begun.elapsed().as_secs_f64());
-    accepted.map_or_else(Problem::answer, reply::accepted)
+    match accepted {
+        Ok(recorded) => reply::accepted(recorded),
+        Err(problem) => problem.answer(payload),
+    }
 }
 
 /// The steps of a post. None but the last can leave anything behind.
@@ -57,7 +60,7 @@ async fn accept(
     deps: &Deps,
     source: &Source,
     request: &HttpRequest,
-    payload: web::Payload,
+    payload: &mut web::Payload,
 ) -> Result<Recorded, Problem> {
     let limit = deps.settings.body_limit;
     let content_type = screen::screen(request.headers(), limit)?;

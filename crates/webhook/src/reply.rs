@@ -3,6 +3,7 @@
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, CACHE_CONTROL, RETRY_AFTER};
+use actix_web::web::{Bytes, Payload};
 use pipeline::{DeliveryId, Recorded};
 use providers::VerifyError;
 use serde::Serialize;
@@ -11,6 +12,7 @@ use crate::body::ReadError;
 use crate::budget::Spent;
 use crate::commit::CommitError;
 use crate::screen::ScreenError;
+use crate::unread;
 
 /// Why a post is not recorded, from a closed list. Nothing of the post is
 /// repeated in an answer.
@@ -46,6 +48,18 @@ struct Face {
     retry_after: Option<&'static str>,
 }
 
+impl Face {
+    fn text(&self) -> Bytes {
+        let body = ProblemBody {
+            r#type: format!("urn:maillatch:problem:{}", self.slug),
+            title: self.title,
+            status: self.status.as_u16(),
+            retryable: self.retry_after.is_some(),
+        };
+        serde_json::to_string(&body).unwrap_or_default().into()
+    }
+}
+
 /// A problem as RFC 9457 writes it.
 #[derive(Serialize)]
 struct ProblemBody {
@@ -79,8 +93,9 @@ pub(crate) fn accepted(recorded: Recorded) -> HttpResponse {
 }
 
 impl Problem {
-    /// The answer to a post that is not recorded.
-    pub(crate) fn answer(self) -> HttpResponse {
+    /// The answer to a post that is not recorded. When bytes of its body may
+    /// still be on their way, the connection ends with it.
+    pub(crate) fn answer(self, payload: Payload) -> HttpResponse {
         let face = self.face();
         let mut answer = HttpResponse::build(face.status);
         answer
@@ -92,16 +107,13 @@ impl Problem {
         if self == Self::Method {
             answer.insert_header((ALLOW, "POST"));
         }
+        let text = face.text();
         if self.leaves_body_unread() {
-            answer.force_close();
+            let answer = answer.force_close().message_body(text);
+            answer.map_or_else(Into::into, |answer| unread::closing(answer, payload))
+        } else {
+            answer.body(text)
         }
-        let body = ProblemBody {
-            r#type: format!("urn:maillatch:problem:{}", face.slug),
-            title: face.title,
-            status: face.status.as_u16(),
-            retryable: face.retry_after.is_some(),
-        };
-        answer.body(serde_json::to_string(&body).unwrap_or_default())
     }
 
     fn face(self) -> Face {
@@ -129,8 +141,6 @@ impl Problem {
         }
     }
 
-    /// Whether bytes of the body may still be on their way, so that the
-    /// connection cannot be used for another request.
     fn leaves_body_unread(self) -> bool {
         !matches!(self, Self::Unproven(_) | Self::Unrecorded(_))
     }

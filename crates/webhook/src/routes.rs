@@ -37,6 +37,6 @@ pub fn routes(deps: Deps) -> impl FnOnce(&mut web::ServiceConfig) + Clone {
     }
 }
 
-async fn refuse_method() -> HttpResponse {
-    Problem::Method.answer()
+async fn refuse_method(payload: web::Payload) -> HttpResponse {
+    Problem::Method.answer(payload)
 }

@@ -1,0 +1,241 @@
+use std::sync::Mutex as StdMutex;
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use pipeline::{Backlog, ContentDigest, DeliveryId, DeliveryKey, QueueError};
+use prometheus_client::registry::Registry;
+use store::Store;
+use tempfile::TempDir;
+use testkit::patience::until;
+use tokio::sync::Semaphore;
+
+use super::*;
+
+/// A real database behind a gate: a record waits until it is let through.
+struct Gate {
+    store: Store,
+    passes: Semaphore,
+    /// The size of every batch that has come to the gate.
+    batches: StdMutex<Vec<usize>>,
+    _directory: TempDir,
+}
+
+impl Gate {
+    async fn new() -> Arc<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", directory.path().join("test.db").display());
+        Arc::new(Self {
+            store: store::open(&store::Settings::new(url.into()))
+                .await
+                .unwrap(),
+            passes: Semaphore::new(0),
+            batches: StdMutex::default(),
+            _directory: directory,
+        })
+    }
+
+    fn arrived(&self) -> Vec<usize> {
+        self.batches.lock().unwrap().clone()
+    }
+
+    fn open(&self) {
+        self.passes.add_permits(1000);
+    }
+}
+
+#[async_trait]
+impl DeliveryLog for Gate {
+    async fn record(&self, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, StoreError> {
+        self.batches.lock().unwrap().push(batch.len());
+        self.passes.acquire().await.unwrap().forget();
+        assert!(batch.iter().all(|one| one.body != b"panic"), "as asked");
+        self.store.deliveries.record(batch).await
+    }
+
+    async fn due(&self, limit: u32) -> Result<Vec<DeliveryId>, StoreError> {
+        self.store.deliveries.due(limit).await
+    }
+
+    async fn rung(&self, deliveries: &[DeliveryId], wait: Duration) -> Result<(), StoreError> {
+        self.store.deliveries.rung(deliveries, wait).await
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        self.store.deliveries.backlog().await
+    }
+}
+
+/// A bell that remembers for whom it was rung.
+#[derive(Default)]
+struct Rings(StdMutex<Vec<DeliveryId>>);
+
+#[async_trait]
+impl Doorbell for Rings {
+    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+        self.0.lock().unwrap().extend(deliveries);
+        Ok(())
+    }
+}
+
+fn start(gate: &Arc<Gate>, settings: &Settings) -> (Committer, Arc<Rings>) {
+    let rings = Arc::new(Rings::default());
+    let meters = Meters::register(&mut Registry::default());
+    let log = Arc::<Gate>::clone(gate);
+    let bell = Arc::<Rings>::clone(&rings);
+    (Committer::start(log, bell, meters, settings), rings)
+}
+
+fn delivery(id: &str, body: &[u8]) -> NewDelivery {
+    let source = "test".parse().unwrap();
+    NewDelivery {
+        id: DeliveryId::new(),
+        key: DeliveryKey::from_provider_id(&source, id),
+        source,
+        content: ContentDigest::of(&[body]),
+        content_type: "application/json".to_owned(),
+        body: body.into(),
+    }
+}
+
+async fn commit(committer: &Committer, delivery: NewDelivery) -> Result<Recorded, CommitError> {
+    let held = committer.hold().unwrap();
+    committer.commit(delivery, held).await
+}
+
+fn patient(batch: usize) -> Settings {
+    Settings {
+        commit_timeout: Duration::from_mins(1),
+        committers: 1,
+        batch,
+        ..Settings::default()
+    }
+}
+
+/// Commits `count` deliveries that all wait before the first commit ends; the
+/// sizes of the batches they were committed in.
+async fn crowd(count: usize, batch: usize) -> Vec<usize> {
+    let gate = Gate::new().await;
+    let (committer, _) = start(&gate, &patient(batch));
+    let first = {
+        let committer = committer.clone();
+        tokio::spawn(async move { commit(&committer, delivery("first", b"0")).await })
+    };
+    until("the first commit", || async {
+        (gate.arrived() == [1]).then_some(())
+    })
+    .await;
+    let crowd: Vec<NewDelivery> = (0..count).map(|n| delivery(&n.to_string(), b"x")).collect();
+    let expected: Vec<_> = crowd.iter().map(|one| Ok(Recorded::New(one.id))).collect();
+    // The whole crowd is queued by the time the gate opens: a join polls its
+    // futures in order.
+    let all = join_all(crowd.into_iter().map(|one| commit(&committer, one)));
+    let (answers, ()) = tokio::join!(all, async { gate.open() });
+    assert_eq!(answers, expected, "each its own answer");
+    assert!(first.await.unwrap().is_ok());
+    gate.arrived()
+}
+
+#[tokio::test]
+async fn what_waits_is_committed_together_and_answered_apart() {
+    assert_eq!(crowd(20, 64).await, [1, 20]);
+}
+
+#[tokio::test]
+async fn a_batch_is_bounded() {
+    assert_eq!(crowd(20, 8).await, [1, 8, 8, 4]);
+}
+
+#[tokio::test]
+async fn duplicates_within_a_batch_are_one_row_and_one_ring() {
+    let gate = Gate::new().await;
+    let (committer, rings) = start(&gate, &patient(64));
+    gate.open();
+    let twins = (0..10).map(|_| commit(&committer, delivery("same", b"x")));
+    let answers: Vec<_> = join_all(twins)
+        .await
+        .into_iter()
+        .map(Result::unwrap)
+        .collect();
+    let fresh: Vec<_> = answers.iter().filter(|one| one.is_fresh()).collect();
+    assert_eq!(fresh.len(), 1, "{answers:?}");
+    assert!(answers.iter().all(|one| one.id() == fresh[0].id()));
+    committer.finish().await;
+    assert_eq!(*rings.0.lock().unwrap(), [fresh[0].id()]);
+}
+
+#[tokio::test]
+async fn giving_up_the_wait_does_not_give_up_the_commit() {
+    let gate = Gate::new().await;
+    let settings = Settings {
+        commit_timeout: Duration::from_millis(50),
+        ..Settings::default()
+    };
+    let (committer, rings) = start(&gate, &settings);
+    let late = delivery("late", b"x");
+    let id = late.id;
+    assert_eq!(commit(&committer, late).await, Err(CommitError::Late));
+    gate.open();
+    committer.finish().await;
+    assert_eq!(gate.backlog().await.unwrap().unfinished, 1);
+    assert_eq!(*rings.0.lock().unwrap(), [id]);
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_cancels_nothing() {
+    let gate = Gate::new().await;
+    let (committer, _) = start(&gate, &patient(64));
+    let caller = {
+        let committer = committer.clone();
+        tokio::spawn(async move { commit(&committer, delivery("gone", b"x")).await })
+    };
+    until("the commit", || async {
+        (gate.arrived() == [1]).then_some(())
+    })
+    .await;
+    caller.abort();
+    gate.open();
+    committer.finish().await;
+    assert_eq!(gate.backlog().await.unwrap().unfinished, 1);
+}
+
+#[tokio::test]
+async fn what_is_queued_when_it_ends_is_still_committed_and_answered() {
+    let gate = Gate::new().await;
+    let (committer, rings) = start(&gate, &patient(4));
+    let queued = join_all((0..10).map(|n| commit(&committer, delivery(&n.to_string(), b"x"))));
+    let (answers, (), ()) = tokio::join!(queued, committer.clone().finish(), async { gate.open() });
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    assert_eq!(gate.backlog().await.unwrap().unfinished, 10);
+    assert_eq!(rings.0.lock().unwrap().len(), 10);
+    let after = commit(&committer, delivery("after", b"x")).await;
+    assert_eq!(after, Err(CommitError::Closed));
+}
+
+#[tokio::test]
+async fn a_panic_while_recording_fails_one_batch_and_not_the_committer() {
+    let gate = Gate::new().await;
+    let (committer, _) = start(&gate, &patient(64));
+    gate.open();
+    let bad = commit(&committer, delivery("bad", b"panic")).await;
+    assert_eq!(bad, Err(CommitError::Failed));
+    assert!(commit(&committer, delivery("good", b"x")).await.is_ok());
+}
+
+#[tokio::test]
+async fn the_bytes_are_held_until_the_commit_ends() {
+    let gate = Gate::new().await;
+    let settings = Settings {
+        in_flight_bytes: 1024,
+        commit_timeout: Duration::from_millis(50),
+        ..Settings::default()
+    };
+    let (committer, _) = start(&gate, &settings);
+    let late = commit(&committer, delivery("late", b"x")).await;
+    assert_eq!(late, Err(CommitError::Late));
+    assert!(
+        committer.hold().is_err(),
+        "its bytes are still with the database"
+    );
+    gate.open();
+    until("room again", || async { committer.hold().ok() }).await;
+}

@@ -1,0 +1,14 @@
+//! The webhook over a real socket and a real database. Tests whose names begin
+//! with a letter and a number are rows of the bad-input catalogue: `h` for HTTP,
+//! `s` for signatures, `p` for payloads.
+
+#[cfg(test)]
+mod group_commit;
+#[cfg(test)]
+mod harness;
+#[cfg(test)]
+mod http_rows;
+#[cfg(test)]
+mod outage;
+#[cfg(test)]
+mod signature_rows;

@@ -1,0 +1,191 @@
+//! The database decides the answer, the bell does not, and an end is orderly.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use pipeline::{
+    Backlog, DeliveryId, DeliveryLog, Doorbell, NewDelivery, QueueError, Recorded, StoreError,
+};
+use testkit::patience::{soon, until};
+use tokio::sync::Notify;
+use webhook::Settings;
+
+use crate::harness::{Server, Setup, signed};
+
+/// A bell with the rope torn off.
+struct Silent;
+
+#[async_trait]
+impl Doorbell for Silent {
+    async fn ring(&self, _: &[DeliveryId]) -> Result<(), QueueError> {
+        Err(QueueError::Refused("silent"))
+    }
+}
+
+/// A bell that never answers.
+struct Stuck;
+
+#[async_trait]
+impl Doorbell for Stuck {
+    async fn ring(&self, _: &[DeliveryId]) -> Result<(), QueueError> {
+        std::future::pending().await
+    }
+}
+
+async fn with_bell(bell: impl Doorbell + 'static) -> Server {
+    Server::start_with(Setup {
+        bell: Some(Arc::new(bell)),
+        ..Setup::default()
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_bell_that_fails_changes_no_answer() {
+    let server = with_bell(Silent).await;
+    assert_eq!(server.post("msg_1", b"{}").await.status, 200);
+    assert_eq!(server.rows().await, 1);
+    until("the failed ring to be counted", || async {
+        let line = r#"rings_total{of="webhook",outcome="failed"} 1"#;
+        server.meters().contains(line).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_bell_that_hangs_holds_up_nobody_and_is_not_waited_for() {
+    let server = with_bell(Stuck).await;
+    let mut connection = server.connect().await;
+    // One ring hangs, 256 commits may wait behind it, and the rest is dropped.
+    for n in 0..300 {
+        let answer = connection
+            .exchange(&signed("main", &format!("msg_{n}"), b"{}"))
+            .await;
+        assert_eq!(answer.status, 200);
+    }
+    assert_eq!(server.rows().await, 300);
+    let meters = server.meters();
+    assert!(meters.contains(r#"outcome="dropped""#), "{meters}");
+}
+
+#[tokio::test]
+async fn a_database_that_is_away_means_503_in_time_and_come_back() {
+    let server = Server::start().await;
+    server.store.close().await;
+    let begun = Instant::now();
+    let answer = server.post("msg_1", b"{}").await;
+    assert!(begun.elapsed() < Duration::from_secs(3));
+    assert!(answer.is_problem(503, "unavailable"), "{answer:?}");
+    assert!(answer.has_header("retry-after: 5"), "{answer:?}");
+    assert!(server.rings().is_empty());
+}
+
+/// A real database that records only when it is told to go on.
+struct Paused {
+    log: Arc<dyn DeliveryLog>,
+    arrived: Arc<Notify>,
+    go_on: Arc<Notify>,
+}
+
+#[async_trait]
+impl DeliveryLog for Paused {
+    async fn record(&self, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, StoreError> {
+        self.arrived.notify_one();
+        self.go_on.notified().await;
+        self.log.record(batch).await
+    }
+
+    async fn due(&self, limit: u32) -> Result<Vec<DeliveryId>, StoreError> {
+        self.log.due(limit).await
+    }
+
+    async fn rung(&self, deliveries: &[DeliveryId], wait: Duration) -> Result<(), StoreError> {
+        self.log.rung(deliveries, wait).await
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        self.log.backlog().await
+    }
+}
+
+fn waiting(commit_timeout: Duration) -> Settings {
+    Settings {
+        commit_timeout,
+        ..Settings::default()
+    }
+}
+
+async fn paused(settings: Settings) -> (Server, Arc<Notify>, Arc<Notify>) {
+    let (arrived, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (on_arrival, until_told) = (Arc::clone(&arrived), Arc::clone(&go_on));
+    let setup = Setup {
+        settings,
+        log: Box::new(|log| {
+            Arc::new(Paused {
+                log,
+                arrived: on_arrival,
+                go_on: until_told,
+            })
+        }),
+        ..Setup::default()
+    };
+    (Server::start_with(setup).await, arrived, go_on)
+}
+
+#[tokio::test]
+async fn a_post_under_way_is_answered_before_the_server_ends() {
+    let (server, arrived, go_on) = paused(waiting(Duration::from_mins(1))).await;
+    let mut connection = server.connect().await;
+    connection.send(&signed("main", "msg_1", b"{}")).await;
+    soon("the post at the database", arrived.notified()).await;
+    let last = async {
+        go_on.notify_one();
+        connection.answer().await.expect("an answer")
+    };
+    let ((), answer) = tokio::join!(server.finish(), last);
+    assert_eq!(answer.status, 200);
+    assert_eq!(server.rows().await, 1);
+    assert_eq!(server.rings().concat().len(), 1);
+}
+
+#[tokio::test]
+async fn a_slow_commit_is_503_now_and_a_duplicate_later() {
+    let (server, arrived, go_on) = paused(waiting(Duration::from_millis(100))).await;
+    let first = server.post("msg_1", b"{}").await;
+    assert!(first.is_problem(503, "unavailable"), "{first:?}");
+    arrived.notified().await;
+    assert_eq!(server.rows().await, 0);
+    go_on.notify_one();
+    until("the late commit", || async {
+        (server.rows().await == 1).then_some(())
+    })
+    .await;
+    go_on.notify_one();
+    let retry = server.post("msg_1", b"{}").await;
+    assert_eq!(retry.field("status"), "duplicate", "{retry:?}");
+    assert_eq!(server.rows().await, 1);
+}
+
+#[tokio::test]
+async fn bodies_beyond_the_memory_budget_are_told_to_come_back() {
+    let settings = Settings {
+        body_limit: 100_000,
+        in_flight_bytes: 100_000,
+        ..waiting(Duration::from_mins(1))
+    };
+    let (server, arrived, go_on) = paused(settings).await;
+    let mut first = server.connect().await;
+    first
+        .send(&signed("main", "msg_1", &vec![b'x'; 80_000]))
+        .await;
+    soon("the post at the database", arrived.notified()).await;
+    let second = server.post("msg_2", &vec![b'y'; 50_000]).await;
+    assert!(second.is_problem(503, "overloaded"), "{second:?}");
+    assert!(second.has_header("retry-after: 1"), "{second:?}");
+    go_on.notify_one();
+    assert_eq!(first.answer().await.expect("an answer").status, 200);
+    go_on.notify_one();
+    let again = server.post("msg_2", &vec![b'y'; 50_000]).await;
+    assert_eq!(again.status, 200, "what was held is free again");
+}
