@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{Arrival, InboxId};
@@ -16,9 +15,8 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Begins to watch an inbox. With a `tick` the watch also wakes that often
-    /// for nothing, for news that comes over a wire that may be cut.
-    pub(crate) fn watch(&self, inbox: &InboxId, tick: Option<Duration>) -> Box<dyn Arrival> {
+    /// Begins to watch an inbox.
+    pub(crate) fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival> {
         let news = self
             .lock()
             .entry(inbox.as_str().to_owned())
@@ -28,7 +26,6 @@ impl Arrivals {
             arrivals: self.clone(),
             inbox: inbox.as_str().to_owned(),
             news,
-            tick,
         })
     }
 
@@ -57,18 +54,14 @@ struct Watch {
     arrivals: Arrivals,
     inbox: String,
     news: watch::Receiver<u64>,
-    tick: Option<Duration>,
 }
 
 #[async_trait]
 impl Arrival for Watch {
     async fn news(&mut self) {
-        // The sender lives in the map as long as this watch does, so `changed`
-        // fails never; a tick that passes is a wake for nothing.
-        match self.tick {
-            Some(tick) => drop(tokio::time::timeout(tick, self.news.changed()).await),
-            None => drop(self.news.changed().await),
-        }
+        // The sender lives in the map as long as this watch does, so this does
+        // not fail.
+        drop(self.news.changed().await);
     }
 }
 
@@ -87,6 +80,8 @@ impl Drop for Watch {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn inbox(address: &str) -> InboxId {
@@ -96,7 +91,7 @@ mod tests {
     #[tokio::test]
     async fn news_between_the_watch_and_the_wait_is_not_missed() {
         let arrivals = Arrivals::default();
-        let mut watch = arrivals.watch(&inbox("a@inbox.test"), None);
+        let mut watch = arrivals.watch(&inbox("a@inbox.test"));
         arrivals.announce("a@inbox.test");
         watch.news().await;
     }
@@ -104,7 +99,7 @@ mod tests {
     #[tokio::test]
     async fn news_of_another_inbox_wakes_nobody() {
         let arrivals = Arrivals::default();
-        let mut watch = arrivals.watch(&inbox("a@inbox.test"), None);
+        let mut watch = arrivals.watch(&inbox("a@inbox.test"));
         arrivals.announce("b@inbox.test");
         let waited = tokio::time::timeout(Duration::from_millis(50), watch.news()).await;
         assert!(waited.is_err());
@@ -113,8 +108,8 @@ mod tests {
     #[tokio::test]
     async fn a_watch_that_ended_leaves_nothing_behind() {
         let arrivals = Arrivals::default();
-        let first = arrivals.watch(&inbox("a@inbox.test"), None);
-        let mut second = arrivals.watch(&inbox("a@inbox.test"), None);
+        let first = arrivals.watch(&inbox("a@inbox.test"));
+        let mut second = arrivals.watch(&inbox("a@inbox.test"));
         drop(first);
         arrivals.announce_all();
         second.news().await;

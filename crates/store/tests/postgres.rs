@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use pipeline::{Recorded, StoreError};
+use sqlx::postgres::PgListener;
 use sqlx::{Connection, PgConnection};
 use store::{Migrated, OpenError, Settings};
 use testkit::patience::{soon, until};
 use testkit::proxy::Proxy;
-use testkit::store_contract::{Subject, delivery, must};
+use testkit::store_contract::{Subject, code, delivery, inbox, mail, must};
 use tokio::task::JoinSet;
 use url::Url;
 
@@ -107,6 +108,30 @@ async fn a_server_that_may_forget_is_refused() {
     };
     must(store::open(&settings).await).close().await;
     database.drop().await;
+}
+
+#[tokio::test]
+async fn an_arrival_is_announced_to_every_process() {
+    let subject = PostgresDatabase::open().await;
+    let to = inbox("agent");
+    let mut listener = must(PgListener::connect(&subject.database.url).await);
+    must(listener.listen("maillatch_arrivals").await);
+    subject.seams().bring(&to, "m1", code(&to, "111111")).await;
+    let news = must(soon("the announcement", listener.recv()).await);
+    assert_eq!(news.payload(), to.as_str());
+
+    // What brings nothing new is no news: the next one heard is the third's.
+    let repeated = mail(&to, "m2", vec![code(&to, "111111")]);
+    subject.seams().process("m2", vec![repeated]).await;
+    let other = inbox("other");
+    subject
+        .seams()
+        .bring(&other, "m3", code(&other, "222222"))
+        .await;
+    let news = must(soon("the announcement", listener.recv()).await);
+    assert_eq!(news.payload(), other.as_str());
+    drop(listener);
+    subject.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

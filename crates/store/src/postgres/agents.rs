@@ -1,7 +1,5 @@
 //! What agents ask.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use pipeline::{
     AgentLog, Arrival, ArtifactView, ConsumeRequest, Consumed, InboxId, Seq, StoreError,
@@ -9,10 +7,6 @@ use pipeline::{
 
 use super::{Postgres, artifacts, consumes};
 use crate::uncancelled::SHORT;
-
-/// Notifications come over a wire that may be cut without a word; a watch that
-/// heard nothing for this long lets its owner look.
-const TICK: Duration = Duration::from_secs(1);
 
 #[async_trait]
 impl AgentLog for Postgres {
@@ -38,7 +32,7 @@ impl AgentLog for Postgres {
     }
 
     fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival> {
-        let watch = self.arrivals.watch(inbox, Some(TICK));
+        let watch = self.arrivals.watch(inbox);
         self.listener.start();
         watch
     }

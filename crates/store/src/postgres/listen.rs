@@ -1,11 +1,17 @@
 //! News from other processes: one listening connection for each process that
 //! has watches, opened with the first of them.
+//!
+//! No watch sleeps through an arrival for longer than a second, whatever happens
+//! to the wire. A connection that was quiet is asked whether it is still there,
+//! and as long as none is, every watch is woken again and again to look for itself.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sqlx::PgPool;
+use sqlx::Executor;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::arrivals::Arrivals;
@@ -13,6 +19,11 @@ use crate::fault::describe_driver;
 
 /// What news is sent on; the payload is the inbox.
 pub(super) const CHANNEL: &str = "maillatch_arrivals";
+
+/// How long a connection may be quiet before it is asked, how long it has to
+/// answer, and how long watches sleep while there is none: twice this is less
+/// than a second.
+const GLANCE: Duration = Duration::from_millis(400);
 
 /// The listening task, which may not have begun yet.
 pub(super) struct Listener {
@@ -39,15 +50,7 @@ impl Listener {
         }
         let (options, arrivals) = (self.options.clone(), self.arrivals.clone());
         let listening = self.stop.clone().run_until_cancelled_owned(async move {
-            // A pool of its own: a listener that keeps one of the service's
-            // connections for good would take it from the deliveries.
-            let pool = PgPoolOptions::new()
-                .max_connections(1)
-                .acquire_timeout(Duration::from_secs(2))
-                .max_lifetime(None)
-                .idle_timeout(None)
-                .connect_lazy_with(options);
-            listen_for_ever(&pool, &arrivals).await;
+            listen_for_ever(&options, &arrivals).await;
         });
         tokio::spawn(listening);
     }
@@ -63,15 +66,17 @@ impl Drop for Listener {
     }
 }
 
-/// Connects, listens and connects again, without end: watches tick meanwhile.
-async fn listen_for_ever(pool: &PgPool, arrivals: &Arrivals) {
+/// Connects, listens and connects again, without end.
+async fn listen_for_ever(options: &PgConnectOptions, arrivals: &Arrivals) {
     const FIRST: Duration = Duration::from_millis(200);
     const LONGEST: Duration = Duration::from_secs(5);
     let mut wait = FIRST;
     loop {
-        match PgListener::connect_with(pool).await {
+        match unheard(arrivals, connect(options)).await {
             Ok(listener) => {
                 wait = FIRST;
+                // Whatever came before this moment was not heard.
+                arrivals.announce_all();
                 let lost = listen(listener, arrivals).await;
                 tracing::warn!(cause = lost, "listening for arrivals was cut, trying again");
             }
@@ -80,77 +85,173 @@ async fn listen_for_ever(pool: &PgPool, arrivals: &Arrivals) {
                 tracing::warn!(cause, "cannot listen for arrivals, trying again");
             }
         }
-        tokio::time::sleep(wait).await;
+        unheard(arrivals, tokio::time::sleep(wait)).await;
         wait = (wait * 2).min(LONGEST);
     }
 }
 
+/// Waits for something while nothing can be heard.
+async fn unheard<T>(arrivals: &Arrivals, something: impl Future<Output = T>) -> T {
+    let mut something = pin!(something);
+    loop {
+        arrivals.announce_all();
+        if let Ok(output) = timeout(GLANCE, &mut something).await {
+            return output;
+        }
+    }
+}
+
+/// A listening connection in a pool of its own: one that belongs to the service
+/// would be missing there, and a dead one must not stand in a new one's way.
+async fn connect(options: &PgConnectOptions) -> Result<PgListener, sqlx::Error> {
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(Duration::from_secs(2))
+        .max_lifetime(None)
+        .idle_timeout(None)
+        .connect_lazy_with(options.clone());
+    let mut listener = PgListener::connect_with(&pool).await?;
+    // The loop above reconnects, and wakes every watch when it has.
+    listener.eager_reconnect(false);
+    listener.listen(CHANNEL).await?;
+    Ok(listener)
+}
+
 /// Passes news on until the connection is lost; tells why.
 async fn listen(mut listener: PgListener, arrivals: &Arrivals) -> String {
-    // The loop around this one reconnects, and wakes every watch when it has.
-    listener.eager_reconnect(false);
-    if let Err(error) = listener.listen(CHANNEL).await {
-        return describe_driver(&error);
-    }
-    // Whatever came before this moment was not heard.
-    arrivals.announce_all();
     loop {
-        match listener.try_recv().await {
-            Ok(Some(news)) => arrivals.announce(news.payload()),
-            Ok(None) => return "the connection ended".to_owned(),
-            Err(error) => return describe_driver(&error),
+        match timeout(GLANCE, listener.try_recv()).await {
+            Ok(Ok(Some(news))) => arrivals.announce(news.payload()),
+            Ok(Ok(None)) => return "the connection ended".to_owned(),
+            Ok(Err(error)) => return describe_driver(&error),
+            // Quiet: no news, or nobody there to bring any.
+            Err(_elapsed) => match timeout(GLANCE, listener.execute("SELECT 1")).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => return describe_driver(&error),
+                Err(_elapsed) => return "the connection does not answer".to_owned(),
+            },
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use pipeline::InboxId;
-    use sqlx::Connection;
+    use pipeline::{Arrival, InboxId};
+    use sqlx::{Connection, PgConnection};
     use testkit::patience::soon;
+    use testkit::proxy::Proxy;
     use testkit::server::shared_url;
+    use url::Url;
+    use uuid::Uuid;
 
     use super::super::connect;
     use super::*;
     use crate::settings::Settings;
 
-    /// Without a tick, only the wire can wake a watch.
-    #[tokio::test]
-    async fn news_comes_over_the_wire_and_also_after_it_was_cut() {
-        let name = format!("listen-{}", uuid::Uuid::new_v4());
+    struct Listening {
+        listener: Listener,
+        inbox: InboxId,
+        watch: Box<dyn Arrival>,
+        name: String,
+        other: PgConnection,
+    }
+
+    async fn listening(url: &str) -> Listening {
+        let name = format!("listen-{}", Uuid::new_v4());
         let settings = Settings {
             application_name: name.clone(),
-            ..Settings::new(shared_url("TEST_DATABASE_URL").into())
+            ..Settings::new(url.into())
         };
+        let inbox = format!("{}@inbox.test", Uuid::new_v4().simple());
+        let inbox: InboxId = inbox.parse().unwrap();
         let arrivals = Arrivals::default();
-        let inbox: InboxId = format!("{}@inbox.test", uuid::Uuid::new_v4().simple())
-            .parse()
-            .unwrap();
-        let mut watch = arrivals.watch(&inbox, None);
-        let listener = Listener::new(connect::options(&settings).unwrap(), arrivals.clone());
+        let watch = arrivals.watch(&inbox);
+        let listener = Listener::new(connect::options(&settings).unwrap(), arrivals);
         listener.start();
-        soon("listening begins with a wake", watch.news()).await;
+        Listening {
+            listener,
+            inbox,
+            watch,
+            name,
+            other: PgConnection::connect(&shared_url("TEST_DATABASE_URL"))
+                .await
+                .unwrap(),
+        }
+    }
 
-        let mut other = sqlx::PgConnection::connect(&shared_url("TEST_DATABASE_URL"))
-            .await
-            .unwrap();
-        sqlx::query("SELECT pg_notify($1, $2)")
-            .bind(CHANNEL)
-            .bind(inbox.as_str())
-            .execute(&mut other)
-            .await
-            .unwrap();
-        soon("the notification wakes", watch.news()).await;
+    impl Listening {
+        /// Waits until a session listens and has been quiet, so that from now on
+        /// only the wire can wake a watch.
+        async fn settle(&mut self) {
+            soon("a session listens in peace", async {
+                while timeout(2 * GLANCE, self.watch.news()).await.is_ok()
+                    || self.sessions().await != 1
+                {}
+            })
+            .await;
+        }
 
-        let ended: Vec<bool> = sqlx::query_scalar(
+        async fn sessions(&mut self) -> i64 {
+            sqlx::query_scalar("SELECT count(*) FROM pg_stat_activity WHERE application_name = $1")
+                .bind(&self.name)
+                .fetch_one(&mut self.other)
+                .await
+                .unwrap()
+        }
+
+        async fn notify(&mut self) {
+            sqlx::query("SELECT pg_notify($1, $2)")
+                .bind(CHANNEL)
+                .bind(self.inbox.as_str())
+                .execute(&mut self.other)
+                .await
+                .unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn news_comes_over_the_wire_and_also_after_it_was_cut() {
+        let mut this = listening(&shared_url("TEST_DATABASE_URL")).await;
+        this.settle().await;
+        this.notify().await;
+        soon("the notification wakes", this.watch.news()).await;
+
+        sqlx::query(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1",
         )
-        .bind(&name)
-        .fetch_all(&mut other)
+        .bind(&this.name)
+        .execute(&mut this.other)
         .await
         .unwrap();
-        assert_eq!(ended, [true]);
-        soon("listening again begins with a wake", watch.news()).await;
-        listener.stop();
+        soon("the loss wakes", this.watch.news()).await;
+        this.settle().await;
+        this.notify().await;
+        soon("the notification wakes again", this.watch.news()).await;
+        this.listener.stop();
+    }
+
+    #[tokio::test]
+    async fn watches_look_for_themselves_while_the_wire_is_frozen() {
+        let mut url = Url::parse(&shared_url("TEST_DATABASE_URL")).unwrap();
+        let server = format!("127.0.0.1:{}", url.port().unwrap_or(5432));
+        let proxy = Proxy::to(&server).await;
+        url.set_port(Some(proxy.address().port())).unwrap();
+        let mut this = listening(url.as_str()).await;
+        this.settle().await;
+        proxy.freeze();
+        for _ in 0..3 {
+            soon("the silence wakes", this.watch.news()).await;
+        }
+        proxy.heal();
+        // The frozen session and the new one.
+        soon("a session listens again", async {
+            while timeout(2 * GLANCE, this.watch.news()).await.is_ok() || this.sessions().await != 2
+            {
+            }
+        })
+        .await;
+        this.notify().await;
+        soon("the notification wakes", this.watch.news()).await;
+        this.listener.stop();
     }
 }

@@ -33,6 +33,6 @@ impl AgentLog for Sqlite {
 
     fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival> {
         // Whoever writes is in this process, so nothing can be missed.
-        self.arrivals.watch(inbox, None)
+        self.arrivals.watch(inbox)
     }
 }
