@@ -2,7 +2,8 @@
 
 use lapin::message::BasicGetMessage;
 use lapin::options::{
-    BasicGetOptions, BasicPublishOptions, QueueDeclareOptions, QueueDeleteOptions,
+    BasicGetOptions, BasicPublishOptions, ConfirmSelectOptions, QueueDeclareOptions,
+    QueueDeleteOptions,
 };
 use lapin::types::FieldTable;
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties};
@@ -88,6 +89,9 @@ impl Inspector {
         let connection = Connection::connect(url, ConnectionProperties::default());
         let connection = soon("the inspector connects", connection).await.unwrap();
         let channel = connection.create_channel().await.unwrap();
+        // What is published is in the queue before the publisher goes on.
+        let confirms = ConfirmSelectOptions::default();
+        channel.confirm_select(confirms).await.unwrap();
         Self {
             _connection: connection,
             channel,
