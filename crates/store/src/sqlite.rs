@@ -45,6 +45,8 @@ impl Sqlite {
             schema::migrate(&writer).await?;
             // The lock proves that whoever held a claim is dead.
             claims::release_orphans(&writer).await?;
+        } else {
+            schema::refuse_other(&writer).await?;
         }
         Ok(Self {
             readers: connect::readers(settings, path).await?,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pipeline::{Claimed, Recorded};
+use pipeline::{Claimed, Processed, Reason, Recorded};
 use store::{Migrated, OpenError};
 use testkit::store_contract::{LONG, code, delivery, inbox, must};
 
@@ -44,7 +44,7 @@ async fn claims_of_a_dead_process_are_released_when_the_file_is_opened() {
     let held = seams(&store).new_delivery("held").await;
     let waits = seams(&store).new_delivery("waits").await;
     let (claim, _) = seams(&store).claim(waits, LONG).await;
-    let why = pipeline::Reason::new("test");
+    let why = Reason::new("test");
     must(store.work.put_back(claim, LONG, why).await);
     seams(&store).claim(held, LONG).await;
     let answer = must(store.work.claim(held, LONG).await);
@@ -94,6 +94,44 @@ async fn a_file_from_a_newer_binary_is_refused() {
             refused,
             Some(OpenError::MigrationsNewer { found: 9999, .. })
         ),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_guest_works_beside_the_owner_and_leaves_its_claims_alone() {
+    let directory = Directory::new();
+    let owner = must(store::open(&directory.settings()).await);
+    let held = seams(&owner).new_delivery("held").await;
+    let (claim, _) = seams(&owner).claim(held, LONG).await;
+    let given_up = seams(&owner).new_delivery("given_up").await;
+    let (other, _) = seams(&owner).claim(given_up, LONG).await;
+    let why = Reason::new("test");
+    must(owner.work.bury(other, why).await);
+
+    let guest = must(store::open(&directory.settings().as_guest()).await);
+    assert_eq!(must(guest.failures.buried(10).await).len(), 1);
+    assert!(must(guest.failures.requeue(given_up).await));
+    guest.close().await;
+
+    assert_eq!(must(owner.deliveries.due(10).await), [given_up]);
+    seams(&owner).complete(claim, Processed::default()).await;
+    owner.close().await;
+}
+
+#[tokio::test]
+async fn a_guest_neither_makes_nor_migrates_a_file() {
+    let directory = Directory::new();
+    let guest = directory.settings().as_guest();
+    let refused = store::open(&guest).await.err();
+    assert!(
+        matches!(refused, Some(OpenError::Connect(_))),
+        "{refused:?}"
+    );
+    must(std::fs::write(directory.file(), b""));
+    let refused = store::open(&guest).await.err();
+    assert!(
+        matches!(refused, Some(OpenError::MigrationsMissing(_))),
         "{refused:?}"
     );
 }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use sqlx::migrate::MigrateDatabase;
 use store::{Settings, Store};
 use testkit::server::shared_url;
 use testkit::store_contract::{Seams, Subject, must};
@@ -87,7 +86,7 @@ impl Database {
         let mut url = must(Url::parse(&shared_url("TEST_DATABASE_URL")));
         url.set_path(&format!("store_{}", Uuid::new_v4().simple()));
         let url = url.to_string();
-        must(sqlx::Postgres::create_database(&url).await);
+        must(store::create_database(&url.clone().into()).await);
         Self { url }
     }
 
@@ -96,7 +95,7 @@ impl Database {
     }
 
     pub(crate) async fn drop(&self) {
-        must(sqlx::Postgres::force_drop_database(&self.url).await);
+        must(store::drop_database(&self.url.clone().into()).await);
     }
 }
 

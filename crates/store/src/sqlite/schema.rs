@@ -34,3 +34,11 @@ pub(super) async fn migrate(writer: &SqlitePool) -> Result<Migrated, OpenError> 
         .map_err(|error| OpenError::Migrate(Box::new(error)))?;
     Ok(Migrated::since(&before))
 }
+
+/// Refuses a file that was not migrated to what this binary needs, for whoever
+/// may not migrate it.
+pub(super) async fn refuse_other(writer: &SqlitePool) -> Result<(), OpenError> {
+    let present = present(writer).await?;
+    migrations::refuse_newer(&present)?;
+    migrations::refuse_missing(&present)
+}
