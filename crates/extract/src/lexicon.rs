@@ -65,12 +65,15 @@ impl Sense {
     /// "link", "button", "click": what stands near is a link to use.
     pub(crate) const CLICK: Self = Self(1 << 22);
 
+    /// The verb between a label and its code: "is".
+    pub(crate) const IS: Self = Self(1 << 23);
     const LINKS: Self = Self(((1 << 23) - 1) & !((1 << 12) - 1));
 
     fn named(name: &str) -> Option<Self> {
         Some(match name {
             "code" => Self::CODE,
             "word" => Self::WORD,
+            "is" => Self::IS.or(Self::COPULA),
             "copula" => Self::COPULA,
             "enter" => Self::ENTER,
             "expiry" => Self::EXPIRY,

@@ -83,7 +83,7 @@ fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Option<Run> {
     for token in tokens.get(at..)?.iter().take(11) {
         let core = text.get(token.range.clone())?;
         let joined = value.is_empty() || is_cell_gap(reading.source, text.get(end..token.range.start)?);
-        let single = core.len() == 1 && core.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+        let single = core.len() == 1;
         if !single || !joined {
             break;
         }
@@ -99,7 +99,9 @@ fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Option<Run> {
     }
     let shape = shape_of(&value)?;
     let used = value.len();
-    Some(Run::Code { range: start..end, value, shape, used })
+    let plain = value.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    let line = text.get(end..)?.trim_start_matches(' ').starts_with('\n') && text.get(..start)?.trim_end_matches(' ').ends_with('\n');
+    (plain || line).then_some(Run::Code { range: start..end, value, shape, used })
 }
 
 fn is_cell_gap(source: Source, gap: &str) -> bool {
@@ -146,9 +148,10 @@ fn digit_groups(text: &str, tokens: &[Token], at: usize) -> Option<Run> {
 /// Signs around a token that make it something else.
 fn is_masked(text: &str, token: &Token, core: &str) -> bool {
     let starred = token.before == Some('*') && token.after != Some('*');
-    let money = token.before.is_some_and(|c| matches!(c, '$' | '€' | '£' | '¥' | '₹' | '฿' | '₽' | '₩' | '₫' | '₺' | '+' | '@' | '_' | '\\'));
-    let counted = token.after.is_some_and(|c| matches!(c, '%' | '@' | '_' | '°' | '$' | '€' | '£' | '₫' | '₽' | '\\'));
-    let hidden_card = core.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("xx"));
+    let money = token.before.is_some_and(|c| matches!(c, '$' | '€' | '£' | '¥' | '₹' | '฿' | '₽' | '₩' | '₫' | '₺' | '+' | '@' | '_'));
+    let counted = token.after.is_some_and(|c| matches!(c, '%' | '@' | '_' | '°' | '$' | '€' | '£' | '₫' | '₽'));
+    let reference = core.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("ref"));
+    let hidden_card = reference || core.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("xx"));
     let after = text.get(token.range.end..).unwrap_or_default();
     let decimal = after.starts_with(['.', ',']) && after.get(1..).is_some_and(|next| next.starts_with(|c: char| c.is_ascii_digit()));
     let before = text.get(..token.range.start).unwrap_or_default();
@@ -163,12 +166,15 @@ fn is_counted(text: &str, range: &Range<usize>, hits: &[Hit]) -> bool {
         let gap = text.get(range.end..hit.range.start).unwrap_or("?");
         hit.sense.says(Sense::UNIT.or(Sense::MONEY)) && matches!(gap, "" | " " | "-")
     });
+    let prefixed = hits.get(hits.partition_point(|hit| hit.range.start < range.start)).is_some_and(|hit| {
+        hit.range.start == range.start && hit.range.end < range.end && hit.sense.says(Sense::MONEY)
+    });
     let previous = hits.partition_point(|hit| hit.range.end <= range.start).checked_sub(1).and_then(|at| hits.get(at));
     let precedes = previous.is_some_and(|hit| {
         let gap = text.get(hit.range.end..range.start).unwrap_or("?");
         hit.sense.says(Sense::MONEY) && matches!(gap, "" | " " | "." | ". " | ":" | ": ")
     });
-    follows || precedes
+    follows || precedes || prefixed
 }
 
 fn touches_barrier(text: &str, range: &Range<usize>) -> bool {

@@ -23,6 +23,8 @@ pub(super) struct Near<'h> {
     pub(super) lines: usize,
     /// A connecting word stands in between.
     pub(super) connected: bool,
+    /// A colon or "is" stands directly before the candidate.
+    pub(super) linked: bool,
     /// What stands in between.
     pub(super) gap: Gap<'h>,
 }
@@ -88,7 +90,19 @@ impl<'r> Context<'r> {
         let lines = text.bytes().filter(|byte| matches!(byte, b'\n')).count();
         let connecting = self.connecting(&gap);
         let words = count_words(text).saturating_sub(connecting);
-        Near { hit, words, stops: stops(text), lines: lines.min(9), connected: connecting > 0, gap: Gap(text) }
+        let linked = self.is_linked(&gap);
+        Near { hit, words, stops: stops(text), lines: lines.min(9), connected: connecting > 0, linked, gap: Gap(text) }
+    }
+
+    fn is_linked(&self, gap: &Range<usize>) -> bool {
+        let text = self.text.get(gap.clone()).unwrap_or_default();
+        let opening = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '(' | '[' | '*' | '<' | '-' | '«' | '【');
+        let end = gap.start + text.trim_end_matches(opening).len();
+        if text.get(..end - gap.start).is_some_and(|before| before.ends_with([':', '='])) {
+            return true;
+        }
+        let at = self.hits.partition_point(|hit| hit.range.end < end);
+        self.hits.get(at).is_some_and(|hit| hit.range.end == end && hit.sense.says(Sense::IS))
     }
 
     /// How many words in the range only connect.
@@ -113,16 +127,23 @@ fn count_words(text: &str) -> usize {
         .sum()
 }
 
-/// Ends of sentences: a stop and a blank, or a full-width stop.
+/// Ends of sentences: a stop, a blank and the start of another, or a full-width
+/// stop. After an abbreviation follows a digit or a small letter.
 fn stops(text: &str) -> usize {
     let mut count = 0;
-    let mut previous = None;
+    let mut ended = false;
+    let mut previous = ' ';
     for c in text.chars() {
-        let ended = matches!(previous, Some('.' | '!' | '?')) && c.is_whitespace();
-        if ended || matches!(c, '。' | '！' | '？' | '।' | '؟' | '۔' | '։') {
+        if matches!(c, '。' | '！' | '？' | '।' | '؟' | '۔' | '։') {
             count += 1;
+            ended = false;
+        } else if c.is_whitespace() {
+            ended |= matches!(previous, '.' | '!' | '?');
+        } else {
+            count += usize::from(ended && (c.is_ascii_uppercase() || !c.is_ascii() && c.is_alphabetic()));
+            ended = false;
         }
-        previous = Some(c);
+        previous = c;
     }
-    count
+    count + usize::from(ended || matches!(previous, '.' | '!' | '?'))
 }

@@ -68,9 +68,10 @@ pub(crate) fn find(readings: &[Reading], allowed: &Allowlist) -> Finding {
         let context = Context { text: reading.text(), segments: &segments, hits };
         let (found, too_many) = candidates(reading, &segments, hits);
         crowded |= too_many;
+        let all: Vec<_> = found.iter().map(|candidate| evidence(candidate, reading, context, mail)).collect();
         for (index, candidate) in found.iter().enumerate() {
-            let mut rules = evidence(candidate, reading, context, mail);
-            if is_overshadowed(index, &found, context) && !rules.is_empty() {
+            let mut rules = all.get(index).cloned().unwrap_or_default();
+            if is_overshadowed(index, &found, &all, context) && !rules.is_empty() {
                 rules.push(Rule::Overshadowed);
             }
             let score = rules.iter().map(|rule| rule.points()).sum();
@@ -90,12 +91,14 @@ pub(crate) fn find(readings: &[Reading], allowed: &Allowlist) -> Finding {
 
 /// A label belongs to the first candidate after it. One of the same shape
 /// further on stays a rival: nobody can tell which of the two is meant.
-fn is_overshadowed(index: usize, found: &[Candidate], context: Context<'_>) -> bool {
+fn is_overshadowed(index: usize, found: &[Candidate], rules: &[Vec<Rule>], context: Context<'_>) -> bool {
     let Some(candidate) = found.get(index) else { return false };
-    let Some(label) = context.before(candidate, Sense::CODE.or(Sense::WORD)) else { return false };
-    found.get(..index).unwrap_or_default().iter().any(|other| {
+    let label = context.before(candidate, Sense::CODE.or(Sense::WORD));
+    let Some(label) = label.filter(|label| !label.linked) else { return false };
+    found.iter().zip(rules).take(index).any(|(other, rules)| {
         let differs = other.shape != candidate.shape || other.compact.len() != candidate.compact.len();
-        differs && !other.shape.is_wordlike() && other.range.start >= label.hit.range.end
+        let plausible = !rules.contains(&Rule::OtherNumber) && !rules.contains(&Rule::OtherKind);
+        differs && plausible && !other.shape.is_wordlike() && other.range.start >= label.hit.range.end
     })
 }
 

@@ -4,7 +4,7 @@ use super::candidate::Candidate;
 use super::context::{Context, Near};
 use super::number::{is_compact_date, is_year};
 use super::shape::Shape;
-use crate::lexicon::Sense;
+use crate::lexicon::{Hit, Sense};
 use crate::reading::Reading;
 
 /// A piece of evidence.
@@ -13,7 +13,11 @@ use crate::reading::Reading;
 pub enum Rule {
     /// "verification code: X".
     LabelDirect,
+    /// "verification code X".
+    LabelBare,
     /// "the verification code for your account is X".
+    LabelLinked,
+    /// The label stands a few words back.
     LabelNear,
     /// The label stands further back in the sentence.
     LabelFar,
@@ -21,7 +25,9 @@ pub enum Rule {
     LabelEarlier,
     /// "code: X".
     WordDirect,
-    /// "code for your account: X".
+    /// "the code for your account is X".
+    WordLinked,
+    /// The word stands a few words back.
     WordNear,
     /// The word stands further back in the sentence.
     WordFar,
@@ -39,6 +45,8 @@ pub enum Rule {
     AloneAboveLabel,
     /// Alone on its line in a mail that speaks of a code.
     AloneInCodeMail,
+    /// Alone on its line, right below what it is for.
+    AloneBelowPurpose,
     /// Alone on its line in a mail about signing in.
     AloneInAuthMail,
     /// "enter X".
@@ -83,11 +91,14 @@ pub enum Rule {
 
 /// Every rule, its word and its points.
 const TABLE: &[(Rule, &str, i32)] = &[
-    (Rule::LabelDirect, "label_direct", 72),
+    (Rule::LabelDirect, "label_direct", 74),
+    (Rule::LabelBare, "label_bare", 66),
+    (Rule::LabelLinked, "label_linked", 72),
     (Rule::LabelNear, "label_near", 62),
     (Rule::LabelFar, "label_far", 48),
     (Rule::LabelEarlier, "label_earlier", 35),
     (Rule::WordDirect, "word_direct", 62),
+    (Rule::WordLinked, "word_linked", 52),
     (Rule::WordNear, "word_near", 40),
     (Rule::WordFar, "word_far", 25),
     (Rule::WordEarlier, "word_earlier", 15),
@@ -97,10 +108,11 @@ const TABLE: &[(Rule, &str, i32)] = &[
     (Rule::AloneBelowWord, "alone_below_word", 48),
     (Rule::AloneAboveLabel, "alone_above_label", 45),
     (Rule::AloneInCodeMail, "alone_in_code_mail", 40),
+    (Rule::AloneBelowPurpose, "alone_below_purpose", 45),
     (Rule::AloneInAuthMail, "alone_in_auth_mail", 25),
     (Rule::Imperative, "imperative", 30),
     (Rule::ImperativeToSignIn, "imperative_to_sign_in", 46),
-    (Rule::AloneWithExpiry, "alone_with_expiry", 50),
+    (Rule::AloneWithExpiry, "alone_with_expiry", 54),
     (Rule::LabelledTwice, "labelled_twice", 10),
     (Rule::SubjectLabel, "subject_label", 10),
     (Rule::Expiry, "expiry", 8),
@@ -116,7 +128,7 @@ const TABLE: &[(Rule, &str, i32)] = &[
     (Rule::Stale, "stale", -40),
     (Rule::Overshadowed, "overshadowed", -30),
     (Rule::OtherContext, "other_context", -45),
-    (Rule::CommercialMail, "commercial_mail", -25),
+    (Rule::CommercialMail, "commercial_mail", -45),
 ];
 
 impl Rule {
@@ -130,7 +142,10 @@ impl Rule {
     }
 
     fn is_strong_label(self) -> bool {
-        matches!(self, Self::LabelDirect | Self::LabelNear | Self::LabelAfter | Self::AloneBelowLabel)
+        matches!(
+            self,
+            Self::LabelDirect | Self::LabelBare | Self::LabelLinked | Self::LabelNear | Self::LabelAfter | Self::AloneBelowLabel
+        )
     }
 
     /// The stable word for tables and explanations.
@@ -181,8 +196,11 @@ fn is_labelled_word(candidate: &Candidate, around: Context<'_>) -> bool {
         return false;
     }
     let colon = near.gap.has(':') || near.gap.has('=');
+    let ends = around.text.get(candidate.range.end..).is_none_or(|rest| !rest.starts_with(' '));
+    let label = around.text.get(near.hit.range.clone()).unwrap_or_default();
+    let shouted = label.bytes().all(|byte| !byte.is_ascii_lowercase()) && label.is_ascii();
     match candidate.shape {
-        Shape::Letters => alone || direct && strong && (colon || near.connected),
+        Shape::Letters => alone || direct && (ends && (strong && near.linked || !shouted) || strong && colon),
         _ => alone && colon || direct && strong && colon,
     }
 }
@@ -191,7 +209,9 @@ fn shape_rule(candidate: &Candidate) -> Option<Rule> {
     match (candidate.shape, candidate.compact.len()) {
         (Shape::Digits, 6) => Some(Rule::LikelyShape),
         (Shape::Grouped | Shape::Prefixed, 6..=9) => Some(Rule::LikelyShape),
-        (Shape::Letters | Shape::SmallLetters | Shape::MixedCase | Shape::Words, _) => Some(Rule::UnlikelyShape),
+        (Shape::Letters | Shape::SmallLetters | Shape::MixedCase | Shape::Words, _) | (Shape::Digits, 9..) => {
+            Some(Rule::UnlikelyShape)
+        }
         _ => None,
     }
 }
@@ -202,13 +222,14 @@ fn labels(candidate: &Candidate, around: Context<'_>, mail: MailContext, rules: 
     let before = around.before(candidate, any);
     let after = around.after(candidate, any);
     let first = before.and_then(|near| before_rule(candidate, near));
-    let second = after.and_then(|near| after_rule(candidate, near));
+    let second = after.filter(|near| !labels_the_next(around, near.hit)).and_then(|near| after_rule(candidate, near));
     let enter = around.before(candidate, Sense::ENTER).filter(|near| near.words <= 2 && near.lines == 0 && near.stops == 0);
-    let imperative = enter.filter(|_| mail.body.or(mail.subject).says(Sense::AUTH.or(any))).map(|_| {
-        let to_sign_in = around.in_sentence(candidate, Sense::AUTH) || around.in_sentence(candidate, any);
+    let purpose = Sense::AUTH.or(any).or(Sense::EXPIRY);
+    let imperative = enter.filter(|_| mail.body.or(mail.subject).says(purpose)).map(|_| {
+        let to_sign_in = around.in_sentence(candidate, purpose);
         if to_sign_in { Rule::ImperativeToSignIn } else { Rule::Imperative }
     });
-    let best = [first, second, imperative, alone_rule(candidate, mail)].into_iter().flatten().max_by_key(|rule| rule.points());
+    let best = [first, second, imperative, alone_rule(candidate, around, mail)].into_iter().flatten().max_by_key(|rule| rule.points());
     rules.extend(best);
     if first.is_some_and(|rule| rule.points() >= 40) && second.is_some() {
         rules.push(Rule::LabelledTwice);
@@ -228,11 +249,14 @@ fn before_rule(candidate: &Candidate, near: Near<'_>) -> Option<Rule> {
     }
     let distance = near.words + 4 * near.lines.min(2);
     Some(match (strong, near.stops, distance) {
-        (true, 0, 0..=1) => Rule::LabelDirect,
+        (true, 0, 0..=1) if near.linked => Rule::LabelDirect,
+        (true, 0, 0..=16) if near.linked => Rule::LabelLinked,
+        (true, 0, 0..=1) => Rule::LabelBare,
         (true, 0, 2..=5) => Rule::LabelNear,
         (true, 0, 6..=14) => Rule::LabelFar,
         (true, 1, 0..=12) => Rule::LabelEarlier,
         (false, 0, 0..=1) => Rule::WordDirect,
+        (false, 0, 2..=9) if near.linked => Rule::WordLinked,
         (false, 0, 2..=4) => Rule::WordNear,
         (false, 0, 5..=9) => Rule::WordFar,
         (false, 1, 0..=6) => Rule::WordEarlier,
@@ -253,10 +277,23 @@ fn after_rule(candidate: &Candidate, near: Near<'_>) -> Option<Rule> {
     }
 }
 
-fn alone_rule(candidate: &Candidate, mail: MailContext) -> Option<Rule> {
+/// "Your code 1234 password 5678": a label right before a value is that value's.
+fn labels_the_next(around: Context<'_>, label: &Hit) -> bool {
+    let rest = around.text.get(label.range.end..).unwrap_or_default();
+    let value = rest.trim_start_matches([' ', ':', '=', '[', '(']);
+    let gap = rest.len() - value.len();
+    let token = value.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    let is_value = token.len() >= 4 && token.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    gap <= 3 && is_value
+}
+
+fn alone_rule(candidate: &Candidate, around: Context<'_>, mail: MailContext) -> Option<Rule> {
     let all = mail.body.or(mail.subject);
+    let purpose = around.before(candidate, Sense::AUTH.or(Sense::ENTER));
     if !candidate.alone || candidate.shape.is_wordlike() {
         None
+    } else if purpose.is_some_and(|near| near.lines > 0 && near.stops == 0 && near.words <= 4) {
+        Some(Rule::AloneBelowPurpose)
     } else if all.says(Sense::CODE.or(Sense::WORD)) {
         Some(Rule::AloneInCodeMail)
     } else if all.says(Sense::EXPIRY) && matches!(candidate.compact.len(), 6..=8) {
@@ -272,10 +309,10 @@ fn against(candidate: &Candidate, around: Context<'_>, mail: MailContext, label:
     }
     if is_named(candidate, around, Sense::KIND, 3, label) {
         rules.push(Rule::OtherKind);
-    } else if !rules.iter().any(|rule| rule.is_strong_label()) && around.in_sentence(candidate, Sense::KIND) {
+    } else if !rules.iter().any(|rule| rule.is_strong_label()) && is_about_other_codes(candidate, around, mail) {
         rules.push(Rule::OtherContext);
     }
-    let direct = |rule: &Rule| matches!(rule, Rule::LabelDirect | Rule::LabelAfter | Rule::WordDirect);
+    let direct = |rule: &Rule| matches!(rule, Rule::LabelDirect | Rule::LabelBare | Rule::LabelAfter | Rule::WordDirect);
     if !rules.iter().any(direct) && (is_year(&candidate.compact) || is_compact_date(&candidate.compact)) {
         rules.push(Rule::YearOrDate);
     }
@@ -285,9 +322,14 @@ fn against(candidate: &Candidate, around: Context<'_>, mail: MailContext, label:
     if around.in_sentence(candidate, Sense::STALE) {
         rules.push(Rule::Stale);
     }
-    if mail.subject.says(Sense::KIND) && !mail.subject.says(Sense::CODE) {
+    if mail.subject.says(Sense::KIND) && !mail.subject.says(Sense::CODE.or(Sense::WORD)) {
         rules.push(Rule::CommercialMail);
     }
+}
+
+fn is_about_other_codes(candidate: &Candidate, around: Context<'_>, mail: MailContext) -> bool {
+    let proper = mail.body.or(mail.subject).says(Sense::CODE.or(Sense::AUTH));
+    around.in_sentence(candidate, Sense::KIND) || !proper && around.around(candidate, Sense::KIND)
 }
 
 /// Whether a term of the sense names the candidate: directly before it, or

@@ -94,11 +94,22 @@ fn push(text: &str, range: Range<usize>, found: &mut Vec<Token>) {
         return;
     }
     let lead = body.find(|c: char| c.is_ascii_alphanumeric()).unwrap_or(0);
-    let range = range.start + lead..range.start + lead + trimmed.len();
+    let start = range.start + lead;
+    let end = start + trimmed.len();
+    let range = start + glued(trimmed)..end;
     let before = text.get(..range.start).unwrap_or_default().chars().next_back();
     let after = text.get(range.end..).unwrap_or_default().chars().next();
     let open_before = before.is_none_or(char::is_whitespace);
     found.push(Token { range, before, after, open_before });
+}
+
+/// How much of a token is a label written without a blank: `OTP634809`.
+fn glued(core: &str) -> usize {
+    const LABELS: &[&str] = &["otp", "code", "pin", "is", "tac", "kod", "kode", "token", "codigo", "password"];
+    let letters = core.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let digits = core.get(letters..).is_some_and(|rest| (4..=8).contains(&rest.len()) && super::number::is_digits(rest));
+    let label = core.get(..letters).is_some_and(|name| LABELS.iter().any(|label| name.eq_ignore_ascii_case(label)));
+    if digits && label { letters } else { 0 }
 }
 
 #[cfg(test)]
