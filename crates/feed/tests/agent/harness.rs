@@ -8,14 +8,14 @@ use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer};
 use feed::{Deps, KeySettings, Keys, Settings, routes};
 use pipeline::{
-    ArtifactId, ArtifactKey, ArtifactKind, Claimed, Completed, ContentDigest, DeliveryId,
-    DeliveryKey, InboxId, MessageId, MessageKey, Meters, NewArtifact, NewDelivery, NewMessage,
-    Processed, Reason, Sender, ServerKey, Verdict,
+    ArtifactId, ArtifactKey, ArtifactKind, InboxId, MessageId, MessageKey, Meters, NewArtifact,
+    NewMessage, Reason, Sender, ServerKey, Verdict,
 };
 use prometheus_client::registry::Registry;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 use store::Store;
+use testkit::store_contract::Seams;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) const INBOX: &str = "agent@inbox.test";
@@ -115,33 +115,17 @@ impl Server {
 
     pub(crate) async fn arrives(&self, inbox: &str, artifact: NewArtifact) -> String {
         let id = artifact.id.to_string();
-        let delivery = self.record().await;
-        let lease = Duration::from_secs(30);
-        let Claimed::Yours(claim, _) = self.store.work.claim(delivery, lease).await.unwrap() else {
-            panic!("a fresh delivery is there to be claimed");
+        let seams = Seams {
+            deliveries: Arc::clone(&self.store.deliveries),
+            work: Arc::clone(&self.store.work),
+            agents: Arc::clone(&self.store.agents),
+            failures: Arc::clone(&self.store.failures),
+            probe: Arc::clone(&self.store.probe),
         };
-        let processed = Processed {
-            messages: vec![message(inbox.parse().unwrap(), artifact)],
-            ignored: None,
-        };
-        let completed = self.store.work.complete(claim, processed).await.unwrap();
-        assert!(matches!(completed, Completed::Done(_)));
+        let message = message(inbox.parse().unwrap(), artifact);
+        let finished = seams.process(&id, vec![message]).await;
+        assert_eq!(finished.artifacts, 1);
         id
-    }
-
-    async fn record(&self) -> DeliveryId {
-        let id = DeliveryId::new();
-        let source = "dev".parse().unwrap();
-        let delivery = NewDelivery {
-            id,
-            key: DeliveryKey::from_provider_id(&source, &id.to_string()),
-            source,
-            content: ContentDigest::of(&[b"body"]),
-            content_type: "application/json".to_owned(),
-            body: b"body".to_vec(),
-        };
-        let recorded = self.store.deliveries.record(vec![delivery]).await.unwrap();
-        recorded[0].id()
     }
 
     /// Asks the HTTP server to end and waits until it has.
