@@ -1,6 +1,7 @@
 //! What only a server has to keep.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pipeline::{Recorded, StoreError};
 use sqlx::postgres::PgListener;
@@ -131,6 +132,44 @@ async fn an_arrival_is_announced_to_every_process() {
     let news = must(soon("the announcement", listener.recv()).await);
     assert_eq!(news.payload(), other.as_str());
     drop(listener);
+    subject.close().await;
+}
+
+/// A retry comes while the first try is not committed yet: an answer before that
+/// is known would be a guess, and the wrong one loses the mail.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_is_answered_when_the_first_try_has_ended_and_by_how_it_ended() {
+    let subject = PostgresDatabase::open().await;
+    let seams = subject.seams();
+    let mut other = connect(&subject.database).await;
+    for (name, ending) in [("rolled_back", "ROLLBACK"), ("committed", "COMMIT")] {
+        let first = delivery(name, b"body");
+        must(sqlx::raw_sql("BEGIN").execute(&mut other).await);
+        let insert = sqlx::query(
+            "INSERT INTO deliveries
+                 (id, source, delivery_key, content_digest, content_type, body)
+             VALUES ($1, 'contract', $2, $3, 'application/json', $4)",
+        )
+        .bind(first.id.as_uuid())
+        .bind(first.key.as_bytes().as_slice())
+        .bind(first.content.as_bytes().as_slice())
+        .bind(&first.body);
+        must(insert.execute(&mut other).await);
+
+        let retry = delivery(name, b"body");
+        let expected = match ending {
+            "COMMIT" => Recorded::Duplicate(first.id),
+            _ => Recorded::New(retry.id),
+        };
+        let mut recording = tokio::spawn({
+            let seams = seams.clone();
+            async move { seams.record(retry).await }
+        });
+        let waited = tokio::time::timeout(Duration::from_millis(300), &mut recording).await;
+        assert!(waited.is_err(), "answered before the first try had ended");
+        must(sqlx::raw_sql(ending).execute(&mut other).await);
+        assert_eq!(must(soon("an answer", recording).await), expected);
+    }
     subject.close().await;
 }
 
