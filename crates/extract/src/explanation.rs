@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::code::Considered;
+use crate::link::ConsideredLink;
 
 /// Changes whenever the rules or the lexicons do.
 pub(crate) const RULESET: &str = "1";
@@ -14,4 +15,6 @@ pub struct Explanation {
     pub ruleset: &'static str,
     /// The candidates for the code, best first.
     pub code: Vec<Considered>,
+    /// The links, best first.
+    pub links: Vec<ConsideredLink>,
 }

@@ -4,7 +4,7 @@ use crate::explanation::RULESET;
 use crate::reading::{Reading, Source};
 use crate::sender::Stated;
 use crate::{
-    Code, Explanation, Flag, Identity, Link, Policy, Reason, Refusal, Sender, Verdict, code, html, identity, mail,
+    Code, Explanation, Flag, Identity, Link, Policy, Refusal, Sender, Verdict, code, html, identity, link, mail,
     sender, structure,
 };
 
@@ -46,13 +46,14 @@ pub fn extract(raw: &[u8], policy: &Policy) -> Result<Extracted, Refusal> {
     };
     let readings = readings(&subject, &bodies);
     let found = code::find(&readings, &policy.links);
+    let linked = link::find(&readings, &policy.links);
     Ok(Extracted {
         identity,
         flags: flags(&stated),
         sender: stated.sender,
         code: found.verdict,
-        link: Verdict::Nothing(Reason::NoCandidate),
-        explanation: Explanation { ruleset: RULESET, code: found.considered },
+        link: linked.verdict,
+        explanation: Explanation { ruleset: RULESET, code: found.considered, links: linked.considered },
     })
 }
 

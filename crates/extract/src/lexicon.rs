@@ -67,13 +67,16 @@ impl Sense {
 
     /// The verb between a label and its code: "is".
     pub(crate) const IS: Self = Self(1 << 23);
-    const LINKS: Self = Self(((1 << 23) - 1) & !((1 << 12) - 1));
+    /// "this was not you": what follows answers an alarm.
+    pub(crate) const NOT_ME: Self = Self(1 << 24);
+    const LINKS: Self = Self(((1 << 23) - 1) & !((1 << 12) - 1) | 1 << 24);
 
     fn named(name: &str) -> Option<Self> {
         Some(match name {
             "code" => Self::CODE,
             "word" => Self::WORD,
             "is" => Self::IS.or(Self::COPULA),
+            "not_me" => Self::NOT_ME,
             "copula" => Self::COPULA,
             "enter" => Self::ENTER,
             "expiry" => Self::EXPIRY,

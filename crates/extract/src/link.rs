@@ -1,9 +1,15 @@
 //! Links: collected, judged, classified, and at most one returned.
 
+mod address;
+mod classify;
+mod collect;
+mod decide;
 mod gate;
 pub(crate) mod host;
 mod proofpoint;
 mod redirect;
 mod unwrap;
 
+pub use decide::ConsideredLink;
+pub(crate) use decide::find;
 pub use gate::{Destination, Rejection, judge, unwrap};

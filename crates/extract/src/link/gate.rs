@@ -74,6 +74,9 @@ pub enum Rejection {
     /// A parameter that leads on to a host outside the allowlist.
     #[error("the link leads on to another host")]
     Redirect,
+    /// The text shows one host, the link leads to another.
+    #[error("the link shows another host than it leads to")]
+    TextHostMismatch,
     /// A tracker whose target cannot be read offline.
     #[error("the link is wrapped and cannot be read offline")]
     WrappedOpaque,
