@@ -16,7 +16,6 @@ use serde_json::json;
 use crate::client::{Client, Disclosed, Kind, Remote};
 use crate::config::Span;
 
-use miss::Miss;
 use search::{Found, search};
 
 /// Waits for a code or a link, consumes it, and prints it.

@@ -67,7 +67,7 @@ impl Miss {
     }
 
     /// What was waited for and how long, what came, and what to do next.
-    pub(super) fn explain(&self, kind: Kind, inbox: &InboxId, waited: Duration) -> String {
+    pub(super) fn explain(&self, kind: Kind, inbox: &InboxId, time: Duration) -> String {
         let wanted = kind.as_str();
         let because = |reason: &Option<String>| match reason {
             Some(reason) => format!(" ({reason})"),
@@ -93,7 +93,7 @@ impl Miss {
                 because(reason)
             ),
         };
-        format!("waited {waited:?} for a {wanted} at {inbox}: {came}")
+        format!("waited {time:?} for a {wanted} at {inbox}: {came}")
     }
 }
 

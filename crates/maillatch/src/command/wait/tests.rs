@@ -1,1 +1,246 @@
+//! The search against a real feed over a real database.
 
+mod inbox;
+
+use std::time::Duration;
+
+use pipeline::{ArtifactKind, NewArtifact, Reason, Verdict};
+use secrecy::ExposeSecret;
+use testkit::proxy::Proxy;
+
+use super::Search;
+use super::miss::Miss;
+use super::search::{Found, search};
+use crate::client::{CallError, Client, Kind};
+
+use inbox::{Inbox, code, relay_that_loses_the_first_consume};
+
+const SOON: Duration = Duration::from_millis(300);
+/// Only a failing test waits this long.
+const LONG: Duration = Duration::from_mins(1);
+
+/// Waits for a code, from anybody.
+async fn find(inbox: &Inbox, client: &Client, timeout: Duration) -> Result<Found, CallError> {
+    find_from(inbox, client, None, timeout).await
+}
+
+async fn find_from(
+    inbox: &Inbox,
+    client: &Client,
+    from_domain: Option<&str>,
+    timeout: Duration,
+) -> Result<Found, CallError> {
+    let kind = Kind::Code;
+    let (client, inbox) = (client, &inbox.address);
+    search(&Search {
+        client,
+        inbox,
+        kind,
+        from_domain,
+        timeout,
+    })
+    .await
+}
+
+fn value(found: Result<Found, CallError>) -> String {
+    match found.unwrap() {
+        Found::Value(disclosed) => disclosed.value.expose_secret().to_owned(),
+        Found::None(miss) => panic!("no value: {miss:?}"),
+    }
+}
+
+fn miss(found: Result<Found, CallError>) -> Miss {
+    match found.unwrap() {
+        Found::Value(_) => panic!("a value"),
+        Found::None(miss) => miss,
+    }
+}
+
+fn withheld(reason: &'static str) -> NewArtifact {
+    NewArtifact {
+        verdict: Verdict::Withheld(Reason::new(reason)),
+        value: None,
+        ..code("")
+    }
+}
+
+#[tokio::test]
+async fn the_newest_code_that_came_before_the_call_is_found_then_the_one_before_it() {
+    let inbox = Inbox::open().await;
+    let client = inbox.client();
+    inbox.arrives("example.com", code("111111")).await;
+    inbox.arrives("example.com", code("222222")).await;
+    inbox.arrives("example.com", withheld("ambiguous")).await;
+    assert_eq!(value(find(&inbox, &client, SOON).await), "222222");
+    assert_eq!(value(find(&inbox, &client, SOON).await), "111111");
+}
+
+#[tokio::test]
+async fn the_newest_is_found_behind_more_than_one_page() {
+    let inbox = Inbox::open().await;
+    for number in 0..205 {
+        inbox
+            .arrives("example.com", code(&format!("{}", 100_000 + number)))
+            .await;
+    }
+    assert_eq!(value(find(&inbox, &inbox.client(), LONG).await), "100204");
+}
+
+#[tokio::test]
+async fn a_code_that_comes_during_the_wait_is_found() {
+    let inbox = Inbox::open().await;
+    let client = inbox.client();
+    let arrive = async {
+        inbox.someone_waits().await;
+        inbox.arrives("example.com", withheld("ambiguous")).await;
+        inbox.arrives("example.com", code("493817")).await;
+    };
+    let (found, ()) = tokio::join!(find(&inbox, &client, LONG), arrive);
+    assert_eq!(value(found), "493817");
+}
+
+#[tokio::test]
+async fn every_miss_says_what_came() {
+    let inbox = Inbox::open().await;
+    let client = inbox.client();
+    assert_eq!(
+        miss(find(&inbox, &client, SOON).await),
+        Miss::NothingArrived
+    );
+
+    let nothing = NewArtifact {
+        kind: ArtifactKind::Nothing,
+        verdict: Verdict::Abstained(Reason::new("no_candidate")),
+        value: None,
+        ..code("")
+    };
+    inbox.arrives("example.com", nothing).await;
+    let reason = Some("no_candidate".to_owned());
+    assert_eq!(
+        miss(find(&inbox, &client, SOON).await),
+        Miss::NoArtifact { reason }
+    );
+
+    inbox.arrives("example.com", code("493817")).await;
+    value(find(&inbox, &client, SOON).await);
+    let consumed = miss(find(&inbox, &client, SOON).await);
+    assert!(
+        matches!(consumed, Miss::AlreadyConsumed { at: Some(_) }),
+        "{consumed:?}"
+    );
+
+    inbox
+        .arrives("example.com", withheld("host_not_allowed"))
+        .await;
+    let reason = Some("host_not_allowed".to_owned());
+    assert_eq!(
+        miss(find(&inbox, &client, SOON).await),
+        Miss::Withheld { reason }
+    );
+}
+
+#[tokio::test]
+async fn what_came_during_the_wait_says_more_than_what_came_before() {
+    let inbox = Inbox::open().await;
+    let client = inbox.client();
+    inbox
+        .arrives("example.com", withheld("host_not_allowed"))
+        .await;
+    let link = NewArtifact {
+        kind: ArtifactKind::Link,
+        ..code("https://example.com/")
+    };
+    let arrive = async {
+        inbox.someone_waits().await;
+        inbox.arrives("example.com", link).await;
+    };
+    let (found, ()) = tokio::join!(find(&inbox, &client, Duration::from_secs(2)), arrive);
+    assert_eq!(miss(found), Miss::NoArtifact { reason: None });
+}
+
+#[tokio::test]
+async fn what_has_expired_is_as_if_it_had_not_come() {
+    let inbox = Inbox::open().await;
+    for artifact in [code("493817"), withheld("ambiguous")] {
+        let lifetime = Duration::ZERO;
+        inbox
+            .arrives(
+                "example.com",
+                NewArtifact {
+                    lifetime,
+                    ..artifact
+                },
+            )
+            .await;
+    }
+    assert_eq!(
+        miss(find(&inbox, &inbox.client(), SOON).await),
+        Miss::NothingArrived
+    );
+}
+
+#[tokio::test]
+async fn only_mail_from_the_domain_or_below_it_counts() {
+    let inbox = Inbox::open().await;
+    let client = inbox.client();
+    inbox.arrives("mail.example.com", code("111111")).await;
+    inbox.arrives("notexample.com", code("222222")).await;
+    inbox.arrives("example.com.evil.test", code("333333")).await;
+    let wanted = Some("Example.com");
+    assert_eq!(
+        value(find_from(&inbox, &client, wanted, SOON).await),
+        "111111"
+    );
+    let nothing = find_from(&inbox, &client, Some("other.test"), SOON).await;
+    assert_eq!(miss(nothing), Miss::NothingArrived);
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_asked_for_again_and_the_value_is_not_lost() {
+    let inbox = Inbox::open().await;
+    inbox.arrives("example.com", code("493817")).await;
+    let relay = relay_that_loses_the_first_consume(inbox.server()).await;
+    let client = inbox.client_through(relay);
+    match find(&inbox, &client, LONG).await.unwrap() {
+        Found::Value(disclosed) => {
+            assert_eq!(disclosed.value.expose_secret(), "493817");
+            assert!(disclosed.is_replay, "the first answer was not lost");
+        }
+        Found::None(miss) => panic!("no value: {miss:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_goes_away_in_the_middle_is_waited_for() {
+    let inbox = Inbox::open().await;
+    let proxy = Proxy::to(&inbox.server().to_string()).await;
+    let client = inbox.client_through(proxy.address());
+    let outage = async {
+        inbox.someone_waits().await;
+        proxy.cut();
+        inbox.arrives("example.com", code("493817")).await;
+        proxy.heal();
+    };
+    let (found, ()) = tokio::join!(find(&inbox, &client, LONG), outage);
+    assert_eq!(value(found), "493817");
+}
+
+#[tokio::test]
+async fn a_server_that_was_never_there_is_not_waited_for() {
+    let inbox = Inbox::open().await;
+    let nowhere = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let client = inbox.client_through(nowhere);
+    let error = find(&inbox, &client, LONG).await.err().unwrap();
+    assert!(matches!(error, CallError::Unreachable(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_told_at_once() {
+    let inbox = Inbox::open().await;
+    let client = inbox.client_with_key(&feed::Keys::mint());
+    let error = find(&inbox, &client, LONG).await.err().unwrap();
+    assert!(matches!(error, CallError::Unauthenticated), "{error:?}");
+}

@@ -1,0 +1,189 @@
+//! An inbox behind a real feed, and the ways to reach it.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use actix_web::{App, HttpServer};
+use pipeline::{
+    ArtifactId, ArtifactKey, ArtifactKind, InboxId, Meters, NewArtifact, NewMessage, Reason,
+    Sender, ServerKey, Verdict,
+};
+use prometheus_client::registry::Registry;
+use testkit::patience;
+use testkit::store_contract::{Seams, mail};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+use crate::client::{Client, Connection};
+
+pub(super) struct Inbox {
+    pub(super) address: InboxId,
+    server: SocketAddr,
+    token: String,
+    seams: Seams,
+    meters: Meters,
+    _dir: tempfile::TempDir,
+}
+
+impl Inbox {
+    pub(super) async fn open() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", dir.path().join("wait.db").display());
+        let store = store::open(&store::Settings::new(url.into()))
+            .await
+            .unwrap();
+        let meters = Meters::register(&mut Registry::default());
+        let token = feed::Keys::mint();
+        let deps = feed::Deps {
+            log: Arc::clone(&store.agents),
+            keys: Arc::new(keys(&token)),
+            cursor_key: ServerKey::new([7; 32]),
+            meters: meters.clone(),
+            settings: feed::Settings::default(),
+            shutdown: CancellationToken::new(),
+        };
+        Self {
+            address: "agent@inbox.test".parse().unwrap(),
+            server: serve(deps),
+            token,
+            seams: Seams {
+                deliveries: store.deliveries,
+                work: store.work,
+                agents: store.agents,
+                failures: store.failures,
+                probe: store.probe,
+            },
+            meters,
+            _dir: dir,
+        }
+    }
+
+    pub(super) fn server(&self) -> SocketAddr {
+        self.server
+    }
+
+    pub(super) fn client(&self) -> Client {
+        self.client_through(self.server)
+    }
+
+    pub(super) fn client_through(&self, address: SocketAddr) -> Client {
+        connect(address, &self.token)
+    }
+
+    pub(super) fn client_with_key(&self, token: &str) -> Client {
+        connect(self.server, token)
+    }
+
+    /// Has an artifact arrive in a message from somebody at a domain.
+    pub(super) async fn arrives(&self, domain: &str, artifact: NewArtifact) {
+        let id = artifact.id.to_string();
+        let message = NewMessage {
+            sender: Sender {
+                address: Some(format!("no-reply@{domain}")),
+                domain: Some(domain.to_owned()),
+            },
+            ..mail(&self.address, &id, vec![artifact])
+        };
+        self.seams.process(&id, vec![message]).await;
+    }
+
+    /// Resolves when a wait is open at the server.
+    pub(super) async fn someone_waits(&self) {
+        patience::until("somebody waits", async || {
+            (self.meters.waiting.get() > 0).then_some(())
+        })
+        .await;
+    }
+}
+
+fn keys(token: &str) -> feed::Keys {
+    let setting = feed::KeySettings {
+        token: Some(token.into()),
+        hash: None,
+        inboxes: vec!["*".to_owned()],
+    };
+    feed::Keys::build(BTreeMap::from([("agent".to_owned(), setting)])).unwrap()
+}
+
+fn serve(deps: feed::Deps) -> SocketAddr {
+    let routes = feed::routes(deps);
+    let server = HttpServer::new(move || App::new().configure(routes.clone()))
+        .workers(1)
+        .disable_signals()
+        .bind("127.0.0.1:0")
+        .unwrap();
+    let address = server.addrs()[0];
+    tokio::spawn(server.run());
+    address
+}
+
+fn connect(address: SocketAddr, token: &str) -> Client {
+    let url = format!("http://{address}").parse().unwrap();
+    Client::new(Connection {
+        url,
+        key: token.into(),
+    })
+    .unwrap()
+}
+
+/// A usable code; each is an artifact of its own.
+pub(super) fn code(value: &str) -> NewArtifact {
+    let id = ArtifactId::new();
+    let kind = ArtifactKind::Code;
+    NewArtifact {
+        key: ArtifactKey::for_message(&ServerKey::new([7; 32]), id.as_uuid().as_bytes(), kind),
+        id,
+        kind,
+        verdict: Verdict::Usable,
+        value: Some(value.into()),
+        rule: Reason::new("labelled_digits"),
+        confidence: 97,
+        host: None,
+        lifetime: Duration::from_mins(10),
+    }
+}
+
+/// A relay that hands the first consume to the server, reads the answer, and
+/// hangs up on the client without a word of it.
+pub(super) async fn relay_that_loses_the_first_consume(server: SocketAddr) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let lost = Arc::new(AtomicBool::new(false));
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let lost = Arc::clone(&lost);
+            tokio::spawn(async move {
+                let server = TcpStream::connect(server).await.unwrap();
+                relay(client, server, &lost).await;
+            });
+        }
+    });
+    address
+}
+
+async fn relay(mut client: TcpStream, mut server: TcpStream, lost: &AtomicBool) {
+    let (mut asked, mut answered) = ([0; 4096], [0; 4096]);
+    let mut is_mute = false;
+    loop {
+        tokio::select! {
+            read = client.read(&mut asked) => {
+                let Ok(count @ 1..) = read else { return };
+                if asked.starts_with(b"POST ") {
+                    is_mute = !lost.swap(true, Ordering::SeqCst);
+                }
+                server.write_all(&asked[..count]).await.unwrap();
+            }
+            read = server.read(&mut answered) => {
+                let Ok(count @ 1..) = read else { return };
+                if is_mute {
+                    return;
+                }
+                client.write_all(&answered[..count]).await.unwrap();
+            }
+        }
+    }
+}
