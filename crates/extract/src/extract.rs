@@ -1,11 +1,10 @@
 //! From raw bytes to one code, one link, or none, in named steps.
 
-use crate::explanation::RULESET;
+use crate::explanation::{self, RULESET};
 use crate::reading::{Reading, Source};
-use crate::sender::Stated;
 use crate::{
-    Code, Explanation, Flag, Identity, Link, Policy, Refusal, Sender, Verdict, code, html, identity, link, mail,
-    sender, structure,
+    Code, Explanation, Flag, Identity, Link, Policy, Reason, Refusal, Sender, Verdict, code, flag, html, identity,
+    link, mail, sender, structure,
 };
 
 /// How much text is searched for artifacts.
@@ -47,13 +46,27 @@ pub fn extract(raw: &[u8], policy: &Policy) -> Result<Extracted, Refusal> {
     let readings = readings(&subject, &bodies);
     let found = code::find(&readings, &policy.links);
     let linked = link::find(&readings, &policy.links);
+    let mut flags = flag::of_mail(&structure, &stated, &bodies, &readings);
+    flags.extend(linked.flags);
+    if identity.message_id.is_none() {
+        flags.push(Flag::SyntheticMessageId);
+    }
+    flags.sort_unstable();
+    flags.dedup();
+    let cut = bodies.cut.then(|| found.reaches_end).unwrap_or_default();
+    let withheld = withholding(&flags, cut);
     Ok(Extracted {
         identity,
-        flags: flags(&stated),
+        flags,
         sender: stated.sender,
-        code: found.verdict,
-        link: linked.verdict,
-        explanation: Explanation { ruleset: RULESET, code: found.considered, links: linked.considered },
+        code: withhold(found.verdict, withheld),
+        link: withhold(linked.verdict, withheld),
+        explanation: Explanation {
+            ruleset: RULESET,
+            sources: explanation::sources(&readings),
+            code: found.considered,
+            links: linked.considered,
+        },
     })
 }
 
@@ -68,10 +81,22 @@ fn readings(subject: &str, bodies: &mail::Bodies) -> Vec<Reading> {
     readings
 }
 
-fn flags(stated: &Stated) -> Vec<Flag> {
-    let mut flags = Vec::new();
-    if stated.ambiguous {
-        flags.push(Flag::FromAmbiguous);
+/// Why nothing may be handed out, whatever was found.
+fn withholding(flags: &[Flag], cut: bool) -> Option<Reason> {
+    if flags.contains(&Flag::FromAmbiguous) {
+        Some(Reason::FromAmbiguous)
+    } else if flags.contains(&Flag::AutoReply) {
+        Some(Reason::AutoReply)
+    } else if cut || flags.contains(&Flag::Truncated) {
+        Some(Reason::Truncated)
+    } else {
+        None
     }
-    flags
+}
+
+fn withhold<T>(verdict: Verdict<T>, reason: Option<Reason>) -> Verdict<T> {
+    match (verdict, reason) {
+        (Verdict::Found(_) | Verdict::Withheld(_), Some(reason)) => Verdict::Withheld(reason),
+        (verdict, _) => verdict,
+    }
 }

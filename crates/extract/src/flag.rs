@@ -1,5 +1,10 @@
 //! What was odd about a mail.
 
+use crate::mail::Bodies;
+use crate::reading::Reading;
+use crate::sender::Stated;
+use crate::structure::Structure;
+
 /// A remark about a mail. Flags never carry text of the mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -57,4 +62,36 @@ impl Flag {
             Self::OpaqueLinks => "opaque_links",
         }
     }
+}
+
+/// The flags of a mail as a whole.
+pub(crate) fn of_mail(structure: &Structure<'_>, stated: &Stated, bodies: &Bodies, readings: &[Reading]) -> Vec<Flag> {
+    let dropped = structure.headers.dropped || structure.leaves.iter().any(|leaf| leaf.headers.dropped);
+    let hidden = readings.iter().any(|reading| reading.hidden.chars().any(char::is_alphanumeric));
+    let holds = [
+        (stated.ambiguous, Flag::FromAmbiguous),
+        (stated.idn, Flag::Idn),
+        (stated.is_recipient(&structure.headers), Flag::SelfSent),
+        (dropped, Flag::HeaderDropped),
+        (structure.damaged, Flag::StructureDamaged),
+        (is_auto_reply(structure), Flag::AutoReply),
+        (bodies.forwarded, Flag::Forwarded),
+        (hidden, Flag::HiddenText),
+        (readings.iter().any(|reading| reading.truncated), Flag::Truncated),
+        (readings.iter().any(|reading| reading.folded.has_invisible), Flag::InvisibleCharacters),
+        (readings.iter().any(|reading| reading.folded.has_foreign_digits), Flag::ForeignDigits),
+    ];
+    holds.into_iter().filter(|(holds, _)| *holds).map(|(_, flag)| flag).collect()
+}
+
+/// Replies, not what is merely sent by a machine: every code is that.
+fn is_auto_reply(structure: &Structure<'_>) -> bool {
+    let says = |name: &str, word: &[u8]| {
+        structure.headers.all(name).any(|value| value.trim_ascii().to_ascii_lowercase().starts_with(word))
+    };
+    says("Auto-Submitted", b"auto-replied")
+        || says("Precedence", b"auto_reply")
+        || says("X-Autoreply", b"yes")
+        || says("X-Autorespond", b"")
+        || says("X-Auto-Response-Suppress", b"") && says("In-Reply-To", b"<")
 }

@@ -69,6 +69,8 @@ impl Sense {
     pub(crate) const IS: Self = Self(1 << 23);
     /// "this was not you": what follows answers an alarm.
     pub(crate) const NOT_ME: Self = Self(1 << 24);
+    /// Names a meeting or a call, whose codes are not one-time codes.
+    pub(crate) const MEETING: Self = Self(1 << 25);
     const LINKS: Self = Self(((1 << 23) - 1) & !((1 << 12) - 1) | 1 << 24);
 
     fn named(name: &str) -> Option<Self> {
@@ -76,6 +78,7 @@ impl Sense {
             "code" => Self::CODE,
             "word" => Self::WORD,
             "is" => Self::IS.or(Self::COPULA),
+            "meeting" => Self::MEETING,
             "not_me" => Self::NOT_ME,
             "copula" => Self::COPULA,
             "enter" => Self::ENTER,
@@ -146,6 +149,19 @@ pub(crate) fn code_hits(text: &str) -> Vec<Hit> {
 /// Every term about links in the text, likewise.
 pub(crate) fn link_hits(text: &str) -> Vec<Hit> {
     LINKS.hits(text)
+}
+
+/// The languages whose words the text has, most often first.
+pub(crate) fn languages(text: &str) -> Vec<&'static str> {
+    let mut counts: Vec<(&'static str, usize)> = Vec::new();
+    for hit in code_hits(text) {
+        match counts.iter_mut().find(|(language, _)| *language == hit.language) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((hit.language, 1)),
+        }
+    }
+    counts.sort_by_key(|(language, count)| (std::cmp::Reverse(*count), *language));
+    counts.into_iter().take(3).map(|(language, _)| language).collect()
 }
 
 fn hits(lexicon: &Lexicon, text: &str) -> Vec<Hit> {

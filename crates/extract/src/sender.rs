@@ -25,6 +25,19 @@ pub(crate) struct Stated {
     pub(crate) idn: bool,
 }
 
+impl Stated {
+    /// Whether the sender writes to itself.
+    pub(crate) fn is_recipient(&self, headers: &Headers<'_>) -> bool {
+        let Some(own) = &self.sender.address else { return false };
+        headers.all("To").any(|value| match MessageStream::new(value).parse_address() {
+            HeaderValue::Address(Address::List(mailboxes)) => {
+                mailboxes.iter().filter_map(|mailbox| mailbox.address.as_deref()).any(|to| to.eq_ignore_ascii_case(own))
+            }
+            _ => false,
+        })
+    }
+}
+
 /// Reads the From field.
 pub(crate) fn read(headers: &Headers<'_>) -> Stated {
     let Some(mailbox) = headers.single("From").and_then(only_mailbox) else {

@@ -19,6 +19,8 @@ const MARGIN: i32 = 12;
 #[derive(Debug)]
 pub(crate) struct Finding {
     pub(crate) verdict: Verdict<Code>,
+    /// The best candidate stands at the very end of its source.
+    pub(crate) reaches_end: bool,
     /// Every candidate with points, best first.
     pub(crate) considered: Vec<Considered>,
 }
@@ -48,6 +50,8 @@ struct Scored {
     rules: Vec<Rule>,
     at: usize,
     score: i32,
+    /// Where the label stands that the candidate shares a sentence with.
+    label: Option<usize>,
 }
 
 /// Finds the code in the readings of one mail.
@@ -76,7 +80,9 @@ pub(crate) fn find(readings: &[Reading], allowed: &Allowlist) -> Finding {
             }
             let score = rules.iter().map(|rule| rule.points()).sum();
             let at = reading.folded.source(candidate.range.start);
-            scored.push(Scored { source: reading.source, candidate: candidate.clone(), rules, at, score });
+            let label = context.before(candidate, Sense::CODE.or(Sense::WORD)).filter(|near| near.stops == 0 && near.lines == 0);
+            let label = label.map(|near| near.hit.range.start);
+            scored.push(Scored { source: reading.source, candidate: candidate.clone(), rules, at, score, label });
         }
     }
     let values = agree(&mut scored);
@@ -86,7 +92,11 @@ pub(crate) fn find(readings: &[Reading], allowed: &Allowlist) -> Finding {
         Some(bound) => decide_bound(&bound, &scored, allowed),
         None => decide(&scored, crowded),
     };
-    Finding { verdict, considered: considered(&scored, &values, readings) }
+    let reaches_end = scored.first().is_some_and(|best| {
+        let own = readings.iter().find(|reading| reading.source == best.source);
+        own.is_some_and(|reading| reading.text().get(best.candidate.range.end..).is_none_or(|rest| rest.trim().is_empty()))
+    });
+    Finding { verdict, reaches_end, considered: considered(&scored, &values, readings) }
 }
 
 /// A label belongs to the first candidate after it. One of the same shape
@@ -147,7 +157,7 @@ fn decide(scored: &[Scored], crowded: bool) -> Verdict<Code> {
         return Verdict::Nothing(if other { Reason::OtherKind } else { Reason::NotConvincing });
     }
     let rivals = scored.iter().filter(|one| !is_same(&one.candidate.compact, &best.candidate.compact));
-    let close = rivals.clone().any(|one| one.score >= THRESHOLD && best.score - one.score < MARGIN);
+    let close = rivals.clone().any(|one| one.score >= THRESHOLD && best.score - one.score < MARGIN || is_sibling(one, best));
     if close && disagree(scored) {
         return Verdict::Withheld(Reason::PartsDisagree);
     }
@@ -164,6 +174,13 @@ fn decide(scored: &[Scored], crowded: bool) -> Verdict<Code> {
         confidence: u8::try_from(best.score.clamp(0, 98)).unwrap_or(98),
         rule: strongest.map_or("none", |rule| rule.as_str()),
     })
+}
+
+/// "Your codes: 111111 for this, 222222 for that".
+fn is_sibling(one: &Scored, best: &Scored) -> bool {
+    let alike = one.candidate.shape == best.candidate.shape && one.candidate.compact.len() == best.candidate.compact.len();
+    let shared = one.label.is_some() && one.label == best.label && one.source == best.source;
+    alike && shared && one.score > 0 && !one.candidate.shape.is_wordlike()
 }
 
 /// The text and the HTML each have a good code, and not the same one.

@@ -307,7 +307,8 @@ fn against(candidate: &Candidate, around: Context<'_>, mail: MailContext, label:
     if is_named(candidate, around, Sense::NUMBER, 1, label) {
         rules.push(Rule::OtherNumber);
     }
-    if is_named(candidate, around, Sense::KIND, 3, label) {
+    let meeting = mail.body.or(mail.subject).says(Sense::MEETING) && !mail.subject.says(Sense::CODE);
+    if meeting || is_named(candidate, around, Sense::KIND, 3, label) {
         rules.push(Rule::OtherKind);
     } else if !rules.iter().any(|rule| rule.is_strong_label()) && is_about_other_codes(candidate, around, mail) {
         rules.push(Rule::OtherContext);

@@ -120,7 +120,7 @@ fn trimmed(address: &str) -> usize {
         let kept = address.get(..end).unwrap_or_default();
         let unbalanced = |open: char, close: char| kept.matches(close).count() > kept.matches(open).count();
         let drop = match last {
-            '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' => true,
+            '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '\\' => true,
             ')' => unbalanced('(', ')'),
             ']' => unbalanced('[', ']'),
             '}' => unbalanced('{', '}'),
