@@ -58,16 +58,16 @@ pub(crate) enum Command {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Place {
     /// A TOML file with settings; the keys are those of the defaults file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The Postgres database of the full profile.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL")]
     pub(crate) database_url: Option<String>,
     /// The RabbitMQ broker of the full profile.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL")]
     pub(crate) amqp_url: Option<String>,
     /// The directory of the embedded profile.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
 }
 
