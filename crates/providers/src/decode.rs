@@ -2,6 +2,11 @@
 
 use pipeline::{Class, Reason};
 
+use crate::letter::Letter;
+
+/// One mail goes to no more inboxes than this.
+const MOST_RECIPIENTS: usize = 100;
+
 /// One mail as it came in, with the addresses it was delivered to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboundMail {
@@ -12,6 +17,37 @@ pub struct InboundMail {
     /// Whether we built `raw` from parsed fields because the provider does not
     /// hand over the original.
     pub rebuilt: bool,
+}
+
+impl InboundMail {
+    /// A mail whose original bytes the provider hands over.
+    pub(crate) fn original(recipients: Vec<String>, raw: Vec<u8>) -> Result<Self, DecodeError> {
+        Self::addressed(recipients, raw, false)
+    }
+
+    /// A mail that had to be put together from parsed fields.
+    pub(crate) fn rebuilt(
+        recipients: Vec<String>,
+        letter: &Letter<'_>,
+    ) -> Result<Self, DecodeError> {
+        Self::addressed(recipients, letter.build(), true)
+    }
+
+    fn addressed(
+        recipients: Vec<String>,
+        raw: Vec<u8>,
+        rebuilt: bool,
+    ) -> Result<Self, DecodeError> {
+        match recipients.len() {
+            0 => Err(DecodeError::NoRecipient),
+            1..=MOST_RECIPIENTS => Ok(Self {
+                recipients,
+                raw,
+                rebuilt,
+            }),
+            _ => Err(DecodeError::TooManyRecipients),
+        }
+    }
 }
 
 /// What a delivery is about.
@@ -44,9 +80,24 @@ pub enum DecodeError {
     /// It names nobody as recipient.
     #[error("the payload names no recipient")]
     NoRecipient,
+    /// The webhook tells of a mail and does not carry it.
+    #[error("the payload does not include the message")]
+    NotIncluded,
     /// It names more recipients than one mail may have.
     #[error("the payload names too many recipients")]
     TooManyRecipients,
+}
+
+impl Decoded {
+    /// One mail.
+    pub(crate) fn mail(mail: InboundMail) -> Self {
+        Self::Mails(vec![mail])
+    }
+
+    /// An event that is not about inbound mail.
+    pub(crate) fn other_event() -> Self {
+        Self::Ignored(Reason::new("event_ignored"))
+    }
 }
 
 impl DecodeError {
@@ -64,6 +115,7 @@ impl DecodeError {
             Self::TooManyFields => "too_many_fields",
             Self::NotBase64 => "not_base64",
             Self::NoRecipient => "no_recipient",
+            Self::NotIncluded => "message_not_included",
             Self::TooManyRecipients => "too_many_recipients",
         })
     }

@@ -7,19 +7,34 @@ use pipeline::Timestamp;
 
 use crate::VerifyError;
 
-/// Seconds since the epoch, written as ten digits: no sign, no leading zero, no
-/// space, so that one moment has one spelling and arithmetic cannot overflow.
-pub(crate) fn unix_seconds(text: &[u8]) -> Result<Timestamp, VerifyError> {
-    let shaped = text.len() == 10
-        && text.iter().all(u8::is_ascii_digit)
-        && text.first().is_some_and(|&digit| digit != b'0');
-    if !shaped {
-        return Err(VerifyError::TimestampMalformed);
+/// How a timestamp is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Seconds since the epoch, in ten digits.
+    Seconds,
+    /// Milliseconds since the epoch, in thirteen digits.
+    Millis,
+}
+
+impl Unit {
+    /// Reads digits alone: no sign, no leading zero, no space, so that one
+    /// moment has one spelling and arithmetic cannot overflow.
+    pub(crate) fn read(self, text: &[u8]) -> Result<Timestamp, VerifyError> {
+        let (digits, millis) = match self {
+            Self::Seconds => (10, 1000),
+            Self::Millis => (13, 1),
+        };
+        let shaped = text.len() == digits
+            && text.iter().all(u8::is_ascii_digit)
+            && text.first().is_some_and(|&digit| digit != b'0');
+        if !shaped {
+            return Err(VerifyError::TimestampMalformed);
+        }
+        let number = text
+            .iter()
+            .fold(0_i64, |sum, digit| sum * 10 + i64::from(digit - b'0'));
+        Ok(Timestamp::from_millis(number * millis))
     }
-    let seconds = text
-        .iter()
-        .fold(0_i64, |sum, digit| sum * 10 + i64::from(digit - b'0'));
-    Ok(Timestamp::from_millis(seconds * 1000))
 }
 
 /// Whether `stamp` lies within `tolerance` of `now`, on either side, reckoned
@@ -42,11 +57,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_ten_plain_digits_are_a_timestamp() {
-        assert_eq!(
-            unix_seconds(b"1763164800"),
-            Ok(Timestamp::from_millis(1_763_164_800_000))
-        );
+    fn only_plain_digits_of_the_right_number_are_a_timestamp() {
+        let moment = Timestamp::from_millis(1_763_164_800_000);
+        assert_eq!(Unit::Seconds.read(b"1763164800"), Ok(moment));
+        assert_eq!(Unit::Millis.read(b"1763164800000"), Ok(moment));
         for bad in [
             "",
             "0763164800",
@@ -54,19 +68,20 @@ mod tests {
             "-763164800",
             "176316480",
             "17631648000",
-            "1763164800000",
             " 763164800",
             "1763164800 ",
             "1.76316480",
             "-9223372036854775808",
             "١٧٦٣١٦٤٨٠٠",
+            "9223372036854775807",
         ] {
-            assert_eq!(
-                unix_seconds(bad.as_bytes()),
-                Err(VerifyError::TimestampMalformed),
-                "{bad:?}"
-            );
+            for unit in [Unit::Seconds, Unit::Millis] {
+                let read = unit.read(bad.as_bytes());
+                assert_eq!(read, Err(VerifyError::TimestampMalformed), "{bad:?}");
+            }
         }
+        assert!(Unit::Seconds.read(b"1763164800000").is_err());
+        assert!(Unit::Millis.read(b"1763164800").is_err());
     }
 
     #[test]

@@ -40,6 +40,34 @@ pub(crate) fn object(body: &[u8]) -> Result<Object, DecodeError> {
     }
 }
 
+/// The value at a path of keys.
+pub(crate) fn at<'o>(object: &'o Object, path: &[&str]) -> Option<&'o Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter()
+        .try_fold(object.get(*first)?, |value, key| value.get(*key))
+}
+
+/// The text at a path of keys.
+pub(crate) fn text<'o>(object: &'o Object, path: &[&str]) -> Option<&'o str> {
+    at(object, path)?.as_str()
+}
+
+/// The items of a list at a path of keys; none when there is no list.
+pub(crate) fn list<'o>(object: &'o Object, path: &[&str]) -> &'o [Value] {
+    at(object, path)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// The texts of a list at a path; every item must be one.
+pub(crate) fn texts(object: &Object, path: &[&str]) -> Result<Vec<String>, DecodeError> {
+    list(object, path)
+        .iter()
+        .map(|item| item.as_str().map(str::to_owned))
+        .collect::<Option<_>>()
+        .ok_or(DecodeError::Malformed)
+}
+
 /// Builds a value and notes why it had to stop, since a serde error is text.
 #[derive(Clone, Copy)]
 struct Strict<'a> {

@@ -5,7 +5,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use pipeline::Timestamp;
+use ring::signature::{ED25519, UnparsedPublicKey};
 use secrecy::{ExposeSecret, SecretString};
+use sha1::Sha1;
 use sha2::Sha256;
 use subtle::{Choice, ConstantTimeEq};
 
@@ -18,17 +20,17 @@ const MOST: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// There is none.
-    #[error("a source needs at least one secret")]
+    #[error("a source of this provider needs at least one secret")]
     None,
     /// There are too many.
     #[error("a source has at most three secrets")]
     TooMany,
     /// It is not base64 with the standard alphabet and padding.
-    #[error("a secret is `whsec_` and standard base64")]
+    #[error("a secret of this provider is `whsec_` and standard base64")]
     NotBase64,
     /// It is shorter or longer than a secret may be.
-    #[error("a secret has 24 to 64 bytes")]
-    Length,
+    #[error("a secret of this provider has {0} to {1} bytes")]
+    Length(usize, usize),
     /// Its time ends before it begins.
     #[error("a secret's `not_after` lies before its `not_before`")]
     NeverLive,
@@ -40,21 +42,64 @@ pub enum KeyError {
 pub(crate) enum KeyForm {
     /// Base64 behind an optional `whsec_`.
     Whsec,
+    /// The text itself. Such secrets are chosen by the provider or by a person,
+    /// so only what cannot be a secret is refused.
+    Literal,
 }
 
 impl KeyForm {
     fn bytes(self, secret: &SecretString) -> Result<Vec<u8>, KeyError> {
         let text = secret.expose_secret();
-        let bytes = match self {
-            Self::Whsec => STANDARD
-                .decode(text.strip_prefix("whsec_").unwrap_or(text))
-                .ok()
-                .ok_or(KeyError::NotBase64)?,
+        let (bytes, least, most) = match self {
+            Self::Whsec => {
+                let encoded = text.strip_prefix("whsec_").unwrap_or(text);
+                let bytes = STANDARD.decode(encoded);
+                (bytes.ok().ok_or(KeyError::NotBase64)?, 24, 64)
+            }
+            Self::Literal => (text.as_bytes().to_vec(), 8, 256),
         };
-        if (24..=64).contains(&bytes.len()) {
+        if (least..=most).contains(&bytes.len()) {
             Ok(bytes)
         } else {
-            Err(KeyError::Length)
+            Err(KeyError::Length(least, most))
+        }
+    }
+}
+
+/// The hash inside a MAC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Digest {
+    Sha256,
+    /// Weak as a hash and still sound within a MAC; for Mandrill alone.
+    Sha1,
+}
+
+/// A MAC that already knows its key.
+#[derive(Debug, Clone)]
+enum Keyed {
+    Sha256(Hmac<Sha256>),
+    Sha1(Hmac<Sha1>),
+}
+
+impl Keyed {
+    fn new(digest: Digest, key: &[u8]) -> Option<Self> {
+        match digest {
+            Digest::Sha256 => Hmac::new_from_slice(key).ok().map(Self::Sha256),
+            Digest::Sha1 => Hmac::new_from_slice(key).ok().map(Self::Sha1),
+        }
+    }
+
+    fn over(&self, parts: &[&[u8]]) -> Vec<u8> {
+        fn finish<M: Mac + Clone>(mac: &M, parts: &[&[u8]]) -> Vec<u8> {
+            let mut mac = mac.clone();
+            for part in parts {
+                mac.update(part);
+            }
+            mac.finalize().into_bytes().to_vec()
+        }
+        match self {
+            Self::Sha256(mac) => finish(mac, parts),
+            Self::Sha1(mac) => finish(mac, parts),
         }
     }
 }
@@ -62,13 +107,17 @@ impl KeyForm {
 /// One key, ready to sign, and when it is live.
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
-    mac: Hmac<Sha256>,
+    mac: Keyed,
     not_before: Option<Timestamp>,
     not_after: Option<Timestamp>,
 }
 
 impl Key {
-    pub(crate) fn new(setting: &SecretSetting, form: KeyForm) -> Result<Self, KeyError> {
+    pub(crate) fn new(
+        setting: &SecretSetting,
+        form: KeyForm,
+        digest: Digest,
+    ) -> Result<Self, KeyError> {
         if let (Some(from), Some(until)) = (setting.not_before, setting.not_after)
             && until < from
         {
@@ -76,19 +125,15 @@ impl Key {
         }
         let bytes = form.bytes(&setting.secret)?;
         Ok(Self {
-            mac: Hmac::new_from_slice(&bytes).ok().ok_or(KeyError::Length)?,
+            mac: Keyed::new(digest, &bytes).ok_or(KeyError::None)?,
             not_before: setting.not_before,
             not_after: setting.not_after,
         })
     }
 
     /// The MAC of the parts, one after the other.
-    pub(crate) fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
-        let mut mac = self.mac.clone();
-        for part in parts {
-            mac.update(part);
-        }
-        mac.finalize().into_bytes().into()
+    pub(crate) fn sign(&self, parts: &[&[u8]]) -> Vec<u8> {
+        self.mac.over(parts)
     }
 
     fn is_live(&self, now: Timestamp) -> bool {
@@ -97,39 +142,105 @@ impl Key {
     }
 }
 
-/// The live keys of a source.
+/// The keys of a source.
 #[derive(Debug, Clone)]
-pub(crate) struct Keys(Vec<Key>);
+pub(crate) enum Keys {
+    /// Secrets that the sender shares.
+    Shared(Vec<Key>),
+    /// The public half of the sender's Ed25519 key.
+    Ed25519(UnparsedPublicKey<Vec<u8>>),
+}
 
 impl Keys {
-    pub(crate) fn new(settings: &[SecretSetting], form: KeyForm) -> Result<Self, KeyError> {
+    pub(crate) fn new(
+        settings: &[SecretSetting],
+        form: KeyForm,
+        digest: Digest,
+    ) -> Result<Self, KeyError> {
         match settings.len() {
             0 => Err(KeyError::None),
             1..=MOST => settings
                 .iter()
-                .map(|setting| Key::new(setting, form))
+                .map(|setting| Key::new(setting, form, digest))
                 .collect::<Result<_, _>>()
-                .map(Self),
+                .map(Self::Shared),
             _ => Err(KeyError::TooMany),
         }
     }
 
-    /// Whether any of the `signatures` is the MAC of the parts under any live
-    /// key. Every key is tried against every signature without an early exit,
-    /// so that the time taken tells nothing about which came close.
+    /// A public key, written as `whpk_` and base64.
+    pub(crate) fn ed25519(text: &str) -> Option<Self> {
+        let point = STANDARD.decode(text.trim().strip_prefix("whpk_")?).ok()?;
+        (point.len() == 32).then(|| Self::Ed25519(UnparsedPublicKey::new(&ED25519, point)))
+    }
+
+    /// Whether any of the `signatures` was made over the parts with any live
+    /// key. Every shared key is tried against every signature without an early
+    /// exit, so that the time taken tells nothing about which came close.
     pub(crate) fn any_signed(
         &self,
         parts: &[&[u8]],
         signatures: &[Vec<u8>],
         now: Timestamp,
     ) -> bool {
+        let keys = match self {
+            Self::Shared(keys) => keys,
+            Self::Ed25519(key) => {
+                let signed = parts.concat();
+                return signatures
+                    .iter()
+                    .any(|signature| key.verify(&signed, signature).is_ok());
+            }
+        };
         let mut matched = Choice::from(0);
-        for key in self.0.iter().filter(|key| key.is_live(now)) {
+        for key in keys.iter().filter(|key| key.is_live(now)) {
             let expected = key.sign(parts);
             for signature in signatures {
                 matched |= expected.ct_eq(signature);
             }
         }
         matched.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hex(secret: &[u8], parts: &[&[u8]]) -> String {
+        let mac = Keyed::new(Digest::Sha256, secret)
+            .expect("a key")
+            .over(parts);
+        mac.iter()
+            .fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
+    }
+
+    #[test]
+    fn the_vectors_of_hook0_come_out_of_the_same_mac() {
+        assert_eq!(
+            hex(b"secret", &[b"1636936200", b".", b"hello !"]),
+            "1b3d69df55f1e52f05224ba94a5162abeb17ef52cd7f4948c390f810d6a87e98"
+        );
+        assert_eq!(
+            hex(
+                b"secret",
+                &[b"1636936200.x-test x-test2.val1.val2.", b"hello !"]
+            ),
+            "493c35f05443fdb74cb99fd4f00e0e7653c2ab6b24fbc97f4a7bd4d56b31758a"
+        );
+    }
+
+    #[test]
+    fn a_secret_that_is_none_makes_no_key() {
+        for (text, form) in [
+            ("", KeyForm::Literal),
+            ("short", KeyForm::Literal),
+            ("", KeyForm::Whsec),
+            ("whsec_", KeyForm::Whsec),
+        ] {
+            let setting = SecretString::from(text).into();
+            let key = Key::new(&setting, form, Digest::Sha256);
+            assert!(matches!(key, Err(KeyError::Length(..))), "{text:?}");
+        }
     }
 }

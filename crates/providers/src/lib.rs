@@ -4,30 +4,40 @@
 //! bytes and a time go in, values come out, and the same input gives the same
 //! answer for ever.
 //!
-//! Read it in this order: what comes in, what a proof is, how keys and
-//! signatures are checked, then one file per provider.
+//! Read it in this order: what comes in and what a proof is; how keys and
+//! signatures are checked; how bodies are read; then one file per provider in
+//! `contract/`; then how the configuration becomes sources.
 
 mod request;
 mod verify;
 
 mod freshness;
+mod gate;
+mod identity;
 mod key;
+mod scheme;
 mod signature;
+mod symmetric;
 
 mod decode;
+mod form;
 mod json;
+mod letter;
 
-mod standard_webhooks;
+mod answers;
+mod contract;
 
 mod settings;
 mod source;
 mod sources;
 
+pub use answers::Answers;
+pub use contract::standard_webhooks::sign;
+pub use contract::{Contract, contracts};
 pub use decode::{DecodeError, Decoded, InboundMail};
 pub use key::KeyError;
 pub use request::RawRequest;
-pub use settings::{SecretSetting, SourceSettings};
+pub use settings::{PayloadSettings, RawForm, SchemeSettings, SecretSetting, SourceSettings};
 pub use source::Source;
 pub use sources::{SourceError, SourceFlaw, Sources};
-pub use standard_webhooks::sign;
 pub use verify::{Coverage, Verified, VerifyError};

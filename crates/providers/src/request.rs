@@ -9,6 +9,8 @@ pub struct RawRequest<'a> {
     headers: Vec<(&'a str, &'a [u8])>,
     /// The body before any decoding.
     body: &'a [u8],
+    /// What stands behind the `?` of the URL.
+    query: &'a str,
 }
 
 impl<'a> RawRequest<'a> {
@@ -17,12 +19,32 @@ impl<'a> RawRequest<'a> {
         Self {
             headers: headers.into_iter().collect(),
             body,
+            query: "",
         }
+    }
+
+    /// The same post, sent to a URL with this query.
+    #[must_use]
+    pub fn with_query(self, query: &'a str) -> Self {
+        Self { query, ..self }
     }
 
     /// The body before any decoding.
     pub fn body(&self) -> &'a [u8] {
         self.body
+    }
+
+    /// What stands behind the `?` of the URL.
+    pub(crate) fn query(&self) -> &'a str {
+        self.query
+    }
+
+    /// The content type, or nothing when it did not come exactly once.
+    pub(crate) fn content_type(&self) -> &'a str {
+        self.only("content-type")
+            .ok()
+            .and_then(|value| str::from_utf8(value).ok())
+            .unwrap_or_default()
     }
 
     /// Whether a header came at all.

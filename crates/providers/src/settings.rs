@@ -10,7 +10,9 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// One `[sources.NAME]` of the configuration, as written and not yet checked.
-#[derive(Debug, Clone, Deserialize)]
+/// Which of these a provider takes is part of its contract; another one set is
+/// an error, never ignored.
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceSettings {
     /// Whose contract the source speaks, such as `standard-webhooks`.
@@ -19,21 +21,151 @@ pub struct SourceSettings {
     /// and the one to come.
     #[serde(default)]
     pub secrets: Vec<SecretSetting>,
-    /// How far a post's timestamp may be from now, 30 to 900; the provider's
-    /// own figure when left out.
-    #[serde(default)]
+    /// How far a post's timestamp may be from now; the provider's own figure
+    /// when left out.
     pub tolerance_seconds: Option<u64>,
+    /// The name that a post must give by basic authentication.
+    pub username: Option<String>,
+    /// The password that goes with it.
+    pub password: Option<SecretString>,
+    /// What must stand in the URL as `?token=…`.
+    pub url_token: Option<SecretString>,
+    /// The provider's public key, in base64.
+    pub public_key: Option<String>,
+    /// The webhook's URL as it is entered at the provider.
+    pub url: Option<String>,
+    /// How the sender signs.
+    pub scheme: Option<SchemeSettings>,
+    /// Where the sender puts the mail.
+    pub payload: Option<PayloadSettings>,
 }
 
 impl SourceSettings {
     /// A Standard Webhooks source with these secrets.
     pub fn standard_webhooks(secrets: impl IntoIterator<Item = SecretString>) -> Self {
         Self {
-            provider: crate::standard_webhooks::NAME.to_owned(),
+            provider: crate::contract::standard_webhooks::CONTRACT.name.to_owned(),
             secrets: secrets.into_iter().map(SecretSetting::from).collect(),
-            tolerance_seconds: None,
+            ..Self::default()
         }
     }
+
+    /// The settings that are set and that not every provider takes.
+    pub(crate) fn set(&self) -> impl Iterator<Item = Knob> {
+        [
+            (Knob::Secrets, !self.secrets.is_empty()),
+            (Knob::Tolerance, self.tolerance_seconds.is_some()),
+            (Knob::PublicKey, self.public_key.is_some()),
+            (Knob::Url, self.url.is_some()),
+            (Knob::Scheme, self.scheme.is_some()),
+            (Knob::Payload, self.payload.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(knob, is_set)| is_set.then_some(knob))
+    }
+}
+
+/// A setting that only some providers take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Knob {
+    Secrets,
+    Tolerance,
+    PublicKey,
+    Url,
+    Scheme,
+    Payload,
+}
+
+impl Knob {
+    /// Its name in the configuration.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Secrets => "secrets",
+            Self::Tolerance => "tolerance_seconds",
+            Self::PublicKey => "public_key",
+            Self::Url => "url",
+            Self::Scheme => "scheme",
+            Self::Payload => "payload",
+        }
+    }
+}
+
+/// How a sender signs with a shared secret; what is left out is the preset of
+/// the provider.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SchemeSettings {
+    /// The header that holds the signatures.
+    pub signature_header: Option<String>,
+    /// The header that holds the time of signing.
+    pub timestamp_header: Option<String>,
+    /// The header that holds the delivery's id.
+    pub id_header: Option<String>,
+    /// Where the body holds the delivery's id, as keys with dots between.
+    pub id_field: Option<String>,
+    /// What is signed, of `{id}`, `{timestamp}` and `{body}`.
+    pub signed: Option<String>,
+    /// `single`, `list` (by spaces) or `pairs` (`t=…,v1=…`).
+    pub layout: Option<String>,
+    /// What stands before each signature; for `pairs` its name.
+    pub prefix: Option<String>,
+    /// `hex` or `base64`.
+    pub encoding: Option<String>,
+    /// `seconds` or `milliseconds`.
+    pub unit: Option<String>,
+    /// `literal`, or `base64` behind an optional `whsec_`.
+    pub key: Option<String>,
+}
+
+impl SchemeSettings {
+    /// These settings, and `preset` where nothing is set.
+    pub(crate) fn or(self, preset: Self) -> Self {
+        Self {
+            signature_header: self.signature_header.or(preset.signature_header),
+            timestamp_header: self.timestamp_header.or(preset.timestamp_header),
+            id_header: self.id_header.or(preset.id_header),
+            id_field: self.id_field.or(preset.id_field),
+            signed: self.signed.or(preset.signed),
+            layout: self.layout.or(preset.layout),
+            prefix: self.prefix.or(preset.prefix),
+            encoding: self.encoding.or(preset.encoding),
+            unit: self.unit.or(preset.unit),
+            key: self.key.or(preset.key),
+        }
+    }
+}
+
+/// Where a JSON body holds a mail; paths are keys with dots between.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PayloadSettings {
+    /// The envelope's recipients: one text or a list.
+    pub recipients: String,
+    /// The message.
+    pub raw: String,
+    /// How the message is written.
+    #[serde(default)]
+    pub encoding: RawForm,
+    /// Which event is inbound mail; others are ignored. All are when left out.
+    pub event: Option<String>,
+    /// Where the event's name stands.
+    #[serde(default = "event_field")]
+    pub event_field: String,
+}
+
+fn event_field() -> String {
+    "type".to_owned()
+}
+
+/// How a message is written into JSON.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RawForm {
+    /// In base64.
+    #[default]
+    Base64,
+    /// As text.
+    Text,
 }
 
 /// A secret and when it is live. In the configuration it is the bare text, or
@@ -105,4 +237,36 @@ fn moment<E: Error>(text: &str) -> Result<Timestamp, E> {
     Ok(Timestamp::from_millis(
         moment.unix_timestamp().saturating_mul(1000),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_text_or_a_table_with_its_time() {
+        let json = r#"{"provider":"x","secrets":["a",
+            {"secret":"b","not_after":"2026-01-01T00:00:00Z"}]}"#;
+        let settings: SourceSettings = serde_json::from_str(json).expect("settings");
+        assert_eq!(settings.secrets.len(), 2);
+        let until = Timestamp::from_millis(1_767_225_600_000);
+        assert_eq!(settings.secrets[1].not_after, Some(until));
+        assert!(!format!("{settings:?}").contains("\"b\""));
+    }
+
+    #[test]
+    fn unknown_settings_are_errors() {
+        for bad in [
+            r#"{"provider":"x","secret":"a"}"#,
+            r#"{"provider":"x","secrets":[{"secret":"a","until":"x"}]}"#,
+            r#"{"provider":"x","secrets":[{"not_after":"2026-01-01T00:00:00Z"}]}"#,
+            r#"{"provider":"x","secrets":[{"secret":"a","not_after":"soon"}]}"#,
+            r#"{"provider":"x","scheme":{"header":"a"}}"#,
+        ] {
+            assert!(
+                serde_json::from_str::<SourceSettings>(bad).is_err(),
+                "{bad}"
+            );
+        }
+    }
 }

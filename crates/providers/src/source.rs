@@ -4,37 +4,19 @@ use std::fmt;
 
 use pipeline::{SourceName, Timestamp};
 
-use crate::{DecodeError, Decoded, RawRequest, Verified, VerifyError};
-
-/// What a provider's contract consists of, behind its settings.
-pub(crate) trait Provider: fmt::Debug + Send + Sync {
-    /// The provider's name in the configuration.
-    fn name(&self) -> &'static str;
-
-    /// Proves a post's origin, or refuses it.
-    fn verify(
-        &self,
-        source: &SourceName,
-        request: &RawRequest<'_>,
-        now: Timestamp,
-    ) -> Result<Verified, VerifyError>;
-
-    /// Reads the mail out of a body that was recorded.
-    fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError>;
-}
+use crate::contract::{Contract, Provider};
+use crate::gate::Gate;
+use crate::{Answers, Coverage, DecodeError, Decoded, RawRequest, Verified, VerifyError};
 
 /// One configured place that mail comes from.
-#[derive(Debug)]
 pub struct Source {
-    name: SourceName,
-    provider: Box<dyn Provider>,
+    pub(crate) name: SourceName,
+    pub(crate) contract: &'static Contract,
+    pub(crate) gate: Gate,
+    pub(crate) provider: Box<dyn Provider>,
 }
 
 impl Source {
-    pub(crate) fn new(name: SourceName, provider: Box<dyn Provider>) -> Self {
-        Self { name, provider }
-    }
-
     /// Its configured name, which is also the last part of its webhook's path.
     pub fn name(&self) -> &SourceName {
         &self.name
@@ -42,7 +24,20 @@ impl Source {
 
     /// The name of the provider whose contract it speaks.
     pub fn provider(&self) -> &'static str {
-        self.provider.name()
+        self.contract.name
+    }
+
+    /// The statuses with which its provider is refused.
+    pub fn answers(&self) -> Answers {
+        self.contract.answers
+    }
+
+    /// What the operator should know about its proof, if anything.
+    pub fn caution(&self) -> Option<&'static str> {
+        let is_weak = self.contract.coverage == Coverage::TokenOnly && !self.gate.is_shut();
+        is_weak.then_some(
+            "its signature does not cover the body: set `username` and `password` or `url_token`",
+        )
     }
 
     /// Proves that the provider sent this post, as of `now`.
@@ -51,11 +46,21 @@ impl Source {
         request: &RawRequest<'_>,
         now: Timestamp,
     ) -> Result<Verified, VerifyError> {
+        self.gate.check(request)?;
         self.provider.verify(&self.name, request, now)
     }
 
     /// Reads the mail out of a recorded body.
     pub fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         self.provider.decode(content_type, body)
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source")
+            .field("name", &self.name)
+            .field("provider", &self.contract.name)
+            .finish_non_exhaustive()
     }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use pipeline::SourceName;
 
+use crate::contract::{Contract, contracts};
+use crate::gate::Gate;
 use crate::key::KeyError;
-use crate::source::Provider;
-use crate::standard_webhooks::{self, StandardWebhooks};
+use crate::settings::Knob;
 use crate::{Source, SourceSettings};
 
 /// The configured sources cannot be used.
@@ -27,22 +28,46 @@ pub enum SourceFlaw {
     #[error("a source name is 1 to 40 of a-z, 0-9, `-` and `_`")]
     Name,
     /// We do not know its provider.
-    #[error("unknown provider `{0}`; known are: {known}", known = KNOWN.join(", "))]
+    #[error("unknown provider `{0}`; known are: {known}", known = known())]
     Provider(String),
+    /// Its provider takes no such setting.
+    #[error("`{0}` means nothing to this provider")]
+    Unfit(&'static str),
+    /// Its provider needs a setting that is not set.
+    #[error("`{0}` must be set for this provider")]
+    Missing(&'static str),
     /// Its secrets are of no use.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// Its public key is of no use.
+    #[error("`public_key` is {0}")]
+    PublicKey(&'static str),
     /// Its tolerance is out of bounds.
-    #[error("`tolerance_seconds` is {least} to {most}", least = .least, most = .most)]
+    #[error("`tolerance_seconds` is {least} to {most}")]
     Tolerance {
         /// The least that may be set.
         least: u64,
         /// The most that may be set.
         most: u64,
     },
+    /// Its scheme contradicts itself.
+    #[error("in `scheme`, {0}")]
+    Scheme(&'static str),
+    /// It has a name without a password, or a password without a name.
+    #[error("`username` and `password` are set together")]
+    HalfBasicAuth,
+    /// Its password can be guessed.
+    #[error("`password` and `url_token` have at least {0} bytes")]
+    ShortPassword(usize),
+    /// Nothing would prove its posts.
+    #[error("nothing proves its posts: set `username` and `password`, or `url_token`")]
+    Unproven,
 }
 
-const KNOWN: [&str; 1] = [standard_webhooks::NAME];
+fn known() -> String {
+    let names: Vec<&str> = contracts().map(|contract| contract.name).collect();
+    names.join(", ")
+}
 
 /// Every configured source, by name.
 #[derive(Debug, Default)]
@@ -80,9 +105,26 @@ impl Sources {
 
 fn build(name: &str, settings: &SourceSettings) -> Result<Source, SourceFlaw> {
     let name: SourceName = name.parse().ok().ok_or(SourceFlaw::Name)?;
-    let provider: Box<dyn Provider> = match settings.provider.as_str() {
-        standard_webhooks::NAME => Box::new(StandardWebhooks::build(settings)?),
-        other => return Err(SourceFlaw::Provider(other.to_owned())),
-    };
-    Ok(Source::new(name, provider))
+    let contract = contracts()
+        .find(|contract| contract.name == settings.provider)
+        .ok_or_else(|| SourceFlaw::Provider(settings.provider.clone()))?;
+    if let Some(unfit) = settings.set().find(|knob| !contract.knobs.contains(knob)) {
+        return Err(SourceFlaw::Unfit(unfit.name()));
+    }
+    let gate = Gate::build(settings)?;
+    if !gate.is_shut() && !is_signed(contract, settings) {
+        return Err(SourceFlaw::Unproven);
+    }
+    Ok(Source {
+        provider: (contract.build)(settings)?,
+        name,
+        contract,
+        gate,
+    })
+}
+
+/// Whether a post of such a source carries a signature. A provider with secrets
+/// refuses to be built without one; one with a public key alone may go without.
+fn is_signed(contract: &Contract, settings: &SourceSettings) -> bool {
+    contract.knobs.contains(&Knob::Secrets) || settings.public_key.is_some()
 }

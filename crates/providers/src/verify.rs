@@ -73,6 +73,12 @@ pub enum VerifyError {
     /// No signature was made with a live secret over these bytes.
     #[error("the signature does not match")]
     SignatureMismatch,
+    /// The password in front of the proof is wrong.
+    #[error("the credentials do not match")]
+    Credentials,
+    /// The body does not hold the proof that this provider puts there.
+    #[error("the body does not hold its proof")]
+    ProofMissing,
     /// The proof is good and too old, or from the future.
     #[error("the timestamp is outside the tolerance")]
     Stale,
@@ -90,6 +96,8 @@ impl VerifyError {
             Self::SignatureTooLarge => "signature_too_large",
             Self::SignatureUnknown => "signature_unknown",
             Self::SignatureMismatch => "signature_mismatch",
+            Self::Credentials => "credentials",
+            Self::ProofMissing => "proof_missing",
             Self::Stale => "stale",
         }
     }

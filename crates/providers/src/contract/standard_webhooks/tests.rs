@@ -3,8 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use pipeline::Reason;
+
 use super::*;
-use crate::{Source, SourceError, Sources};
+use crate::{
+    DecodeError, Decoded, InboundMail, RawRequest, Source, SourceError, Sources, Verified,
+    VerifyError,
+};
 
 /// The vector of the specification's own test suite.
 const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
@@ -57,7 +62,12 @@ fn signed(id: &str, stamp: &str, signature: &str) -> Result<Verified, VerifyErro
 
 /// A signature over any id and timestamp text, however malformed.
 fn forge_shape(id: &str, stamp: &str) -> String {
-    let key = Key::new(&SecretString::from(SECRET).into(), KeyForm::Whsec).expect("a key");
+    let key = Key::new(
+        &SecretString::from(SECRET).into(),
+        KeyForm::Whsec,
+        Digest::Sha256,
+    )
+    .expect("a key");
     let mac = key.sign(&[id.as_bytes(), b".", stamp.as_bytes(), b".", BODY]);
     format!("v1,{}", STANDARD.encode(mac))
 }

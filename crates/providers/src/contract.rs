@@ -1,0 +1,122 @@
+//! What is known of each provider: one file each, and the list of them.
+
+mod agentmail;
+mod cloudflare;
+mod cloudmailin;
+mod generic;
+mod github_style;
+mod mailersend;
+mod mailgun;
+mod mandrill;
+mod native;
+mod nylas;
+mod postal;
+mod postmark;
+mod relay;
+mod resend;
+mod sendgrid;
+pub(crate) mod standard_webhooks;
+mod stripe_style;
+
+#[cfg(test)]
+mod payloads;
+#[cfg(test)]
+mod vectors;
+
+use std::time::Duration;
+
+use pipeline::{SourceName, Timestamp};
+
+use crate::settings::Knob;
+use crate::sources::SourceFlaw;
+use crate::{
+    Answers, Coverage, DecodeError, Decoded, RawRequest, SourceSettings, Verified, VerifyError,
+};
+
+/// One provider's contract, as data.
+#[derive(Debug)]
+pub struct Contract {
+    /// The provider's name in the configuration.
+    pub name: &'static str,
+    /// How it is to be refused so that mail is kept.
+    pub answers: Answers,
+    /// What the operator does at the provider, step by step.
+    pub setup: &'static [&'static str],
+    /// How much of a post its signature covers.
+    pub coverage: Coverage,
+    /// Which settings it takes besides the password in front.
+    pub(crate) knobs: &'static [Knob],
+    /// Makes the verifier and decoder of one source.
+    pub(crate) build: fn(&SourceSettings) -> Result<Box<dyn Provider>, SourceFlaw>,
+}
+
+/// What a contract does, behind a source's settings.
+pub(crate) trait Provider: Send + Sync {
+    /// Proves a post's origin, or refuses it.
+    fn verify(
+        &self,
+        source: &SourceName,
+        request: &RawRequest<'_>,
+        now: Timestamp,
+    ) -> Result<Verified, VerifyError>;
+
+    /// Reads the mail out of a body that was recorded.
+    fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError>;
+}
+
+/// Every contract, by name.
+const ALL: [&Contract; 16] = [
+    &agentmail::CONTRACT,
+    &cloudflare::CONTRACT,
+    &cloudmailin::CONTRACT,
+    &generic::CONTRACT,
+    &github_style::CONTRACT,
+    &mailersend::CONTRACT,
+    &mailgun::CONTRACT,
+    &mandrill::CONTRACT,
+    &nylas::CONTRACT,
+    &postal::CONTRACT,
+    &postmark::CONTRACT,
+    &relay::CONTRACT,
+    &resend::CONTRACT,
+    &sendgrid::CONTRACT,
+    &standard_webhooks::CONTRACT,
+    &stripe_style::CONTRACT,
+];
+
+/// Every contract, by name.
+pub fn contracts() -> impl Iterator<Item = &'static Contract> {
+    ALL.into_iter()
+}
+
+/// The configured tolerance within what makes sense for a provider.
+fn tolerance(
+    settings: &SourceSettings,
+    own: Duration,
+    least: Duration,
+    most: Duration,
+) -> Result<Duration, SourceFlaw> {
+    let tolerance = settings.tolerance_seconds.map_or(own, Duration::from_secs);
+    if (least..=most).contains(&tolerance) {
+        Ok(tolerance)
+    } else {
+        Err(SourceFlaw::Tolerance {
+            least: least.as_secs(),
+            most: most.as_secs(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_contract_has_a_name_of_its_own_and_steps_to_set_it_up() {
+        let names: Vec<&str> = contracts().map(|contract| contract.name).collect();
+        assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
+        for contract in contracts() {
+            assert!(!contract.setup.is_empty(), "{}", contract.name);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! `AgentMail`: Standard Webhooks under Svix's header names.
+//!
+//! Request: `{"event_type":"message.received","message":{"inbox_id", "from", "to",
+//! "subject", "message_id", "text"?, "html"?, …}}`. The inbox's id is its address
+//! and stands for the envelope's recipient. The original is at `AgentMail`'s API;
+//! what the webhook carries is put together again. Above 1 MB it carries no text,
+//! and the delivery is kept and buried as `message_not_included`.
+//!
+//! Answers: as Standard Webhooks.
+
+use serde_json::Value;
+
+use super::{Contract, standard_webhooks};
+use crate::letter::Letter;
+use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail, json};
+
+pub(crate) const CONTRACT: Contract = Contract {
+    name: "agentmail",
+    answers: Answers::PLAIN,
+    setup: &[
+        "In AgentMail, Webhooks, add the source's URL for the event `message.received`.",
+        "Copy the signing secret (`whsec_…`) into the source's `secrets`.",
+    ],
+    coverage: Coverage::Body,
+    knobs: standard_webhooks::KNOBS,
+    build: |settings| standard_webhooks::build(settings, Box::new(decode)),
+};
+
+fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
+    let event = json::object(body)?;
+    match json::text(&event, &["event_type"]) {
+        Some("message.received") => {}
+        Some(_) => return Ok(Decoded::other_event()),
+        None => return Err(DecodeError::Malformed),
+    }
+    let message = event
+        .get("message")
+        .and_then(Value::as_object)
+        .ok_or(DecodeError::Malformed)?;
+    let field = |name: &str| json::text(message, &[name]);
+    if field("text").is_none() && field("html").is_none() {
+        return Err(DecodeError::NotIncluded);
+    }
+    let to = json::texts(message, &["to"])?.join(", ");
+    let letter = Letter {
+        headers: [
+            ("From", field("from").or_else(|| field("from_"))),
+            ("To", Some(to.as_str()).filter(|to| !to.is_empty())),
+            ("Subject", field("subject")),
+            ("Message-ID", field("message_id")),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect(),
+        text: field("text"),
+        html: field("html"),
+    };
+    let inbox = field("inbox_id").ok_or(DecodeError::NoRecipient)?;
+    InboundMail::rebuilt(vec![inbox.to_owned()], &letter).map(Decoded::mail)
+}

@@ -1,0 +1,24 @@
+//! Cloudflare Email Routing, through the relay worker in `deploy/cloudflare`:
+//! Cloudflare itself signs nothing, so the worker does, by Standard Webhooks.
+//!
+//! Request: Maillatch's own payload, with the envelope's recipient and the
+//! unchanged bytes of the message.
+//!
+//! Answers: any status but 2xx makes the worker fail, and the sender's mail
+//! server tries again; none of them bounces the mail.
+
+use super::{Contract, native, standard_webhooks};
+use crate::{Answers, Coverage};
+
+pub(crate) const CONTRACT: Contract = Contract {
+    name: "cloudflare",
+    answers: Answers::PLAIN,
+    setup: &[
+        "Mint a secret of 24 to 64 random bytes, written as `whsec_` and base64.",
+        "Deploy `deploy/cloudflare/relay.js` with MAILLATCH_URL and MAILLATCH_SECRET set.",
+        "In Cloudflare, Email Routing, route the addresses to that worker.",
+    ],
+    coverage: Coverage::Body,
+    knobs: standard_webhooks::KNOBS,
+    build: |settings| standard_webhooks::build(settings, Box::new(native::decode)),
+};

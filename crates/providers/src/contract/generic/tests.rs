@@ -1,0 +1,112 @@
+use super::*;
+
+fn settings(scheme: SchemeSettings) -> SourceSettings {
+    SourceSettings {
+        provider: "generic".to_owned(),
+        secrets: vec![secrecy::SecretString::from("test-secret").into()],
+        scheme: Some(scheme),
+        ..SourceSettings::default()
+    }
+}
+
+fn flaw(scheme: SchemeSettings) -> Option<SourceFlaw> {
+    build(&settings(scheme), SchemeSettings::default()).err()
+}
+
+fn signed_by(header: &str) -> SchemeSettings {
+    SchemeSettings {
+        signature_header: Some(header.to_owned()),
+        ..SchemeSettings::default()
+    }
+}
+
+#[test]
+fn a_template_is_text_and_known_names_and_ends_with_the_body() {
+    let parts = template("{id}.{timestamp}.{body}").expect("a template");
+    let dot = || Part::Text(".".to_owned());
+    assert_eq!(parts, [Part::Id, dot(), Part::Timestamp, dot(), Part::Body]);
+    for bad in [
+        "",
+        "{id}",
+        "{timestamp}",
+        "{body}.",
+        "{body}{body}",
+        "{url}{body}",
+        "{body",
+    ] {
+        assert!(template(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn contradictory_knobs_are_refused() {
+    assert_eq!(flaw(signed_by("x-signature")), None);
+    let bad = [
+        SchemeSettings::default(),
+        SchemeSettings {
+            signed: Some("{timestamp}.{body}".to_owned()),
+            ..signed_by("x")
+        },
+        SchemeSettings {
+            timestamp_header: Some("y".to_owned()),
+            ..signed_by("x")
+        },
+        SchemeSettings {
+            layout: Some("pairs".to_owned()),
+            ..signed_by("x")
+        },
+        SchemeSettings {
+            signed: Some("{id}{body}".to_owned()),
+            ..signed_by("x")
+        },
+        SchemeSettings {
+            encoding: Some("HEX".to_owned()),
+            ..signed_by("x")
+        },
+        SchemeSettings {
+            key: Some("base32".to_owned()),
+            ..signed_by("x")
+        },
+        SchemeSettings {
+            unit: Some("minutes".to_owned()),
+            ..signed_by("x")
+        },
+    ];
+    for scheme in bad {
+        assert!(flaw(scheme.clone()).is_some(), "{scheme:?}");
+    }
+}
+
+#[test]
+fn a_payload_is_found_where_it_is_said_to_be() {
+    let mapping = PayloadSettings {
+        recipients: "message.to".to_owned(),
+        raw: "message.source".to_owned(),
+        encoding: RawForm::Text,
+        event: Some("mail".to_owned()),
+        event_field: "kind".to_owned(),
+    };
+    let read = |body: &str| mapped(&mapping, body.as_bytes());
+    let expected = |recipients: &[&str]| {
+        let mail = InboundMail {
+            recipients: recipients.iter().map(|&one| one.to_owned()).collect(),
+            raw: b"Subject: x".to_vec(),
+            rebuilt: false,
+        };
+        Ok(Decoded::Mails(vec![mail]))
+    };
+    assert_eq!(
+        read(r#"{"kind":"mail","message":{"to":"a@b","source":"Subject: x"}}"#),
+        expected(&["a@b"])
+    );
+    assert_eq!(
+        read(r#"{"kind":"mail","message":{"to":["a@b","c@d"],"source":"Subject: x"}}"#),
+        expected(&["a@b", "c@d"])
+    );
+    assert_eq!(read(r#"{"kind":"bounce"}"#), Ok(Decoded::other_event()));
+    assert_eq!(read(r#"{"kind":"mail"}"#), Err(DecodeError::NoRecipient));
+    assert_eq!(
+        read(r#"{"kind":"mail","message":{"to":"a"}}"#),
+        Err(DecodeError::Malformed)
+    );
+}

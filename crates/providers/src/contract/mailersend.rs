@@ -1,0 +1,62 @@
+//! `MailerSend` inbound routes.
+//!
+//! Request: `Signature`, the lower-case hex of HMAC-SHA-256 over the body under
+//! the inbound route's secret, taken literally; no time is signed. The body is
+//! `{"type":"inbound.message","data":{"id", "recipients":{"rcptTo":[{"email"}]},
+//! "raw"}}` with the message as text.
+//!
+//! Answers: the plain ones.
+
+use serde_json::Value;
+
+use super::Contract;
+use crate::identity::Identity;
+use crate::key::{Digest, KeyForm, Keys};
+use crate::scheme::{Family, Part, Scheme};
+use crate::settings::Knob;
+use crate::signature::{Encoding, Layout};
+use crate::symmetric::Symmetric;
+use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail, json};
+
+pub(crate) const CONTRACT: Contract = Contract {
+    name: "mailersend",
+    answers: Answers::PLAIN,
+    setup: &[
+        "In MailerSend, Domains, Inbound routes, post to the source's URL.",
+        "Copy the route's secret into the source's `secrets`.",
+    ],
+    coverage: Coverage::Body,
+    knobs: &[Knob::Secrets],
+    build: |settings| {
+        Ok(Box::new(Symmetric {
+            scheme: Scheme {
+                families: vec![Family::signature("signature")],
+                layout: Layout::Single {
+                    prefix: String::new(),
+                    encoding: Encoding::Hex,
+                },
+                signed: vec![Part::Body],
+                stamp: None,
+            },
+            keys: Keys::new(&settings.secrets, KeyForm::Literal, Digest::Sha256)?,
+            identity: Identity::Field(vec!["data".to_owned(), "id".to_owned()]),
+            decoder: Box::new(decode),
+        }))
+    },
+};
+
+fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
+    let event = json::object(body)?;
+    match json::text(&event, &["type"]) {
+        Some("inbound.message") => {}
+        Some(_) => return Ok(Decoded::other_event()),
+        None => return Err(DecodeError::Malformed),
+    }
+    let recipients = json::list(&event, &["data", "recipients", "rcptTo"])
+        .iter()
+        .filter_map(|recipient| recipient.get("email").and_then(Value::as_str))
+        .map(str::to_owned)
+        .collect();
+    let raw = json::text(&event, &["data", "raw"]).ok_or(DecodeError::Malformed)?;
+    InboundMail::original(recipients, raw.into()).map(Decoded::mail)
+}

@@ -1,0 +1,118 @@
+//! Nylas v3.
+//!
+//! Request: `X-Nylas-Signature`, the lower-case hex of HMAC-SHA-256 over the
+//! body under the destination's `webhook_secret`, taken literally. No time is
+//! signed: a replay is stopped by its row alone. The body is
+//! `{"id", "type":"message.created", "data":{"object":{…}}}`; the type may have
+//! suffixes (`.truncated`, `.transformed`, `.cleaned`). Nylas fires for mail that
+//! the mailbox itself has sent, too; that is closed as `own_mail`. The webhook
+//! carries parsed fields, put together again here; a truncated one carries no
+//! body, and is kept and buried as `message_not_included`.
+//!
+//! Answers: Nylas makes three tries within 20 minutes on any status but 2xx.
+
+use serde_json::Value;
+
+use pipeline::Reason;
+
+use super::Contract;
+use crate::identity::Identity;
+use crate::json::{self, Object};
+use crate::key::{Digest, KeyForm, Keys};
+use crate::letter::Letter;
+use crate::scheme::{Family, Part, Scheme};
+use crate::settings::Knob;
+use crate::signature::{Encoding, Layout};
+use crate::symmetric::Symmetric;
+use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail};
+
+pub(crate) const CONTRACT: Contract = Contract {
+    name: "nylas",
+    answers: Answers::PLAIN,
+    setup: &[
+        "In Nylas, Notifications, create a webhook to the source's URL for `message.created`.",
+        "Leave compressed delivery off.",
+        "Copy the webhook secret into the source's `secrets`.",
+    ],
+    coverage: Coverage::Body,
+    knobs: &[Knob::Secrets],
+    build: |settings| {
+        Ok(Box::new(Symmetric {
+            scheme: Scheme {
+                families: vec![Family::signature("x-nylas-signature")],
+                layout: Layout::Single {
+                    prefix: String::new(),
+                    encoding: Encoding::Hex,
+                },
+                signed: vec![Part::Body],
+                stamp: None,
+            },
+            keys: Keys::new(&settings.secrets, KeyForm::Literal, Digest::Sha256)?,
+            identity: Identity::Field(vec!["id".to_owned()]),
+            decoder: Box::new(decode),
+        }))
+    },
+};
+
+fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
+    let event = json::object(body)?;
+    let kind = json::text(&event, &["type"]).ok_or(DecodeError::Malformed)?;
+    let Some(suffixes) = kind.strip_prefix("message.created") else {
+        return Ok(Decoded::other_event());
+    };
+    let message = json::at(&event, &["data", "object"])
+        .and_then(Value::as_object)
+        .ok_or(DecodeError::Malformed)?;
+    if is_sent(message) {
+        return Ok(Decoded::Ignored(Reason::new("own_mail")));
+    }
+    let html = match json::text(message, &["body"]) {
+        Some(html) if !suffixes.contains(".truncated") => html,
+        _ => return Err(DecodeError::NotIncluded),
+    };
+    let (from, to) = (people(message, "from"), people(message, "to"));
+    let letter = Letter {
+        headers: [
+            ("From", Some(from.as_str())),
+            ("To", Some(to.as_str())),
+            ("Subject", json::text(message, &["subject"])),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect(),
+        text: None,
+        html: Some(html),
+    };
+    InboundMail::rebuilt(addresses(message, "to"), &letter).map(Decoded::mail)
+}
+
+/// Whether the mailbox has sent this mail itself.
+fn is_sent(message: &Object) -> bool {
+    json::list(message, &["folders"])
+        .iter()
+        .filter_map(Value::as_str)
+        .any(|folder| folder.eq_ignore_ascii_case("sent"))
+}
+
+fn addresses(message: &Object, role: &str) -> Vec<String> {
+    json::list(message, &[role])
+        .iter()
+        .filter_map(|person| person.get("email")?.as_str())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// People as a header field lists them; a name is quoted, so that none can pass
+/// for another address.
+fn people(message: &Object, role: &str) -> String {
+    json::list(message, &[role])
+        .iter()
+        .filter_map(|person| {
+            let email = person.get("email")?.as_str()?;
+            let name = person.get("name").and_then(Value::as_str).unwrap_or("");
+            let name = name.replace(['"', '\\'], "");
+            Some(format!("\"{name}\" <{email}>"))
+        })
+        .collect::<Vec<_>>()
+        .join(", ")
+}

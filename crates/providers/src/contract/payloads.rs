@@ -1,0 +1,332 @@
+//! One post of each provider's shape, and what it holds.
+
+use std::collections::BTreeMap;
+
+use pipeline::Reason;
+use secrecy::SecretString;
+
+use crate::{Coverage, DecodeError, Decoded, InboundMail, SourceFlaw, SourceSettings, Sources};
+
+const RAW: &str = "From: a@b.test\r\nSubject: Hi\r\n\r\nCode 493817\r\n";
+
+/// Settings under which the provider can be built.
+fn settings(provider: &str) -> SourceSettings {
+    let mut settings = SourceSettings {
+        provider: provider.to_owned(),
+        ..SourceSettings::default()
+    };
+    match provider {
+        "postmark" | "cloudmailin" | "sendgrid" => {
+            settings.url_token = Some("a-long-token".into());
+        }
+        "postal" => settings.public_key = Some(RSA_KEY.to_owned()),
+        _ => {
+            let secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+            settings.secrets = vec![SecretString::from(secret).into()];
+        }
+    }
+    if provider == "mandrill" {
+        settings.url = Some("https://example.com/hook".to_owned());
+    }
+    settings
+}
+
+/// A 1024-bit key made for this test; its private half is gone.
+const RSA_KEY: &str = "MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDPuBAPwo/5rvjspa9Z5iJxzWTfH50Y8UsFsegr2y6cLf13mIuYTNY7MyzNlBx1FEIcTLjESRbky4vXjjIczOZ0OuhfF6sIq0su2nNpskXh6ryC7GS+A/11/eVzqQYUP5HoCxW/OBrK5z7KEtrsrhbfRFAGmEBR7u7PRoT159aMdwIDAQAB";
+
+fn sources(settings: SourceSettings) -> Result<Sources, SourceFlaw> {
+    Sources::build(BTreeMap::from([("main".to_owned(), settings)])).map_err(|error| error.flaw)
+}
+
+fn decode(provider: &str, content_type: &str, body: &str) -> Result<Decoded, DecodeError> {
+    let sources = sources(settings(provider)).expect("a source");
+    let source = sources.get("main").expect("the source");
+    source.decode(content_type, body.as_bytes())
+}
+
+fn json(provider: &str, body: &serde_json::Value) -> Result<Decoded, DecodeError> {
+    decode(provider, "application/json", &body.to_string())
+}
+
+fn form(fields: &[(&str, &str)]) -> (String, String) {
+    let parts: String = fields
+        .iter()
+        .map(|(name, value)| {
+            [
+                "--b\r\nContent-Disposition: form-data; name=\"",
+                name,
+                "\"\r\n\r\n",
+                value,
+                "\r\n",
+            ]
+            .concat()
+        })
+        .collect();
+    let content_type = "multipart/form-data; boundary=b".to_owned();
+    (content_type, format!("{parts}--b--\r\n"))
+}
+
+fn original(recipients: &[&str]) -> Decoded {
+    Decoded::Mails(vec![InboundMail {
+        recipients: recipients.iter().map(|&one| one.to_owned()).collect(),
+        raw: RAW.into(),
+        rebuilt: false,
+    }])
+}
+
+/// The rebuilt message's text; its recipients must be these.
+fn rebuilt(decoded: Result<Decoded, DecodeError>, recipients: &[&str]) -> String {
+    match decoded {
+        Ok(Decoded::Mails(mails)) => match &mails[..] {
+            [mail] if mail.rebuilt && mail.recipients == recipients => {
+                String::from_utf8(mail.raw.clone()).expect("text")
+            }
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+const IGNORED: Reason = Reason::new("event_ignored");
+
+#[test]
+fn raw_messages_come_out_as_they_went_in() {
+    use serde_json::json;
+    assert_eq!(
+        json(
+            "mailersend",
+            &json!({"type":"inbound.message","data":{"id":"1","raw":RAW,
+                "recipients":{"rcptTo":[{"email":"x@y.test"},{"email":"z@y.test"}]}}})
+        ),
+        Ok(original(&["x@y.test", "z@y.test"]))
+    );
+    assert_eq!(
+        json(
+            "postmark",
+            &json!({"MessageID":"1","OriginalRecipient":"x@y.test","To":"list@y.test",
+                "RawEmail":RAW,"TextBody":"other"})
+        ),
+        Ok(original(&["x@y.test"]))
+    );
+    assert_eq!(
+        json(
+            "postal",
+            &json!({"id":1,"rcpt_to":"x@y.test","message":RAW,"base64":false})
+        ),
+        Ok(original(&["x@y.test"]))
+    );
+    let (kind, body) = form(&[
+        ("envelope", r#"{"to":["x@y.test"],"from":"q"}"#),
+        ("email", RAW),
+    ]);
+    assert_eq!(
+        decode("sendgrid", &kind, &body),
+        Ok(original(&["x@y.test"]))
+    );
+    let (kind, body) = form(&[("recipient", "x@y.test, z@y.test"), ("body-mime", RAW)]);
+    assert_eq!(
+        decode("mailgun", &kind, &body),
+        Ok(original(&["x@y.test", "z@y.test"]))
+    );
+    let (kind, body) = form(&[("envelope[to]", "x@y.test"), ("message", RAW)]);
+    assert_eq!(
+        decode("cloudmailin", &kind, &body),
+        Ok(original(&["x@y.test"]))
+    );
+}
+
+#[test]
+fn a_mandrill_post_may_hold_many_mails() {
+    let event = |kind: &str, to: &str| serde_json::json!({"event":kind,"ts":1,"msg":{"email":to,"raw_msg":RAW}});
+    let post = |events: &[serde_json::Value]| {
+        let (kind, body) = form(&[("mandrill_events", &serde_json::json!(events).to_string())]);
+        decode("mandrill", &kind, &body)
+    };
+    let both = post(&[event("inbound", "x@y.test"), event("inbound", "z@y.test")]);
+    match both {
+        Ok(Decoded::Mails(mails)) => assert_eq!(mails.len(), 2),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(
+        post(&[event("open", "x@y.test")]),
+        Ok(Decoded::Ignored(IGNORED))
+    );
+    assert_eq!(post(&[]), Ok(Decoded::Ignored(IGNORED)));
+}
+
+#[test]
+fn parsed_fields_are_put_together_again_and_say_so() {
+    use serde_json::json;
+    let message = rebuilt(
+        json(
+            "agentmail",
+            &json!({"event_type":"message.received","message":{"inbox_id":"x@y.test",
+                "from":"A <a@b.test>","to":["x@y.test"],"subject":"Hi","message_id":"<1@b>",
+                "text":"Code 493817"}}),
+        ),
+        &["x@y.test"],
+    );
+    assert!(message.starts_with("From: A <a@b.test>\r\nTo: x@y.test\r\nSubject: Hi\r\n"));
+    assert!(message.contains("Message-ID: <1@b>\r\n"));
+    assert!(message.contains("Q29kZSA0OTM4MTc=\r\n"));
+
+    let message = rebuilt(
+        json(
+            "nylas",
+            &json!({"id":"1","type":"message.created","data":{"object":{"id":"m","subject":"Hi",
+                "from":[{"name":"A \"x\" <q@r>","email":"a@b.test"}],"folders":["INBOX"],
+                "to":[{"name":"","email":"x@y.test"}],"body":"<p>Code 493817</p>"}}}),
+        ),
+        &["x@y.test"],
+    );
+    assert!(
+        message.starts_with("From: \"A x <q@r>\" <a@b.test>\r\n"),
+        "{message}"
+    );
+    assert!(message.contains("Content-Type: text/html; charset=utf-8\r\n"));
+}
+
+#[test]
+fn parsed_forms_are_put_together_again_too() {
+    use serde_json::json;
+    let (kind, body) = form(&[
+        ("recipient", "x@y.test"),
+        (
+            "message-headers",
+            r#"[["From","a@b.test"],["Subject","Hi"]]"#,
+        ),
+        ("body-plain", "Code 493817"),
+    ]);
+    let message = rebuilt(decode("mailgun", &kind, &body), &["x@y.test"]);
+    assert!(message.starts_with("From: a@b.test\r\nSubject: Hi\r\nMIME-Version"));
+
+    let (kind, body) = form(&[
+        ("envelope", r#"{"to":["x@y.test"]}"#),
+        (
+            "headers",
+            "From: a@b.test\nSubject: H\n i\nContent-Type: x/y\n",
+        ),
+        ("html", "<p>Code 493817</p>"),
+    ]);
+    let message = rebuilt(decode("sendgrid", &kind, &body), &["x@y.test"]);
+    assert!(
+        message.starts_with("From: a@b.test\r\nSubject: H i\r\nMIME-Version"),
+        "{message}"
+    );
+
+    let message = rebuilt(
+        json(
+            "postmark",
+            &json!({"MessageID":"1","From":"a@b.test","Subject":"Hi","TextBody":"Code",
+                "ToFull":[{"Email":"x@y.test"}],"Headers":[{"Name":"Message-ID","Value":"<1@b>"}]}),
+        ),
+        &["x@y.test"],
+    );
+    assert!(message.contains("Message-ID: <1@b>\r\n"));
+
+    let message = rebuilt(
+        json(
+            "cloudmailin",
+            &json!({"envelope":{"to":"x@y.test","recipients":["x@y.test"]},
+                "headers":{"message_id":"<1@b>","received":["a","b"]},"plain":"Code"}),
+        ),
+        &["x@y.test"],
+    );
+    assert!(message.starts_with("message-id: <1@b>\r\nreceived: a\r\nreceived: b\r\n"));
+}
+
+#[test]
+fn mail_that_the_webhook_does_not_carry_is_not_taken_for_none() {
+    use serde_json::json;
+    for (provider, body) in [
+        (
+            "resend",
+            json!({"type":"email.received","data":{"email_id":"1"}}),
+        ),
+        (
+            "agentmail",
+            json!({"event_type":"message.received","message":{"inbox_id":"x@y"}}),
+        ),
+        (
+            "nylas",
+            json!({"type":"message.created.truncated","data":{"object":{"body":"x"}}}),
+        ),
+        (
+            "nylas",
+            json!({"type":"message.created","data":{"object":{"id":"m"}}}),
+        ),
+    ] {
+        assert_eq!(
+            json(provider, &body),
+            Err(DecodeError::NotIncluded),
+            "{provider}"
+        );
+    }
+}
+
+#[test]
+fn p17_other_events_are_ignored_and_so_is_the_mailboxs_own_mail() {
+    use serde_json::json;
+    for (provider, body) in [
+        ("resend", json!({"type":"email.bounced"})),
+        ("agentmail", json!({"event_type":"message.sent"})),
+        ("nylas", json!({"type":"grant.expired"})),
+        ("mailersend", json!({"type":"webhook.test"})),
+        ("postmark", json!({"RecordType":"Bounce"})),
+        ("postal", json!({"event":"MessageSent"})),
+        ("mailgun", json!({"signature":{},"event-data":{}})),
+    ] {
+        assert_eq!(
+            json(provider, &body),
+            Ok(Decoded::Ignored(IGNORED)),
+            "{provider}"
+        );
+    }
+    assert_eq!(
+        json(
+            "nylas",
+            &json!({"type":"message.created","data":{"object":{"folders":["SENT"]}}})
+        ),
+        Ok(Decoded::Ignored(Reason::new("own_mail")))
+    );
+}
+
+#[test]
+fn a_source_that_nothing_proves_is_not_built() {
+    for provider in ["postmark", "cloudmailin", "sendgrid"] {
+        let mut settings = settings(provider);
+        settings.url_token = None;
+        assert_eq!(
+            sources(settings).err(),
+            Some(SourceFlaw::Unproven),
+            "{provider}"
+        );
+    }
+}
+
+#[test]
+fn every_provider_builds_and_refuses_what_it_does_not_take() {
+    for contract in crate::contracts() {
+        let mut settings = settings(contract.name);
+        if matches!(contract.name, "generic" | "stripe-style") {
+            settings.scheme = Some(crate::SchemeSettings {
+                signature_header: Some("x-signature".to_owned()),
+                ..crate::SchemeSettings::default()
+            });
+        }
+        let built =
+            sources(settings.clone()).unwrap_or_else(|flaw| panic!("{}: {flaw}", contract.name));
+        let source = built.get("main").expect("the source");
+        assert_eq!(source.provider(), contract.name);
+        let is_weak = contract.coverage == Coverage::TokenOnly && settings.url_token.is_none();
+        assert_eq!(source.caution().is_some(), is_weak, "{}", contract.name);
+        if contract.name != "mandrill" {
+            settings.url = Some("https://example.com".to_owned());
+            assert_eq!(sources(settings).err(), Some(SourceFlaw::Unfit("url")));
+        }
+    }
+    assert!(matches!(
+        sources(settings("nobody")),
+        Err(SourceFlaw::Provider(_))
+    ));
+}

@@ -1,0 +1,33 @@
+//! The scheme that Stripe made common: one header `t=…,v1=…`, signed
+//! `{timestamp}.{body}`, lower-case hex, the secret taken literally. Mails.ai
+//! (`X-Mails-Signature`), AI Inbx (`AIInbx-Signature`, one `v1` per live secret)
+//! and `MailKite` (`x-mailkite-signature`, in milliseconds) use it.
+//!
+//! Request: the header named by `scheme.signature_header`; the delivery's id in
+//! `scheme.id_header` or at `scheme.id_field` of the body, else its content is
+//! its key. The payload is Maillatch's own unless `payload` says otherwise.
+//!
+//! Answers: the plain ones.
+
+use super::{Contract, generic};
+use crate::{Answers, Coverage, SchemeSettings};
+
+pub(crate) const CONTRACT: Contract = Contract {
+    name: "stripe-style",
+    answers: Answers::PLAIN,
+    setup: &[
+        "Set `scheme.signature_header` to the sender's header.",
+        "Set `scheme.unit` to `milliseconds` if the sender counts in them.",
+        "Copy the signing secret as it is, a `whsec_` in front included.",
+    ],
+    coverage: Coverage::Body,
+    knobs: generic::KNOBS,
+    build: |settings| {
+        let preset = SchemeSettings {
+            layout: Some("pairs".to_owned()),
+            signed: Some("{timestamp}.{body}".to_owned()),
+            ..SchemeSettings::default()
+        };
+        generic::build(settings, preset)
+    },
+};

@@ -1,0 +1,167 @@
+//! One verifier with knobs, for every provider that signs with a shared secret
+//! and says so in headers. What differs between them is data.
+
+use std::time::Duration;
+
+use pipeline::Timestamp;
+
+use crate::freshness::{self, Unit};
+use crate::key::Keys;
+use crate::signature::{self, Layout};
+use crate::{RawRequest, VerifyError};
+
+/// How a provider signs its posts.
+#[derive(Debug, Clone)]
+pub(crate) struct Scheme {
+    /// The names of the headers. A post uses one family; one that mixes them
+    /// was put together by somebody who hopes that we check one family's
+    /// signature and believe the other's id.
+    pub(crate) families: Vec<Family>,
+    /// How the signature header lists its signatures.
+    pub(crate) layout: Layout,
+    /// What is signed, in order.
+    pub(crate) signed: Vec<Part>,
+    /// How the time of signing is written and how old it may be; `None` for
+    /// those who sign no time, where only the delivery's row stops a replay.
+    pub(crate) stamp: Option<Stamp>,
+}
+
+/// The names of the headers of one proof.
+#[derive(Debug, Clone)]
+pub(crate) struct Family {
+    /// The delivery's id, where it is signed or serves as key.
+    pub(crate) id: Option<String>,
+    /// The time of signing, where it has a header of its own.
+    pub(crate) timestamp: Option<String>,
+    /// The signatures.
+    pub(crate) signature: String,
+}
+
+/// A piece of the signed bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The delivery's id.
+    Id,
+    /// The timestamp, as it was written.
+    Timestamp,
+    /// The body, as it came.
+    Body,
+    /// Text between the others.
+    Text(String),
+}
+
+/// A timestamp's form and how far it may be from now.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stamp {
+    pub(crate) unit: Unit,
+    pub(crate) tolerance: Duration,
+}
+
+/// What a good signature has proven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Proven<'a> {
+    /// The delivery's id, if the scheme has a header for it.
+    pub(crate) id: Option<&'a str>,
+}
+
+impl Family {
+    pub(crate) fn signature(name: &str) -> Self {
+        Self {
+            id: None,
+            timestamp: None,
+            signature: name.to_owned(),
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        [&self.id, &self.timestamp]
+            .into_iter()
+            .flatten()
+            .chain([&self.signature])
+            .map(String::as_str)
+    }
+}
+
+impl Scheme {
+    /// Proves that one of the keys signed this post. The signature is checked
+    /// first and its age second: a forged post never learns what is fresh.
+    pub(crate) fn prove<'a>(
+        &self,
+        keys: &Keys,
+        request: &RawRequest<'a>,
+        now: Timestamp,
+    ) -> Result<Proven<'a>, VerifyError> {
+        let family = self.family(request)?;
+        let id = self.id(family, request)?;
+        let header = signature::read(&self.layout, request.only(&family.signature)?)?;
+        let written = match &family.timestamp {
+            Some(name) => Some(request.only(name)?),
+            None => header.timestamp,
+        };
+        let stamp = self.stamp(written)?;
+
+        let written = written.unwrap_or_default();
+        let parts: Vec<&[u8]> = self
+            .signed
+            .iter()
+            .map(|part| match part {
+                Part::Id => id.unwrap_or_default().as_bytes(),
+                Part::Timestamp => written,
+                Part::Body => request.body(),
+                Part::Text(text) => text.as_bytes(),
+            })
+            .collect();
+        if !keys.any_signed(&parts, &header.signatures, now) {
+            return Err(VerifyError::SignatureMismatch);
+        }
+        if let Some((moment, tolerance)) = stamp {
+            freshness::check(moment, now, tolerance)?;
+        }
+        Ok(Proven { id })
+    }
+
+    fn family(&self, request: &RawRequest<'_>) -> Result<&Family, VerifyError> {
+        let is_in = |family: &&Family| family.names().any(|name| request.has(name));
+        let mut present = self.families.iter().filter(is_in);
+        match (present.next(), present.next()) {
+            (None, _) => Err(VerifyError::HeaderMissing),
+            (Some(family), None) => Ok(family),
+            (Some(_), Some(_)) => Err(VerifyError::FamiliesMixed),
+        }
+    }
+
+    /// The delivery's id. An id that is signed must come; one that only serves
+    /// as key may be missing, and then the content is the key.
+    fn id<'a>(
+        &self,
+        family: &Family,
+        request: &RawRequest<'a>,
+    ) -> Result<Option<&'a str>, VerifyError> {
+        match &family.id {
+            None => Ok(None),
+            Some(name) if !request.has(name) && !self.signed.contains(&Part::Id) => Ok(None),
+            Some(name) => delivery_id(request.only(name)?).map(Some),
+        }
+    }
+
+    fn stamp(&self, written: Option<&[u8]>) -> Result<Option<(Timestamp, Duration)>, VerifyError> {
+        let Some(stamp) = self.stamp else {
+            return Ok(None);
+        };
+        let written = written.ok_or(VerifyError::TimestampMalformed)?;
+        Ok(Some((stamp.unit.read(written)?, stamp.tolerance)))
+    }
+}
+
+/// An id without the separator: with a dot in it, `a.1` at `2…` and `a` at
+/// `1.2…` would be the same signed bytes.
+fn delivery_id(header: &[u8]) -> Result<&str, VerifyError> {
+    let shaped = (1..=128).contains(&header.len())
+        && header
+            .iter()
+            .all(|&b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    str::from_utf8(header)
+        .ok()
+        .filter(|_| shaped)
+        .ok_or(VerifyError::IdMalformed)
+}

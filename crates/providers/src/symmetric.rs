@@ -1,0 +1,38 @@
+//! A source that proves its posts with a shared secret in headers; what differs
+//! between such providers is a scheme, an identity and a payload.
+
+use pipeline::{SourceName, Timestamp};
+
+use crate::contract::Provider;
+use crate::identity::Identity;
+use crate::key::Keys;
+use crate::scheme::Scheme;
+use crate::{Coverage, DecodeError, Decoded, RawRequest, Verified, VerifyError};
+
+/// How the body of a proven post is read: `(content type, body)` to mail.
+pub(crate) type Decoder = Box<dyn Fn(&str, &[u8]) -> Result<Decoded, DecodeError> + Send + Sync>;
+
+/// A source with a shared secret.
+pub(crate) struct Symmetric {
+    pub(crate) scheme: Scheme,
+    pub(crate) keys: Keys,
+    pub(crate) identity: Identity,
+    pub(crate) decoder: Decoder,
+}
+
+impl Provider for Symmetric {
+    fn verify(
+        &self,
+        source: &SourceName,
+        request: &RawRequest<'_>,
+        now: Timestamp,
+    ) -> Result<Verified, VerifyError> {
+        let proven = self.scheme.prove(&self.keys, request, now)?;
+        let coverage = Coverage::Body;
+        Ok(self.identity.verified(source, request, proven.id, coverage))
+    }
+
+    fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
+        (self.decoder)(content_type, body)
+    }
+}
