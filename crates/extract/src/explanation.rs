@@ -16,6 +16,8 @@ pub struct Explanation {
     pub ruleset: &'static str,
     /// What was read.
     pub sources: Vec<SourceRead>,
+    /// The languages whose words were met, most often first.
+    pub languages: Vec<&'static str>,
     /// The candidates for the code, best first.
     pub code: Vec<Considered>,
     /// The links, best first.
@@ -33,8 +35,6 @@ pub struct SourceRead {
     pub hidden: usize,
     /// There was more than is examined.
     pub truncated: bool,
-    /// The languages whose words were met, most often first.
-    pub languages: Vec<&'static str>,
 }
 
 /// Describes the readings of a mail.
@@ -46,7 +46,6 @@ pub(crate) fn sources(readings: &[Reading]) -> Vec<SourceRead> {
             visible: reading.text().len(),
             hidden: reading.hidden.trim().len(),
             truncated: reading.truncated,
-            languages: crate::lexicon::languages(reading.text()),
         })
         .collect()
 }

@@ -64,6 +64,7 @@ pub fn extract(raw: &[u8], policy: &Policy) -> Result<Extracted, Refusal> {
         explanation: Explanation {
             ruleset: RULESET,
             sources: explanation::sources(&readings),
+            languages: found.languages,
             code: found.considered,
             links: linked.considered,
         },

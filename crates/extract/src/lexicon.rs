@@ -1,13 +1,13 @@
 //! Words of many languages and what they say about a code or a link.
 //!
 //! The words are data: one file per language beside this one, read once. A `*`
-//! at an end of a term lets letters follow or precede there.
+//! at the end of a term lets letters follow.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind, StartKind};
 
 use crate::fold::folded;
 
@@ -127,7 +127,6 @@ pub(crate) struct Hit {
 struct Term {
     sense: Sense,
     language: &'static str,
-    open_before: bool,
     open_after: bool,
 }
 
@@ -151,10 +150,10 @@ pub(crate) fn link_hits(text: &str) -> Vec<Hit> {
     LINKS.hits(text)
 }
 
-/// The languages whose words the text has, most often first.
-pub(crate) fn languages(text: &str) -> Vec<&'static str> {
+/// The languages of the terms, most often first.
+pub(crate) fn languages<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> Vec<&'static str> {
     let mut counts: Vec<(&'static str, usize)> = Vec::new();
-    for hit in code_hits(text) {
+    for hit in hits {
         match counts.iter_mut().find(|(language, _)| *language == hit.language) {
             Some((_, count)) => *count += 1,
             None => counts.push((hit.language, 1)),
@@ -164,27 +163,28 @@ pub(crate) fn languages(text: &str) -> Vec<&'static str> {
     counts.into_iter().take(3).map(|(language, _)| language).collect()
 }
 
+/// Looks for terms where a word may begin, and nowhere else: a search anchored
+/// there costs next to nothing for words that begin no term.
 fn hits(lexicon: &Lexicon, text: &str) -> Vec<Hit> {
     let Some(automaton) = &lexicon.automaton else { return Vec::new() };
     let mut found = Vec::new();
-    let mut from = 0;
-    while let Some(m) = automaton.find(aho_corasick::Input::new(text).range(from..)) {
+    let mut previous = None;
+    let mut next = 0;
+    for (at, c) in text.char_indices() {
+        let starts = at >= next && !c.is_ascii_whitespace() && is_boundary(previous, Some(c));
+        previous = Some(c);
+        if !starts {
+            continue;
+        }
+        let input = aho_corasick::Input::new(text).range(at..).anchored(aho_corasick::Anchored::Yes);
+        let Some(m) = automaton.find(input) else { continue };
         let term = lexicon.terms.get(m.pattern().as_usize());
-        match term.filter(|term| term.stands_alone(text, &m.range())) {
-            Some(term) => {
-                found.push(Hit { range: m.range(), sense: term.sense, language: term.language });
-                from = m.end();
-            }
-            // A shorter term may begin one letter later.
-            None => from = next_boundary(text, m.start()),
+        if let Some(term) = term.filter(|term| term.may_end(text, m.end())) {
+            found.push(Hit { range: m.range(), sense: term.sense, language: term.language });
+            next = m.end();
         }
     }
     found
-}
-
-fn next_boundary(text: &str, at: usize) -> usize {
-    let step = text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
-    at + step
 }
 
 impl Lexicon {
@@ -201,18 +201,18 @@ impl Lexicon {
                 let bare = folded(written.trim_matches('*')).to_ascii_lowercase();
                 let at = *index.entry(bare.clone()).or_insert_with(|| {
                     patterns.push(bare);
-                    terms.push(Term { sense: Sense::default(), language, open_before: false, open_after: false });
+                    terms.push(Term { sense: Sense::default(), language, open_after: false });
                     terms.len() - 1
                 });
                 if let Some(term) = terms.get_mut(at) {
                     term.sense = term.sense.or(sense);
-                    term.open_before |= written.starts_with('*');
                     term.open_after |= written.ends_with('*');
                 }
             }
         }
         let automaton = AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .start_kind(StartKind::Anchored)
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::LeftmostLongest)
             .build(&patterns)
@@ -231,13 +231,10 @@ fn entries(file: &'static str) -> impl Iterator<Item = (Sense, &'static str)> {
 }
 
 impl Term {
-    fn stands_alone(&self, text: &str, range: &Range<usize>) -> bool {
-        let before = text.get(..range.start).and_then(|before| before.chars().next_back());
-        let after = text.get(range.end..).and_then(|after| after.chars().next());
-        let inside = text.get(range.clone()).unwrap_or_default();
-        let first = inside.chars().next();
-        let last = inside.chars().next_back();
-        (self.open_before || is_boundary(before, first)) && (self.open_after || is_boundary(last, after))
+    fn may_end(&self, text: &str, end: usize) -> bool {
+        let last = text.get(..end).and_then(|before| before.chars().next_back());
+        let after = text.get(end..).and_then(|after| after.chars().next());
+        self.open_after || is_boundary(last, after)
     }
 }
 

@@ -60,6 +60,9 @@ pub(super) fn candidates(reading: &Reading, segments: &[Segment], hits: &[Hit]) 
             continue;
         }
         let Some(segment) = containing(segments, range.start) else { continue };
+        if shape.is_wordlike() && !is_set_off(text, &range, segments.get(segment), hits) {
+            continue;
+        }
         let compact = value.chars().filter(char::is_ascii_alphanumeric).collect();
         let alone = segments.get(segment).is_some_and(|s| is_alone(text, &s.range, &range));
         let numbered = text.get(..range.start).is_some_and(|before| before.ends_with(['#', '№']));
@@ -175,6 +178,18 @@ fn is_counted(text: &str, range: &Range<usize>, hits: &[Hit]) -> bool {
         hit.sense.says(Sense::MONEY) && matches!(gap, "" | " " | "." | ". " | ":" | ": ")
     });
     follows || precedes || prefixed
+}
+
+/// Nearly every word has the shape of a code; only those on a line of their own
+/// or right behind a label are worth a look.
+fn is_set_off(text: &str, range: &Range<usize>, segment: Option<&Segment>, hits: &[Hit]) -> bool {
+    let before = text.get(..range.start).unwrap_or_default().trim_end_matches([' ', '"', '\'', '(', '[', '*']);
+    let previous = hits.partition_point(|hit| hit.range.end <= before.len()).checked_sub(1).and_then(|at| hits.get(at));
+    let labelled = previous.is_some_and(|hit| {
+        hit.range.end == before.len() && hit.sense.says(Sense::CODE.or(Sense::WORD).or(Sense::IS))
+    });
+    let alone = segment.is_some_and(|segment| is_alone(text, &segment.range, range));
+    alone || labelled || before.ends_with([':', '='])
 }
 
 fn touches_barrier(text: &str, range: &Range<usize>) -> bool {

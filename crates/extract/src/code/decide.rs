@@ -21,6 +21,8 @@ pub(crate) struct Finding {
     pub(crate) verdict: Verdict<Code>,
     /// The best candidate stands at the very end of its source.
     pub(crate) reaches_end: bool,
+    /// The languages whose words were met, most often first.
+    pub(crate) languages: Vec<&'static str>,
     /// Every candidate with points, best first.
     pub(crate) considered: Vec<Considered>,
 }
@@ -96,7 +98,8 @@ pub(crate) fn find(readings: &[Reading], allowed: &Allowlist) -> Finding {
         let own = readings.iter().find(|reading| reading.source == best.source);
         own.is_some_and(|reading| reading.text().get(best.candidate.range.end..).is_none_or(|rest| rest.trim().is_empty()))
     });
-    Finding { verdict, reaches_end, considered: considered(&scored, &values, readings) }
+    let languages = lexicon::languages(hits.iter().flatten());
+    Finding { verdict, reaches_end, languages, considered: considered(&scored, &values, readings) }
 }
 
 /// A label belongs to the first candidate after it. One of the same shape

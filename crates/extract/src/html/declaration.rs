@@ -65,6 +65,10 @@ impl Declarations {
         let mut declarations = Self::default();
         for declaration in text.split(';') {
             let Some((name, value)) = declaration.split_once(':') else { continue };
+            // Most properties say nothing about what is seen.
+            if !is_relevant(name.trim()) {
+                continue;
+            }
             let value = value.trim().to_ascii_lowercase();
             let (value, important) = match value.rsplit_once('!') {
                 Some((value, mark)) if mark.trim() == "important" => (value.trim().to_owned(), true),
@@ -81,6 +85,15 @@ impl Declarations {
     pub(super) fn is_empty(&self) -> bool {
         self.normal.is_empty() && self.important.is_empty()
     }
+}
+
+fn is_relevant(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "display", "visibility", "opacity", "max-height", "height", "width", "max-width", "overflow", "overflow-x",
+        "overflow-y", "text-indent", "left", "top", "right", "bottom", "position", "clip", "transform", "font-size",
+        "font", "color", "background-color", "background", "background-image", "letter-spacing", "white-space",
+    ];
+    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 fn property(name: &str, value: &str) -> Option<Property> {

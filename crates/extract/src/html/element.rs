@@ -183,12 +183,8 @@ impl Applied {
 }
 
 fn heading_scale(tag: &str) -> f32 {
-    match tag.to_ascii_lowercase().as_str() {
-        "h1" => 2.0,
-        "h2" => 1.5,
-        "h3" | "big" => 1.17,
-        _ => 1.0,
-    }
+    const SCALES: &[(&str, f32)] = &[("h1", 2.0), ("h2", 1.5), ("h3", 1.17), ("big", 1.17)];
+    SCALES.iter().find(|(name, _)| tag.eq_ignore_ascii_case(name)).map_or(1.0, |(_, scale)| *scale)
 }
 
 fn is_never_shown(tag: &str) -> bool {
@@ -198,6 +194,10 @@ fn is_never_shown(tag: &str) -> bool {
 }
 
 fn default_display(tag: &str) -> Display {
+    const LONGEST: usize = 10;
+    if tag.len() > LONGEST {
+        return Display::Inline;
+    }
     match tag.to_ascii_lowercase().as_str() {
         "td" | "th" => Display::Cell,
         "tr" => Display::Row,

@@ -50,7 +50,7 @@ pub(super) fn senses(url: &Url) -> Sense {
     }
     let said = WORDS.iter().filter(|(word, _)| words.contains(word)).fold(Sense::default(), |all, (_, sense)| all.or(*sense));
     // Changing a password is for whoever is signed in; resetting one is asked for.
-    let changes = words.contains("changepassword") || words.contains("passwordchange");
+    let changes = words.contains("password") && (words.contains("change") || words.contains("modify"));
     let asked = ["reset", "recover", "forgot"].iter().any(|word| words.contains(word));
     if changes && !asked { said.or(Sense::DENY) } else { said }
 }
