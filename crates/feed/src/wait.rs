@@ -73,7 +73,8 @@ impl WaitRoom {
     }
 }
 
-/// A taken seat; dropping it, also when the client has gone, frees it.
+/// A taken seat, free again when it is dropped. A client that goes away is not
+/// noticed before there is an answer to write, so its seat is taken until then.
 pub(crate) struct Seat {
     room: Arc<WaitRoom>,
     consumer: ConsumerId,

@@ -8,6 +8,9 @@ mod auth;
 #[path = "agent/consume.rs"]
 mod consume;
 #[cfg(test)]
+#[path = "agent/fault.rs"]
+mod fault;
+#[cfg(test)]
 #[path = "agent/harness.rs"]
 mod harness;
 #[cfg(test)]

@@ -8,8 +8,8 @@ use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer};
 use feed::{Deps, KeySettings, Keys, Settings, routes};
 use pipeline::{
-    ArtifactId, ArtifactKey, ArtifactKind, InboxId, MessageId, MessageKey, Meters, NewArtifact,
-    NewMessage, Reason, Sender, ServerKey, Verdict,
+    AgentLog, ArtifactId, ArtifactKey, ArtifactKind, InboxId, MessageId, MessageKey, Meters,
+    NewArtifact, NewMessage, Reason, Sender, ServerKey, Verdict,
 };
 use prometheus_client::registry::Registry;
 use reqwest::{Method, RequestBuilder, Response};
@@ -41,6 +41,14 @@ impl Server {
     /// Starts a feed with three keys: `a` and `b` see everything, `narrow` sees
     /// one inbox.
     pub(crate) async fn start_with(settings: Settings) -> Self {
+        Self::start_behind(settings, |store| Arc::clone(&store.agents)).await
+    }
+
+    /// Starts a feed that sees the database through something else.
+    pub(crate) async fn start_behind(
+        settings: Settings,
+        front: impl FnOnce(&Store) -> Arc<dyn AgentLog>,
+    ) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let dir = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", dir.path().join("feed.db").display());
@@ -51,7 +59,7 @@ impl Server {
         let shutdown = CancellationToken::new();
         let tokens = BTreeMap::from(["a", "b", "narrow"].map(|name| (name, Keys::mint())));
         let routes = routes(Deps {
-            log: Arc::clone(&store.agents),
+            log: front(&store),
             keys: Arc::new(keys(&tokens)),
             cursor_key: ServerKey::new([7; 32]),
             meters: meters.clone(),
@@ -114,18 +122,7 @@ impl Server {
     }
 
     pub(crate) async fn arrives(&self, inbox: &str, artifact: NewArtifact) -> String {
-        let id = artifact.id.to_string();
-        let seams = Seams {
-            deliveries: Arc::clone(&self.store.deliveries),
-            work: Arc::clone(&self.store.work),
-            agents: Arc::clone(&self.store.agents),
-            failures: Arc::clone(&self.store.failures),
-            probe: Arc::clone(&self.store.probe),
-        };
-        let message = message(inbox.parse().unwrap(), artifact);
-        let finished = seams.process(&id, vec![message]).await;
-        assert_eq!(finished.artifacts, 1);
-        id
+        arrives(&self.store, inbox.parse().unwrap(), artifact).await
     }
 
     /// Asks the HTTP server to end and waits until it has.
@@ -133,6 +130,21 @@ impl Server {
         self.shutdown.cancel();
         self.http.stop(true).await;
     }
+}
+
+/// Has an artifact arrive in a database, and returns its id.
+pub(crate) async fn arrives(store: &Store, inbox: InboxId, artifact: NewArtifact) -> String {
+    let id = artifact.id.to_string();
+    let seams = Seams {
+        deliveries: Arc::clone(&store.deliveries),
+        work: Arc::clone(&store.work),
+        agents: Arc::clone(&store.agents),
+        failures: Arc::clone(&store.failures),
+        probe: Arc::clone(&store.probe),
+    };
+    let finished = seams.process(&id, vec![message(inbox, artifact)]).await;
+    assert_eq!(finished.artifacts, 1);
+    id
 }
 
 fn keys(tokens: &BTreeMap<&'static str, String>) -> Keys {

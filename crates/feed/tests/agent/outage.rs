@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use feed::Settings;
 use sqlx::{Connection, SqliteConnection};
 use testkit::patience;
 
+use crate::fault::Silent;
 use crate::harness::{INBOX, Server, feed_of};
 
 #[tokio::test]
@@ -56,4 +58,15 @@ async fn a_database_that_hangs_is_503_and_the_retry_tells_what_became_of_it() {
         .consume("b", &id, "k2")
         .await
         .problem(409, "already-consumed");
+}
+
+#[tokio::test]
+async fn a_store_that_forgets_its_own_deadline_is_503_all_the_same() {
+    let server = Server::start_behind(Settings::default(), |_| Silent::new()).await;
+    let id = pipeline::ArtifactId::new().to_string();
+    let path = feed_of(INBOX, "");
+    let (list, consume) =
+        futures_util::future::join(server.read(&path), server.consume("a", &id, "k1")).await;
+    list.problem(503, "temporarily-unavailable");
+    consume.problem(503, "temporarily-unavailable");
 }

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 use feed::Settings;
 use futures_util::future::{join, join_all};
 use reqwest::Method;
+use store::Store;
 use testkit::patience;
 
+use crate::fault::Untimely;
 use crate::harness::{Answer, INBOX, OTHER_INBOX, Server, ask, feed_of};
 
 /// Resolves when `count` waits are open.
@@ -40,6 +42,29 @@ async fn a_wait_wakes_when_something_arrives_and_not_for_another_inbox() {
     let (answer, id) = join(wait, arrive).await;
     assert_eq!(answer.ids(), [id]);
     assert_eq!(server.meters.waiting.get(), 0);
+}
+
+#[tokio::test]
+async fn what_arrives_while_the_feed_looks_is_not_slept_through() {
+    let front = |store: &Store| Untimely::over(store.clone());
+    let server = Server::start_behind(Settings::default(), front).await;
+    let answer = server.read(&feed_of(INBOX, "?wait=5")).await;
+    assert_eq!(answer.ids().len(), 1);
+}
+
+#[tokio::test]
+async fn a_client_that_went_away_holds_its_seat_no_longer_than_it_asked_for() {
+    let server = Server::start().await;
+    let path = feed_of(INBOX, "?wait=2");
+    let request = server
+        .bare(Method::GET, &path)
+        .bearer_auth(server.token("a"));
+    let gone = async {
+        let sent = tokio::time::timeout(Duration::from_millis(300), request.send()).await;
+        assert!(sent.is_err(), "the wait was answered");
+    };
+    join(gone, waiting(&server, 1)).await;
+    waiting(&server, 0).await;
 }
 
 #[tokio::test]
