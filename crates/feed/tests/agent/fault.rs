@@ -55,12 +55,6 @@ impl AgentLog for Untimely {
 /// A database that never answers, not even that it is away.
 pub(crate) struct Silent;
 
-impl Silent {
-    pub(crate) fn new() -> Arc<dyn AgentLog> {
-        Arc::new(Self)
-    }
-}
-
 #[async_trait]
 impl AgentLog for Silent {
     async fn artifacts(
@@ -84,6 +78,6 @@ impl AgentLog for Silent {
 #[async_trait]
 impl Arrival for Silent {
     async fn news(&mut self) {
-        pending().await
+        pending().await;
     }
 }

@@ -1,5 +1,6 @@
 //! The database is away, or does not answer (A29).
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use feed::Settings;
@@ -62,7 +63,7 @@ async fn a_database_that_hangs_is_503_and_the_retry_tells_what_became_of_it() {
 
 #[tokio::test]
 async fn a_store_that_forgets_its_own_deadline_is_503_all_the_same() {
-    let server = Server::start_behind(Settings::default(), |_| Silent::new()).await;
+    let server = Server::start_behind(Settings::default(), |_| Arc::new(Silent)).await;
     let id = pipeline::ArtifactId::new().to_string();
     let path = feed_of(INBOX, "");
     let (list, consume) =
