@@ -78,6 +78,6 @@ impl AgentLog for Silent {
 #[async_trait]
 impl Arrival for Silent {
     async fn news(&mut self) {
-        pending().await;
+        pending::<()>().await;
     }
 }
