@@ -114,6 +114,19 @@ pub struct NewDelivery {
     pub content_type: String,
     /// The bytes as they came over the wire.
     pub body: Vec<u8>,
+    /// What is to be done if the key is known with other content.
+    pub on_conflict: OnConflict,
+}
+
+/// What is to be done with a delivery whose key is known with other content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnConflict {
+    /// Keep it in a row of its own: its proof covers the body, so the sender
+    /// has reused an id, and nothing may be lost.
+    Keep,
+    /// Write nothing: its proof is a token that is used once, so somebody who
+    /// has seen the token has made another body for it.
+    Refuse,
 }
 
 /// What the database answered to a [`NewDelivery`].
@@ -126,19 +139,22 @@ pub enum Recorded {
     /// The key is known with other content; this one has a row of its own,
     /// marked as a conflict.
     Conflict(DeliveryId),
+    /// The key is known with other content, by this row, and this one was to be
+    /// refused then; nothing was written.
+    Refused(DeliveryId),
 }
 
 impl Recorded {
-    /// The row that holds this delivery.
+    /// The row that holds this delivery, or its key.
     pub fn id(self) -> DeliveryId {
         match self {
-            Self::New(id) | Self::Duplicate(id) | Self::Conflict(id) => id,
+            Self::New(id) | Self::Duplicate(id) | Self::Conflict(id) | Self::Refused(id) => id,
         }
     }
 
     /// Whether this record wrote a row, so that a bell has to be rung for it.
     pub fn is_fresh(self) -> bool {
-        !matches!(self, Self::Duplicate(_))
+        matches!(self, Self::New(_) | Self::Conflict(_))
     }
 }
 

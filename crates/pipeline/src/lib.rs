@@ -41,7 +41,9 @@ mod probe;
 pub use artifact::{ArtifactKey, ArtifactKind, ArtifactView, NewArtifact, Seq, ServerKey, Verdict};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use consume::{ConsumeRequest, Consumed, ConsumerId, IdempotencyKey, Scope};
-pub use delivery::{ContentDigest, DeliveryKey, NewDelivery, Recorded, SourceName, StoredDelivery};
+pub use delivery::{
+    ContentDigest, DeliveryKey, NewDelivery, OnConflict, Recorded, SourceName, StoredDelivery,
+};
 pub use failure::{BuriedDelivery, Reason};
 pub use id::{ArtifactId, ClaimToken, DeliveryId, IdError, MessageId};
 pub use inbox::{InboxError, InboxId};

@@ -44,10 +44,24 @@ pub struct Contract {
     pub setup: &'static [&'static str],
     /// How much of a post its signature covers.
     pub coverage: Coverage,
+    /// How it checks a new webhook.
+    pub(crate) handshake: Handshake,
     /// Which settings it takes besides the password in front.
     pub(crate) knobs: &'static [Knob],
     /// Makes the verifier and decoder of one source.
     pub(crate) build: fn(&SourceSettings) -> Result<Box<dyn Provider>, SourceFlaw>,
+}
+
+/// How a provider checks that a new webhook is ours before it posts to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handshake {
+    /// Not at all.
+    None,
+    /// By `HEAD`, to be answered 200.
+    Head,
+    /// By `GET` with a value in this field of the query, to be answered 200 with
+    /// the value.
+    Echo(&'static str),
 }
 
 /// What a contract does, behind a source's settings.

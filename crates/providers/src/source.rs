@@ -4,7 +4,7 @@ use std::fmt;
 
 use pipeline::{SourceName, Timestamp};
 
-use crate::contract::{Contract, Provider};
+use crate::contract::{Contract, Handshake, Provider};
 use crate::gate::Gate;
 use crate::{Answers, Coverage, DecodeError, Decoded, RawRequest, Verified, VerifyError};
 
@@ -38,6 +38,26 @@ impl Source {
         is_weak.then_some(
             "its signature does not cover the body: set `username` and `password` or `url_token`",
         )
+    }
+
+    /// The text to answer when the provider checks that the webhook is there,
+    /// by `method` and the URL's `query`; `None` when this is no such check. A
+    /// value to be echoed is a stranger's text, so only letters, digits, `-` and
+    /// `_` are.
+    pub fn greet(&self, method: &str, query: &str) -> Option<String> {
+        match (self.contract.handshake, method) {
+            (Handshake::Head, "HEAD") => Some(String::new()),
+            (Handshake::Echo(field), "GET") => {
+                let mut values = form_urlencoded::parse(query.as_bytes())
+                    .filter(|(name, _)| name == field)
+                    .map(|(_, value)| value.into_owned());
+                let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+                values
+                    .next()
+                    .filter(|value| (1..=256).contains(&value.len()) && value.bytes().all(plain))
+            }
+            _ => None,
+        }
     }
 
     /// Proves that the provider sent this post, as of `now`.

@@ -7,8 +7,11 @@ use pipeline::{ContentDigest, DeliveryKey};
 pub enum Coverage {
     /// The body: whoever made the proof has written these bytes.
     Body,
-    /// A token or password only: whoever has seen it can send another body.
+    /// A token that is used once: whoever has seen it can send another body,
+    /// which is told from a retry by its content and refused.
     TokenOnly,
+    /// A password: whoever has it can send anything.
+    Password,
 }
 
 /// A post whose origin is proven. Only a verifier of this crate can make one,
@@ -76,6 +79,9 @@ pub enum VerifyError {
     /// The password in front of the proof is wrong.
     #[error("the credentials do not match")]
     Credentials,
+    /// The token was used before, with another body.
+    #[error("the token was used before")]
+    Replayed,
     /// The body does not hold the proof that this provider puts there.
     #[error("the body does not hold its proof")]
     ProofMissing,
@@ -97,6 +103,7 @@ impl VerifyError {
             Self::SignatureUnknown => "signature_unknown",
             Self::SignatureMismatch => "signature_mismatch",
             Self::Credentials => "credentials",
+            Self::Replayed => "token_replayed",
             Self::ProofMissing => "proof_missing",
             Self::Stale => "stale",
         }

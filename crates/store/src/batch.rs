@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use pipeline::{ContentDigest, DeliveryId, DeliveryKey, NewDelivery, Recorded};
+use pipeline::{ContentDigest, DeliveryId, DeliveryKey, NewDelivery, OnConflict, Recorded};
 
 use crate::fault::Fault;
 
@@ -106,6 +106,9 @@ impl Batch {
             Some(holder) if holder.content == *delivery.content.as_bytes() => {
                 self.answer(candidate, Recorded::Duplicate(holder.id))?;
             }
+            Some(holder) if delivery.on_conflict == OnConflict::Refuse => {
+                self.answer(candidate, Recorded::Refused(holder.id))?;
+            }
             Some(holder) if candidate.conflict_of.is_none() => self.open.push(Candidate {
                 key: delivery.key.conflicting(&delivery.content),
                 conflict_of: Some(holder.id),
@@ -131,7 +134,10 @@ impl Batch {
             .enumerate()
             .map(|(place, repeated)| match repeated {
                 None => answer_at(place),
-                Some(first) => answer_at(*first).map(|answer| Recorded::Duplicate(answer.id())),
+                Some(first) => answer_at(*first).map(|answer| match answer {
+                    Recorded::Refused(holder) => Recorded::Refused(holder),
+                    kept => Recorded::Duplicate(kept.id()),
+                }),
             })
             .collect()
     }
@@ -156,6 +162,7 @@ mod tests {
             content: ContentDigest::of(&[body.as_bytes()]),
             content_type: "application/json".to_owned(),
             body: body.into(),
+            on_conflict: OnConflict::Keep,
         }
     }
 

@@ -67,6 +67,7 @@ macro_rules! store_contract {
             an_empty_batch_needs_no_answer,
             batches_with_the_same_keys_in_any_order_do_not_deadlock,
             other_content_under_a_known_id_has_a_row_of_its_own,
+            other_content_for_a_token_used_once_is_refused,
             one_batch_may_hold_both_sides_of_a_conflict,
             the_same_conflict_fifty_times_at_once_makes_one_row,
             the_bytes_of_a_delivery_come_back_as_they_came,

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{DeliveryId, NewDelivery, Outcome, Recorded};
-use providers::{RawRequest, Source};
+use pipeline::{DeliveryId, NewDelivery, OnConflict, Outcome, Recorded};
+use providers::{Answers, Coverage, RawRequest, Source, VerifyError};
 
 use crate::reply::{self, Problem};
 use crate::{Deps, body, screen};
@@ -17,7 +17,8 @@ use crate::{Deps, body, screen};
 ///   content; this one is kept in a row of its own.
 /// - **200** `{"status":"duplicate","delivery":"dlv_…"}`: it was there already.
 /// - **400** `body-incomplete`: the body broke off.
-/// - **401** `signature-invalid`: the origin is not proven, for whatever reason.
+/// - **401** `signature-invalid`: the origin is not proven, for whatever reason;
+///   also when a token that is used once comes again with another body.
 /// - **404** `not-found`: no source has this name.
 /// - **405** `method-not-allowed`: anything but POST.
 /// - **408** `request-timeout`: the body did not come in time.
@@ -26,6 +27,9 @@ use crate::{Deps, body, screen};
 ///   usable content type.
 /// - **503** `overloaded`, `unavailable`, with `Retry-After`: there is no memory
 ///   for it now, or the database did not commit in time. The sender tries again.
+///
+/// Where a provider's contract says that 401, 413 or 503 would cost mail, another
+/// status stands in its place (`Source::answers`); the problem is the same.
 pub(crate) async fn receive(
     request: HttpRequest,
     mut payload: web::Payload,
@@ -36,13 +40,13 @@ pub(crate) async fn receive(
     let Some(source) = deps.sources.get(name) else {
         // The name is a stranger's text and stays out of the meters.
         count(&deps, "(unknown)", Problem::UnknownSource.outcome());
-        return Problem::UnknownSource.answer(payload);
+        return Problem::UnknownSource.answer(Answers::PLAIN, payload);
     };
     let accepted = accept(&deps, source, &request, &mut payload).await;
     let outcome = match &accepted {
         Ok(Recorded::New(_)) => "accepted",
         Ok(Recorded::Duplicate(_)) => "duplicate",
-        Ok(Recorded::Conflict(_)) => "conflict",
+        Ok(Recorded::Conflict(_) | Recorded::Refused(_)) => "conflict",
         Err(problem) => problem.outcome(),
     };
     count(&deps, source.name().as_str(), outcome);
@@ -51,7 +55,7 @@ pub(crate) async fn receive(
         .observe(begun.elapsed().as_secs_f64());
     match accepted {
         Ok(recorded) => reply::accepted(recorded),
-        Err(problem) => problem.answer(payload),
+        Err(problem) => problem.answer(source.answers(), payload),
     }
 }
 
@@ -74,10 +78,17 @@ async fn accept(
         content: verified.content(),
         content_type,
         body,
+        on_conflict: match verified.coverage() {
+            Coverage::Body | Coverage::Password => OnConflict::Keep,
+            Coverage::TokenOnly => OnConflict::Refuse,
+        },
     };
     let recorded = deps.committer.commit(delivery, held).await?;
     note(deps, source, recorded);
-    Ok(recorded)
+    match recorded {
+        Recorded::Refused(_) => Err(VerifyError::Replayed.into()),
+        kept => Ok(kept),
+    }
 }
 
 fn raw<'a>(request: &'a HttpRequest, body: &'a [u8]) -> RawRequest<'a> {
@@ -85,7 +96,7 @@ fn raw<'a>(request: &'a HttpRequest, body: &'a [u8]) -> RawRequest<'a> {
         .headers()
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_bytes()));
-    RawRequest::new(headers, body)
+    RawRequest::new(headers, body).with_query(request.query_string())
 }
 
 fn note(deps: &Deps, source: &Source, recorded: Recorded) {
@@ -106,6 +117,13 @@ fn note(deps: &Deps, source: &Source, recorded: Recorded) {
                 delivery.id = %id,
                 delivery.source = %source.name(),
                 "recorded {id} apart: its id was taken by other content"
+            );
+        }
+        Recorded::Refused(_) => {
+            tracing::warn!(
+                delivery.id = %id,
+                delivery.source = %source.name(),
+                "refused another body for the token of {id}"
             );
         }
     }

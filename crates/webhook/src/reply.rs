@@ -2,10 +2,10 @@
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{ALLOW, CACHE_CONTROL, RETRY_AFTER};
+use actix_web::http::header::{ALLOW, CACHE_CONTROL, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use actix_web::web::{Bytes, Payload};
 use pipeline::{DeliveryId, Recorded};
-use providers::VerifyError;
+use providers::{Answers, VerifyError};
 use serde::Serialize;
 
 use crate::body::ReadError;
@@ -85,18 +85,27 @@ pub(crate) fn accepted(recorded: Recorded) -> HttpResponse {
         .json(AcceptedBody {
             status: match recorded {
                 Recorded::New(_) | Recorded::Conflict(_) => "accepted",
-                Recorded::Duplicate(_) => "duplicate",
+                Recorded::Duplicate(_) | Recorded::Refused(_) => "duplicate",
             },
             delivery: recorded.id(),
             conflict: matches!(recorded, Recorded::Conflict(_)),
         })
 }
 
+/// The answer to a provider's check that the webhook is there.
+pub(crate) fn greeting(text: String) -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .content_type("text/plain")
+        .body(text)
+}
+
 impl Problem {
     /// The answer to a post that is not recorded. When bytes of its body may
     /// still be on their way, the connection ends with it.
-    pub(crate) fn answer(self, payload: Payload) -> HttpResponse {
-        let face = self.face();
+    pub(crate) fn answer(self, answers: Answers, payload: Payload) -> HttpResponse {
+        let face = self.face(answers);
         let mut answer = HttpResponse::build(face.status);
         answer
             .insert_header((CACHE_CONTROL, "no-store"))
@@ -116,18 +125,26 @@ impl Problem {
         }
     }
 
-    fn face(self) -> Face {
+    fn face(self, answers: Answers) -> Face {
         let (status, slug, title) = match self {
             Self::UnknownSource => (404, "not-found", "No such source"),
             Self::Method => (405, "method-not-allowed", "Only POST is allowed here"),
             Self::Encoded => (415, "content-encoding", "Send the body unencoded"),
             Self::MediaType => (415, "media-type", "Send a content type, JSON in UTF-8"),
-            Self::TooLarge => (413, "body-too-large", "The body is too large"),
+            Self::TooLarge => (answers.too_large, "body-too-large", "The body is too large"),
             Self::TooSlow => (408, "request-timeout", "The body did not come in time"),
             Self::Incomplete => (400, "body-incomplete", "The body broke off"),
-            Self::Unproven(_) => (401, "signature-invalid", "The post is not authentic"),
-            Self::Crowded => (503, "overloaded", "Too much at once"),
-            Self::Unrecorded(_) => (503, "unavailable", "The post could not be recorded"),
+            Self::Unproven(_) => (
+                answers.unproven,
+                "signature-invalid",
+                "The post is not authentic",
+            ),
+            Self::Crowded => (answers.unavailable, "overloaded", "Too much at once"),
+            Self::Unrecorded(_) => (
+                answers.unavailable,
+                "unavailable",
+                "The post could not be recorded",
+            ),
         };
         Face {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{Clock, Meters};
-use providers::Sources;
+use providers::{Answers, Sources};
 
 use crate::receive::receive;
-use crate::reply::Problem;
+use crate::reply::{self, Problem};
 use crate::{Committer, Settings};
 
 /// What the webhook needs.
@@ -32,11 +32,25 @@ pub fn routes(deps: Deps) -> impl FnOnce(&mut web::ServiceConfig) + Clone {
             web::resource("/hooks/{source}")
                 .app_data(web::Data::new(deps))
                 .route(web::post().to(receive))
-                .default_service(web::to(refuse_method)),
+                .default_service(web::to(other_method)),
         );
     }
 }
 
-async fn refuse_method(payload: web::Payload) -> HttpResponse {
-    Problem::Method.answer(payload)
+/// Anything but POST: a provider's check that the webhook is there, which some
+/// make, or nothing for us.
+async fn other_method(
+    request: HttpRequest,
+    payload: web::Payload,
+    deps: web::Data<Deps>,
+) -> HttpResponse {
+    let name = request.match_info().query("source");
+    let greeting = deps
+        .sources
+        .get(name)
+        .and_then(|source| source.greet(request.method().as_str(), request.query_string()));
+    match greeting {
+        Some(text) => reply::greeting(text),
+        None => Problem::Method.answer(Answers::PLAIN, payload),
+    }
 }

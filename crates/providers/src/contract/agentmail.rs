@@ -10,7 +10,7 @@
 
 use serde_json::Value;
 
-use super::{Contract, standard_webhooks};
+use super::{Contract, Handshake, standard_webhooks};
 use crate::letter::Letter;
 use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail, json};
 
@@ -22,6 +22,7 @@ pub(crate) const CONTRACT: Contract = Contract {
         "Copy the signing secret (`whsec_…`) into the source's `secrets`.",
     ],
     coverage: Coverage::Body,
+    handshake: Handshake::None,
     knobs: standard_webhooks::KNOBS,
     build: |settings| standard_webhooks::build(settings, Box::new(decode)),
 };

@@ -7,7 +7,7 @@
 //! Answers: any status but 2xx makes the worker fail, and the sender's mail
 //! server tries again; none of them bounces the mail.
 
-use super::{Contract, native, standard_webhooks};
+use super::{Contract, Handshake, native, standard_webhooks};
 use crate::{Answers, Coverage};
 
 pub(crate) const CONTRACT: Contract = Contract {
@@ -19,6 +19,7 @@ pub(crate) const CONTRACT: Contract = Contract {
         "In Cloudflare, Email Routing, route the addresses to that worker.",
     ],
     coverage: Coverage::Body,
+    handshake: Handshake::None,
     knobs: standard_webhooks::KNOBS,
     build: |settings| standard_webhooks::build(settings, Box::new(native::decode)),
 };

@@ -14,7 +14,7 @@
 use pipeline::{SourceName, Timestamp};
 use serde_json::Value;
 
-use super::{Contract, Provider};
+use super::{Contract, Handshake, Provider};
 use crate::form::{self, Field};
 use crate::identity::Identity;
 use crate::json::{self, Object};
@@ -35,7 +35,8 @@ pub(crate) const CONTRACT: Contract = Contract {
         "In CloudMailin, set the target to the source's URL with `username:password@` before the \
          host, and the format to \"raw\" (best) or \"JSON (normalized)\".",
     ],
-    coverage: Coverage::TokenOnly,
+    coverage: Coverage::Password,
+    handshake: Handshake::None,
     knobs: &[],
     build: |_| Ok(Box::new(CloudMailin)),
 };
@@ -49,7 +50,7 @@ impl Provider for CloudMailin {
         request: &RawRequest<'_>,
         _now: Timestamp,
     ) -> Result<Verified, VerifyError> {
-        Ok(Identity::Content.verified(source, request, None, Coverage::TokenOnly))
+        Ok(Identity::Content.verified(source, request, None, Coverage::Password))
     }
 
     fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Contract, Provider, native, tolerance};
+use super::{Contract, Handshake, Provider, native, tolerance};
 use crate::freshness::Unit;
 use crate::identity::Identity;
 use crate::key::{Digest, KeyForm, Keys};
@@ -41,6 +41,7 @@ pub(crate) const CONTRACT: Contract = Contract {
         "Set `payload` to where the sender puts the recipients and the message.",
     ],
     coverage: Coverage::Body,
+    handshake: Handshake::None,
     knobs: KNOBS,
     build: |settings| build(settings, SchemeSettings::default()),
 };

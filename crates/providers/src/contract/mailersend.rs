@@ -9,7 +9,7 @@
 
 use serde_json::Value;
 
-use super::Contract;
+use super::{Contract, Handshake};
 use crate::identity::Identity;
 use crate::key::{Digest, KeyForm, Keys};
 use crate::scheme::{Family, Part, Scheme};
@@ -26,6 +26,7 @@ pub(crate) const CONTRACT: Contract = Contract {
         "Copy the route's secret into the source's `secrets`.",
     ],
     coverage: Coverage::Body,
+    handshake: Handshake::None,
     knobs: &[Knob::Secrets],
     build: |settings| {
         Ok(Box::new(Symmetric {

@@ -23,7 +23,7 @@ use std::time::Duration;
 use pipeline::{ContentDigest, DeliveryKey, SourceName, Timestamp};
 use serde_json::Value;
 
-use super::{Contract, Provider, tolerance};
+use super::{Contract, Handshake, Provider, tolerance};
 use crate::form::{self, Field};
 use crate::freshness::{self, Unit};
 use crate::key::{Digest, KeyForm, Keys};
@@ -48,6 +48,7 @@ pub(crate) const CONTRACT: Contract = Contract {
          the host: the signature leaves out the body.",
     ],
     coverage: Coverage::TokenOnly,
+    handshake: Handshake::None,
     knobs: &[Knob::Secrets, Knob::Tolerance],
     build,
 };

@@ -12,7 +12,7 @@
 use pipeline::{SourceName, Timestamp};
 use serde_json::Value;
 
-use super::{Contract, Provider};
+use super::{Contract, Handshake, Provider};
 use crate::form;
 use crate::identity::Identity;
 use crate::key::{Digest, KeyForm, Keys};
@@ -32,6 +32,7 @@ pub(crate) const CONTRACT: Contract = Contract {
         "Set `url` to that URL exactly as entered, and copy the webhook key into `secrets`.",
     ],
     coverage: Coverage::Body,
+    handshake: Handshake::Head,
     knobs: &[Knob::Secrets, Knob::Url],
     build,
 };

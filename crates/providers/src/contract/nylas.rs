@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use pipeline::Reason;
 
-use super::Contract;
+use super::{Contract, Handshake};
 use crate::identity::Identity;
 use crate::json::{self, Object};
 use crate::key::{Digest, KeyForm, Keys};
@@ -35,6 +35,7 @@ pub(crate) const CONTRACT: Contract = Contract {
         "Copy the webhook secret into the source's `secrets`.",
     ],
     coverage: Coverage::Body,
+    handshake: Handshake::Echo("challenge"),
     knobs: &[Knob::Secrets],
     build: |settings| {
         Ok(Box::new(Symmetric {

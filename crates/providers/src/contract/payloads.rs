@@ -292,6 +292,37 @@ fn p17_other_events_are_ignored_and_so_is_the_mailboxs_own_mail() {
 }
 
 #[test]
+fn only_those_that_greet_are_greeted() {
+    let greeting = |provider: &str, method: &str, query: &str| {
+        let sources = sources(settings(provider)).expect("a source");
+        sources
+            .get("main")
+            .expect("the source")
+            .greet(method, query)
+    };
+    assert_eq!(
+        greeting("nylas", "GET", "challenge=aB-1_2").as_deref(),
+        Some("aB-1_2")
+    );
+    assert_eq!(greeting("mandrill", "HEAD", "").as_deref(), Some(""));
+    for (provider, method, query) in [
+        ("nylas", "GET", ""),
+        ("nylas", "GET", "challenge="),
+        ("nylas", "GET", "challenge=%3Cscript%3E"),
+        ("nylas", "HEAD", "challenge=x"),
+        ("mandrill", "GET", "challenge=x"),
+        ("standard-webhooks", "GET", "challenge=x"),
+        ("standard-webhooks", "HEAD", ""),
+    ] {
+        assert_eq!(
+            greeting(provider, method, query),
+            None,
+            "{provider} {method} {query}"
+        );
+    }
+}
+
+#[test]
 fn a_source_that_nothing_proves_is_not_built() {
     for provider in ["postmark", "cloudmailin", "sendgrid"] {
         let mut settings = settings(provider);
@@ -318,7 +349,7 @@ fn every_provider_builds_and_refuses_what_it_does_not_take() {
             sources(settings.clone()).unwrap_or_else(|flaw| panic!("{}: {flaw}", contract.name));
         let source = built.get("main").expect("the source");
         assert_eq!(source.provider(), contract.name);
-        let is_weak = contract.coverage == Coverage::TokenOnly && settings.url_token.is_none();
+        let is_weak = contract.coverage == Coverage::TokenOnly;
         assert_eq!(source.caution().is_some(), is_weak, "{}", contract.name);
         if contract.name != "mandrill" {
             settings.url = Some("https://example.com".to_owned());

@@ -15,7 +15,7 @@ use ring::signature::{
     RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY, RsaParameters, UnparsedPublicKey,
 };
 
-use super::{Contract, Provider, native};
+use super::{Contract, Handshake, Provider, native};
 use crate::identity::Identity;
 use crate::settings::Knob;
 use crate::sources::SourceFlaw;
@@ -35,6 +35,7 @@ pub(crate) const CONTRACT: Contract = Contract {
         "Copy the server's public key (behind `p=` of its DKIM record) into `public_key`.",
     ],
     coverage: Coverage::Body,
+    handshake: Handshake::None,
     knobs: &[Knob::PublicKey],
     build,
 };

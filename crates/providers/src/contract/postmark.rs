@@ -12,7 +12,7 @@
 use pipeline::{SourceName, Timestamp};
 use serde_json::Value;
 
-use super::{Contract, Provider};
+use super::{Contract, Handshake, Provider};
 use crate::identity::Identity;
 use crate::json::{self, Object};
 use crate::letter::Letter;
@@ -29,7 +29,8 @@ pub(crate) const CONTRACT: Contract = Contract {
          `username:password@` before the host.",
         "Turn on \"Include raw email content in JSON payload\".",
     ],
-    coverage: Coverage::TokenOnly,
+    coverage: Coverage::Password,
+    handshake: Handshake::None,
     knobs: &[],
     build: |_| Ok(Box::new(Postmark)),
 };
@@ -44,7 +45,7 @@ impl Provider for Postmark {
         _now: Timestamp,
     ) -> Result<Verified, VerifyError> {
         let identity = Identity::Field(vec!["MessageID".to_owned()]);
-        Ok(identity.verified(source, request, None, Coverage::TokenOnly))
+        Ok(identity.verified(source, request, None, Coverage::Password))
     }
 
     fn decode(&self, _content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {

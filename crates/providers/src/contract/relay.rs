@@ -8,7 +8,7 @@
 //! Answers: as Standard Webhooks; the pipe turns any status but 2xx into a
 //! temporary failure, and the mail server tries again.
 
-use super::{Contract, standard_webhooks};
+use super::{Contract, Handshake, standard_webhooks};
 use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail};
 
 pub(crate) const CONTRACT: Contract = Contract {
@@ -19,6 +19,7 @@ pub(crate) const CONTRACT: Contract = Contract {
         "Pipe the mail of the inboxes' domain into a program that posts it signed.",
     ],
     coverage: Coverage::Body,
+    handshake: Handshake::None,
     knobs: standard_webhooks::KNOBS,
     build: |settings| standard_webhooks::build(settings, Box::new(decode)),
 };

@@ -7,7 +7,7 @@
 //!
 //! Answers: as Standard Webhooks; Resend tries again for 27 hours.
 
-use super::{Contract, standard_webhooks};
+use super::{Contract, Handshake, standard_webhooks};
 use crate::{Answers, Coverage, DecodeError, Decoded, json};
 
 pub(crate) const CONTRACT: Contract = Contract {
@@ -18,6 +18,7 @@ pub(crate) const CONTRACT: Contract = Contract {
         "Copy the signing secret (`whsec_…`) into the source's `secrets`.",
     ],
     coverage: Coverage::Body,
+    handshake: Handshake::None,
     knobs: standard_webhooks::KNOBS,
     build: |settings| standard_webhooks::build(settings, Box::new(decode)),
 };

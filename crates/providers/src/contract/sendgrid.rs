@@ -20,7 +20,7 @@ use base64::engine::general_purpose::STANDARD;
 use pipeline::{SourceName, Timestamp};
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 
-use super::{Contract, Provider, tolerance};
+use super::{Contract, Handshake, Provider, tolerance};
 use crate::form::{self, Field};
 use crate::freshness::{self, Unit};
 use crate::identity::Identity;
@@ -44,6 +44,7 @@ pub(crate) const CONTRACT: Contract = Contract {
          or set `username` and `password` and put them into the URL.",
     ],
     coverage: Coverage::Body,
+    handshake: Handshake::None,
     knobs: &[Knob::PublicKey, Knob::Tolerance],
     build,
 };
@@ -120,7 +121,7 @@ impl Provider for SendGrid {
                 self.prove(key, request, now)?;
                 Coverage::Body
             }
-            None => Coverage::TokenOnly,
+            None => Coverage::Password,
         };
         Ok(Identity::Content.verified(source, request, None, coverage))
     }

@@ -18,7 +18,7 @@ use base64::engine::general_purpose::STANDARD;
 use pipeline::Timestamp;
 use secrecy::SecretString;
 
-use super::{Contract, Provider, native, tolerance};
+use super::{Contract, Handshake, Provider, native, tolerance};
 use crate::freshness::Unit;
 use crate::identity::Identity;
 use crate::key::{Digest, Key, KeyForm, Keys};
@@ -37,6 +37,7 @@ pub(crate) const CONTRACT: Contract = Contract {
         "Give it and the source's URL to the sender.",
     ],
     coverage: Coverage::Body,
+    handshake: Handshake::None,
     knobs: KNOBS,
     build: |settings| build(settings, Box::new(native::decode)),
 };

@@ -9,7 +9,7 @@
 //!
 //! Answers: the plain ones.
 
-use super::{Contract, generic};
+use super::{Contract, Handshake, generic};
 use crate::{Answers, Coverage, SchemeSettings};
 
 pub(crate) const CONTRACT: Contract = Contract {
@@ -21,6 +21,7 @@ pub(crate) const CONTRACT: Contract = Contract {
         "Copy the signing secret as it is, a `whsec_` in front included.",
     ],
     coverage: Coverage::Body,
+    handshake: Handshake::None,
     knobs: generic::KNOBS,
     build: |settings| {
         let preset = SchemeSettings {

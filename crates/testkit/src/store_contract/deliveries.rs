@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pipeline::{DeliveryId, NewDelivery, Processed, Reason, Recorded};
+use pipeline::{DeliveryId, NewDelivery, OnConflict, Processed, Reason, Recorded};
 use tokio::task::JoinSet;
 
 use super::{LONG, Seams, Subject, delivery, must};
@@ -114,6 +114,28 @@ pub async fn other_content_under_a_known_id_has_a_row_of_its_own(subject: &dyn S
     assert_eq!(answers, expected);
     let (_, stored) = seams.claim(second, LONG).await;
     assert_eq!(stored.body, b"two");
+}
+
+/// Unless its proof was a token that is used once.
+pub async fn other_content_for_a_token_used_once_is_refused(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let post = |body: &[u8]| NewDelivery {
+        on_conflict: OnConflict::Refuse,
+        ..delivery("token_1", body)
+    };
+    let first = post(b"one");
+    let id = first.id;
+    let batch = vec![first, post(b"two"), post(b"two"), post(b"one")];
+    let expected = [
+        Recorded::New(id),
+        Recorded::Refused(id),
+        Recorded::Refused(id),
+        Recorded::Duplicate(id),
+    ];
+    assert_eq!(must(seams.deliveries.record(batch).await), expected);
+    let again = seams.record(post(b"three")).await;
+    assert_eq!(again, Recorded::Refused(id));
+    assert_eq!(unfinished(&seams).await, 1);
 }
 
 /// The two may even arrive in the same instant.

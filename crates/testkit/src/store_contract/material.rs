@@ -6,8 +6,8 @@ use std::time::Duration;
 use pipeline::{
     ArtifactId, ArtifactKey, ArtifactKind, ArtifactView, Claim, Claimed, Completed, ConsumeRequest,
     Consumed, ContentDigest, DeliveryId, DeliveryKey, Finished, InboxId, MessageId, MessageKey,
-    NewArtifact, NewDelivery, NewMessage, Processed, Reason, Recorded, Scope, Sender, Seq,
-    ServerKey, SourceName, StoredDelivery, Verdict,
+    NewArtifact, NewDelivery, NewMessage, OnConflict, Processed, Reason, Recorded, Scope, Sender,
+    Seq, ServerKey, SourceName, StoredDelivery, Verdict,
 };
 
 use super::Seams;
@@ -46,6 +46,7 @@ pub fn delivery(id: &str, body: &[u8]) -> NewDelivery {
         content: ContentDigest::of(&[body]),
         content_type: "application/json".to_owned(),
         body: body.to_vec(),
+        on_conflict: OnConflict::Keep,
     }
 }
 

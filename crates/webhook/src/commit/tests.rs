@@ -2,7 +2,7 @@ use std::sync::Mutex as StdMutex;
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use pipeline::{Backlog, ContentDigest, DeliveryId, DeliveryKey, QueueError};
+use pipeline::{Backlog, ContentDigest, DeliveryId, DeliveryKey, OnConflict, QueueError};
 use prometheus_client::registry::Registry;
 use store::Store;
 use tempfile::TempDir;
@@ -94,6 +94,7 @@ fn delivery(id: &str, body: &[u8]) -> NewDelivery {
         content: ContentDigest::of(&[body]),
         content_type: "application/json".to_owned(),
         body: body.into(),
+        on_conflict: OnConflict::Keep,
     }
 }
 

@@ -11,4 +11,6 @@ mod http_rows;
 #[cfg(test)]
 mod outage;
 #[cfg(test)]
+mod provider_rows;
+#[cfg(test)]
 mod signature_rows;

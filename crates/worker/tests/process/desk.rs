@@ -7,8 +7,8 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pipeline::{
-    ArtifactView, Backoff, ContentDigest, DeliveryId, DeliveryKey, Meters, NewDelivery, Recorded,
-    Seq, ServerKey,
+    ArtifactView, Backoff, ContentDigest, DeliveryId, DeliveryKey, Meters, NewDelivery, OnConflict,
+    Recorded, Seq, ServerKey,
 };
 use prometheus_client::registry::Registry;
 use providers::{SourceSettings, Sources};
@@ -77,6 +77,7 @@ impl Desk {
             content: ContentDigest::of(&[body]),
             content_type: "application/json".to_owned(),
             body: body.to_vec(),
+            on_conflict: OnConflict::Keep,
         };
         let recorded = self.store.deliveries.record(vec![delivery]).await.unwrap();
         recorded[0]

@@ -28,6 +28,9 @@ pub(crate) const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 /// A second secret of `main`, and the only one of `other`.
 pub(crate) const OTHER_SECRET: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX";
 
+/// The key of Mailgun's published vector.
+const MAILGUN_KEY: &str = "tbsy84uSV1Kt3ZJZELY2TmShPRs91E3yL4tzf96297vBCkDWgL";
+
 /// A clock that stands still until it is moved.
 pub(crate) struct FrozenClock(AtomicI64);
 
@@ -195,10 +198,30 @@ fn sources() -> Sources {
     let of = |secrets: &[&str]| {
         SourceSettings::standard_webhooks(secrets.iter().map(|&text| SecretString::from(text)))
     };
+    let plain = |provider: &str| SourceSettings {
+        provider: provider.to_owned(),
+        ..SourceSettings::default()
+    };
+    let secret = |text: &str| vec![SecretString::from(text).into()];
+    let mailgun = SourceSettings {
+        secrets: secret(MAILGUN_KEY),
+        ..plain("mailgun")
+    };
+    let nylas = SourceSettings {
+        secrets: secret("test-secret"),
+        ..plain("nylas")
+    };
+    let cloudmailin = SourceSettings {
+        url_token: Some("a-long-token".into()),
+        ..plain("cloudmailin")
+    };
     Sources::build(BTreeMap::from([
+        ("mailgun".to_owned(), mailgun),
+        ("nylas".to_owned(), nylas),
+        ("cloudmailin".to_owned(), cloudmailin),
         ("main".to_owned(), of(&[SECRET, OTHER_SECRET])),
         ("twin".to_owned(), of(&[SECRET])),
         ("other".to_owned(), of(&[OTHER_SECRET])),
     ]))
-    .expect("three sources")
+    .expect("every source")
 }

@@ -1,0 +1,83 @@
+//! What differs between providers on the way to the row: the answers that keep
+//! their mail, the token that is used once, and the checks of a new webhook.
+
+use crate::harness::{Answer, NOW, Server, with_headers};
+
+/// The moment of Mailgun's published vector.
+const SIGNED_AT: i64 = 1_539_112_500;
+const PROOF: &str = "timestamp=1539112500&token=7VwW7k6Ak7zcTwoSoNm7aTtbk1g67MKAnsYLfUB7PdszbgR5Xi\
+    &signature=ef24c5225322217bb065b80bb54eb4f9206d764e3e16abab07f0a64d1cf477cc";
+
+async fn mailgun(server: &Server, rest: &str) -> Answer {
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    let body = format!("{PROOF}&{rest}");
+    let request = with_headers("mailgun", &form, body.as_bytes());
+    server.exchange(&request).await
+}
+
+#[tokio::test]
+async fn a_token_used_once_takes_a_retry_and_refuses_another_body() {
+    let server = Server::start().await;
+    server.clock.move_by(SIGNED_AT - NOW);
+    let first = mailgun(&server, "recipient=a%40b.test&body-mime=x").await;
+    assert_eq!(first.field("status"), "accepted", "{first:?}");
+    server.clock.move_by(7 * 3600);
+    let retry = mailgun(&server, "recipient=a%40b.test&body-mime=x").await;
+    assert_eq!(retry.field("status"), "duplicate", "{retry:?}");
+    let forged = mailgun(&server, "recipient=a%40b.test&body-mime=y").await;
+    assert!(forged.is_problem(401, "signature-invalid"), "{forged:?}");
+    assert_eq!(server.rows().await, 1);
+    let meters = server.meters();
+    assert!(meters.contains(r#"deliveries_total{of="mailgun",outcome="token_replayed"} 1"#));
+}
+
+#[tokio::test]
+async fn the_boundary_of_a_form_is_not_part_of_the_delivery() {
+    let server = Server::start().await;
+    let post = |boundary: &str| {
+        let kind = format!("multipart/form-data; boundary={boundary}");
+        let body = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=message\r\n\r\nx\r\n--{boundary}--"
+        );
+        let source = "cloudmailin?token=a-long-token";
+        with_headers(source, &[("content-type", &kind)], body.as_bytes())
+    };
+    let first = server.exchange(&post("one")).await;
+    assert_eq!(first.field("status"), "accepted", "{first:?}");
+    let retry = server.exchange(&post("two")).await;
+    assert_eq!(retry.field("status"), "duplicate", "{retry:?}");
+}
+
+#[tokio::test]
+async fn a_provider_that_bounces_on_4xx_is_told_to_come_back() {
+    let server = Server::start().await;
+    let json = [("content-type", "application/json")];
+    for source in ["cloudmailin", "cloudmailin?token=wrong"] {
+        let answer = server.exchange(&with_headers(source, &json, b"{}")).await;
+        assert!(answer.is_problem(503, "signature-invalid"), "{answer:?}");
+    }
+    assert_eq!(server.rows().await, 0);
+}
+
+#[tokio::test]
+async fn a_provider_that_greets_is_greeted_and_nobody_else() {
+    let server = Server::start().await;
+    let get = |path: &str| format!("GET /hooks/{path} HTTP/1.1\r\nhost: test\r\n\r\n");
+    let greeting = server
+        .exchange(get("nylas?challenge=abc-1").as_bytes())
+        .await;
+    assert_eq!((greeting.status, greeting.body.as_str()), (200, "abc-1"));
+    assert!(greeting.has_header("content-type: text/plain"));
+    for path in [
+        "nylas",
+        "nylas?challenge=%3Cb%3E",
+        "main?challenge=abc",
+        "none?challenge=a",
+    ] {
+        let answer = server.exchange(get(path).as_bytes()).await;
+        assert!(
+            answer.is_problem(405, "method-not-allowed"),
+            "{path} {answer:?}"
+        );
+    }
+}
