@@ -33,7 +33,7 @@ pub(crate) struct Trigger {
     #[arg(long, default_value = "dev")]
     source: SourceName,
     /// How many different mails to post, one after the other.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
     /// Print one JSON object for each delivery on standard output, with the code
     /// or link that was sent.
@@ -51,7 +51,8 @@ pub(crate) async fn run(args: Trigger) -> Result<ExitCode> {
         let posted = match post(&hook, &delivery).await? {
             Ok(posted) => posted,
             Err(error) => {
-                eprintln!("maillatch: {:#}", anyhow::Error::new(error));
+                let advice = exit::advice(&error);
+                eprintln!("maillatch: {:#}{advice}", anyhow::Error::new(error));
                 return Ok(ExitCode::from(exit::UNREACHABLE));
             }
         };
@@ -113,6 +114,10 @@ fn refusal(args: &Trigger, posted: &Posted) -> Result<Option<ExitCode>> {
             Ok(Some(ExitCode::from(exit::AUTH)))
         }
         404 => bail!("the server has no source named {}", args.source),
+        http @ 500.. => bail!(
+            "the server answered {http} ({problem}); whether the mail was recorded is unknown, and \
+             a provider would post it again"
+        ),
         http => bail!("the server answered {http} ({problem}); nothing was recorded"),
     }
 }

@@ -98,13 +98,14 @@ pub(crate) async fn run(args: Wait) -> Result<ExitCode> {
                 "maillatch: {}",
                 miss.explain(args.kind.kind(), &args.to, args.timeout.0)
             );
-            print_miss(&args, miss.word())?;
+            print_miss(&args, miss.word(), miss.reason())?;
             Ok(miss.exit())
         }
         Err(error) => {
             let (word, code) = exit::of_failure(&error);
-            eprintln!("maillatch: {:#}", anyhow::Error::new(error));
-            print_miss(&args, word)?;
+            let advice = exit::advice(&error);
+            eprintln!("maillatch: {:#}{advice}", anyhow::Error::new(error));
+            print_miss(&args, word, None)?;
             Ok(code)
         }
     }
@@ -129,10 +130,14 @@ fn print_value(args: &Wait, disclosed: &Disclosed) -> Result<()> {
     Ok(out.flush()?)
 }
 
-fn print_miss(args: &Wait, word: &str) -> Result<()> {
+fn print_miss(args: &Wait, word: &str, reason: Option<&str>) -> Result<()> {
     if args.json {
-        let object =
-            json!({ "outcome": word, "kind": args.kind.kind().as_str(), "inbox": args.to });
+        let object = json!({
+            "outcome": word,
+            "reason": reason,
+            "kind": args.kind.kind().as_str(),
+            "inbox": args.to,
+        });
         writeln!(std::io::stdout().lock(), "{object}")?;
     }
     Ok(())

@@ -28,3 +28,14 @@ pub(crate) fn of_failure(error: &CallError) -> (&'static str, ExitCode) {
         CallError::Refused { .. } | CallError::Odd(_) => ("failed", ExitCode::FAILURE),
     }
 }
+
+/// What to do about it, in a few words.
+pub(crate) fn advice(error: &CallError) -> &'static str {
+    match error {
+        CallError::Unauthenticated => "; is MAILLATCH_KEY a key of this server?",
+        CallError::NotFound => "; does the key cover this inbox?",
+        CallError::Unreachable(_) => "; does `maillatch up` run, and is MAILLATCH_URL its address?",
+        CallError::Busy | CallError::Unavailable => "; try again in a while",
+        CallError::Refused { .. } | CallError::Odd(_) => "; are client and server of one version?",
+    }
+}

@@ -56,6 +56,14 @@ impl Miss {
         }
     }
 
+    /// The slug of the rule that decided, if one did.
+    pub(super) fn reason(&self) -> Option<&str> {
+        match self {
+            Self::NoArtifact { reason } | Self::Withheld { reason } => reason.as_deref(),
+            Self::NothingArrived | Self::AlreadyConsumed { .. } => None,
+        }
+    }
+
     /// What the process ends with.
     pub(super) fn exit(&self) -> ExitCode {
         ExitCode::from(match self {
