@@ -121,8 +121,10 @@ impl Sight {
         } else {
             &mut self.before
         };
-        // The newest of those that say most.
-        if kept.as_ref().is_none_or(|kept| rank(kept) <= rank(&miss)) {
+        // The newest of those that say most; "nothing" says nothing.
+        if miss != Miss::NothingArrived
+            && kept.as_ref().is_none_or(|kept| rank(kept) <= rank(&miss))
+        {
             *kept = Some(miss);
         }
     }
