@@ -21,6 +21,8 @@ mod stripe_style;
 #[cfg(test)]
 mod payloads;
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod vectors;
 
 use std::time::Duration;
