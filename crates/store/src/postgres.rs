@@ -10,10 +10,9 @@ mod failures;
 mod listen;
 mod messages;
 mod moment;
+mod pool;
 mod probe;
 mod schema;
-
-use sqlx::PgPool;
 
 use crate::arrivals::Arrivals;
 use crate::migrations::{self, Migrated};
@@ -22,10 +21,11 @@ use crate::settings::Settings;
 use crate::uncancelled::Uncancelled;
 
 use listen::Listener;
+use pool::Pool;
 
 /// An open Postgres database.
 pub(crate) struct Postgres {
-    pool: PgPool,
+    pool: Pool,
     work: Uncancelled,
     arrivals: Arrivals,
     listener: Listener,
@@ -37,11 +37,12 @@ impl Postgres {
             Self::migrate(settings).await?;
         }
         let options = connect::options(settings)?;
-        let pool = connect::pool(settings, options.clone()).await?;
+        let pool = Pool::over(connect::pool(settings, options.clone()).await?);
+        let mut connection = pool.lend().await.map_err(connect::connect_error)?;
         if !settings.allow_unsafe {
-            connect::refuse_forgetful(&pool).await?;
+            connect::refuse_forgetful(&mut connection).await?;
         }
-        let present = schema::present(&mut *connect::borrow(&pool).await?).await?;
+        let present = schema::present(&mut connection).await?;
         migrations::refuse_newer(&present)?;
         migrations::refuse_missing(&present)?;
         let arrivals = Arrivals::default();

@@ -4,11 +4,12 @@
 
 use pipeline::{Finished, NewMessage, Reason};
 use secrecy::ExposeSecret;
-use sqlx::{PgConnection, PgPool, Row};
+use sqlx::{PgConnection, Row};
 use time::OffsetDateTime;
 
 use super::listen::CHANNEL;
 use super::moment::timestamp;
+use super::pool::Pool;
 use crate::fault::Fault;
 use crate::stored::{Item, millis};
 
@@ -94,7 +95,7 @@ pub(super) async fn advance(
 
 /// Items of an inbox behind a place, in order.
 pub(super) async fn list(
-    pool: PgPool,
+    pool: Pool,
     inbox: String,
     after: i64,
     limit: u32,
@@ -113,7 +114,7 @@ pub(super) async fn list(
     .bind(inbox)
     .bind(after)
     .bind(i64::from(limit))
-    .fetch_all(&pool)
+    .fetch_all(&mut *pool.lend().await?)
     .await?;
     let items = rows.iter().map(|row| {
         let consumed_at: Option<OffsetDateTime> = row.try_get("consumed_at")?;

@@ -7,10 +7,11 @@ use pipeline::{
     Claim, ClaimToken, Claimed, Completed, DeliveryId, Finished, Processed, Reason, StoreError,
     StoredDelivery, WorkLog,
 };
-use sqlx::PgPool;
+use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::moment::timestamp;
+use super::pool::Pool;
 use super::{Postgres, messages};
 use crate::fault::Fault;
 use crate::stored::{attempts, millis, source, span};
@@ -52,8 +53,9 @@ type Row = (String, String, Vec<u8>, i32, OffsetDateTime, i64);
 
 /// One guarded update: of two claimers the second waits for the first, looks at
 /// the row again and finds that it may not be claimed yet.
-async fn claim(pool: PgPool, delivery: DeliveryId, lease: Duration) -> Result<Claimed, Fault> {
+async fn claim(pool: Pool, delivery: DeliveryId, lease: Duration) -> Result<Claimed, Fault> {
     let token = ClaimToken::new();
+    let mut connection = pool.lend().await?;
     let row: Option<Row> = sqlx::query_as(
         "UPDATE deliveries
          SET state = 'claimed',
@@ -68,10 +70,10 @@ async fn claim(pool: PgPool, delivery: DeliveryId, lease: Duration) -> Result<Cl
     .bind(delivery.as_uuid())
     .bind(token.as_uuid())
     .bind(millis(lease))
-    .fetch_optional(&pool)
+    .fetch_optional(&mut *connection)
     .await?;
     let Some((name, content_type, body, attempt, recorded_at, age)) = row else {
-        return not_claimed(&pool, delivery).await;
+        return not_claimed(&mut connection, delivery).await;
     };
     let claim = Claim {
         delivery,
@@ -89,11 +91,14 @@ async fn claim(pool: PgPool, delivery: DeliveryId, lease: Duration) -> Result<Cl
     Ok(Claimed::Yours(claim, stored))
 }
 
-async fn not_claimed(pool: &PgPool, delivery: DeliveryId) -> Result<Claimed, Fault> {
+async fn not_claimed(
+    connection: &mut PgConnection,
+    delivery: DeliveryId,
+) -> Result<Claimed, Fault> {
     let is_unfinished: Option<bool> =
         sqlx::query_scalar("SELECT state IN ('pending', 'claimed') FROM deliveries WHERE id = $1")
             .bind(delivery.as_uuid())
-            .fetch_optional(pool)
+            .fetch_optional(connection)
             .await?;
     Ok(match is_unfinished {
         Some(true) => Claimed::NotNow,
@@ -102,7 +107,7 @@ async fn not_claimed(pool: &PgPool, delivery: DeliveryId) -> Result<Claimed, Fau
 }
 
 async fn put_back(
-    pool: PgPool,
+    pool: Pool,
     claim: Claim,
     wait: Duration,
     why: Reason,
@@ -120,12 +125,12 @@ async fn put_back(
     .bind(claim.token.as_uuid())
     .bind(millis(wait))
     .bind(why.as_str())
-    .execute(&pool)
+    .execute(&mut *pool.lend().await?)
     .await?;
     Ok(ended(written.rows_affected()))
 }
 
-async fn bury(pool: PgPool, claim: Claim, why: Reason) -> Result<Completed, Fault> {
+async fn bury(pool: Pool, claim: Claim, why: Reason) -> Result<Completed, Fault> {
     let written = sqlx::query(
         "UPDATE deliveries
          SET state = 'buried', claim_token = NULL, finished_at = now(), reason = $3
@@ -134,7 +139,7 @@ async fn bury(pool: PgPool, claim: Claim, why: Reason) -> Result<Completed, Faul
     .bind(claim.delivery.as_uuid())
     .bind(claim.token.as_uuid())
     .bind(why.as_str())
-    .execute(&pool)
+    .execute(&mut *pool.lend().await?)
     .await?;
     Ok(ended(written.rows_affected()))
 }

@@ -4,7 +4,6 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use secrecy::ExposeSecret;
-use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection, PgConnection, PgPool};
 
@@ -52,7 +51,7 @@ pub(super) async fn pool(
         .before_acquire(|connection, meta| {
             Box::pin(async move {
                 if meta.idle_for > STALE {
-                    answered(Duration::from_secs(1), connection.ping()).await?;
+                    answers(connection).await?;
                 }
                 Ok(true)
             })
@@ -68,36 +67,28 @@ pub(super) async fn pool(
 /// transaction is a warning in the server's log each time, `BEGIN; ROLLBACK` is
 /// not, and in a failed transaction it is an error, which drops the connection.
 async fn end_transaction(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    let ended = sqlx::raw_sql("BEGIN; ROLLBACK").execute(connection);
-    answered(Duration::from_secs(5), ended).await?;
+    sqlx::raw_sql("BEGIN; ROLLBACK").execute(connection).await?;
     Ok(true)
 }
 
 /// A connection that does not answer has nobody behind it: an error makes the
 /// pool drop it, and another one takes its place.
-async fn answered<T>(
-    patience: Duration,
-    question: impl Future<Output = Result<T, sqlx::Error>>,
-) -> Result<T, sqlx::Error> {
-    match tokio::time::timeout(patience, question).await {
+async fn answers(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    match tokio::time::timeout(PATIENCE, connection.ping()).await {
         Ok(answer) => answer,
         Err(elapsed) => Err(sqlx::Error::Io(elapsed.into())),
     }
 }
 
-/// A connection for questions at the start.
-pub(super) async fn borrow(pool: &PgPool) -> Result<PoolConnection<sqlx::Postgres>, OpenError> {
-    pool.acquire().await.map_err(connect_error)
-}
-
 /// Refuses a server on which a commit is not yet on disk when it is reported.
-pub(super) async fn refuse_forgetful(pool: &PgPool) -> Result<(), OpenError> {
+pub(super) async fn refuse_forgetful(connection: &mut PgConnection) -> Result<(), OpenError> {
     let (fsync, full_page_writes, synchronous_commit): (String, String, String) = sqlx::query_as(
         "SELECT current_setting('fsync'),
                 current_setting('full_page_writes'),
                 current_setting('synchronous_commit')",
     )
-    .fetch_one(pool)
+    .fetch_one(connection)
     .await
     .map_err(check_error)?;
     let settings = [
@@ -121,44 +112,15 @@ pub(super) fn check_error(error: sqlx::Error) -> OpenError {
 
 #[cfg(test)]
 mod tests {
-    use sqlx::{Executor, Row};
     use testkit::server::shared_url;
 
     use super::*;
 
-    async fn pool_of_one() -> PgPool {
-        let settings = Settings {
-            max_connections: 1,
-            ..Settings::new(shared_url("TEST_DATABASE_URL").into())
-        };
-        pool(&settings, options(&settings).unwrap()).await.unwrap()
-    }
-
-    #[tokio::test]
-    async fn a_connection_returned_in_a_transaction_is_lent_outside_of_it() {
-        let pool = pool_of_one().await;
-        let mut connection = pool.acquire().await.unwrap();
-        connection.execute("BEGIN").await.unwrap();
-        drop(connection);
-        // Inside a transaction, `now()` is when that began.
-        let row = sqlx::raw_sql("SELECT now() = statement_timestamp() AS is_outside");
-        let row = row.fetch_one(&pool).await.unwrap();
-        assert!(row.get::<bool, _>("is_outside"));
-    }
-
-    #[tokio::test]
-    async fn a_connection_returned_in_a_failed_transaction_is_replaced() {
-        let pool = pool_of_one().await;
-        let mut connection = pool.acquire().await.unwrap();
-        connection.execute("BEGIN").await.unwrap();
-        connection.execute("SELECT 1 / 0").await.unwrap_err();
-        drop(connection);
-        pool.execute("SELECT 1").await.unwrap();
-    }
-
     #[tokio::test]
     async fn a_session_bounds_its_statements_locks_and_transactions() {
-        let pool = pool_of_one().await;
+        let settings = Settings::new(shared_url("TEST_DATABASE_URL").into());
+        let options = options(&settings).unwrap();
+        let pool = pool(&settings, options).await.unwrap();
         let bounds: (String, String, String, String) = sqlx::query_as(
             "SELECT current_setting('statement_timeout'),
                     current_setting('lock_timeout'),

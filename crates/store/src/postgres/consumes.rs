@@ -3,10 +3,11 @@
 
 use pipeline::{ArtifactKind, ConsumeRequest, Consumed, Timestamp};
 use secrecy::SecretString;
-use sqlx::{PgConnection, PgPool};
+use sqlx::{Connection, PgConnection};
 use time::OffsetDateTime;
 
 use super::moment::timestamp;
+use super::pool::Pool;
 use crate::fault::Fault;
 use crate::stored::{inbox, millis, verdict};
 
@@ -17,8 +18,9 @@ struct Wanted {
     expires_at: Timestamp,
 }
 
-pub(super) async fn consume(pool: PgPool, request: ConsumeRequest) -> Result<Consumed, Fault> {
-    let mut transaction = pool.begin().await?;
+pub(super) async fn consume(pool: Pool, request: ConsumeRequest) -> Result<Consumed, Fault> {
+    let mut connection = pool.lend().await?;
+    let mut transaction = connection.begin().await?;
     let wanted = match look_up(&mut transaction, &request).await? {
         Ok(wanted) => wanted,
         Err(refused) => {

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{Backlog, DeliveryId, DeliveryLog, NewDelivery, Recorded, StoreError};
-use sqlx::PgPool;
+use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::Postgres;
 use super::moment::timestamp;
+use super::pool::Pool;
 use crate::batch::{Batch, Candidate, Holder};
 use crate::fault::Fault;
 use crate::stored::{content_digest, count, millis, span};
@@ -43,16 +44,17 @@ impl DeliveryLog for Postgres {
 /// A loser of the insert is looked up in a statement of its own: the snapshot of
 /// the insert does not show the row that it has just waited for. A holder that
 /// has gone by then, or a conflict key to take, makes another round.
-async fn record(pool: PgPool, mut batch: Batch) -> Result<Vec<Recorded>, Fault> {
+async fn record(pool: Pool, mut batch: Batch) -> Result<Vec<Recorded>, Fault> {
     const ROUNDS: usize = 5;
+    let mut connection = pool.lend().await?;
     for _ in 0..ROUNDS {
         if batch.is_settled() {
             break;
         }
         let candidates = batch.take_open();
         let inserted = match candidates.as_slice() {
-            [only] => insert_one(&pool, &batch, only).await?,
-            several => insert_several(&pool, &batch, several).await?,
+            [only] => insert_one(&mut connection, &batch, only).await?,
+            several => insert_several(&mut connection, &batch, several).await?,
         };
         let (mut losers, mut keys) = (Vec::new(), Vec::new());
         for candidate in candidates {
@@ -66,7 +68,7 @@ async fn record(pool: PgPool, mut batch: Batch) -> Result<Vec<Recorded>, Fault> 
         if losers.is_empty() {
             continue;
         }
-        let holders = holders(&pool, keys).await?;
+        let holders = holders(&mut connection, keys).await?;
         for loser in losers {
             let holder = holders.get(loser.key.as_bytes().as_slice()).copied();
             batch.lost(loser, holder)?;
@@ -76,7 +78,7 @@ async fn record(pool: PgPool, mut batch: Batch) -> Result<Vec<Recorded>, Fault> 
 }
 
 async fn insert_one(
-    pool: &PgPool,
+    connection: &mut PgConnection,
     batch: &Batch,
     candidate: &Candidate,
 ) -> Result<HashSet<Uuid>, Fault> {
@@ -94,14 +96,14 @@ async fn insert_one(
     .bind(&delivery.content_type)
     .bind(candidate.conflict_of.map(|id| id.as_uuid()))
     .bind(&delivery.body)
-    .execute(pool)
+    .execute(connection)
     .await?;
     let is_new = written.rows_affected() == 1;
     Ok(is_new.then(|| delivery.id.as_uuid()).into_iter().collect())
 }
 
 async fn insert_several(
-    pool: &PgPool,
+    connection: &mut PgConnection,
     batch: &Batch,
     candidates: &[Candidate],
 ) -> Result<HashSet<Uuid>, Fault> {
@@ -124,7 +126,7 @@ async fn insert_several(
     .bind(columns.content_types)
     .bind(columns.conflicts)
     .bind(columns.bodies)
-    .fetch_all(pool)
+    .fetch_all(connection)
     .await?;
     Ok(inserted.into_iter().collect())
 }
@@ -154,12 +156,15 @@ impl<'b> Columns<'b> {
     }
 }
 
-async fn holders(pool: &PgPool, keys: Vec<Vec<u8>>) -> Result<HashMap<Vec<u8>, Holder>, Fault> {
+async fn holders(
+    connection: &mut PgConnection,
+    keys: Vec<Vec<u8>>,
+) -> Result<HashMap<Vec<u8>, Holder>, Fault> {
     let rows: Vec<(Vec<u8>, Uuid, Vec<u8>)> = sqlx::query_as(
         "SELECT delivery_key, id, content_digest FROM deliveries WHERE delivery_key = ANY($1)",
     )
     .bind(keys)
-    .fetch_all(pool)
+    .fetch_all(connection)
     .await?;
     rows.into_iter()
         .map(|(key, id, digest)| {
@@ -172,7 +177,7 @@ async fn holders(pool: &PgPool, keys: Vec<Vec<u8>>) -> Result<HashMap<Vec<u8>, H
         .collect()
 }
 
-async fn due(pool: PgPool, limit: u32) -> Result<Vec<DeliveryId>, Fault> {
+async fn due(pool: Pool, limit: u32) -> Result<Vec<DeliveryId>, Fault> {
     let ids: Vec<Uuid> = sqlx::query_scalar(
         "SELECT id FROM deliveries
          WHERE state IN ('pending', 'claimed') AND ring_at <= now()
@@ -180,12 +185,12 @@ async fn due(pool: PgPool, limit: u32) -> Result<Vec<DeliveryId>, Fault> {
          LIMIT $1",
     )
     .bind(i64::from(limit))
-    .fetch_all(&pool)
+    .fetch_all(&mut *pool.lend().await?)
     .await?;
     Ok(ids.into_iter().map(DeliveryId::from_uuid).collect())
 }
 
-async fn rung(pool: PgPool, deliveries: Vec<DeliveryId>, patience: Duration) -> Result<(), Fault> {
+async fn rung(pool: Pool, deliveries: Vec<DeliveryId>, patience: Duration) -> Result<(), Fault> {
     let ids: Vec<Uuid> = deliveries.iter().map(DeliveryId::as_uuid).collect();
     // Two sweepers may note the same rows; taking the locks in order of id keeps
     // them from a deadlock.
@@ -199,12 +204,12 @@ async fn rung(pool: PgPool, deliveries: Vec<DeliveryId>, patience: Duration) -> 
     )
     .bind(ids)
     .bind(millis(patience))
-    .execute(&pool)
+    .execute(&mut *pool.lend().await?)
     .await?;
     Ok(())
 }
 
-async fn backlog(pool: PgPool) -> Result<Backlog, Fault> {
+async fn backlog(pool: Pool) -> Result<Backlog, Fault> {
     let (at, unfinished, oldest, buried): (OffsetDateTime, i64, i64, i64) = sqlx::query_as(
         "SELECT now(),
                 count(*),
@@ -213,7 +218,7 @@ async fn backlog(pool: PgPool) -> Result<Backlog, Fault> {
          FROM deliveries
          WHERE state IN ('pending', 'claimed')",
     )
-    .fetch_one(&pool)
+    .fetch_one(&mut *pool.lend().await?)
     .await?;
     Ok(Backlog {
         at: timestamp(at),

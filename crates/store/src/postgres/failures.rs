@@ -2,11 +2,12 @@
 
 use async_trait::async_trait;
 use pipeline::{BuriedDelivery, DeliveryId, FailureLog, Reason, StoreError};
+use sqlx::Row;
 use sqlx::postgres::PgRow;
-use sqlx::{PgPool, Row};
 
 use super::Postgres;
 use super::moment::timestamp;
+use super::pool::Pool;
 use crate::fault::Fault;
 use crate::stored::{attempts, count, source};
 use crate::uncancelled::SHORT;
@@ -32,7 +33,7 @@ impl FailureLog for Postgres {
     }
 }
 
-async fn buried(pool: PgPool, limit: u32) -> Result<Vec<BuriedDelivery>, Fault> {
+async fn buried(pool: Pool, limit: u32) -> Result<Vec<BuriedDelivery>, Fault> {
     let rows = sqlx::query(
         "SELECT id, source, reason, attempts, recorded_at, finished_at, content_type,
                 octet_length(body)::bigint AS body_bytes, conflict_of IS NOT NULL AS is_conflict
@@ -42,13 +43,13 @@ async fn buried(pool: PgPool, limit: u32) -> Result<Vec<BuriedDelivery>, Fault> 
          LIMIT $1",
     )
     .bind(i64::from(limit))
-    .fetch_all(&pool)
+    .fetch_all(&mut *pool.lend().await?)
     .await?;
     rows.iter().map(read).collect()
 }
 
 async fn exhume(
-    pool: PgPool,
+    pool: Pool,
     delivery: DeliveryId,
 ) -> Result<Option<(BuriedDelivery, Vec<u8>)>, Fault> {
     let row = sqlx::query(
@@ -59,13 +60,13 @@ async fn exhume(
          WHERE id = $1 AND state = 'buried'",
     )
     .bind(delivery.as_uuid())
-    .fetch_optional(&pool)
+    .fetch_optional(&mut *pool.lend().await?)
     .await?;
     row.map(|row| Ok((read(&row)?, row.try_get("body")?)))
         .transpose()
 }
 
-async fn requeue(pool: PgPool, delivery: DeliveryId) -> Result<bool, Fault> {
+async fn requeue(pool: Pool, delivery: DeliveryId) -> Result<bool, Fault> {
     let written = sqlx::query(
         "UPDATE deliveries
          SET state = 'pending', attempts = 0, claimable_at = now(), ring_at = now(),
@@ -73,7 +74,7 @@ async fn requeue(pool: PgPool, delivery: DeliveryId) -> Result<bool, Fault> {
          WHERE id = $1 AND state = 'buried'",
     )
     .bind(delivery.as_uuid())
-    .execute(&pool)
+    .execute(&mut *pool.lend().await?)
     .await?;
     Ok(written.rows_affected() == 1)
 }

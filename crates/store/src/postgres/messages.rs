@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use pipeline::{Claim, Completed, Finished, NewMessage, Processed, Reason};
-use sqlx::{PgConnection, PgPool};
+use sqlx::{Connection, PgConnection};
 use time::OffsetDateTime;
 
 use super::artifacts;
+use super::pool::Pool;
 use crate::fault::Fault;
 use crate::stored::joined;
 
@@ -17,11 +18,12 @@ use crate::stored::joined;
 /// an artifact belong to one inbox, so whoever could collide with us waits at
 /// the same lock, and nobody who holds one waits for a row of ours.
 pub(super) async fn complete(
-    pool: PgPool,
+    pool: Pool,
     claim: Claim,
     processed: Processed,
 ) -> Result<Completed<Finished>, Fault> {
-    let mut transaction = pool.begin().await?;
+    let mut connection = pool.lend().await?;
+    let mut transaction = connection.begin().await?;
     let reason = processed.ignored.as_ref().map(Reason::as_str);
     let Some(received_at) = finish(&mut transaction, &claim, reason).await? else {
         transaction.rollback().await?;

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use pipeline::{Probe, ProbeError};
-use sqlx::PgPool;
 
 use super::Postgres;
+use super::pool::Pool;
 use crate::fault::Fault;
 use crate::uncancelled::SHORT;
 
@@ -26,12 +26,12 @@ impl Probe for Postgres {
 
 /// Reads the table that a 2xx depends on, and asks whether it may be written: a
 /// standby answers reads and refuses deliveries.
-async fn is_writable(pool: PgPool) -> Result<bool, Fault> {
+async fn is_writable(pool: Pool) -> Result<bool, Fault> {
     let is_read_only: bool = sqlx::query_scalar(
         "SELECT current_setting('transaction_read_only') = 'on'
          FROM (SELECT count(*) FROM (SELECT FROM deliveries LIMIT 1) one) looked",
     )
-    .fetch_one(&pool)
+    .fetch_one(&mut *pool.lend().await?)
     .await?;
     Ok(!is_read_only)
 }

@@ -1,0 +1,126 @@
+//! Connections are lent and given back, both within a bounded time.
+//!
+//! The driver's pool asks a connection that comes back whether it still answers,
+//! and waits for that without an end. A wire that freezes at this moment would
+//! keep the connection's place in the pool for good, so the giving back is done
+//! here: if it takes too long, the connection is dropped and its place is free.
+
+use std::ops::{Deref, DerefMut};
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::{PgConnection, PgPool};
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+
+/// How long a connection may take to come back.
+const RETURN: Duration = Duration::from_secs(5);
+
+/// The connections of a process.
+#[derive(Clone)]
+pub(super) struct Pool(PgPool);
+
+impl Pool {
+    pub(super) fn over(pool: PgPool) -> Self {
+        Self(pool)
+    }
+
+    /// Lends a connection, or says within the pool's own time that there is none.
+    pub(super) async fn lend(&self) -> Result<Lent, sqlx::Error> {
+        self.0.acquire().await.map(Lent)
+    }
+
+    /// Closes every connection; waits for those that are lent.
+    pub(super) async fn close(&self) {
+        self.0.close().await;
+    }
+}
+
+/// A connection on loan.
+pub(super) struct Lent(PoolConnection<sqlx::Postgres>);
+
+impl Deref for Lent {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        &self.0
+    }
+}
+
+impl DerefMut for Lent {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        &mut self.0
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        // Without a runtime the process is ending, and the connection with it.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(timeout(RETURN, self.0.return_to_pool()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::{Executor, Row};
+    use testkit::patience::soon;
+    use testkit::proxy::Proxy;
+    use testkit::server::shared_url;
+    use url::Url;
+
+    use super::super::connect;
+    use super::*;
+    use crate::settings::Settings;
+
+    async fn pool_of_one(url: &str) -> Pool {
+        let settings = Settings {
+            max_connections: 1,
+            // The test waits for a place to be free again, longer than a caller would.
+            acquire_timeout: 4 * RETURN,
+            ..Settings::new(url.into())
+        };
+        let options = connect::options(&settings).unwrap();
+        Pool::over(connect::pool(&settings, options).await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_connection_returned_in_a_transaction_is_lent_outside_of_it() {
+        let pool = pool_of_one(&shared_url("TEST_DATABASE_URL")).await;
+        let mut connection = pool.lend().await.unwrap();
+        connection.execute("BEGIN").await.unwrap();
+        drop(connection);
+        // Inside a transaction, `now()` is when that began.
+        let row = sqlx::raw_sql("SELECT now() = statement_timestamp() AS is_outside");
+        let row = row.fetch_one(&mut *pool.lend().await.unwrap()).await;
+        assert!(row.unwrap().get::<bool, _>("is_outside"));
+    }
+
+    #[tokio::test]
+    async fn a_connection_returned_in_a_failed_transaction_is_replaced() {
+        let pool = pool_of_one(&shared_url("TEST_DATABASE_URL")).await;
+        let mut connection = pool.lend().await.unwrap();
+        connection.execute("BEGIN").await.unwrap();
+        connection.execute("SELECT 1 / 0").await.unwrap_err();
+        drop(connection);
+        let mut connection = pool.lend().await.unwrap();
+        connection.execute("SELECT 1").await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_freezes_on_its_way_back_frees_its_place() {
+        let mut url = Url::parse(&shared_url("TEST_DATABASE_URL")).unwrap();
+        let server = format!("127.0.0.1:{}", url.port().unwrap_or(5432));
+        let proxy = Proxy::to(&server).await;
+        url.set_port(Some(proxy.address().port())).unwrap();
+        let pool = pool_of_one(url.as_str()).await;
+        let mut connection = pool.lend().await.unwrap();
+        connection.execute("SELECT 1").await.unwrap();
+        proxy.freeze();
+        drop(connection);
+        proxy.heal();
+        let mut connection = soon("a place", pool.lend()).await.unwrap();
+        connection.execute("SELECT 1").await.unwrap();
+    }
+}
