@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use crate::speaker::{Answer, Speaker};
 
 /// How long a scenario waits for something that must come.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Settings that make scenarios short; everything else is the default.
 const BRISK: &str = "worker.lease = \"3s\"\nworker.sweep_every = \"200ms\"\n\
@@ -122,10 +122,9 @@ impl Harness {
 
     /// Consumes as one of the two consumers.
     pub(crate) async fn consume(&self, artifact: &str, consumer: usize, key: &str) -> Answer {
-        let consumed = self
-            .speaker
-            .consume(&self.deployment, consumer, artifact, key);
-        consumed.await.unwrap()
+        let to = &self.deployment;
+        let answer = self.speaker.consume(to, consumer, artifact, key).await;
+        answer.unwrap()
     }
 
     /// Gets a path of a role.

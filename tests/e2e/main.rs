@@ -1,6 +1,12 @@
 //! Scenarios against the real binary: real processes, real databases, a real
 //! broker. Each scenario about the pipeline runs on both profiles.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a scenario that cannot go on fails"
+)]
+
 mod harness;
 mod speaker;
 

@@ -51,20 +51,15 @@ impl DevEnv {
             dir: dir.to_owned(),
             values: BTreeMap::new(),
         });
-        let minted: [(&str, fn() -> String); 3] = [
-            (SERVER_SECRET, || {
-                STANDARD.encode(rand::random::<[u8; 32]>())
-            }),
-            (SIGNING_SECRET, || {
-                format!("whsec_{}", STANDARD.encode(rand::random::<[u8; 32]>()))
-            }),
-            (KEY, feed::Keys::mint),
-        ];
-        for (name, mint) in minted {
-            env.values.entry(name.to_owned()).or_insert_with(mint);
-        }
+        env.mint(SERVER_SECRET, random);
+        env.mint(SIGNING_SECRET, || format!("whsec_{}", random()));
+        env.mint(KEY, feed::Keys::mint);
         env.write()?;
         Ok(env)
+    }
+
+    fn mint(&mut self, name: &str, mint: impl FnOnce() -> String) {
+        self.values.entry(name.to_owned()).or_insert_with(mint);
     }
 
     /// Notes where the server is reached.
@@ -105,6 +100,11 @@ impl DevEnv {
         file.sync_all()?;
         fs::rename(&new, &path).with_context(|| format!("failed to write {}", path.display()))
     }
+}
+
+/// 256 bits in base64.
+fn random() -> String {
+    STANDARD.encode(rand::random::<[u8; 32]>())
 }
 
 fn parse(text: &str) -> BTreeMap<String, String> {

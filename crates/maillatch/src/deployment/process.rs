@@ -41,19 +41,15 @@ impl Process {
             .with_context(|| format!("failed to start {}", binary.display()))?;
         let stdout = child.stdout.take().context("the child has no output")?;
         let mut lines = BufReader::new(stdout).lines();
-        match timeout(START, lines.next_line()).await {
-            Ok(Ok(Some(line))) => Ok(Self {
-                child,
-                url: Some(url_in(&line)?),
-            }),
-            _ => {
-                let said = std::fs::read_to_string(&log).unwrap_or_default();
-                bail!(
-                    "`maillatch {command}` did not become ready: {}",
-                    said.trim()
-                )
-            }
-        }
+        let Ok(Ok(Some(line))) = timeout(START, lines.next_line()).await else {
+            let said = std::fs::read_to_string(&log).unwrap_or_default();
+            bail!(
+                "`maillatch {command}` did not become ready: {}",
+                said.trim()
+            );
+        };
+        let url = Some(url_in(&line)?);
+        Ok(Self { child, url })
     }
 
     /// Where it serves, while it lives.

@@ -1,5 +1,11 @@
 //! The worker on a real database and a real (in-process) queue.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a scenario that cannot go on fails"
+)]
+
 mod desk;
 
 use std::time::Duration;
