@@ -80,7 +80,7 @@ pub(crate) async fn proxied() -> (Proxy, String) {
 
 /// A connection of the test's own.
 pub(crate) struct Inspector {
-    _connection: Connection,
+    connection: Connection,
     pub(crate) channel: Channel,
 }
 
@@ -93,9 +93,21 @@ impl Inspector {
         let confirms = ConfirmSelectOptions::default();
         channel.confirm_select(confirms).await.unwrap();
         Self {
-            _connection: connection,
+            connection,
             channel,
         }
+    }
+
+    /// Whether there is such a queue; asked on a channel of its own, which a
+    /// missing queue closes.
+    pub(crate) async fn has(&self, queue: &str) -> bool {
+        let options = QueueDeclareOptions {
+            passive: true,
+            ..QueueDeclareOptions::default()
+        };
+        let channel = self.connection.create_channel().await.unwrap();
+        let asked = channel.queue_declare(queue.into(), options, FieldTable::default());
+        asked.await.is_ok()
     }
 
     /// How many rings wait and are in nobody's hand.

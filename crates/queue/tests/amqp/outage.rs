@@ -48,19 +48,20 @@ async fn a_bell_outlives_the_deletion_of_its_queue() {
     let delivery = ring_until_taken(&queue).await;
     hear_of(&mut bell, delivery).await;
 
-    Inspector::connect(&url())
-        .await
-        .delete(&settings.name)
-        .await;
-    // The bell hears that its consumer is cancelled and declares the queue,
-    // though nobody rings.
     let waiter = tokio::spawn(async move {
         let ring = bell.next().await.expect("the bell ended");
         let deliveries = ring.deliveries.clone();
         ring.done().await;
         deliveries
     });
-    broker::ready(&queue).await;
+    let inspector = Inspector::connect(&url()).await;
+    inspector.delete(&settings.name).await;
+    // The bell hears that its consumer is cancelled and declares the queue,
+    // though nobody rings.
+    until("the bell declares the queue", || async {
+        inspector.has(&settings.name).await.then_some(())
+    })
+    .await;
     let delivery = ring_until_taken(&queue).await;
     let heard = soon("a ring after the deletion", waiter).await.unwrap();
     assert_eq!(heard, [delivery]);
