@@ -32,7 +32,8 @@ use pipeline::{SourceName, Timestamp};
 use crate::settings::Knob;
 use crate::sources::SourceFlaw;
 use crate::{
-    Answers, Coverage, DecodeError, Decoded, RawRequest, SourceSettings, Verified, VerifyError,
+    Answers, Coverage, DecodeError, Decoded, Post, RawRequest, Sample, SourceSettings, Verified,
+    VerifyError,
 };
 
 /// One provider's contract, as data.
@@ -78,6 +79,10 @@ pub(crate) trait Provider: Send + Sync {
 
     /// Reads the mail out of a body that was recorded.
     fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError>;
+
+    /// A correctly signed post of the provider's own shape; `None` when only
+    /// the provider itself can sign.
+    fn sample(&self, sample: &Sample<'_>) -> Option<Post>;
 }
 
 /// Every contract, by name.

@@ -17,6 +17,14 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
+    /// A moment as the sender writes it.
+    pub(crate) fn write(self, at: Timestamp) -> String {
+        match self {
+            Self::Seconds => at.as_seconds().to_string(),
+            Self::Millis => at.as_millis().to_string(),
+        }
+    }
+
     /// Reads digits alone: no sign, no leading zero, no space, so that one
     /// moment has one spelling and arithmetic cannot overflow.
     pub(crate) fn read(self, text: &[u8]) -> Result<Timestamp, VerifyError> {

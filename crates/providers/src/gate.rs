@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
 use crate::sources::SourceFlaw;
-use crate::{RawRequest, SourceSettings, VerifyError};
+use crate::{Post, RawRequest, SourceSettings, VerifyError};
 
 /// A password shorter than this is guessed, not known.
 const LEAST_BYTES: usize = 12;
@@ -48,6 +48,19 @@ impl Gate {
     /// Whether there is anything to check.
     pub(crate) fn is_shut(&self) -> bool {
         self.authorization.is_some() || self.url_token.is_some()
+    }
+
+    /// Adds to a post what [`Self::check`] asks for.
+    pub(crate) fn pass(&self, post: &mut Post) {
+        if let Some(expected) = &self.authorization {
+            let value = expected.expose_secret().to_owned();
+            post.headers.push(("authorization".to_owned(), value));
+        }
+        if let Some(expected) = &self.url_token {
+            let mut query = form_urlencoded::Serializer::new(String::new());
+            query.append_pair("token", expected.expose_secret());
+            post.query = Some(query.finish());
+        }
     }
 
     pub(crate) fn check(&self, request: &RawRequest<'_>) -> Result<(), VerifyError> {

@@ -174,6 +174,15 @@ impl Keys {
         (point.len() == 32).then(|| Self::Ed25519(UnparsedPublicKey::new(&ED25519, point)))
     }
 
+    /// The MAC of the parts under the first secret; `None` where only the
+    /// sender can sign.
+    pub(crate) fn sign(&self, parts: &[&[u8]]) -> Option<Vec<u8>> {
+        match self {
+            Self::Shared(keys) => keys.first().map(|key| key.sign(parts)),
+            Self::Ed25519(_) => None,
+        }
+    }
+
     /// Whether any of the `signatures` was made over the parts with any live
     /// key. Every shared key is tried against every signature without an early
     /// exit, so that the time taken tells nothing about which came close.

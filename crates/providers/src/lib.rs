@@ -26,6 +26,7 @@ mod letter;
 
 mod answers;
 mod contract;
+mod sample;
 
 mod settings;
 mod source;
@@ -37,6 +38,7 @@ pub use contract::{Contract, contracts};
 pub use decode::{DecodeError, Decoded, InboundMail};
 pub use key::KeyError;
 pub use request::RawRequest;
+pub use sample::{Post, Sample};
 pub use settings::{PayloadSettings, RawForm, SchemeSettings, SecretSetting, SourceSettings};
 pub use source::Source;
 pub use sources::{SourceError, SourceFlaw, Sources};

@@ -101,16 +101,7 @@ impl Scheme {
         let stamp = self.stamp(written)?;
 
         let written = written.unwrap_or_default();
-        let parts: Vec<&[u8]> = self
-            .signed
-            .iter()
-            .map(|part| match part {
-                Part::Id => id.unwrap_or_default().as_bytes(),
-                Part::Timestamp => written,
-                Part::Body => request.body(),
-                Part::Text(text) => text.as_bytes(),
-            })
-            .collect();
+        let parts = self.parts(id.unwrap_or_default(), written, request.body());
         if !keys.any_signed(&parts, &header.signatures, now) {
             return Err(VerifyError::SignatureMismatch);
         }
@@ -118,6 +109,43 @@ impl Scheme {
             freshness::check(moment, now, tolerance)?;
         }
         Ok(Proven { id })
+    }
+
+    /// The headers of a post that is signed with the first of the keys.
+    pub(crate) fn sign(
+        &self,
+        keys: &Keys,
+        id: &str,
+        at: Timestamp,
+        body: &[u8],
+    ) -> Option<Vec<(String, String)>> {
+        let family = self.families.first()?;
+        let stamp = self.stamp.map(|stamp| stamp.unit.write(at));
+        let stamp = stamp.unwrap_or_default();
+        let mac = keys.sign(&self.parts(id, stamp.as_bytes(), body))?;
+        let signature = self.layout.write(&mac, &stamp);
+        Some(
+            [
+                (family.id.as_ref(), id),
+                (family.timestamp.as_ref(), &stamp),
+                (Some(&family.signature), &signature),
+            ]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name?.clone(), value.to_owned())))
+            .collect(),
+        )
+    }
+
+    fn parts<'p>(&'p self, id: &'p str, stamp: &'p [u8], body: &'p [u8]) -> Vec<&'p [u8]> {
+        self.signed
+            .iter()
+            .map(|part| match part {
+                Part::Id => id.as_bytes(),
+                Part::Timestamp => stamp,
+                Part::Body => body,
+                Part::Text(text) => text.as_bytes(),
+            })
+            .collect()
     }
 
     fn family(&self, request: &RawRequest<'_>) -> Result<&Family, VerifyError> {

@@ -55,6 +55,33 @@ impl Encoding {
             Self::Base64 => STANDARD.decode(text).ok(),
         }
     }
+
+    pub(crate) fn encode(self, mac: &[u8]) -> String {
+        match self {
+            Self::Hex => mac
+                .iter()
+                .flat_map(|byte| [byte >> 4, byte & 15])
+                .filter_map(|digit| char::from_digit(u32::from(digit), 16))
+                .collect(),
+            Self::Base64 => STANDARD.encode(mac),
+        }
+    }
+}
+
+impl Layout {
+    /// The header for one signature, made at `stamp`.
+    pub(crate) fn write(&self, mac: &[u8], stamp: &str) -> String {
+        match self {
+            Self::Single { prefix, encoding } | Self::List { prefix, encoding } => {
+                format!("{prefix}{}", encoding.encode(mac))
+            }
+            Self::Pairs {
+                timestamp,
+                signature,
+                encoding,
+            } => format!("{timestamp}={stamp},{signature}={}", encoding.encode(mac)),
+        }
+    }
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {

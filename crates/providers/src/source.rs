@@ -6,7 +6,9 @@ use pipeline::{SourceName, Timestamp};
 
 use crate::contract::{Contract, Handshake, Provider};
 use crate::gate::Gate;
-use crate::{Answers, Coverage, DecodeError, Decoded, RawRequest, Verified, VerifyError};
+use crate::{
+    Answers, Coverage, DecodeError, Decoded, Post, RawRequest, Sample, Verified, VerifyError,
+};
 
 /// One configured place that mail comes from.
 pub struct Source {
@@ -68,6 +70,14 @@ impl Source {
     ) -> Result<Verified, VerifyError> {
         self.gate.check(request)?;
         self.provider.verify(&self.name, request, now)
+    }
+
+    /// A correctly signed post of the provider's own shape, with the password in
+    /// front; `None` when only the provider itself can sign.
+    pub fn sample(&self, sample: &Sample<'_>) -> Option<Post> {
+        let mut post = self.provider.sample(sample)?;
+        self.gate.pass(&mut post);
+        Some(post)
     }
 
     /// Reads the mail out of a recorded body.

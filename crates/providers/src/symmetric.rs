@@ -6,8 +6,9 @@ use pipeline::{SourceName, Timestamp};
 use crate::contract::Provider;
 use crate::identity::Identity;
 use crate::key::Keys;
+use crate::sample::Shape;
 use crate::scheme::Scheme;
-use crate::{Coverage, DecodeError, Decoded, RawRequest, Verified, VerifyError};
+use crate::{Coverage, DecodeError, Decoded, Post, RawRequest, Sample, Verified, VerifyError};
 
 /// How the body of a proven post is read: `(content type, body)` to mail.
 pub(crate) type Decoder = Box<dyn Fn(&str, &[u8]) -> Result<Decoded, DecodeError> + Send + Sync>;
@@ -18,6 +19,8 @@ pub(crate) struct Symmetric {
     pub(crate) keys: Keys,
     pub(crate) identity: Identity,
     pub(crate) decoder: Decoder,
+    /// The inverse of the decoder, where there is one.
+    pub(crate) shape: Option<fn(&Sample<'_>) -> Shape>,
 }
 
 impl Provider for Symmetric {
@@ -34,5 +37,13 @@ impl Provider for Symmetric {
 
     fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         (self.decoder)(content_type, body)
+    }
+
+    fn sample(&self, sample: &Sample<'_>) -> Option<Post> {
+        let shape = self.shape?(sample);
+        let headers = self
+            .scheme
+            .sign(&self.keys, sample.id, sample.at, &shape.body)?;
+        Some(shape.with(headers))
     }
 }

@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use super::{Contract, Handshake, standard_webhooks};
 use crate::letter::Letter;
-use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail, json};
+use crate::sample::Shape;
+use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail, Sample, json};
 
 pub(crate) const CONTRACT: Contract = Contract {
     name: "agentmail",
@@ -24,7 +25,7 @@ pub(crate) const CONTRACT: Contract = Contract {
     coverage: Coverage::Body,
     handshake: Handshake::None,
     knobs: standard_webhooks::KNOBS,
-    build: |settings| standard_webhooks::build(settings, Box::new(decode)),
+    build: |settings| standard_webhooks::build(settings, Box::new(decode), shape),
 };
 
 fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
@@ -58,4 +59,19 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
     };
     let inbox = field("inbox_id").ok_or(DecodeError::NoRecipient)?;
     InboundMail::rebuilt(vec![inbox.to_owned()], &letter).map(Decoded::mail)
+}
+
+fn shape(sample: &Sample<'_>) -> Shape {
+    Shape::json(&serde_json::json!({
+        "event_type": "message.received",
+        "event_id": sample.id,
+        "message": {
+            "inbox_id": sample.recipient,
+            "message_id": format!("<{}@sample.invalid>", sample.id),
+            "from": sample.from,
+            "to": [sample.recipient],
+            "subject": sample.subject,
+            "text": sample.text,
+        },
+    }))
 }

@@ -8,6 +8,7 @@
 //! server tries again; none of them bounces the mail.
 
 use super::{Contract, Handshake, native, standard_webhooks};
+use crate::sample::Shape;
 use crate::{Answers, Coverage};
 
 pub(crate) const CONTRACT: Contract = Contract {
@@ -21,5 +22,5 @@ pub(crate) const CONTRACT: Contract = Contract {
     coverage: Coverage::Body,
     handshake: Handshake::None,
     knobs: standard_webhooks::KNOBS,
-    build: |settings| standard_webhooks::build(settings, Box::new(native::decode)),
+    build: |settings| standard_webhooks::build(settings, Box::new(native::decode), Shape::native),
 };

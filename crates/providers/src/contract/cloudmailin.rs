@@ -19,8 +19,10 @@ use crate::form::{self, Field};
 use crate::identity::Identity;
 use crate::json::{self, Object};
 use crate::letter::Letter;
+use crate::sample::Shape;
 use crate::{
-    Answers, Coverage, DecodeError, Decoded, InboundMail, RawRequest, Verified, VerifyError,
+    Answers, Coverage, DecodeError, Decoded, InboundMail, Post, RawRequest, Sample, Verified,
+    VerifyError,
 };
 
 pub(crate) const CONTRACT: Contract = Contract {
@@ -59,6 +61,15 @@ impl Provider for CloudMailin {
             None => normalized(&json::object(body)?),
         }
         .map(Decoded::mail)
+    }
+
+    fn sample(&self, sample: &Sample<'_>) -> Option<Post> {
+        let shape = Shape::multipart(&[
+            ("envelope[to]", sample.recipient),
+            ("envelope[from]", sample.from),
+            ("message", &sample.raw()),
+        ]);
+        Some(shape.with(Vec::new()))
     }
 }
 

@@ -26,6 +26,7 @@ use super::{Contract, Handshake, Provider, native, tolerance};
 use crate::freshness::Unit;
 use crate::identity::Identity;
 use crate::key::{Digest, KeyForm, Keys};
+use crate::sample::Shape;
 use crate::scheme::{Family, Part, Scheme, Stamp};
 use crate::settings::{Knob, PayloadSettings, RawForm, SchemeSettings};
 use crate::signature::{Encoding, Layout};
@@ -70,6 +71,8 @@ pub(super) fn build(
         keys: Keys::new(&settings.secrets, form, Digest::Sha256)?,
         identity,
         decoder: decoder(settings.payload.clone()),
+        // A mapped payload says where to find things, not what else is there.
+        shape: settings.payload.is_none().then_some(Shape::native),
     }))
 }
 

@@ -12,11 +12,12 @@ use serde_json::Value;
 use super::{Contract, Handshake};
 use crate::identity::Identity;
 use crate::key::{Digest, KeyForm, Keys};
+use crate::sample::Shape;
 use crate::scheme::{Family, Part, Scheme};
 use crate::settings::Knob;
 use crate::signature::{Encoding, Layout};
 use crate::symmetric::Symmetric;
-use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail, json};
+use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail, Sample, json};
 
 pub(crate) const CONTRACT: Contract = Contract {
     name: "mailersend",
@@ -42,6 +43,7 @@ pub(crate) const CONTRACT: Contract = Contract {
             keys: Keys::new(&settings.secrets, KeyForm::Literal, Digest::Sha256)?,
             identity: Identity::Field(vec!["data".to_owned(), "id".to_owned()]),
             decoder: Box::new(decode),
+            shape: Some(shape),
         }))
     },
 };
@@ -60,4 +62,15 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         .collect();
     let raw = json::text(&event, &["data", "raw"]).ok_or(DecodeError::Malformed)?;
     InboundMail::original(recipients, raw.into()).map(Decoded::mail)
+}
+
+fn shape(sample: &Sample<'_>) -> Shape {
+    Shape::json(&serde_json::json!({
+        "type": "inbound.message",
+        "data": {
+            "id": sample.id,
+            "recipients": { "rcptTo": [{ "email": sample.recipient }] },
+            "raw": sample.raw(),
+        },
+    }))
 }

@@ -28,12 +28,13 @@ use crate::form::{self, Field};
 use crate::freshness::{self, Unit};
 use crate::key::{Digest, KeyForm, Keys};
 use crate::letter::Letter;
+use crate::sample::Shape;
 use crate::settings::Knob;
 use crate::signature::Encoding;
 use crate::sources::SourceFlaw;
 use crate::{
-    Answers, Coverage, DecodeError, Decoded, InboundMail, RawRequest, SourceSettings, Verified,
-    VerifyError, json,
+    Answers, Coverage, DecodeError, Decoded, InboundMail, Post, RawRequest, Sample, SourceSettings,
+    Verified, VerifyError, json,
 };
 
 pub(crate) const CONTRACT: Contract = Contract {
@@ -117,6 +118,27 @@ impl Provider for Mailgun {
             None => rebuilt(recipients, &fields),
         }
         .map(Decoded::mail)
+    }
+
+    fn sample(&self, sample: &Sample<'_>) -> Option<Post> {
+        let stamp = Unit::Seconds.write(sample.at);
+        // The token is letters and digits alone.
+        let token: String = sample
+            .id
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect();
+        let mac = self.keys.sign(&[stamp.as_bytes(), token.as_bytes()])?;
+        let shape = Shape::form(&[
+            ("recipient", sample.recipient),
+            ("sender", sample.from),
+            ("subject", sample.subject),
+            ("body-mime", &sample.raw()),
+            ("timestamp", &stamp),
+            ("token", &token),
+            ("signature", &Encoding::Hex.encode(&mac)),
+        ]);
+        Some(shape.with(Vec::new()))
     }
 }
 

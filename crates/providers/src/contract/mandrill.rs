@@ -16,12 +16,13 @@ use super::{Contract, Handshake, Provider};
 use crate::form;
 use crate::identity::Identity;
 use crate::key::{Digest, KeyForm, Keys};
+use crate::sample::Shape;
 use crate::settings::Knob;
 use crate::signature::Encoding;
 use crate::sources::SourceFlaw;
 use crate::{
-    Answers, Coverage, DecodeError, Decoded, InboundMail, RawRequest, SourceSettings, Verified,
-    VerifyError, json,
+    Answers, Coverage, DecodeError, Decoded, InboundMail, Post, RawRequest, Sample, SourceSettings,
+    Verified, VerifyError, json,
 };
 
 pub(crate) const CONTRACT: Contract = Contract {
@@ -92,6 +93,19 @@ impl Provider for Mandrill {
         } else {
             Ok(Decoded::Mails(mails))
         }
+    }
+
+    fn sample(&self, sample: &Sample<'_>) -> Option<Post> {
+        let events = serde_json::json!([{
+            "event": "inbound",
+            "ts": sample.at.as_seconds(),
+            "msg": { "email": sample.recipient, "raw_msg": sample.raw() },
+        }])
+        .to_string();
+        let signed = [self.url.as_bytes(), b"mandrill_events", events.as_bytes()];
+        let signature = Encoding::Base64.encode(&self.keys.sign(&signed)?);
+        let headers = vec![("x-mandrill-signature".to_owned(), signature)];
+        Some(Shape::form(&[("mandrill_events", &events)]).with(headers))
     }
 }
 

@@ -20,11 +20,12 @@ use crate::identity::Identity;
 use crate::json::{self, Object};
 use crate::key::{Digest, KeyForm, Keys};
 use crate::letter::Letter;
+use crate::sample::Shape;
 use crate::scheme::{Family, Part, Scheme};
 use crate::settings::Knob;
 use crate::signature::{Encoding, Layout};
 use crate::symmetric::Symmetric;
-use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail};
+use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail, Sample};
 
 pub(crate) const CONTRACT: Contract = Contract {
     name: "nylas",
@@ -51,6 +52,7 @@ pub(crate) const CONTRACT: Contract = Contract {
             keys: Keys::new(&settings.secrets, KeyForm::Literal, Digest::Sha256)?,
             identity: Identity::Field(vec!["id".to_owned()]),
             decoder: Box::new(decode),
+            shape: Some(shape),
         }))
     },
 };
@@ -116,4 +118,22 @@ fn people(message: &Object, role: &str) -> String {
         })
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+fn shape(sample: &Sample<'_>) -> Shape {
+    let person = |email: &str| serde_json::json!([{ "name": "", "email": email }]);
+    Shape::json(&serde_json::json!({
+        "specversion": "1.0",
+        "type": "message.created",
+        "id": sample.id,
+        "webhook_delivery_attempt": 1,
+        "data": { "object": {
+            "id": sample.id,
+            "folders": ["INBOX"],
+            "from": person(sample.from),
+            "to": person(sample.recipient),
+            "subject": sample.subject,
+            "body": format!("<p>{}</p>", sample.text.replace('&', "&amp;").replace('<', "&lt;")),
+        } },
+    }))
 }

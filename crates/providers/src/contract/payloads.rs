@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use pipeline::Reason;
 use secrecy::SecretString;
 
-use crate::{Coverage, DecodeError, Decoded, InboundMail, SourceFlaw, SourceSettings, Sources};
+use crate::{
+    Coverage, DecodeError, Decoded, InboundMail, Post, RawRequest, Sample, SchemeSettings,
+    SourceFlaw, SourceSettings, Sources,
+};
 
 const RAW: &str = "From: a@b.test\r\nSubject: Hi\r\n\r\nCode 493817\r\n";
 
@@ -27,6 +30,18 @@ fn settings(provider: &str) -> SourceSettings {
     }
     if provider == "mandrill" {
         settings.url = Some("https://example.com/hook".to_owned());
+    }
+    settings
+}
+
+/// The same, and a header for those who leave its name open.
+fn complete(provider: &str) -> SourceSettings {
+    let mut settings = settings(provider);
+    if matches!(provider, "generic" | "stripe-style") {
+        settings.scheme = Some(SchemeSettings {
+            signature_header: Some("x-signature".to_owned()),
+            ..SchemeSettings::default()
+        });
     }
     settings
 }
@@ -323,6 +338,48 @@ fn only_those_that_greet_are_greeted() {
 }
 
 #[test]
+fn every_sample_is_accepted_and_decodes_to_its_mail_and_its_forged_twin_is_not() {
+    let sample = Sample {
+        id: "sample1",
+        at: pipeline::Timestamp::from_millis(1_763_164_800_000),
+        from: "a@b.test",
+        recipient: "x@y.test",
+        subject: "Hi",
+        text: "Code 493817",
+    };
+    for contract in crate::contracts().filter(|contract| contract.name != "postal") {
+        let name = contract.name;
+        let sources = sources(complete(name)).expect("a source");
+        let source = sources.get("main").expect("the source");
+        let post = source.sample(&sample).unwrap_or_else(|| panic!("{name}"));
+        let content_type = post.headers[0].1.clone();
+        match source.decode(&content_type, &post.body) {
+            Ok(Decoded::Mails(mails)) => assert_eq!(mails[0].recipients, ["x@y.test"], "{name}"),
+            other => assert_eq!((name, other), ("resend", Err(DecodeError::NotIncluded))),
+        }
+        let verify = |post: &Post, at: i64| {
+            let lines = post.headers.iter();
+            let lines = lines.map(|(name, value)| (name.as_str(), value.as_bytes()));
+            let request = RawRequest::new(lines, &post.body);
+            let request = request.with_query(post.query.as_deref().unwrap_or_default());
+            source.verify(&request, pipeline::Timestamp::from_millis(at))
+        };
+        let now = sample.at.as_millis();
+        assert_eq!(verify(&post, now).map(|_| ()), Ok(()), "{name}");
+        let mut forged = post.clone();
+        match (forged.query.as_mut(), forged.headers.len()) {
+            (Some(query), _) => query.push('x'),
+            (None, 1) => {
+                let body = String::from_utf8(forged.body).expect("text");
+                forged.body = body.replace("token=", "token=x").into_bytes();
+            }
+            (None, _) => forged.body.push(b'x'),
+        }
+        assert!(verify(&forged, now).is_err(), "{name}");
+    }
+}
+
+#[test]
 fn a_source_that_nothing_proves_is_not_built() {
     for provider in ["postmark", "cloudmailin", "sendgrid"] {
         let mut settings = settings(provider);
@@ -338,13 +395,7 @@ fn a_source_that_nothing_proves_is_not_built() {
 #[test]
 fn every_provider_builds_and_refuses_what_it_does_not_take() {
     for contract in crate::contracts() {
-        let mut settings = settings(contract.name);
-        if matches!(contract.name, "generic" | "stripe-style") {
-            settings.scheme = Some(crate::SchemeSettings {
-                signature_header: Some("x-signature".to_owned()),
-                ..crate::SchemeSettings::default()
-            });
-        }
+        let mut settings = complete(contract.name);
         let built =
             sources(settings.clone()).unwrap_or_else(|flaw| panic!("{}: {flaw}", contract.name));
         let source = built.get("main").expect("the source");

@@ -20,8 +20,8 @@ use crate::identity::Identity;
 use crate::settings::Knob;
 use crate::sources::SourceFlaw;
 use crate::{
-    Answers, Coverage, DecodeError, Decoded, InboundMail, RawRequest, SourceSettings, Verified,
-    VerifyError, json,
+    Answers, Coverage, DecodeError, Decoded, InboundMail, Post, RawRequest, Sample, SourceSettings,
+    Verified, VerifyError, json,
 };
 
 pub(crate) const CONTRACT: Contract = Contract {
@@ -119,5 +119,9 @@ impl Provider for Postal {
             _ => message.as_bytes().to_vec(),
         };
         InboundMail::original(vec![recipient.to_owned()], raw).map(Decoded::mail)
+    }
+
+    fn sample(&self, _sample: &Sample<'_>) -> Option<Post> {
+        None
     }
 }

@@ -16,8 +16,10 @@ use super::{Contract, Handshake, Provider};
 use crate::identity::Identity;
 use crate::json::{self, Object};
 use crate::letter::Letter;
+use crate::sample::Shape;
 use crate::{
-    Answers, Coverage, DecodeError, Decoded, InboundMail, RawRequest, Verified, VerifyError,
+    Answers, Coverage, DecodeError, Decoded, InboundMail, Post, RawRequest, Sample, Verified,
+    VerifyError,
 };
 
 pub(crate) const CONTRACT: Contract = Contract {
@@ -59,6 +61,19 @@ impl Provider for Postmark {
             _ => rebuilt(recipients, &event),
         }
         .map(Decoded::mail)
+    }
+
+    fn sample(&self, sample: &Sample<'_>) -> Option<Post> {
+        let shape = Shape::json(&serde_json::json!({
+            "MessageID": sample.id,
+            "OriginalRecipient": sample.recipient,
+            "From": sample.from,
+            "To": sample.recipient,
+            "Subject": sample.subject,
+            "TextBody": sample.text,
+            "RawEmail": sample.raw(),
+        }));
+        Some(shape.with(Vec::new()))
     }
 }
 

@@ -9,7 +9,8 @@
 //! temporary failure, and the mail server tries again.
 
 use super::{Contract, Handshake, standard_webhooks};
-use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail};
+use crate::sample::Shape;
+use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail, Sample};
 
 pub(crate) const CONTRACT: Contract = Contract {
     name: "relay",
@@ -21,7 +22,7 @@ pub(crate) const CONTRACT: Contract = Contract {
     coverage: Coverage::Body,
     handshake: Handshake::None,
     knobs: standard_webhooks::KNOBS,
-    build: |settings| standard_webhooks::build(settings, Box::new(decode)),
+    build: |settings| standard_webhooks::build(settings, Box::new(decode), shape),
 };
 
 const RECIPIENT: &[u8] = b"X-Maillatch-Recipient:";
@@ -39,6 +40,14 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         message = behind.get(1..).unwrap_or_default();
     }
     InboundMail::original(recipients, message.to_vec()).map(Decoded::mail)
+}
+
+fn shape(sample: &Sample<'_>) -> Shape {
+    let line = format!("X-Maillatch-Recipient: {}\r\n", sample.recipient);
+    Shape {
+        content_type: "message/rfc822",
+        body: [line, sample.raw()].concat().into_bytes(),
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@
 //! Answers: as Standard Webhooks; Resend tries again for 27 hours.
 
 use super::{Contract, Handshake, standard_webhooks};
-use crate::{Answers, Coverage, DecodeError, Decoded, json};
+use crate::sample::Shape;
+use crate::{Answers, Coverage, DecodeError, Decoded, Sample, json};
 
 pub(crate) const CONTRACT: Contract = Contract {
     name: "resend",
@@ -20,7 +21,7 @@ pub(crate) const CONTRACT: Contract = Contract {
     coverage: Coverage::Body,
     handshake: Handshake::None,
     knobs: standard_webhooks::KNOBS,
-    build: |settings| standard_webhooks::build(settings, Box::new(decode)),
+    build: |settings| standard_webhooks::build(settings, Box::new(decode), shape),
 };
 
 fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
@@ -30,4 +31,19 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         Some(_) => Ok(Decoded::other_event()),
         None => Err(DecodeError::Malformed),
     }
+}
+
+fn shape(sample: &Sample<'_>) -> Shape {
+    Shape::json(&serde_json::json!({
+        "type": "email.received",
+        "created_at": sample.at.to_string(),
+        "data": {
+            "email_id": sample.id,
+            "from": sample.from,
+            "to": [sample.recipient],
+            "received_for": [sample.recipient],
+            "subject": sample.subject,
+            "attachments": [],
+        },
+    }))
 }

@@ -25,11 +25,12 @@ use crate::form::{self, Field};
 use crate::freshness::{self, Unit};
 use crate::identity::Identity;
 use crate::letter::Letter;
+use crate::sample::Shape;
 use crate::settings::Knob;
 use crate::sources::SourceFlaw;
 use crate::{
-    Answers, Coverage, DecodeError, Decoded, InboundMail, RawRequest, SourceSettings, Verified,
-    VerifyError, json,
+    Answers, Coverage, DecodeError, Decoded, InboundMail, Post, RawRequest, Sample, SourceSettings,
+    Verified, VerifyError, json,
 };
 
 pub(crate) const CONTRACT: Contract = Contract {
@@ -135,6 +136,18 @@ impl Provider for SendGrid {
             None => rebuilt(recipients, &fields),
         }
         .map(Decoded::mail)
+    }
+
+    fn sample(&self, sample: &Sample<'_>) -> Option<Post> {
+        if self.key.is_some() {
+            return None;
+        }
+        let envelope = serde_json::json!({ "to": [sample.recipient], "from": sample.from });
+        let shape = Shape::multipart(&[
+            ("envelope", &envelope.to_string()),
+            ("email", &sample.raw()),
+        ]);
+        Some(shape.with(Vec::new()))
     }
 }
 

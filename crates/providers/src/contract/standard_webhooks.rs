@@ -22,12 +22,13 @@ use super::{Contract, Handshake, Provider, native, tolerance};
 use crate::freshness::Unit;
 use crate::identity::Identity;
 use crate::key::{Digest, Key, KeyForm, Keys};
+use crate::sample::Shape;
 use crate::scheme::{Family, Part, Scheme, Stamp};
 use crate::settings::Knob;
 use crate::signature::{Encoding, Layout};
 use crate::sources::SourceFlaw;
 use crate::symmetric::{Decoder, Symmetric};
-use crate::{Answers, Coverage, KeyError, SourceSettings};
+use crate::{Answers, Coverage, KeyError, Sample, SourceSettings};
 
 pub(crate) const CONTRACT: Contract = Contract {
     name: "standard-webhooks",
@@ -39,7 +40,7 @@ pub(crate) const CONTRACT: Contract = Contract {
     coverage: Coverage::Body,
     handshake: Handshake::None,
     knobs: KNOBS,
-    build: |settings| build(settings, Box::new(native::decode)),
+    build: |settings| build(settings, Box::new(native::decode), Shape::native),
 };
 
 /// What every contract of this scheme may be told.
@@ -49,6 +50,7 @@ pub(super) const KNOBS: &[Knob] = &[Knob::Secrets, Knob::PublicKey, Knob::Tolera
 pub(super) fn build(
     settings: &SourceSettings,
     decoder: Decoder,
+    shape: fn(&Sample<'_>) -> Shape,
 ) -> Result<Box<dyn Provider>, SourceFlaw> {
     let tolerance = tolerance(
         settings,
@@ -75,6 +77,7 @@ pub(super) fn build(
         keys,
         identity: Identity::Header,
         decoder,
+        shape: Some(shape),
     }))
 }
 

@@ -1,6 +1,9 @@
 //! What differs between providers on the way to the row: the answers that keep
 //! their mail, the token that is used once, and the checks of a new webhook.
 
+use pipeline::Timestamp;
+use providers::{Post, Sample, Source};
+
 use crate::harness::{Answer, NOW, Server, with_headers};
 
 /// The moment of Mailgun's published vector.
@@ -79,5 +82,72 @@ async fn a_provider_that_greets_is_greeted_and_nobody_else() {
             answer.is_problem(405, "method-not-allowed"),
             "{path} {answer:?}"
         );
+    }
+}
+
+async fn send(server: &Server, source: &Source, post: &Post) -> Answer {
+    let target = match &post.query {
+        Some(query) => format!("{}?{query}", source.name()),
+        None => source.name().to_string(),
+    };
+    let headers: Vec<(&str, &str)> = post
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    server
+        .exchange(&with_headers(&target, &headers, &post.body))
+        .await
+}
+
+/// The same post, made by somebody who does not have the secret.
+fn forged(mut post: Post) -> Post {
+    match (post.query.as_mut(), post.headers.len()) {
+        (Some(query), _) => query.push('x'),
+        (None, 1) => {
+            let body = String::from_utf8(post.body).expect("text");
+            post.body = body.replace("token=", "token=x").into_bytes();
+        }
+        (None, _) => post.body.push(b'x'),
+    }
+    post
+}
+
+#[tokio::test]
+async fn each_providers_post_is_recorded_once_and_its_forged_twin_never() {
+    let server = Server::start().await;
+    let sample = Sample {
+        id: "sample1",
+        at: Timestamp::from_millis(NOW * 1000),
+        from: "shop@sender.test",
+        recipient: "agent@inbox.test",
+        subject: "Your code",
+        text: "Your code is 493817.",
+    };
+    let sources = std::sync::Arc::clone(&server.sources);
+    let mut rows = 0;
+    // Only Postal itself can sign for Postal.
+    for source in sources
+        .iter()
+        .filter(|source| source.provider() != "postal")
+    {
+        let name = source.name().as_str();
+        let post = source.sample(&sample).expect("a sample");
+        let twin = send(&server, source, &forged(post.clone())).await;
+        let refused = source.answers().unproven;
+        assert!(
+            twin.is_problem(refused, "signature-invalid"),
+            "{name} {twin:?}"
+        );
+        assert_eq!(server.rows().await, rows, "{name}");
+
+        let first = send(&server, source, &post).await;
+        assert_eq!(first.field("status"), "accepted", "{name} {first:?}");
+        let again = send(&server, source, &post).await;
+        assert_eq!(again.field("status"), "duplicate", "{name} {again:?}");
+        assert_eq!(again.field("delivery"), first.field("delivery"));
+        rows += 1;
+        assert_eq!(server.rows().await, rows, "{name}");
+        assert_eq!(server.stored(&first).await.body, post.body);
     }
 }

@@ -1,6 +1,5 @@
 //! A server on a port of its own over a database of its own.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,7 +12,7 @@ use pipeline::{
     Timestamp,
 };
 use prometheus_client::registry::Registry;
-use providers::{SourceSettings, Sources};
+use providers::{SchemeSettings, SourceSettings, Sources, contracts};
 use secrecy::SecretString;
 use store::Store;
 use tempfile::TempDir;
@@ -30,6 +29,9 @@ pub(crate) const OTHER_SECRET: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX";
 
 /// The key of Mailgun's published vector.
 const MAILGUN_KEY: &str = "tbsy84uSV1Kt3ZJZELY2TmShPRs91E3yL4tzf96297vBCkDWgL";
+
+/// An RSA key whose private half is gone.
+const POSTAL_KEY: &str = "MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDPuBAPwo/5rvjspa9Z5iJxzWTfH50Y8UsFsegr2y6cLf13mIuYTNY7MyzNlBx1FEIcTLjESRbky4vXjjIczOZ0OuhfF6sIq0su2nNpskXh6ryC7GS+A/11/eVzqQYUP5HoCxW/OBrK5z7KEtrsrhbfRFAGmEBR7u7PRoT159aMdwIDAQAB";
 
 /// A clock that stands still until it is moved.
 pub(crate) struct FrozenClock(AtomicI64);
@@ -89,6 +91,7 @@ pub(crate) struct Server {
     pub(crate) clock: Arc<FrozenClock>,
     pub(crate) store: Store,
     pub(crate) registry: Registry,
+    pub(crate) sources: Arc<Sources>,
     committer: Committer,
     rings: Arc<Remembering>,
     handle: ServerHandle,
@@ -115,8 +118,9 @@ impl Server {
         let meters = Meters::register(&mut registry);
         let log = (setup.log)(Arc::clone(&store.deliveries));
         let committer = Committer::start(log, bell, meters.clone(), &setup.settings);
+        let sources = Arc::new(sources());
         let deps = Deps {
-            sources: Arc::new(sources()),
+            sources: Arc::clone(&sources),
             committer: committer.clone(),
             clock: Arc::<FrozenClock>::clone(&clock),
             meters,
@@ -137,6 +141,7 @@ impl Server {
             clock,
             store,
             registry,
+            sources,
             committer,
             rings,
             handle,
@@ -198,30 +203,44 @@ fn sources() -> Sources {
     let of = |secrets: &[&str]| {
         SourceSettings::standard_webhooks(secrets.iter().map(|&text| SecretString::from(text)))
     };
-    let plain = |provider: &str| SourceSettings {
+    let ours = [
+        ("main", of(&[SECRET, OTHER_SECRET])),
+        ("twin", of(&[SECRET])),
+        ("other", of(&[OTHER_SECRET])),
+    ];
+    // And one of every provider, under the provider's name.
+    let theirs = contracts().map(|contract| (contract.name, source_of(contract.name)));
+    let named = ours.into_iter().chain(theirs);
+    Sources::build(
+        named
+            .map(|(name, settings)| (name.to_owned(), settings))
+            .collect(),
+    )
+    .expect("every source")
+}
+
+fn source_of(provider: &str) -> SourceSettings {
+    let mut settings = SourceSettings {
         provider: provider.to_owned(),
         ..SourceSettings::default()
     };
-    let secret = |text: &str| vec![SecretString::from(text).into()];
-    let mailgun = SourceSettings {
-        secrets: secret(MAILGUN_KEY),
-        ..plain("mailgun")
-    };
-    let nylas = SourceSettings {
-        secrets: secret("test-secret"),
-        ..plain("nylas")
-    };
-    let cloudmailin = SourceSettings {
-        url_token: Some("a-long-token".into()),
-        ..plain("cloudmailin")
-    };
-    Sources::build(BTreeMap::from([
-        ("mailgun".to_owned(), mailgun),
-        ("nylas".to_owned(), nylas),
-        ("cloudmailin".to_owned(), cloudmailin),
-        ("main".to_owned(), of(&[SECRET, OTHER_SECRET])),
-        ("twin".to_owned(), of(&[SECRET])),
-        ("other".to_owned(), of(&[OTHER_SECRET])),
-    ]))
-    .expect("every source")
+    match provider {
+        "postmark" | "cloudmailin" | "sendgrid" => {
+            settings.url_token = Some("a-long-token".into());
+        }
+        "postal" => settings.public_key = Some(POSTAL_KEY.to_owned()),
+        "mailgun" => settings.secrets = vec![SecretString::from(MAILGUN_KEY).into()],
+        _ => settings.secrets = vec![SecretString::from(SECRET).into()],
+    }
+    match provider {
+        "mandrill" => settings.url = Some("https://example.com/hook".to_owned()),
+        "generic" | "stripe-style" => {
+            settings.scheme = Some(SchemeSettings {
+                signature_header: Some("x-signature".to_owned()),
+                ..SchemeSettings::default()
+            });
+        }
+        _ => {}
+    }
+    settings
 }
