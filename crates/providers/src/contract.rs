@@ -18,13 +18,6 @@ mod sendgrid;
 pub(crate) mod standard_webhooks;
 mod stripe_style;
 
-#[cfg(test)]
-mod payloads;
-#[cfg(test)]
-mod properties;
-#[cfg(test)]
-mod vectors;
-
 use std::time::Duration;
 
 use pipeline::{SourceName, Timestamp};
@@ -129,15 +122,4 @@ fn tolerance(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_contract_has_a_name_of_its_own_and_steps_to_set_it_up() {
-        let names: Vec<&str> = contracts().map(|contract| contract.name).collect();
-        assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
-        for contract in contracts() {
-            assert!(!contract.setup.is_empty(), "{}", contract.name);
-        }
-    }
-}
+mod tests;
