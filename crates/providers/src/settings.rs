@@ -9,7 +9,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// One `[sources.NAME]` of the configuration, as written and not yet checked.
+/// One `[source.NAME]` of the configuration, as written and not yet checked.
 /// Which of these a provider takes is part of its contract; another one set is
 /// an error, never ignored.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{DeliveryId, NewDelivery, OnConflict, Outcome, Recorded};
-use providers::{Answers, Coverage, RawRequest, Source, VerifyError};
+use providers::{Answers, Coverage, RawRequest, Source};
 
-use crate::reply::{self, Problem};
+use crate::reply::{Accepted, Problem};
 use crate::{Deps, body, screen};
 
 /// `POST /hooks/{source}`: records an authentic post.
@@ -44,9 +44,7 @@ pub(crate) async fn receive(
     };
     let accepted = accept(&deps, source, &request, &mut payload).await;
     let outcome = match &accepted {
-        Ok(Recorded::New(_)) => "accepted",
-        Ok(Recorded::Duplicate(_)) => "duplicate",
-        Ok(Recorded::Conflict(_) | Recorded::Refused(_)) => "conflict",
+        Ok(accepted) => accepted.outcome(),
         Err(problem) => problem.outcome(),
     };
     count(&deps, source.name().as_str(), outcome);
@@ -54,7 +52,7 @@ pub(crate) async fn receive(
         .ack_seconds
         .observe(begun.elapsed().as_secs_f64());
     match accepted {
-        Ok(recorded) => reply::accepted(recorded),
+        Ok(accepted) => accepted.answer(),
         Err(problem) => problem.answer(source.answers(), payload),
     }
 }
@@ -65,7 +63,7 @@ async fn accept(
     source: &Source,
     request: &HttpRequest,
     payload: &mut web::Payload,
-) -> Result<Recorded, Problem> {
+) -> Result<Accepted, Problem> {
     let limit = deps.settings.body_limit;
     let content_type = screen::screen(request.headers(), limit)?;
     let mut held = deps.committer.hold()?;
@@ -85,10 +83,7 @@ async fn accept(
     };
     let recorded = deps.committer.commit(delivery, held).await?;
     note(deps, source, recorded);
-    match recorded {
-        Recorded::Refused(_) => Err(VerifyError::Replayed.into()),
-        kept => Ok(kept),
-    }
+    Accepted::of(recorded)
 }
 
 fn raw<'a>(request: &'a HttpRequest, body: &'a [u8]) -> RawRequest<'a> {

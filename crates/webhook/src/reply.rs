@@ -69,6 +69,14 @@ struct ProblemBody {
     retryable: bool,
 }
 
+/// A post that is in a committed row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Accepted {
+    New(DeliveryId),
+    Duplicate(DeliveryId),
+    Conflict(DeliveryId),
+}
+
 /// What a sender reads when its post is recorded.
 #[derive(Serialize)]
 struct AcceptedBody {
@@ -78,18 +86,40 @@ struct AcceptedBody {
     conflict: bool,
 }
 
-/// The answer to a post that is in a committed row.
-pub(crate) fn accepted(recorded: Recorded) -> HttpResponse {
-    HttpResponse::Ok()
-        .insert_header((CACHE_CONTROL, "no-store"))
-        .json(AcceptedBody {
-            status: match recorded {
-                Recorded::New(_) | Recorded::Conflict(_) => "accepted",
-                Recorded::Duplicate(_) | Recorded::Refused(_) => "duplicate",
-            },
-            delivery: recorded.id(),
-            conflict: matches!(recorded, Recorded::Conflict(_)),
-        })
+impl Accepted {
+    /// What the database's answer means for the sender.
+    pub(crate) fn of(recorded: Recorded) -> Result<Self, Problem> {
+        match recorded {
+            Recorded::New(id) => Ok(Self::New(id)),
+            Recorded::Duplicate(id) => Ok(Self::Duplicate(id)),
+            Recorded::Conflict(id) => Ok(Self::Conflict(id)),
+            Recorded::Refused(_) => Err(Problem::Unproven(VerifyError::Replayed)),
+        }
+    }
+
+    /// The answer to a post that is in a committed row.
+    pub(crate) fn answer(self) -> HttpResponse {
+        let (status, delivery) = match self {
+            Self::New(id) | Self::Conflict(id) => ("accepted", id),
+            Self::Duplicate(id) => ("duplicate", id),
+        };
+        HttpResponse::Ok()
+            .insert_header((CACHE_CONTROL, "no-store"))
+            .json(AcceptedBody {
+                status,
+                delivery,
+                conflict: matches!(self, Self::Conflict(_)),
+            })
+    }
+
+    /// The answer as a word for meters.
+    pub(crate) fn outcome(self) -> &'static str {
+        match self {
+            Self::New(_) => "accepted",
+            Self::Duplicate(_) => "duplicate",
+            Self::Conflict(_) => "conflict",
+        }
+    }
 }
 
 /// The answer to a provider's check that the webhook is there.

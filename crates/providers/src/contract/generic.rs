@@ -2,15 +2,15 @@
 //! is a setting.
 //!
 //! ```toml
-//! [sources.shop]
+//! [source.shop]
 //! provider = "generic"
 //! secrets = ["…"]
-//! [sources.shop.scheme]
+//! [source.shop.scheme]
 //! signature_header = "X-Signature"
 //! timestamp_header = "X-Timestamp"
 //! signed = "{timestamp}.{body}"
 //! prefix = "sha256="
-//! [sources.shop.payload]
+//! [source.shop.payload]
 //! recipients = "message.to"
 //! raw = "message.source"
 //! encoding = "text"

@@ -105,8 +105,17 @@ fn main_source(settings: SourceSettings) -> Sources {
     Sources::build(BTreeMap::from([("main".to_owned(), settings)])).expect("a source")
 }
 
+/// A thousand inputs each, or as many as `PROPTEST_CASES` says.
+fn at_least_a_thousand() -> ProptestConfig {
+    let own = ProptestConfig::default();
+    ProptestConfig {
+        cases: own.cases.max(1000),
+        ..own
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(at_least_a_thousand())]
 
     #[test]
     fn nothing_that_was_not_signed_is_accepted(
