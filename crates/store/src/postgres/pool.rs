@@ -116,8 +116,15 @@ mod tests {
         url.set_port(Some(proxy.address().port())).unwrap();
         let pool = pool_of_one(url.as_str()).await;
         let mut connection = pool.lend().await.unwrap();
-        connection.execute("SELECT 1").await.unwrap();
         proxy.freeze();
+        soon("the wire is frozen", async {
+            let patience = Duration::from_millis(200);
+            while timeout(patience, connection.execute("SELECT 1"))
+                .await
+                .is_ok()
+            {}
+        })
+        .await;
         drop(connection);
         proxy.heal();
         let mut connection = soon("a place", pool.lend()).await.unwrap();
