@@ -13,15 +13,30 @@ fn main() {
     let policy = Policy::default();
     let typical = typical_mail(20 * 1024);
     assert!(extract(&typical, &policy).is_ok_and(|mail| mail.code.found().is_some()));
-    let best = (0..ROUNDS).map(|_| time(300, || extract(&typical, &policy).is_ok())).min().unwrap_or_default();
-    println!("typical mail   {:>8} bytes  {:>9.1} us  {:>8.0} mails/s", typical.len(), micros(best), 1e6 / micros(best));
+    let best = (0..ROUNDS)
+        .map(|_| time(300, || extract(&typical, &policy).is_ok()))
+        .min()
+        .unwrap_or_default();
+    println!(
+        "typical mail   {:>8} bytes  {:>9.1} us  {:>8.0} mails/s",
+        typical.len(),
+        micros(best),
+        1e6 / micros(best)
+    );
     for kind in ["html", "text", "attachment", "markup", "parts"] {
         println!("\n{kind}");
         for kib in [64, 256, 1024, 4096, 10_200] {
             let mail = large_mail(kind, kib * 1024);
-            let best = (0..3).map(|_| time(1, || extract(&mail, &policy).is_ok())).min().unwrap_or_default();
+            let best = (0..3)
+                .map(|_| time(1, || extract(&mail, &policy).is_ok()))
+                .min()
+                .unwrap_or_default();
             let rate = mail.len() as f64 / best.as_secs_f64() / 1e6;
-            println!("  {:>9} bytes  {:>9.2} ms  {rate:>8.1} MB/s", mail.len(), micros(best) / 1e3);
+            println!(
+                "  {:>9} bytes  {:>9.2} ms  {rate:>8.1} MB/s",
+                mail.len(),
+                micros(best) / 1e3
+            );
         }
     }
 }
@@ -54,8 +69,11 @@ fn typical_mail(size: usize) -> Vec<u8> {
     while html.len() < size * 3 / 4 {
         html.push_str(row);
     }
-    html.push_str("<p>It expires in 10 minutes.</p><a href=\"https://acme.com/help\">Help</a></body></html>");
-    let mut text = String::from("Hello Alex,\n\nUse this verification code to sign in:\n\n482913\n\n");
+    html.push_str(
+        "<p>It expires in 10 minutes.</p><a href=\"https://acme.com/help\">Help</a></body></html>",
+    );
+    let mut text =
+        String::from("Hello Alex,\n\nUse this verification code to sign in:\n\n482913\n\n");
     while text.len() < size / 4 {
         text.push_str("We are glad to have you with us, and this line says so at some length.\n");
     }
@@ -64,9 +82,18 @@ fn typical_mail(size: usize) -> Vec<u8> {
 
 fn large_mail(kind: &str, size: usize) -> Vec<u8> {
     match kind {
-        "html" => mail(&[("text/html", &"<div style=\"color:#333\"><p>word 123456 word</p></div>\n".repeat(size / 54))]),
-        "text" => mail(&[("text/plain", &"your order 123456 of the day is on its way\n".repeat(size / 43))]),
-        "attachment" => mail(&[("text/plain", "Your code is 482913"), ("application/zip", &"UEsDBBQAAAAIAAAA\n".repeat(size / 17))]),
+        "html" => mail(&[(
+            "text/html",
+            &"<div style=\"color:#333\"><p>word 123456 word</p></div>\n".repeat(size / 54),
+        )]),
+        "text" => mail(&[(
+            "text/plain",
+            &"your order 123456 of the day is on its way\n".repeat(size / 43),
+        )]),
+        "attachment" => mail(&[
+            ("text/plain", "Your code is 482913"),
+            ("application/zip", &"UEsDBBQAAAAIAAAA\n".repeat(size / 17)),
+        ]),
         "markup" => mail(&[("text/html", &"<".repeat(size))]),
         _ => {
             let part = "x".repeat(size / 450);
@@ -82,7 +109,9 @@ fn mail(parts: &[(&str, &str)]) -> Vec<u8> {
          Message-ID: <1@acme.com>\r\nMIME-Version: 1.0\r\nContent-Type: multipart/alternative; boundary=\"b\"\r\n\r\n",
     );
     for (kind, body) in parts {
-        raw.push_str(&format!("--b\r\nContent-Type: {kind}; charset=utf-8\r\n\r\n{body}\r\n"));
+        raw.push_str(&format!(
+            "--b\r\nContent-Type: {kind}; charset=utf-8\r\n\r\n{body}\r\n"
+        ));
     }
     raw.push_str("--b--\r\n");
     raw.into_bytes()

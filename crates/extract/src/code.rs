@@ -6,9 +6,12 @@ mod context;
 mod decide;
 mod evidence;
 mod number;
+mod rule;
+mod run;
+mod score;
 mod segment;
 mod shape;
 mod token;
 
-pub use decide::Considered;
 pub(crate) use decide::find;
+pub(crate) use score::Considered;

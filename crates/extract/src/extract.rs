@@ -3,8 +3,8 @@
 use crate::explanation::{self, RULESET};
 use crate::reading::{Reading, Source};
 use crate::{
-    Code, Explanation, Flag, Identity, Link, Policy, Reason, Refusal, Sender, Verdict, code, flag, html, identity,
-    link, mail, sender, structure,
+    Code, Explanation, Flag, Identity, Link, Policy, Reason, Refusal, Sender, Verdict, code, flag,
+    html, identity, link, mail, sender, structure,
 };
 
 /// How much text is searched for artifacts.
@@ -53,7 +53,7 @@ pub fn extract(raw: &[u8], policy: &Policy) -> Result<Extracted, Refusal> {
     }
     flags.sort_unstable();
     flags.dedup();
-    let cut = bodies.cut.then(|| found.reaches_end).unwrap_or_default();
+    let cut = bodies.cut && found.reaches_end;
     let withheld = withholding(&flags, cut);
     Ok(Extracted {
         identity,

@@ -65,9 +65,17 @@ impl Flag {
 }
 
 /// The flags of a mail as a whole.
-pub(crate) fn of_mail(structure: &Structure<'_>, stated: &Stated, bodies: &Bodies, readings: &[Reading]) -> Vec<Flag> {
-    let dropped = structure.headers.dropped || structure.leaves.iter().any(|leaf| leaf.headers.dropped);
-    let hidden = readings.iter().any(|reading| reading.hidden.chars().any(char::is_alphanumeric));
+pub(crate) fn of_mail(
+    structure: &Structure<'_>,
+    stated: &Stated,
+    bodies: &Bodies,
+    readings: &[Reading],
+) -> Vec<Flag> {
+    let dropped =
+        structure.headers.dropped || structure.leaves.iter().any(|leaf| leaf.headers.dropped);
+    let hidden = readings
+        .iter()
+        .any(|reading| reading.hidden.chars().any(char::is_alphanumeric));
     let holds = [
         (stated.ambiguous, Flag::FromAmbiguous),
         (stated.idn, Flag::Idn),
@@ -77,17 +85,35 @@ pub(crate) fn of_mail(structure: &Structure<'_>, stated: &Stated, bodies: &Bodie
         (is_auto_reply(structure), Flag::AutoReply),
         (bodies.forwarded, Flag::Forwarded),
         (hidden, Flag::HiddenText),
-        (readings.iter().any(|reading| reading.truncated), Flag::Truncated),
-        (readings.iter().any(|reading| reading.folded.has_invisible), Flag::InvisibleCharacters),
-        (readings.iter().any(|reading| reading.folded.has_foreign_digits), Flag::ForeignDigits),
+        (
+            readings.iter().any(|reading| reading.truncated),
+            Flag::Truncated,
+        ),
+        (
+            readings.iter().any(|reading| reading.folded.has_invisible),
+            Flag::InvisibleCharacters,
+        ),
+        (
+            readings
+                .iter()
+                .any(|reading| reading.folded.has_foreign_digits),
+            Flag::ForeignDigits,
+        ),
     ];
-    holds.into_iter().filter(|(holds, _)| *holds).map(|(_, flag)| flag).collect()
+    holds
+        .into_iter()
+        .filter(|(holds, _)| *holds)
+        .map(|(_, flag)| flag)
+        .collect()
 }
 
 /// Replies, not what is merely sent by a machine: every code is that.
 fn is_auto_reply(structure: &Structure<'_>) -> bool {
     let says = |name: &str, word: &[u8]| {
-        structure.headers.all(name).any(|value| value.trim_ascii().to_ascii_lowercase().starts_with(word))
+        structure
+            .headers
+            .all(name)
+            .any(|value| value.trim_ascii().to_ascii_lowercase().starts_with(word))
     };
     says("Auto-Submitted", b"auto-replied")
         || says("Precedence", b"auto_reply")

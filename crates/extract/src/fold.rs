@@ -11,11 +11,12 @@ pub(crate) const BARRIER: char = '\u{fffd}';
 
 /// The first of ten digits, for every script that has digits of its own.
 const ZEROS: &[u32] = &[
-    0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0, 0xf20,
-    0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0,
-    0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x104a0, 0x10d30, 0x11066, 0x110f0, 0x11136, 0x111d0, 0x112f0,
-    0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16ac0,
-    0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
+    0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6,
+    0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50,
+    0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10,
+    0x104a0, 0x10d30, 0x11066, 0x110f0, 0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650,
+    0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16ac0, 0x16b50,
+    0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
 /// Collects folded text.
@@ -62,7 +63,10 @@ impl Folder {
 
     /// Adds one character that stands at `at` in the source.
     pub(crate) fn push(&mut self, c: char, at: usize) {
-        let expected = self.map.last().map(|(folded, source)| source + (self.text.len() - folded));
+        let expected = self
+            .map
+            .last()
+            .map(|(folded, source)| source + (self.text.len() - folded));
         if expected != Some(at) && !is_invisible(c) {
             self.map.push((self.text.len(), at));
         }
@@ -80,7 +84,11 @@ impl Folder {
         }
         self.last_zero = None;
         self.note_gap(c);
-        self.text.push(if c.is_ascii_control() && c != '\n' { ' ' } else { c });
+        self.text.push(if c.is_ascii_control() && c != '\n' {
+            ' '
+        } else {
+            c
+        });
     }
 
     fn push_digit(&mut self, digit: char, zero: u32) {
@@ -96,7 +104,8 @@ impl Folder {
 
     fn note_gap(&mut self, c: char) {
         let inside = self.gap && c.is_alphanumeric() && self.text.ends_with(char::is_alphanumeric);
-        self.has_invisible |= inside && (c.is_ascii() || self.text.ends_with(|last: char| last.is_ascii()));
+        self.has_invisible |=
+            inside && (c.is_ascii() || self.text.ends_with(|last: char| last.is_ascii()));
         self.gap = false;
     }
 
@@ -186,8 +195,15 @@ fn is_accent(c: char) -> bool {
 fn replaced(c: char) -> Option<&'static str> {
     Some(match c {
         '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}' => "-",
-        '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}' | '\u{2bc}' | '\u{2b9}' | '\u{60}' | '\u{b4}' | '\u{5f3}' => "'",
-        '\u{201c}'..='\u{201f}' | '\u{ab}' | '\u{bb}' | '\u{2033}' | '\u{5f4}' | '\u{2039}' | '\u{203a}' => "\"",
+        '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}' | '\u{2bc}' | '\u{2b9}' | '\u{60}'
+        | '\u{b4}' | '\u{5f3}' => "'",
+        '\u{201c}'..='\u{201f}'
+        | '\u{ab}'
+        | '\u{bb}'
+        | '\u{2033}'
+        | '\u{5f4}'
+        | '\u{2039}'
+        | '\u{203a}' => "\"",
         '\u{2026}' => "...",
         // A full-width comma never stands inside a number.
         '\u{ff0c}' => ", ",
@@ -196,15 +212,13 @@ fn replaced(c: char) -> Option<&'static str> {
         'œ' => "oe",
         'ø' => "o",
         'ł' => "l",
-        'đ' | 'ð' => "d",
+        'đ' | 'ð' | 'ɗ' => "d",
         'þ' => "th",
         'ħ' => "h",
         'ı' => "i",
-        'ə' => "e",
+        'ə' | 'ɛ' => "e",
         'ŋ' => "n",
-        'ɛ' => "e",
         'ɓ' => "b",
-        'ɗ' => "d",
         'ƙ' => "k",
         _ => return None,
     })
@@ -241,7 +255,9 @@ mod tests {
     #[test]
     fn invisible_characters_vanish_and_are_noted() {
         let mut folder = Folder::default();
-        "55\u{200b}7".char_indices().for_each(|(at, c)| folder.push(c, at));
+        "55\u{200b}7"
+            .char_indices()
+            .for_each(|(at, c)| folder.push(c, at));
         assert_eq!(folder.text(), "557");
         assert!(folder.has_invisible);
         assert_eq!(folder.source(2), 5);

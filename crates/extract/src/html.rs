@@ -5,6 +5,7 @@ mod color;
 mod declaration;
 mod element;
 mod entity;
+mod implied;
 mod selector;
 mod sheet;
 mod token;

@@ -137,8 +137,10 @@ struct Lexicon {
 
 /// Built on first use from files that are part of the program. Terms about
 /// codes and terms about links overlap, so they are looked for apart.
-static CODES: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::build(|sense| !sense.says(Sense::LINKS)));
-static LINKS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::build(|sense| sense.says(Sense::LINKS)));
+static CODES: LazyLock<Lexicon> =
+    LazyLock::new(|| Lexicon::build(|sense| !sense.says(Sense::LINKS)));
+static LINKS: LazyLock<Lexicon> =
+    LazyLock::new(|| Lexicon::build(|sense| sense.says(Sense::LINKS)));
 
 /// Every term about codes in the text, in order; the longest where several begin.
 pub(crate) fn code_hits(text: &str) -> Vec<Hit> {
@@ -154,19 +156,28 @@ pub(crate) fn link_hits(text: &str) -> Vec<Hit> {
 pub(crate) fn languages<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> Vec<&'static str> {
     let mut counts: Vec<(&'static str, usize)> = Vec::new();
     for hit in hits {
-        match counts.iter_mut().find(|(language, _)| *language == hit.language) {
+        match counts
+            .iter_mut()
+            .find(|(language, _)| *language == hit.language)
+        {
             Some((_, count)) => *count += 1,
             None => counts.push((hit.language, 1)),
         }
     }
     counts.sort_by_key(|(language, count)| (std::cmp::Reverse(*count), *language));
-    counts.into_iter().take(3).map(|(language, _)| language).collect()
+    counts
+        .into_iter()
+        .take(3)
+        .map(|(language, _)| language)
+        .collect()
 }
 
 /// Looks for terms where a word may begin, and nowhere else: a search anchored
 /// there costs next to nothing for words that begin no term.
 fn hits(lexicon: &Lexicon, text: &str) -> Vec<Hit> {
-    let Some(automaton) = &lexicon.automaton else { return Vec::new() };
+    let Some(automaton) = &lexicon.automaton else {
+        return Vec::new();
+    };
     let mut found = Vec::new();
     let mut previous = None;
     let mut next = 0;
@@ -176,11 +187,19 @@ fn hits(lexicon: &Lexicon, text: &str) -> Vec<Hit> {
         if !starts {
             continue;
         }
-        let input = aho_corasick::Input::new(text).range(at..).anchored(aho_corasick::Anchored::Yes);
-        let Some(m) = automaton.find(input) else { continue };
+        let input = aho_corasick::Input::new(text)
+            .range(at..)
+            .anchored(aho_corasick::Anchored::Yes);
+        let Some(m) = automaton.find(input) else {
+            continue;
+        };
         let term = lexicon.terms.get(m.pattern().as_usize());
         if let Some(term) = term.filter(|term| term.may_end(text, m.end())) {
-            found.push(Hit { range: m.range(), sense: term.sense, language: term.language });
+            found.push(Hit {
+                range: m.range(),
+                sense: term.sense,
+                language: term.language,
+            });
             next = m.end();
         }
     }
@@ -201,7 +220,11 @@ impl Lexicon {
                 let bare = folded(written.trim_matches('*')).to_ascii_lowercase();
                 let at = *index.entry(bare.clone()).or_insert_with(|| {
                     patterns.push(bare);
-                    terms.push(Term { sense: Sense::default(), language, open_after: false });
+                    terms.push(Term {
+                        sense: Sense::default(),
+                        language,
+                        open_after: false,
+                    });
                     terms.len() - 1
                 });
                 if let Some(term) = terms.get_mut(at) {
@@ -227,12 +250,20 @@ fn entries(file: &'static str) -> impl Iterator<Item = (Sense, &'static str)> {
         .filter(|line| !line.starts_with('#'))
         .filter_map(|line| line.split_once(':'))
         .filter_map(|(name, terms)| Some((Sense::named(name.trim())?, terms)))
-        .flat_map(|(sense, terms)| terms.split(',').map(str::trim).filter(|t| !t.is_empty()).map(move |t| (sense, t)))
+        .flat_map(|(sense, terms)| {
+            terms
+                .split(',')
+                .map(str::trim)
+                .filter(|t| !t.is_empty())
+                .map(move |t| (sense, t))
+        })
 }
 
 impl Term {
     fn may_end(&self, text: &str, end: usize) -> bool {
-        let last = text.get(..end).and_then(|before| before.chars().next_back());
+        let last = text
+            .get(..end)
+            .and_then(|before| before.chars().next_back());
         let after = text.get(end..).and_then(|after| after.chars().next());
         self.open_after || is_boundary(last, after)
     }
@@ -242,7 +273,11 @@ impl Term {
 fn is_boundary(left: Option<char>, right: Option<char>) -> bool {
     match (left, right) {
         (Some(left), Some(right)) => {
-            !is_letter(left) || !is_letter(right) || is_unspaced(left) || is_unspaced(right) || script_differs(left, right)
+            !is_letter(left)
+                || !is_letter(right)
+                || is_unspaced(left)
+                || is_unspaced(right)
+                || script_differs(left, right)
         }
         _ => true,
     }

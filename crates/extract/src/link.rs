@@ -9,7 +9,8 @@ pub(crate) mod host;
 mod proofpoint;
 mod redirect;
 mod unwrap;
+mod vocabulary;
+mod wrapper;
 
-pub use decide::ConsideredLink;
-pub(crate) use decide::find;
+pub(crate) use decide::{ConsideredLink, find};
 pub use gate::{Destination, Rejection, judge, unwrap};

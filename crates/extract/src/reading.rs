@@ -55,7 +55,9 @@ impl Reading {
     pub(crate) fn of_line(source: Source, line: &str) -> Self {
         let mut reading = Self::empty(source);
         for (at, c) in line.char_indices() {
-            reading.folded.push(if c.is_whitespace() { ' ' } else { c }, at);
+            reading
+                .folded
+                .push(if c.is_whitespace() { ' ' } else { c }, at);
         }
         reading
     }
@@ -64,7 +66,11 @@ impl Reading {
     /// is nothing but a quotation is a forwarded one, and read.
     pub(crate) fn of_text(text: &str, limit: usize) -> Self {
         let own = Self::of_lines(text, limit, false);
-        if own.is_blank() { Self::of_lines(text, limit, true) } else { own }
+        if own.is_blank() {
+            Self::of_lines(text, limit, true)
+        } else {
+            own
+        }
     }
 
     fn of_lines(text: &str, limit: usize, quoted: bool) -> Self {
@@ -81,12 +87,18 @@ impl Reading {
             if is_quoted && !quoted {
                 continue;
             }
-            let skip = if is_quoted { line.len() - line.trim_start_matches(['>', ' ']).len() } else { 0 };
+            let skip = if is_quoted {
+                line.len() - line.trim_start_matches(['>', ' ']).len()
+            } else {
+                0
+            };
             for (offset, c) in line.char_indices().filter(|(offset, _)| *offset >= skip) {
                 match c {
                     '\n' => reading.folded.newline(),
                     _ if reading.folded.len() >= limit => reading.truncated = true,
-                    _ => reading.folded.push(if c.is_whitespace() { ' ' } else { c }, start + offset),
+                    _ => reading
+                        .folded
+                        .push(if c.is_whitespace() { ' ' } else { c }, start + offset),
                 }
             }
         }

@@ -28,13 +28,18 @@ pub(crate) struct Stated {
 impl Stated {
     /// Whether the sender writes to itself.
     pub(crate) fn is_recipient(&self, headers: &Headers<'_>) -> bool {
-        let Some(own) = &self.sender.address else { return false };
-        headers.all("To").any(|value| match MessageStream::new(value).parse_address() {
-            HeaderValue::Address(Address::List(mailboxes)) => {
-                mailboxes.iter().filter_map(|mailbox| mailbox.address.as_deref()).any(|to| to.eq_ignore_ascii_case(own))
-            }
-            _ => false,
-        })
+        let Some(own) = &self.sender.address else {
+            return false;
+        };
+        headers
+            .all("To")
+            .any(|value| match MessageStream::new(value).parse_address() {
+                HeaderValue::Address(Address::List(mailboxes)) => mailboxes
+                    .iter()
+                    .filter_map(|mailbox| mailbox.address.as_deref())
+                    .any(|to| to.eq_ignore_ascii_case(own)),
+                _ => false,
+            })
     }
 }
 

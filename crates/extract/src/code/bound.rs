@@ -20,7 +20,10 @@ pub(super) fn bound(reading: &Reading) -> Option<Bound> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         if let Some(bound) = parse(line.trim_end(), at) {
-            if found.as_ref().is_some_and(|other| other.value != bound.value) {
+            if found
+                .as_ref()
+                .is_some_and(|other| other.value != bound.value)
+            {
                 return None;
             }
             found = Some(bound);
@@ -33,12 +36,21 @@ pub(super) fn bound(reading: &Reading) -> Option<Bound> {
 fn parse(line: &str, at: usize) -> Option<Bound> {
     let (host, rest) = line.trim_start().strip_prefix('@')?.split_once(' ')?;
     let value = rest.strip_prefix('#')?.split(' ').next()?;
-    let is_host = host.contains('.') && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+    let is_host = host.contains('.')
+        && host
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
     let is_code = (4..=12).contains(&value.len())
-        && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        && value
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         && value.bytes().any(|byte| byte.is_ascii_digit());
     let offset = line.find('#')? + 1;
-    (is_host && is_code).then(|| Bound { host: host.to_ascii_lowercase(), value: value.to_owned(), at: at + offset })
+    (is_host && is_code).then(|| Bound {
+        host: host.to_ascii_lowercase(),
+        value: value.to_owned(),
+        at: at + offset,
+    })
 }
 
 #[cfg(test)]
@@ -55,7 +67,10 @@ mod tests {
     #[test]
     fn the_line_names_host_and_code() {
         let expected = Some(("acme.example".to_owned(), "747723".to_owned()));
-        assert_eq!(of("747723 is your code.\n\n@acme.example #747723"), expected);
+        assert_eq!(
+            of("747723 is your code.\n\n@acme.example #747723"),
+            expected
+        );
         assert_eq!(of("x\n@ACME.example #747723 @frame.example\n"), expected);
     }
 

@@ -55,10 +55,20 @@ impl<'r> Context<'r> {
     /// The nearest term of the sense before the candidate.
     pub(super) fn before(&self, candidate: &Candidate, sense: Sense) -> Option<Near<'r>> {
         let first = candidate.segment.saturating_sub(LINES);
-        let floor = self.segments.get(first).map_or(0, |segment| segment.range.start);
+        let floor = self
+            .segments
+            .get(first)
+            .map_or(0, |segment| segment.range.start);
         let floor = floor.max(candidate.range.start.saturating_sub(REACH));
-        let end = self.hits.partition_point(|hit| hit.range.end <= candidate.range.start);
-        let within = self.hits.get(..end)?.iter().rev().take_while(|hit| hit.range.start >= floor);
+        let end = self
+            .hits
+            .partition_point(|hit| hit.range.end <= candidate.range.start);
+        let within = self
+            .hits
+            .get(..end)?
+            .iter()
+            .rev()
+            .take_while(|hit| hit.range.start >= floor);
         let hit = within.into_iter().find(|hit| hit.sense.says(sense))?;
         Some(self.near(hit, hit.range.end..candidate.range.start))
     }
@@ -66,10 +76,19 @@ impl<'r> Context<'r> {
     /// The nearest term of the sense after the candidate.
     pub(super) fn after(&self, candidate: &Candidate, sense: Sense) -> Option<Near<'r>> {
         let last = (candidate.segment + 1).min(self.segments.len().saturating_sub(1));
-        let ceiling = self.segments.get(last).map_or(self.text.len(), |segment| segment.range.end);
+        let ceiling = self
+            .segments
+            .get(last)
+            .map_or(self.text.len(), |segment| segment.range.end);
         let ceiling = ceiling.min(candidate.range.end + REACH);
-        let start = self.hits.partition_point(|hit| hit.range.start < candidate.range.end);
-        let within = self.hits.get(start..)?.iter().take_while(|hit| hit.range.end <= ceiling);
+        let start = self
+            .hits
+            .partition_point(|hit| hit.range.start < candidate.range.end);
+        let within = self
+            .hits
+            .get(start..)?
+            .iter()
+            .take_while(|hit| hit.range.end <= ceiling);
         let hit = within.into_iter().find(|hit| hit.sense.says(sense))?;
         Some(self.near(hit, candidate.range.end..hit.range.start))
     }
@@ -81,7 +100,8 @@ impl<'r> Context<'r> {
 
     /// Whether the sense occurs in the sentence of the candidate.
     pub(super) fn in_sentence(&self, candidate: &Candidate, sense: Sense) -> bool {
-        let same = |near: Option<Near<'_>>| near.is_some_and(|near| near.stops == 0 && near.lines == 0);
+        let same =
+            |near: Option<Near<'_>>| near.is_some_and(|near| near.stops == 0 && near.lines == 0);
         same(self.before(candidate, sense)) || same(self.after(candidate, sense))
     }
 
@@ -91,24 +111,44 @@ impl<'r> Context<'r> {
         let connecting = self.connecting(&gap);
         let words = count_words(text).saturating_sub(connecting);
         let linked = self.is_linked(&gap);
-        Near { hit, words, stops: stops(text), lines: lines.min(9), connected: connecting > 0, linked, gap: Gap(text) }
+        Near {
+            hit,
+            words,
+            stops: stops(text),
+            lines: lines.min(9),
+            connected: connecting > 0,
+            linked,
+            gap: Gap(text),
+        }
     }
 
     fn is_linked(&self, gap: &Range<usize>) -> bool {
         let text = self.text.get(gap.clone()).unwrap_or_default();
-        let opening = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '(' | '[' | '*' | '<' | '-' | '«' | '【');
+        let opening = |c: char| {
+            c.is_whitespace() || matches!(c, '"' | '\'' | '(' | '[' | '*' | '<' | '-' | '«' | '【')
+        };
         let end = gap.start + text.trim_end_matches(opening).len();
-        if text.get(..end - gap.start).is_some_and(|before| before.ends_with([':', '='])) {
+        if text
+            .get(..end - gap.start)
+            .is_some_and(|before| before.ends_with([':', '=']))
+        {
             return true;
         }
         let at = self.hits.partition_point(|hit| hit.range.end < end);
-        self.hits.get(at).is_some_and(|hit| hit.range.end == end && hit.sense.says(Sense::IS))
+        self.hits
+            .get(at)
+            .is_some_and(|hit| hit.range.end == end && hit.sense.says(Sense::IS))
     }
 
     /// How many words in the range only connect.
     fn connecting(&self, gap: &Range<usize>) -> usize {
         let from = self.hits.partition_point(|hit| hit.range.start < gap.start);
-        let within = self.hits.get(from..).unwrap_or_default().iter().take_while(|hit| hit.range.end <= gap.end);
+        let within = self
+            .hits
+            .get(from..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|hit| hit.range.end <= gap.end);
         within
             .filter(|hit| hit.sense.says(Sense::COPULA))
             .map(|hit| count_words(self.text.get(hit.range.clone()).unwrap_or_default()))
@@ -118,7 +158,9 @@ impl<'r> Context<'r> {
 
 /// Words by blanks, and for scripts without blanks by every third letter.
 fn count_words(text: &str) -> usize {
-    let spaced = text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
+    let spaced = text
+        .split(|c: char| !c.is_alphanumeric() && c != '\'')
+        .filter(|word| !word.is_empty());
     spaced
         .map(|word| {
             let letters = word.chars().filter(|c| u32::from(*c) >= 0xe00).count();
@@ -140,7 +182,9 @@ fn stops(text: &str) -> usize {
         } else if c.is_whitespace() {
             ended |= matches!(previous, '.' | '!' | '?');
         } else {
-            count += usize::from(ended && (c.is_ascii_uppercase() || !c.is_ascii() && c.is_alphabetic()));
+            count += usize::from(
+                ended && (c.is_ascii_uppercase() || !c.is_ascii() && c.is_alphabetic()),
+            );
             ended = false;
         }
         previous = c;

@@ -1,158 +1,12 @@
-//! Evidence for and against a candidate, in points from one table.
+//! Which evidence holds for and against a candidate.
 
 use super::candidate::Candidate;
 use super::context::{Context, Near};
 use super::number::{is_compact_date, is_year};
+use super::rule::Rule;
 use super::shape::Shape;
 use crate::lexicon::{Hit, Sense};
 use crate::reading::Reading;
-
-/// A piece of evidence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Rule {
-    /// "verification code: X".
-    LabelDirect,
-    /// "verification code X".
-    LabelBare,
-    /// "the verification code for your account is X".
-    LabelLinked,
-    /// The label stands a few words back.
-    LabelNear,
-    /// The label stands further back in the sentence.
-    LabelFar,
-    /// The label stands in the sentence before.
-    LabelEarlier,
-    /// "code: X".
-    WordDirect,
-    /// "the code for your account is X".
-    WordLinked,
-    /// The word stands a few words back.
-    WordNear,
-    /// The word stands further back in the sentence.
-    WordFar,
-    /// The word stands in the sentence before.
-    WordEarlier,
-    /// "X is your verification code".
-    LabelAfter,
-    /// "X is your code".
-    WordAfter,
-    /// Alone on its line, a label in the lines above.
-    AloneBelowLabel,
-    /// Alone on its line, "code" in the lines above.
-    AloneBelowWord,
-    /// Alone on its line, the label in the line below.
-    AloneAboveLabel,
-    /// Alone on its line in a mail that speaks of a code.
-    AloneInCodeMail,
-    /// Alone on its line, right below what it is for.
-    AloneBelowPurpose,
-    /// Alone on its line in a mail about signing in.
-    AloneInAuthMail,
-    /// "enter X".
-    Imperative,
-    /// "enter X to sign in".
-    ImperativeToSignIn,
-    /// Alone on its line, in a mail that only says how long it is valid.
-    AloneWithExpiry,
-    /// Two labels, one before and one after.
-    LabelledTwice,
-    /// The subject speaks of a code.
-    SubjectLabel,
-    /// The mail says how long something is valid.
-    Expiry,
-    /// The mail is about signing in or confirming.
-    AuthMail,
-    /// Set larger or wider than the text.
-    Emphasis,
-    /// The same value in another part of the mail.
-    Agreement,
-    /// A length or shape that codes often have.
-    LikelyShape,
-    /// A shape that codes rarely have.
-    UnlikelyShape,
-    /// Another kind of number is named closer by.
-    OtherNumber,
-    /// A code of another kind is named.
-    OtherKind,
-    /// It reads as a year or a date.
-    YearOrDate,
-    /// A number sign stands before it.
-    Numbered,
-    /// It is called old or used.
-    Stale,
-    /// Another candidate stands between the label and this one.
-    Overshadowed,
-    /// A discount or a booking is spoken of in the same sentence.
-    OtherContext,
-    /// An order, an offer, a newsletter.
-    CommercialMail,
-}
-
-/// Every rule, its word and its points.
-const TABLE: &[(Rule, &str, i32)] = &[
-    (Rule::LabelDirect, "label_direct", 74),
-    (Rule::LabelBare, "label_bare", 66),
-    (Rule::LabelLinked, "label_linked", 72),
-    (Rule::LabelNear, "label_near", 62),
-    (Rule::LabelFar, "label_far", 48),
-    (Rule::LabelEarlier, "label_earlier", 35),
-    (Rule::WordDirect, "word_direct", 62),
-    (Rule::WordLinked, "word_linked", 52),
-    (Rule::WordNear, "word_near", 40),
-    (Rule::WordFar, "word_far", 25),
-    (Rule::WordEarlier, "word_earlier", 15),
-    (Rule::LabelAfter, "label_after", 62),
-    (Rule::WordAfter, "word_after", 60),
-    (Rule::AloneBelowLabel, "alone_below_label", 60),
-    (Rule::AloneBelowWord, "alone_below_word", 48),
-    (Rule::AloneAboveLabel, "alone_above_label", 45),
-    (Rule::AloneInCodeMail, "alone_in_code_mail", 40),
-    (Rule::AloneBelowPurpose, "alone_below_purpose", 45),
-    (Rule::AloneInAuthMail, "alone_in_auth_mail", 25),
-    (Rule::Imperative, "imperative", 30),
-    (Rule::ImperativeToSignIn, "imperative_to_sign_in", 46),
-    (Rule::AloneWithExpiry, "alone_with_expiry", 54),
-    (Rule::LabelledTwice, "labelled_twice", 10),
-    (Rule::SubjectLabel, "subject_label", 10),
-    (Rule::Expiry, "expiry", 8),
-    (Rule::AuthMail, "auth_mail", 7),
-    (Rule::Emphasis, "emphasis", 5),
-    (Rule::Agreement, "agreement", 12),
-    (Rule::LikelyShape, "likely_shape", 12),
-    (Rule::UnlikelyShape, "unlikely_shape", -12),
-    (Rule::OtherNumber, "other_number", -70),
-    (Rule::OtherKind, "other_kind", -75),
-    (Rule::YearOrDate, "year_or_date", -45),
-    (Rule::Numbered, "numbered", -25),
-    (Rule::Stale, "stale", -40),
-    (Rule::Overshadowed, "overshadowed", -30),
-    (Rule::OtherContext, "other_context", -45),
-    (Rule::CommercialMail, "commercial_mail", -45),
-];
-
-impl Rule {
-    fn row(self) -> Option<&'static (Self, &'static str, i32)> {
-        TABLE.iter().find(|(rule, _, _)| *rule == self)
-    }
-
-    /// The points it gives or takes.
-    pub fn points(self) -> i32 {
-        self.row().map_or(0, |(_, _, points)| *points)
-    }
-
-    fn is_strong_label(self) -> bool {
-        matches!(
-            self,
-            Self::LabelDirect | Self::LabelBare | Self::LabelLinked | Self::LabelNear | Self::LabelAfter | Self::AloneBelowLabel
-        )
-    }
-
-    /// The stable word for tables and explanations.
-    pub fn as_str(self) -> &'static str {
-        self.row().map_or("none", |(_, word, _)| word)
-    }
-}
 
 /// What is known about the mail as a whole.
 #[derive(Debug, Clone, Copy, Default)]
@@ -162,7 +16,12 @@ pub(super) struct MailContext {
 }
 
 /// The rules that hold for a candidate.
-pub(super) fn evidence(candidate: &Candidate, reading: &Reading, around: Context<'_>, mail: MailContext) -> Vec<Rule> {
+pub(super) fn evidence(
+    candidate: &Candidate,
+    reading: &Reading,
+    around: Context<'_>,
+    mail: MailContext,
+) -> Vec<Rule> {
     let mut rules = Vec::new();
     let label = labels(candidate, around, mail, &mut rules);
     against(candidate, around, mail, label, &mut rules);
@@ -178,7 +37,11 @@ pub(super) fn evidence(candidate: &Candidate, reading: &Reading, around: Context
     if mail.body.or(mail.subject).says(Sense::AUTH.or(Sense::CODE)) {
         rules.push(Rule::AuthMail);
     }
-    if reading.emphasis.iter().any(|range| range.start <= candidate.range.start && candidate.range.start < range.end) {
+    if reading
+        .emphasis
+        .iter()
+        .any(|range| range.start <= candidate.range.start && candidate.range.start < range.end)
+    {
         rules.push(Rule::Emphasis);
     }
     rules.extend(shape_rule(candidate));
@@ -188,7 +51,9 @@ pub(super) fn evidence(candidate: &Candidate, reading: &Reading, around: Context
 /// Words look like codes; only a label right beside them tells. Small letters
 /// need a colon as well, or a line of their own.
 fn is_labelled_word(candidate: &Candidate, around: Context<'_>) -> bool {
-    let Some(near) = around.before(candidate, Sense::CODE.or(Sense::WORD)) else { return false };
+    let Some(near) = around.before(candidate, Sense::CODE.or(Sense::WORD)) else {
+        return false;
+    };
     let strong = near.hit.sense.says(Sense::CODE);
     let direct = near.words == 0 && near.stops == 0 && near.lines == 0;
     let alone = candidate.alone && near.lines > 0 && near.stops == 0 && near.words <= 6;
@@ -196,40 +61,66 @@ fn is_labelled_word(candidate: &Candidate, around: Context<'_>) -> bool {
         return false;
     }
     let colon = near.gap.has(':') || near.gap.has('=');
-    let ends = around.text.get(candidate.range.end..).is_none_or(|rest| !rest.starts_with(' '));
+    let ends = around
+        .text
+        .get(candidate.range.end..)
+        .is_none_or(|rest| !rest.starts_with(' '));
     let label = around.text.get(near.hit.range.clone()).unwrap_or_default();
     let shouted = label.bytes().all(|byte| !byte.is_ascii_lowercase()) && label.is_ascii();
     match candidate.shape {
-        Shape::Letters => alone || direct && (ends && (strong && near.linked || !shouted) || strong && colon),
+        Shape::Letters => {
+            alone || direct && (ends && (strong && near.linked || !shouted) || strong && colon)
+        }
         _ => alone && colon || direct && strong && colon,
     }
 }
 
 fn shape_rule(candidate: &Candidate) -> Option<Rule> {
     match (candidate.shape, candidate.compact.len()) {
-        (Shape::Digits, 6) => Some(Rule::LikelyShape),
-        (Shape::Grouped | Shape::Prefixed, 6..=9) => Some(Rule::LikelyShape),
-        (Shape::Letters | Shape::SmallLetters | Shape::MixedCase | Shape::Words, _) | (Shape::Digits, 9..) => {
-            Some(Rule::UnlikelyShape)
-        }
+        (Shape::Digits, 6) | (Shape::Grouped | Shape::Prefixed, 6..=9) => Some(Rule::LikelyShape),
+        (Shape::Letters | Shape::SmallLetters | Shape::MixedCase | Shape::Words, _)
+        | (Shape::Digits, 9..) => Some(Rule::UnlikelyShape),
         _ => None,
     }
 }
 
 /// The best label, as one rule; returns how many words stand between.
-fn labels(candidate: &Candidate, around: Context<'_>, mail: MailContext, rules: &mut Vec<Rule>) -> Option<usize> {
+fn labels(
+    candidate: &Candidate,
+    around: Context<'_>,
+    mail: MailContext,
+    rules: &mut Vec<Rule>,
+) -> Option<usize> {
     let any = Sense::CODE.or(Sense::WORD);
     let before = around.before(candidate, any);
     let after = around.after(candidate, any);
     let first = before.and_then(|near| before_rule(candidate, near));
-    let second = after.filter(|near| !labels_the_next(around, near.hit)).and_then(|near| after_rule(candidate, near));
-    let enter = around.before(candidate, Sense::ENTER).filter(|near| near.words <= 2 && near.lines == 0 && near.stops == 0);
+    let second = after
+        .filter(|near| !labels_the_next(around, near.hit))
+        .and_then(|near| after_rule(candidate, near));
+    let enter = around
+        .before(candidate, Sense::ENTER)
+        .filter(|near| near.words <= 2 && near.lines == 0 && near.stops == 0);
     let purpose = Sense::AUTH.or(any).or(Sense::EXPIRY);
-    let imperative = enter.filter(|_| mail.body.or(mail.subject).says(purpose)).map(|_| {
-        let to_sign_in = around.in_sentence(candidate, purpose);
-        if to_sign_in { Rule::ImperativeToSignIn } else { Rule::Imperative }
-    });
-    let best = [first, second, imperative, alone_rule(candidate, around, mail)].into_iter().flatten().max_by_key(|rule| rule.points());
+    let imperative = enter
+        .filter(|_| mail.body.or(mail.subject).says(purpose))
+        .map(|_| {
+            let to_sign_in = around.in_sentence(candidate, purpose);
+            if to_sign_in {
+                Rule::ImperativeToSignIn
+            } else {
+                Rule::Imperative
+            }
+        });
+    let best = [
+        first,
+        second,
+        imperative,
+        alone_rule(candidate, around, mail),
+    ]
+    .into_iter()
+    .flatten()
+    .max_by_key(|rule| rule.points());
     rules.extend(best);
     if first.is_some_and(|rule| rule.points() >= 40) && second.is_some() {
         rules.push(Rule::LabelledTwice);
@@ -245,7 +136,11 @@ fn labels(candidate: &Candidate, around: Context<'_>, mail: MailContext, rules: 
 fn before_rule(candidate: &Candidate, near: Near<'_>) -> Option<Rule> {
     let strong = near.hit.sense.says(Sense::CODE);
     if candidate.alone && near.lines > 0 {
-        return Some(if strong { Rule::AloneBelowLabel } else { Rule::AloneBelowWord });
+        return Some(if strong {
+            Rule::AloneBelowLabel
+        } else {
+            Rule::AloneBelowWord
+        });
     }
     let distance = near.words + 4 * near.lines.min(2);
     Some(match (strong, near.stops, distance) {
@@ -282,8 +177,14 @@ fn labels_the_next(around: Context<'_>, label: &Hit) -> bool {
     let rest = around.text.get(label.range.end..).unwrap_or_default();
     let value = rest.trim_start_matches([' ', ':', '=', '[', '(']);
     let gap = rest.len() - value.len();
-    let token = value.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-    let is_value = token.len() >= 4 && token.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    let token = value
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .next()
+        .unwrap_or_default();
+    let is_value = token.len() >= 4
+        && token
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
     gap <= 3 && is_value
 }
 
@@ -303,18 +204,34 @@ fn alone_rule(candidate: &Candidate, around: Context<'_>, mail: MailContext) -> 
     }
 }
 
-fn against(candidate: &Candidate, around: Context<'_>, mail: MailContext, label: Option<usize>, rules: &mut Vec<Rule>) {
+fn against(
+    candidate: &Candidate,
+    around: Context<'_>,
+    mail: MailContext,
+    label: Option<usize>,
+    rules: &mut Vec<Rule>,
+) {
     if is_named(candidate, around, Sense::NUMBER, 1, label) {
         rules.push(Rule::OtherNumber);
     }
-    let meeting = mail.body.or(mail.subject).says(Sense::MEETING) && !mail.subject.says(Sense::CODE);
+    let meeting =
+        mail.body.or(mail.subject).says(Sense::MEETING) && !mail.subject.says(Sense::CODE);
     if meeting || is_named(candidate, around, Sense::KIND, 3, label) {
         rules.push(Rule::OtherKind);
-    } else if !rules.iter().any(|rule| rule.is_strong_label()) && is_about_other_codes(candidate, around, mail) {
+    } else if !rules.iter().any(|rule| rule.is_strong_label())
+        && is_about_other_codes(candidate, around, mail)
+    {
         rules.push(Rule::OtherContext);
     }
-    let direct = |rule: &Rule| matches!(rule, Rule::LabelDirect | Rule::LabelBare | Rule::LabelAfter | Rule::WordDirect);
-    if !rules.iter().any(direct) && (is_year(&candidate.compact) || is_compact_date(&candidate.compact)) {
+    let direct = |rule: &Rule| {
+        matches!(
+            rule,
+            Rule::LabelDirect | Rule::LabelBare | Rule::LabelAfter | Rule::WordDirect
+        )
+    };
+    if !rules.iter().any(direct)
+        && (is_year(&candidate.compact) || is_compact_date(&candidate.compact))
+    {
         rules.push(Rule::YearOrDate);
     }
     if candidate.numbered {
@@ -335,19 +252,37 @@ fn is_about_other_codes(candidate: &Candidate, around: Context<'_>, mail: MailCo
 
 /// Whether a term of the sense names the candidate: directly before it, or
 /// after it with a connecting word, and closer than any label.
-fn is_named(candidate: &Candidate, around: Context<'_>, sense: Sense, reach: usize, label: Option<usize>) -> bool {
+fn is_named(
+    candidate: &Candidate,
+    around: Context<'_>,
+    sense: Sense,
+    reach: usize,
+    label: Option<usize>,
+) -> bool {
     let beats = |near: Near<'_>| {
         let reachable = near.lines == 0 || candidate.alone && near.lines <= 1;
-        near.stops == 0 && reachable && near.words <= reach && label.is_none_or(|words| near.words < words || words > 3)
+        near.stops == 0
+            && reachable
+            && near.words <= reach
+            && label.is_none_or(|words| near.words < words || words > 3)
     };
-    let before = around.before(candidate, sense).filter(|near| !near.gap.has_digits() && !near.gap.has(')'));
+    let before = around
+        .before(candidate, sense)
+        .filter(|near| !near.gap.has_digits() && !near.gap.has(')'));
     let label_follows = |near: Near<'_>| {
         let from = near.hit.range.end;
-        let next = around.hits.iter().find(|hit| hit.range.start >= from && hit.sense.says(Sense::CODE.or(Sense::WORD)));
+        let next = around
+            .hits
+            .iter()
+            .find(|hit| hit.range.start >= from && hit.sense.says(Sense::CODE.or(Sense::WORD)));
         next.is_some_and(|next| next.range.start <= from + 2)
     };
-    let after = around
-        .after(candidate, sense)
-        .filter(|near| near.connected && near.lines == 0 && !near.gap.has_digits() && !near.gap.has('(') && !label_follows(*near));
+    let after = around.after(candidate, sense).filter(|near| {
+        near.connected
+            && near.lines == 0
+            && !near.gap.has_digits()
+            && !near.gap.has('(')
+            && !label_follows(*near)
+    });
     before.is_some_and(beats) || after.is_some_and(beats)
 }

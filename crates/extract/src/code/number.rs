@@ -7,7 +7,10 @@ pub(super) fn is_composite(core: &str) -> bool {
 }
 
 fn is_joined(core: &str, sign: char, lengths: std::ops::RangeInclusive<usize>) -> bool {
-    core.contains(sign) && core.split(sign).all(|part| lengths.contains(&part.len()) && is_digits(part))
+    core.contains(sign)
+        && core
+            .split(sign)
+            .all(|part| lengths.contains(&part.len()) && is_digits(part))
 }
 
 /// `1,234` `1,234.56` `12,50`.
@@ -15,14 +18,18 @@ fn is_amount(core: &str) -> bool {
     let (whole, fraction) = core.rsplit_once('.').unwrap_or((core, ""));
     whole.contains(',')
         && is_digits(fraction) | fraction.is_empty()
-        && whole.split(',').all(|group| is_digits(group) && group.len() <= 3)
+        && whole
+            .split(',')
+            .all(|group| is_digits(group) && group.len() <= 3)
 }
 
 /// `198.51.100.23` `14.03.2026` `1.2.3`, and `4821.50`.
 fn is_dotted(core: &str) -> bool {
     let dots = core.bytes().filter(|byte| *byte == b'.').count();
     let numeric = core.split('.').all(is_digits);
-    let decimal = core.rsplit_once('.').is_some_and(|(_, fraction)| fraction.len() <= 2);
+    let decimal = core
+        .rsplit_once('.')
+        .is_some_and(|(_, fraction)| fraction.len() <= 2);
     dots > 0 && numeric && (dots > 1 || decimal)
 }
 
@@ -30,7 +37,9 @@ fn is_dotted(core: &str) -> bool {
 pub(super) fn is_dashed_date(core: &str) -> bool {
     let parts: Vec<&str> = core.split('-').collect();
     match parts.as_slice() {
-        [year, month, day] | [day, month, year] if is_year(year) => is_short(month) && is_short(day),
+        [year, month, day] | [day, month, year] if is_year(year) => {
+            is_short(month) && is_short(day)
+        }
         [from, to] => is_year(from) && (is_year(to) || is_short(to)),
         _ => false,
     }
@@ -40,7 +49,11 @@ pub(super) fn is_dashed_date(core: &str) -> bool {
 pub(super) fn is_dashed_phone(core: &str) -> bool {
     let lengths: Vec<usize> = core.split('-').map(str::len).collect();
     let total: usize = lengths.iter().sum();
-    core.split('-').all(is_digits) && !matches!(lengths.as_slice(), [3, 3] | [4, 4] | [2, 2, 2] | [3, 3, 3] | [2, 2] | [5, 5])
+    core.split('-').all(is_digits)
+        && !matches!(
+            lengths.as_slice(),
+            [3, 3] | [4, 4] | [2, 2, 2] | [3, 3, 3] | [2, 2] | [5, 5]
+        )
         || total > 10
 }
 
@@ -49,15 +62,20 @@ fn is_short(part: &str) -> bool {
 }
 
 pub(super) fn is_year(part: &str) -> bool {
-    part.len() == 4 && is_digits(part) && ("1900".."2100").contains(&part) || matches!(part.get(..2), Some("25")) && part.len() == 4 && is_digits(part)
+    part.len() == 4 && is_digits(part) && ("1900".."2100").contains(&part)
+        || matches!(part.get(..2), Some("25")) && part.len() == 4 && is_digits(part)
 }
 
 /// `20260314`: a date without signs.
 pub(super) fn is_compact_date(digits: &str) -> bool {
-    let part = |range: std::ops::Range<usize>| digits.get(range).and_then(|part| part.parse::<u32>().ok()).unwrap_or(0);
+    let part = |range: std::ops::Range<usize>| {
+        digits
+            .get(range)
+            .and_then(|part| part.parse::<u32>().ok())
+            .unwrap_or(0)
+    };
     let month_day = |month: u32, day: u32| (1..=12).contains(&month) && (1..=31).contains(&day);
-    digits.len() == 8
-        && ((1990..=2050).contains(&part(0..4)) && month_day(part(4..6), part(6..8)))
+    digits.len() == 8 && ((1990..=2050).contains(&part(0..4)) && month_day(part(4..6), part(6..8)))
 }
 
 pub(super) fn is_digits(part: &str) -> bool {
@@ -70,18 +88,43 @@ mod tests {
 
     #[test]
     fn dates_times_and_amounts_are_composite() {
-        for core in ["10:30", "08:21:37", "14/03/2026", "24/7", "4,821.50", "1,234", "198.51.100.23", "4821.50", "1.2.3"] {
+        for core in [
+            "10:30",
+            "08:21:37",
+            "14/03/2026",
+            "24/7",
+            "4,821.50",
+            "1,234",
+            "198.51.100.23",
+            "4821.50",
+            "1.2.3",
+        ] {
             assert!(is_composite(core), "{core}");
         }
-        for core in ["123456", "482.913", "123-456", "code:123456", "a.b", "1234:5678"] {
+        for core in [
+            "123456",
+            "482.913",
+            "123-456",
+            "code:123456",
+            "a.b",
+            "1234:5678",
+        ] {
             assert!(!is_composite(core), "{core}");
         }
     }
 
     #[test]
     fn dashed_dates_and_phones_are_told_from_codes() {
-        assert!(is_dashed_date("2026-03-14") && is_dashed_date("14-03-2026") && is_dashed_date("2019-2020"));
-        assert!(is_dashed_phone("555-123-4567") && is_dashed_phone("0120-123-456") && is_dashed_phone("555-1234"));
+        assert!(
+            is_dashed_date("2026-03-14")
+                && is_dashed_date("14-03-2026")
+                && is_dashed_date("2019-2020")
+        );
+        assert!(
+            is_dashed_phone("555-123-4567")
+                && is_dashed_phone("0120-123-456")
+                && is_dashed_phone("555-1234")
+        );
         for code in ["123-456", "1234-5678", "12-34-56"] {
             assert!(!is_dashed_date(code) && !is_dashed_phone(code), "{code}");
         }

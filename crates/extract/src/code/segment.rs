@@ -21,7 +21,10 @@ pub(super) fn segments(text: &str) -> Vec<Segment> {
             apart = true;
         } else {
             let start = at + (piece.len() - piece.trim_start().len());
-            found.push(Segment { range: start..start + body.len(), apart });
+            found.push(Segment {
+                range: start..start + body.len(),
+                apart,
+            });
             apart = false;
         }
         at += piece.len();
@@ -32,5 +35,8 @@ pub(super) fn segments(text: &str) -> Vec<Segment> {
 /// The segment a place belongs to.
 pub(super) fn containing(segments: &[Segment], at: usize) -> Option<usize> {
     let index = segments.partition_point(|segment| segment.range.end <= at);
-    segments.get(index).filter(|segment| segment.range.contains(&at)).map(|_| index)
+    segments
+        .get(index)
+        .filter(|segment| segment.range.contains(&at))
+        .map(|_| index)
 }

@@ -55,7 +55,8 @@ pub(super) fn shape_of(core: &str) -> Option<Shape> {
 
 fn dashed(core: &str) -> Option<Shape> {
     let groups: Vec<&str> = core.split('-').collect();
-    let alnum = |group: &&str| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let alnum =
+        |group: &&str| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if !groups.iter().all(alnum) || groups.len() > 6 || core.len() > 32 {
         return None;
     }
@@ -64,21 +65,25 @@ fn dashed(core: &str) -> Option<Shape> {
     }
     if let [prefix, number] = groups.as_slice()
         && (1..=4).contains(&prefix.len())
-        && prefix.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+        && prefix
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
         && prefix.starts_with(|c: char| c.is_ascii_uppercase())
         && is_digits(number)
     {
         return (4..=8).contains(&number.len()).then_some(Shape::Prefixed);
     }
     let has_digit = core.bytes().any(|byte| byte.is_ascii_digit());
-    let equal = groups.iter().all(|group| Some(group.len()) == groups.first().map(|first| first.len()));
+    let equal = groups
+        .iter()
+        .all(|group| Some(group.len()) == groups.first().map(|first| first.len()));
     let sized = groups.iter().all(|group| (3..=6).contains(&group.len()));
     let upper = !core.bytes().any(|byte| byte.is_ascii_lowercase());
     let lower = !core.bytes().any(|byte| byte.is_ascii_uppercase());
     match groups.len() {
         2..=4 if has_digit && sized && (upper || lower) => Some(Shape::Dashed),
         2..=4 if upper && equal && sized => Some(Shape::Dashed),
-        4..=6 if lower && !has_digit && sized => Some(Shape::Words),
+        count if count >= 4 && lower && !has_digit && sized => Some(Shape::Words),
         _ => None,
     }
 }
@@ -87,10 +92,6 @@ impl Shape {
     /// Shapes that ordinary words have too need more around them.
     pub(super) fn is_wordlike(self) -> bool {
         matches!(self, Self::Letters | Self::SmallLetters | Self::Words)
-    }
-
-    pub(super) fn has_letters(self) -> bool {
-        !matches!(self, Self::Digits | Self::Grouped)
     }
 }
 
@@ -101,10 +102,19 @@ mod tests {
     #[test]
     fn shapes_people_receive() {
         for (core, shape) in [
-            ("123456", Shape::Digits), ("1234567890", Shape::Digits), ("123-456", Shape::Grouped),
-            ("482.913", Shape::Grouped), ("G-412157", Shape::Prefixed), ("SMXY-520047", Shape::Prefixed),
-            ("K6YCMU", Shape::Mixed), ("1ILO0Z5P", Shape::Mixed), ("3AK-H3A", Shape::Dashed), ("DJZ-TLX", Shape::Dashed),
-            ("tt226-5398x", Shape::Dashed), ("sparo-ndigo-amurt-secan", Shape::Words), ("MIFSUC", Shape::Letters),
+            ("123456", Shape::Digits),
+            ("1234567890", Shape::Digits),
+            ("123-456", Shape::Grouped),
+            ("482.913", Shape::Grouped),
+            ("G-412157", Shape::Prefixed),
+            ("SMXY-520047", Shape::Prefixed),
+            ("K6YCMU", Shape::Mixed),
+            ("1ILO0Z5P", Shape::Mixed),
+            ("3AK-H3A", Shape::Dashed),
+            ("DJZ-TLX", Shape::Dashed),
+            ("tt226-5398x", Shape::Dashed),
+            ("sparo-ndigo-amurt-secan", Shape::Words),
+            ("MIFSUC", Shape::Letters),
             ("a9x2kq7p", Shape::MixedCase),
         ] {
             assert_eq!(shape_of(core), Some(shape), "{core}");
@@ -113,7 +123,16 @@ mod tests {
 
     #[test]
     fn what_is_no_code() {
-        for core in ["123", "12345678901", "sign-in", "2026-03-14", "555-1234", "IGNORE-ALL", "a_b123", "1.2.3"] {
+        for core in [
+            "123",
+            "12345678901",
+            "sign-in",
+            "2026-03-14",
+            "555-1234",
+            "IGNORE-ALL",
+            "a_b123",
+            "1.2.3",
+        ] {
             assert_eq!(shape_of(core), None, "{core}");
         }
     }

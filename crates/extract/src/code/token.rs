@@ -21,7 +21,12 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let Some(start) = rest.find(|c: char| c.is_ascii_alphanumeric()).map(|start| at + start) else { break };
+        let Some(start) = rest
+            .find(|c: char| c.is_ascii_alphanumeric())
+            .map(|start| at + start)
+        else {
+            break;
+        };
         let start = word_start(text, start);
         let end = word_end(text, start);
         if let Some(word) = text.get(start..end)
@@ -36,13 +41,22 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
 
 /// A word may begin with a sign that decides what it is.
 fn word_start(text: &str, at: usize) -> usize {
-    let signs = text.get(..at).unwrap_or_default().bytes().rev().take_while(|byte| b"@/+*#".contains(byte)).count();
+    let signs = text
+        .get(..at)
+        .unwrap_or_default()
+        .bytes()
+        .rev()
+        .take_while(|byte| b"@/+*#".contains(byte))
+        .count();
     at - signs.min(8)
 }
 
 fn word_end(text: &str, start: usize) -> usize {
     let rest = text.get(start..).unwrap_or_default();
-    let ends = |c: char| !c.is_ascii_graphic() || matches!(c, '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}' | '"' | '|');
+    let ends = |c: char| {
+        !c.is_ascii_graphic()
+            || matches!(c, '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}' | '"' | '|')
+    };
     start + rest.find(ends).unwrap_or(rest.len())
 }
 
@@ -50,10 +64,14 @@ fn word_end(text: &str, start: usize) -> usize {
 fn is_address(word: &str) -> bool {
     let bytes = word.as_bytes();
     word.contains("://")
-        || word.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("www."))
+        || word
+            .get(..4)
+            .is_some_and(|start| start.eq_ignore_ascii_case("www."))
         || is_mail_address(word)
         || is_host_path(word)
-        || (bytes.first() == Some(&b'*') && bytes.contains(&b'#') && bytes.iter().filter(|b| b.is_ascii_digit()).count() > 2)
+        || (bytes.first() == Some(&b'*')
+            && bytes.contains(&b'#')
+            && bytes.iter().filter(|b| b.is_ascii_digit()).count() > 2)
 }
 
 fn is_mail_address(word: &str) -> bool {
@@ -64,22 +82,34 @@ fn is_mail_address(word: &str) -> bool {
 
 /// `host.tld/path`, and nothing that merely has a slash.
 fn is_host_path(word: &str) -> bool {
-    let Some((host, _)) = word.split_once('/') else { return false };
+    let Some((host, _)) = word.split_once('/') else {
+        return false;
+    };
     host.rsplit_once('.').is_some_and(|(name, top)| {
-        !name.is_empty() && (2..=10).contains(&top.len()) && top.bytes().all(|byte| byte.is_ascii_alphabetic())
+        !name.is_empty()
+            && (2..=10).contains(&top.len())
+            && top.bytes().all(|byte| byte.is_ascii_alphabetic())
     })
 }
 
 /// Splits a word at punctuation that joins sentences rather than codes.
 fn split(text: &str, word: Range<usize>, found: &mut Vec<Token>) {
-    let Some(body) = text.get(word.clone()) else { return };
-    if super::number::is_composite(body.trim_matches(|c: char| !c.is_ascii_alphanumeric())) {
+    let Some(body) = text.get(word.clone()) else {
+        return;
+    };
+    let numeric = body.bytes().any(|byte| byte.is_ascii_digit());
+    if numeric
+        && super::number::is_composite(body.trim_matches(|c: char| !c.is_ascii_alphanumeric()))
+    {
         push(text, word, found);
         return;
     }
     let mut start = word.start;
     for (offset, c) in body.char_indices() {
-        if matches!(c, ':' | '=' | ';' | ',' | '/' | '!' | '?' | '&' | '#' | '+' | '~') {
+        if matches!(
+            c,
+            ':' | '=' | ';' | ',' | '/' | '!' | '?' | '&' | '#' | '+' | '~'
+        ) {
             push(text, start..word.start + offset, found);
             start = word.start + offset + c.len_utf8();
         }
@@ -88,7 +118,9 @@ fn split(text: &str, word: Range<usize>, found: &mut Vec<Token>) {
 }
 
 fn push(text: &str, range: Range<usize>, found: &mut Vec<Token>) {
-    let Some(body) = text.get(range.clone()) else { return };
+    let Some(body) = text.get(range.clone()) else {
+        return;
+    };
     let trimmed = body.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     if trimmed.is_empty() {
         return;
@@ -97,18 +129,33 @@ fn push(text: &str, range: Range<usize>, found: &mut Vec<Token>) {
     let start = range.start + lead;
     let end = start + trimmed.len();
     let range = start + glued(trimmed)..end;
-    let before = text.get(..range.start).unwrap_or_default().chars().next_back();
+    let before = text
+        .get(..range.start)
+        .unwrap_or_default()
+        .chars()
+        .next_back();
     let after = text.get(range.end..).unwrap_or_default().chars().next();
     let open_before = before.is_none_or(char::is_whitespace);
-    found.push(Token { range, before, after, open_before });
+    found.push(Token {
+        range,
+        before,
+        after,
+        open_before,
+    });
 }
 
 /// How much of a token is a label written without a blank: `OTP634809`.
 fn glued(core: &str) -> usize {
-    const LABELS: &[&str] = &["otp", "code", "pin", "is", "tac", "kod", "kode", "token", "codigo", "password"];
+    const LABELS: &[&str] = &[
+        "otp", "code", "pin", "is", "tac", "kod", "kode", "token", "codigo", "password",
+    ];
     let letters = core.bytes().take_while(u8::is_ascii_alphabetic).count();
-    let digits = core.get(letters..).is_some_and(|rest| (4..=8).contains(&rest.len()) && super::number::is_digits(rest));
-    let label = core.get(..letters).is_some_and(|name| LABELS.iter().any(|label| name.eq_ignore_ascii_case(label)));
+    let digits = core
+        .get(letters..)
+        .is_some_and(|rest| (4..=8).contains(&rest.len()) && super::number::is_digits(rest));
+    let label = core
+        .get(..letters)
+        .is_some_and(|name| LABELS.iter().any(|label| name.eq_ignore_ascii_case(label)));
     if digits && label { letters } else { 0 }
 }
 
@@ -117,7 +164,10 @@ mod tests {
     use super::*;
 
     fn cores(text: &str) -> Vec<&str> {
-        tokens(text).iter().map(|token| text.get(token.range.clone()).unwrap()).collect()
+        tokens(text)
+            .iter()
+            .map(|token| text.get(token.range.clone()).unwrap())
+            .collect()
     }
 
     #[test]
@@ -125,18 +175,27 @@ mod tests {
         assert_eq!(cores("Code: (123456)."), ["Code", "123456"]);
         assert_eq!(cores("OTP=567234, ok"), ["OTP", "567234", "ok"]);
         assert_eq!(cores("验证码660214，5分钟"), ["660214", "5"]);
-        assert_eq!(cores("G-412157 RKJ-YP6 482.913"), ["G-412157", "RKJ-YP6", "482.913"]);
+        assert_eq!(
+            cores("G-412157 RKJ-YP6 482.913"),
+            ["G-412157", "RKJ-YP6", "482.913"]
+        );
     }
 
     #[test]
     fn addresses_hold_no_codes() {
-        assert_eq!(cores("see https://a.com/123456?c=654321 or a.com/123456 now"), ["see", "or", "now"]);
+        assert_eq!(
+            cores("see https://a.com/123456?c=654321 or a.com/123456 now"),
+            ["see", "or", "now"]
+        );
         assert_eq!(cores("to alex99817@example.net *123*4567# x"), ["to", "x"]);
         assert_eq!(cores("and/or 24/7"), ["and", "or", "24/7"]);
     }
 
     #[test]
     fn dates_times_and_amounts_stay_whole() {
-        assert_eq!(cores("on 14/03/2026 10:30:22 for 4,821.50"), ["on", "14/03/2026", "10:30:22", "for", "4,821.50"]);
+        assert_eq!(
+            cores("on 14/03/2026 10:30:22 for 4,821.50"),
+            ["on", "14/03/2026", "10:30:22", "for", "4,821.50"]
+        );
     }
 }

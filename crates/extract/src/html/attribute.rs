@@ -16,18 +16,19 @@ impl<'a> Attributes<'a> {
 
     fn value(&mut self) -> &'a str {
         let rest = self.rest.trim_start();
-        let Some(after) = rest.strip_prefix('=') else { return "" };
+        let Some(after) = rest.strip_prefix('=') else {
+            return "";
+        };
         let after = after.trim_start();
         let quote = after.chars().next().filter(|c| matches!(c, '"' | '\''));
-        let (value, rest) = match quote {
-            Some(quote) => {
-                let inner = after.get(1..).unwrap_or_default();
-                inner.split_once(quote).unwrap_or((inner, ""))
-            }
-            None => {
-                let end = after.find(|c: char| c.is_ascii_whitespace()).unwrap_or(after.len());
-                after.split_at(end)
-            }
+        let (value, rest) = if let Some(quote) = quote {
+            let inner = after.get(1..).unwrap_or_default();
+            inner.split_once(quote).unwrap_or((inner, ""))
+        } else {
+            let end = after
+                .find(|c: char| c.is_ascii_whitespace())
+                .unwrap_or(after.len());
+            after.split_at(end)
         };
         self.rest = rest;
         value
@@ -38,14 +39,19 @@ impl<'a> Iterator for Attributes<'a> {
     type Item = (&'a str, Cow<'a, str>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
+        let rest = self
+            .rest
+            .trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
         if rest.is_empty() {
             return None;
         }
         // A name begins with anything, even an equals sign.
         let first = rest.chars().next().map_or(0, char::len_utf8);
         let ends = |c: char| c.is_ascii_whitespace() || matches!(c, '=' | '/');
-        let end = rest.get(first..)?.find(ends).map_or(rest.len(), |end| end + first);
+        let end = rest
+            .get(first..)?
+            .find(ends)
+            .map_or(rest.len(), |end| end + first);
         let (name, rest) = rest.split_at(end);
         self.rest = rest;
         Some((name, entity::decoded(self.value())))
@@ -57,18 +63,29 @@ mod tests {
     use super::*;
 
     fn pairs(text: &str) -> Vec<(String, String)> {
-        Attributes::new(text).map(|(name, value)| (name.to_owned(), value.into_owned())).collect()
+        Attributes::new(text)
+            .map(|(name, value)| (name.to_owned(), value.into_owned()))
+            .collect()
     }
 
     #[test]
     fn every_way_of_quoting_is_read() {
-        let expected = [("a", "1"), ("b", "2 3"), ("c", "4"), ("d", ""), ("e", "5/6")];
+        let expected = [
+            ("a", "1"),
+            ("b", "2 3"),
+            ("c", "4"),
+            ("d", ""),
+            ("e", "5/6"),
+        ];
         let expected: Vec<_> = expected.map(|(a, b)| (a.to_owned(), b.to_owned())).into();
         assert_eq!(pairs(" a=1 b=\"2 3\" c = '4' d e=5/6 /"), expected);
     }
 
     #[test]
     fn entities_are_decoded_once() {
-        assert_eq!(pairs("href='?a=1&amp;b=2&amp;amp;c'"), [("href".into(), "?a=1&b=2&amp;c".into())]);
+        assert_eq!(
+            pairs("href='?a=1&amp;b=2&amp;amp;c'"),
+            [("href".into(), "?a=1&b=2&amp;c".into())]
+        );
     }
 }

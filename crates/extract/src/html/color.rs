@@ -13,7 +13,10 @@ impl Color {
         if let Some(hex) = value.strip_prefix('#') {
             return from_hex(hex);
         }
-        if let Some(arguments) = value.strip_prefix("rgba(").or_else(|| value.strip_prefix("rgb(")) {
+        if let Some(arguments) = value
+            .strip_prefix("rgba(")
+            .or_else(|| value.strip_prefix("rgb("))
+        {
             return from_function(arguments.trim_end_matches(')'));
         }
         match value {
@@ -36,8 +39,14 @@ impl Color {
 }
 
 fn from_hex(hex: &str) -> Option<Color> {
-    let digit = |at: usize| hex.get(at..=at).and_then(|d| u8::from_str_radix(d, 16).ok());
-    let pair = |at: usize| hex.get(at..at + 2).and_then(|d| u8::from_str_radix(d, 16).ok());
+    let digit = |at: usize| {
+        hex.get(at..=at)
+            .and_then(|d| u8::from_str_radix(d, 16).ok())
+    };
+    let pair = |at: usize| {
+        hex.get(at..at + 2)
+            .and_then(|d| u8::from_str_radix(d, 16).ok())
+    };
     match hex.len() {
         3 => Some(Color::Rgb(digit(0)? * 17, digit(1)? * 17, digit(2)? * 17)),
         8 if pair(6) == Some(0) => Some(Color::Transparent),
@@ -47,11 +56,18 @@ fn from_hex(hex: &str) -> Option<Color> {
 }
 
 fn from_function(arguments: &str) -> Option<Color> {
-    let mut numbers = arguments.split([',', ' ', '/']).map(str::trim).filter(|number| !number.is_empty());
+    let mut numbers = arguments
+        .split([',', ' ', '/'])
+        .map(str::trim)
+        .filter(|number| !number.is_empty());
     let mut channel = || numbers.next()?.parse::<u8>().ok();
     let color = Color::Rgb(channel()?, channel()?, channel()?);
     let alpha = numbers.next().and_then(|alpha| alpha.parse::<f32>().ok());
-    Some(if alpha.is_some_and(|alpha| alpha <= 0.01) { Color::Transparent } else { color })
+    Some(if alpha.is_some_and(|alpha| alpha <= 0.01) {
+        Color::Transparent
+    } else {
+        color
+    })
 }
 
 #[cfg(test)]
@@ -60,8 +76,20 @@ mod tests {
 
     #[test]
     fn every_notation_of_white_is_white() {
-        for written in ["#fff", "#FFFFFF", "white", "rgb(255, 255, 255)", "rgba(255,255,255,1)", "#fefefe"] {
-            assert!(Color::parse(written).unwrap().is_like(Color::Rgb(255, 255, 255)), "{written}");
+        for written in [
+            "#fff",
+            "#FFFFFF",
+            "white",
+            "rgb(255, 255, 255)",
+            "rgba(255,255,255,1)",
+            "#fefefe",
+        ] {
+            assert!(
+                Color::parse(written)
+                    .unwrap()
+                    .is_like(Color::Rgb(255, 255, 255)),
+                "{written}"
+            );
         }
         assert_eq!(Color::parse("rgba(0,0,0,0)"), Some(Color::Transparent));
         assert_eq!(Color::parse("#12"), None);

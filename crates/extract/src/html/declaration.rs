@@ -64,18 +64,26 @@ impl Declarations {
     pub(super) fn parse(text: &str) -> Self {
         let mut declarations = Self::default();
         for declaration in text.split(';') {
-            let Some((name, value)) = declaration.split_once(':') else { continue };
+            let Some((name, value)) = declaration.split_once(':') else {
+                continue;
+            };
             // Most properties say nothing about what is seen.
             if !is_relevant(name.trim()) {
                 continue;
             }
             let value = value.trim().to_ascii_lowercase();
             let (value, important) = match value.rsplit_once('!') {
-                Some((value, mark)) if mark.trim() == "important" => (value.trim().to_owned(), true),
+                Some((value, mark)) if mark.trim() == "important" => {
+                    (value.trim().to_owned(), true)
+                }
                 _ => (value, false),
             };
             if let Some(property) = property(name.trim().to_ascii_lowercase().as_str(), &value) {
-                let list = if important { &mut declarations.important } else { &mut declarations.normal };
+                let list = if important {
+                    &mut declarations.important
+                } else {
+                    &mut declarations.normal
+                };
                 list.push(property);
             }
         }
@@ -89,9 +97,32 @@ impl Declarations {
 
 fn is_relevant(name: &str) -> bool {
     const NAMES: &[&str] = &[
-        "display", "visibility", "opacity", "max-height", "height", "width", "max-width", "overflow", "overflow-x",
-        "overflow-y", "text-indent", "left", "top", "right", "bottom", "position", "clip", "transform", "font-size",
-        "font", "color", "background-color", "background", "background-image", "letter-spacing", "white-space",
+        "display",
+        "visibility",
+        "opacity",
+        "max-height",
+        "height",
+        "width",
+        "max-width",
+        "overflow",
+        "overflow-x",
+        "overflow-y",
+        "text-indent",
+        "left",
+        "top",
+        "right",
+        "bottom",
+        "position",
+        "clip",
+        "transform",
+        "font-size",
+        "font",
+        "color",
+        "background-color",
+        "background",
+        "background-image",
+        "letter-spacing",
+        "white-space",
     ];
     NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
@@ -105,19 +136,29 @@ fn property(name: &str, value: &str) -> Option<Property> {
         "max-height" => gone(Means::MaxHeight, is_zero(value)),
         "height" => gone(Means::Height, is_zero(value)),
         "width" | "max-width" => gone(Means::Width, is_zero(value)),
-        "overflow" | "overflow-x" | "overflow-y" => Some(Property::Clips(matches!(value, "hidden" | "clip"))),
+        "overflow" | "overflow-x" | "overflow-y" => {
+            Some(Property::Clips(matches!(value, "hidden" | "clip")))
+        }
         "text-indent" => gone(Means::Indent, number(value)? <= -500.0),
         "left" | "top" | "right" | "bottom" => gone(Means::Offset, number(value)?.abs() >= 900.0),
         "position" => Some(Property::OutOfFlow(matches!(value, "absolute" | "fixed"))),
-        "clip" => gone(Means::Clip, value.starts_with("rect(0") || value.starts_with("rect(1px")),
+        "clip" => gone(
+            Means::Clip,
+            value.starts_with("rect(0") || value.starts_with("rect(1px"),
+        ),
         "transform" => gone(Means::Scale, value.starts_with("scale(0)")),
         "font-size" => font_size(value).map(Property::FontSize),
-        "font" => value.split_whitespace().find_map(|word| font_size(word.split('/').next()?)).map(Property::FontSize),
+        "font" => value
+            .split_whitespace()
+            .find_map(|word| font_size(word.split('/').next()?))
+            .map(Property::FontSize),
         "color" => Color::parse(value).map(Property::Color),
         "background-color" => Some(Property::Background(Color::parse(value))),
         // A picture may be any colour, so a ground with one is unknown.
         "background" | "background-image" => Some(Property::Background(
-            Some(value).filter(|value| !value.contains("url(") && !value.contains("gradient")).and_then(first_color),
+            Some(value)
+                .filter(|value| !value.contains("url(") && !value.contains("gradient"))
+                .and_then(first_color),
         )),
         "letter-spacing" => Some(Property::Spaced(number(value)? >= 1.0)),
         "white-space" => Some(Property::KeepsLines(value.starts_with("pre"))),
@@ -146,7 +187,9 @@ fn is_zero(value: &str) -> bool {
 
 /// The number before the unit. A number without digits is none.
 fn number(value: &str) -> Option<f32> {
-    let end = value.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+')).unwrap_or(value.len());
+    let end = value
+        .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+'))
+        .unwrap_or(value.len());
     value.get(..end)?.parse().ok()
 }
 
@@ -160,7 +203,8 @@ fn font_size(value: &str) -> Option<Size> {
         "large" | "x-large" | "xx-large" => return Some(Size::Pixels(24.0)),
         _ => number(value)?,
     };
-    let unit = value.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
+    let unit =
+        value.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
     match unit {
         "" if size == 0.0 => Some(Size::Pixels(0.0)),
         "px" => Some(Size::Pixels(size)),
@@ -178,9 +222,17 @@ mod tests {
 
     #[test]
     fn hiding_properties_are_read_and_others_are_not() {
-        let style = Declarations::parse("DISPLAY : none !important; color:#FFF; mso-hide:all; margin:0; opacity:.0");
+        let style = Declarations::parse(
+            "DISPLAY : none !important; color:#FFF; mso-hide:all; margin:0; opacity:.0",
+        );
         assert_eq!(style.important, [Property::Display(Display::None)]);
-        assert_eq!(style.normal, [Property::Color(Color::Rgb(255, 255, 255)), Property::Gone(Means::Opacity, true)]);
+        assert_eq!(
+            style.normal,
+            [
+                Property::Color(Color::Rgb(255, 255, 255)),
+                Property::Gone(Means::Opacity, true)
+            ]
+        );
         assert!(Declarations::parse("mso-hide:all;padding:0").is_empty());
     }
 

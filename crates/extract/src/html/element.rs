@@ -13,6 +13,10 @@ const BODY_FONT: f32 = 16.0;
 
 /// How text looks, inherited from element to element.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one property of one style"
+)]
 pub(super) struct Look {
     /// The subtree is out of sight, whatever its children say.
     gone: bool,
@@ -52,10 +56,6 @@ impl Look {
     pub(super) fn is_large(&self) -> bool {
         self.font >= BODY_FONT * 1.2 && self.font.is_finite()
     }
-
-    pub(super) fn hide(&mut self) {
-        self.gone = true;
-    }
 }
 
 /// An open element.
@@ -79,29 +79,45 @@ impl Node for Element<'_> {
     }
 
     fn has_class(&self, class: &str) -> bool {
-        self.classes.split_ascii_whitespace().take(32).any(|own| own == class)
+        self.classes
+            .split_ascii_whitespace()
+            .take(32)
+            .any(|own| own == class)
     }
 
     fn attribute(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.attributes
+            .iter()
+            .find(|(own, _)| own.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 }
 
 impl<'a> Element<'a> {
     /// Opens an element below `open` and works out how it looks.
     pub(super) fn open(tag: &Tag<'a>, sheet: &Sheet, open: &[Element<'a>]) -> Self {
-        let attributes: Vec<_> =
-            Attributes::new(tag.attributes).take(64).map(|(name, value)| (name, value.into_owned())).collect();
+        let attributes: Vec<_> = Attributes::new(tag.attributes)
+            .take(64)
+            .map(|(name, value)| (name, value.into_owned()))
+            .collect();
+        let named = |wanted: &str| {
+            attributes
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case(wanted))
+                .map(|(_, value)| value.clone())
+        };
+        let (id, classes) = (
+            named("id").unwrap_or_default(),
+            named("class").unwrap_or_default(),
+        );
         let mut element = Self {
             tag: tag.name,
-            id: String::new(),
-            classes: String::new(),
+            id,
+            classes,
             attributes,
             look: open.last().map_or(Look::PLAIN, |parent| parent.look),
             display: default_display(tag.name),
         };
-        element.id = element.attribute("id").unwrap_or_default().to_owned();
-        element.classes = element.attribute("class").unwrap_or_default().to_owned();
         let declared = sheet.matching(&element, &element.classes, open);
         let inline = Declarations::parse(element.attribute("style").unwrap_or_default());
         element.apply(&declared, &inline);
@@ -118,7 +134,11 @@ impl<'a> Element<'a> {
             .iter()
             .flat_map(|declarations| &declarations.normal)
             .chain(&inline.normal)
-            .chain(declared.iter().flat_map(|declarations| &declarations.important))
+            .chain(
+                declared
+                    .iter()
+                    .flat_map(|declarations| &declarations.important),
+            )
             .chain(&inline.important);
         for property in cascade {
             match *property {
@@ -140,10 +160,14 @@ impl<'a> Element<'a> {
     }
 
     fn apply_attributes(&mut self) {
-        let ground = self.attribute("bgcolor").and_then(|color| Color::parse(&color.to_ascii_lowercase()));
+        let ground = self
+            .attribute("bgcolor")
+            .and_then(|color| Color::parse(&color.to_ascii_lowercase()));
         self.look.ground = ground.or(self.look.ground);
         if self.tag.eq_ignore_ascii_case("font") {
-            let color = self.attribute("color").and_then(|color| Color::parse(&color.to_ascii_lowercase()));
+            let color = self
+                .attribute("color")
+                .and_then(|color| Color::parse(&color.to_ascii_lowercase()));
             self.look.color = color.or(self.look.color);
         }
         self.look.keeps_lines |= self.tag.eq_ignore_ascii_case("pre");
@@ -151,8 +175,15 @@ impl<'a> Element<'a> {
     }
 
     fn is_quotation(&self) -> bool {
-        let cited = self.tag.eq_ignore_ascii_case("blockquote") && self.attribute("type") == Some("cite");
-        let class = ["gmail_quote", "gmail_quote_container", "yahoo_quoted", "moz-cite-prefix", "protonmail_quote"];
+        let cited =
+            self.tag.eq_ignore_ascii_case("blockquote") && self.attribute("type") == Some("cite");
+        let class = [
+            "gmail_quote",
+            "gmail_quote_container",
+            "yahoo_quoted",
+            "moz-cite-prefix",
+            "protonmail_quote",
+        ];
         cited || class.iter().any(|class| self.has_class(class)) || self.id == "divRplyFwdMsg"
     }
 }
@@ -184,13 +215,19 @@ impl Applied {
 
 fn heading_scale(tag: &str) -> f32 {
     const SCALES: &[(&str, f32)] = &[("h1", 2.0), ("h2", 1.5), ("h3", 1.17), ("big", 1.17)];
-    SCALES.iter().find(|(name, _)| tag.eq_ignore_ascii_case(name)).map_or(1.0, |(_, scale)| *scale)
+    SCALES
+        .iter()
+        .find(|(name, _)| tag.eq_ignore_ascii_case(name))
+        .map_or(1.0, |(_, scale)| *scale)
 }
 
 fn is_never_shown(tag: &str) -> bool {
-    ["head", "script", "style", "title", "template", "noembed", "noframes", "iframe", "svg", "object", "datalist", "audio", "video", "canvas"]
-        .iter()
-        .any(|name| tag.eq_ignore_ascii_case(name))
+    [
+        "head", "script", "style", "title", "template", "noembed", "noframes", "iframe", "svg",
+        "object", "datalist", "audio", "video", "canvas",
+    ]
+    .iter()
+    .any(|name| tag.eq_ignore_ascii_case(name))
 }
 
 fn default_display(tag: &str) -> Display {
@@ -201,10 +238,11 @@ fn default_display(tag: &str) -> Display {
     match tag.to_ascii_lowercase().as_str() {
         "td" | "th" => Display::Cell,
         "tr" => Display::Row,
-        "p" | "div" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "li" | "ul" | "ol" | "dl" | "dt" | "dd" | "table"
-        | "tbody" | "thead" | "tfoot" | "caption" | "pre" | "blockquote" | "section" | "article" | "header"
-        | "footer" | "main" | "nav" | "aside" | "address" | "center" | "form" | "fieldset" | "figure"
-        | "figcaption" | "hr" | "body" | "html" | "details" | "summary" | "option" => Display::Block,
+        "p" | "div" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "li" | "ul" | "ol" | "dl"
+        | "dt" | "dd" | "table" | "tbody" | "thead" | "tfoot" | "caption" | "pre"
+        | "blockquote" | "section" | "article" | "header" | "footer" | "main" | "nav" | "aside"
+        | "address" | "center" | "form" | "fieldset" | "figure" | "figcaption" | "hr" | "body"
+        | "html" | "details" | "summary" | "option" => Display::Block,
         _ => Display::Inline,
     }
 }

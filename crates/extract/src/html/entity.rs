@@ -9,15 +9,21 @@ const MAX_NAME: usize = 32;
 
 /// Names that browsers accept without the semicolon.
 const BARE: &[(&str, char)] = &[
-    ("nbsp", '\u{a0}'), ("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("copy", '\u{a9}'),
-    ("reg", '\u{ae}'), ("shy", '\u{ad}'),
+    ("nbsp", '\u{a0}'),
+    ("amp", '&'),
+    ("lt", '<'),
+    ("gt", '>'),
+    ("quot", '"'),
+    ("copy", '\u{a9}'),
+    ("reg", '\u{ae}'),
+    ("shy", '\u{ad}'),
 ];
 
 /// What bytes 0x80 to 0x9f mean in a numeric reference: Windows' letters.
 const WINDOWS: [u32; 32] = [
-    0x20ac, 0x81, 0x201a, 0x192, 0x201e, 0x2026, 0x2020, 0x2021, 0x2c6, 0x2030, 0x160, 0x2039, 0x152, 0x8d, 0x17d,
-    0x8f, 0x90, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x2dc, 0x2122, 0x161, 0x203a, 0x153, 0x9d,
-    0x17e, 0x178,
+    0x20ac, 0x81, 0x201a, 0x192, 0x201e, 0x2026, 0x2020, 0x2021, 0x2c6, 0x2030, 0x160, 0x2039,
+    0x152, 0x8d, 0x17d, 0x8f, 0x90, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x2dc,
+    0x2122, 0x161, 0x203a, 0x153, 0x9d, 0x17e, 0x178,
 ];
 
 /// The text with every reference decoded, once.
@@ -39,7 +45,9 @@ pub(super) fn each(text: &str, at: usize, mut push: impl FnMut(char, usize)) {
             push(c, at + from + offset);
         }
         from += plain;
-        let Some(reference) = text.get(from..).filter(|rest| !rest.is_empty()) else { break };
+        let Some(reference) = text.get(from..).filter(|rest| !rest.is_empty()) else {
+            break;
+        };
         let (decoded, length) = reference_at(reference);
         decoded.chars().for_each(|c| push(c, at + from));
         from += length;
@@ -83,7 +91,9 @@ fn numeric(number: &str) -> Option<char> {
         Some(hex) => u32::from_str_radix(hex, 16).ok()?,
         None => number.parse().ok()?,
     };
-    let windows = code.checked_sub(0x80).and_then(|index| WINDOWS.get(usize::try_from(index).ok()?));
+    let windows = code
+        .checked_sub(0x80)
+        .and_then(|index| WINDOWS.get(usize::try_from(index).ok()?));
     char::from_u32(windows.copied().unwrap_or(code)).filter(|c| *c != '\0')
 }
 
@@ -94,7 +104,10 @@ mod tests {
     #[test]
     fn references_of_every_kind() {
         assert_eq!(decoded("a&amp;b&#49;&#x32;&eacute;&nbsp;"), "a&b12é\u{a0}");
-        assert_eq!(decoded("&copy 2026 &#150; &unknown; & &&amp;"), "\u{a9} 2026 \u{2013} &unknown; & &&");
+        assert_eq!(
+            decoded("&copy 2026 &#150; &unknown; & &&amp;"),
+            "\u{a9} 2026 \u{2013} &unknown; & &&"
+        );
         assert_eq!(decoded("?a=1&copyright=2&lt=3"), "?a=1&copyright=2&lt=3");
     }
 

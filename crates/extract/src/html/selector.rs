@@ -32,13 +32,10 @@ impl Selector {
         let mut compounds: Vec<(Compound, bool)> = Vec::new();
         let mut parent = false;
         for word in text.replace('>', " > ").split_whitespace() {
-            match word {
-                ">" => parent = true,
-                _ => {
-                    compounds.push((Compound::parse(word)?, parent));
-                    parent = false;
-                }
+            if word != ">" {
+                compounds.push((Compound::parse(word)?, parent));
             }
+            parent = word == ">";
         }
         let (subject, subject_needs_parent) = compounds.pop()?;
         let mut ancestors = Vec::new();
@@ -52,16 +49,15 @@ impl Selector {
 
     /// Ids, then classes and attributes, then names.
     pub(super) fn specificity(&self) -> (usize, usize, usize) {
-        std::iter::once(&self.subject).chain(self.ancestors.iter().map(|(compound, _)| compound)).fold(
-            (0, 0, 0),
-            |(ids, classes, tags), compound| {
+        std::iter::once(&self.subject)
+            .chain(self.ancestors.iter().map(|(compound, _)| compound))
+            .fold((0, 0, 0), |(ids, classes, tags), compound| {
                 (
                     ids + usize::from(compound.id.is_some()),
                     classes + compound.classes.len() + compound.attributes.len(),
                     tags + usize::from(compound.tag.is_some()),
                 )
-            },
-        )
+            })
     }
 
     /// Whether it selects the node below the open elements, innermost last.
@@ -72,7 +68,9 @@ impl Selector {
         let mut above = open.iter().rev();
         self.ancestors.iter().all(|(compound, must_be_parent)| {
             if *must_be_parent {
-                above.next().is_some_and(|element| compound.matches(element))
+                above
+                    .next()
+                    .is_some_and(|element| compound.matches(element))
             } else {
                 above.any(|element| compound.matches(element))
             }
@@ -112,10 +110,15 @@ impl Compound {
     }
 
     fn matches<N: Node>(&self, node: &N) -> bool {
-        self.tag.as_deref().is_none_or(|tag| tag.eq_ignore_ascii_case(node.tag()))
+        self.tag
+            .as_deref()
+            .is_none_or(|tag| tag.eq_ignore_ascii_case(node.tag()))
             && self.id.as_deref().is_none_or(|id| id == node.id())
             && self.classes.iter().all(|class| node.has_class(class))
-            && self.attributes.iter().all(|(name, test)| has_attribute(node, name, test.as_ref()))
+            && self
+                .attributes
+                .iter()
+                .all(|(name, test)| has_attribute(node, name, test.as_ref()))
     }
 }
 
@@ -125,12 +128,22 @@ fn attribute(inner: &str) -> (String, Option<(char, String)>) {
     };
     let value = value.trim().trim_matches(['"', '\'']).to_owned();
     let name = name.trim();
-    let operator = name.chars().next_back().filter(|c| matches!(c, '~' | '*' | '^' | '$' | '|')).unwrap_or('=');
-    (name.trim_end_matches(['~', '*', '^', '$', '|']).to_ascii_lowercase(), Some((operator, value)))
+    let operator = name
+        .chars()
+        .next_back()
+        .filter(|c| matches!(c, '~' | '*' | '^' | '$' | '|'))
+        .unwrap_or('=');
+    (
+        name.trim_end_matches(['~', '*', '^', '$', '|'])
+            .to_ascii_lowercase(),
+        Some((operator, value)),
+    )
 }
 
 fn has_attribute<N: Node>(node: &N, name: &str, test: Option<&(char, String)>) -> bool {
-    let Some(actual) = node.attribute(name) else { return false };
+    let Some(actual) = node.attribute(name) else {
+        return false;
+    };
     match test {
         None => true,
         Some(('~', value)) => actual.split_whitespace().any(|word| word == value),

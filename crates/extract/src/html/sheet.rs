@@ -1,5 +1,6 @@
 //! The rules of `<style>` that decide what is seen.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::declaration::Declarations;
@@ -7,11 +8,14 @@ use super::selector::{Node, Selector};
 
 /// More rules than any real mail has; keeps a hostile one from costing time.
 const MAX_RULES: usize = 400;
+const MAX_COMPARISONS: usize = 20_000_000;
 
 /// The rules of a document.
 #[derive(Debug, Default)]
 pub(super) struct Sheet {
     rules: Vec<(Selector, Declarations)>,
+    /// How many comparisons were made; a hostile mail asks for billions.
+    spent: Cell<usize>,
     /// Rules by the class, id or name their subject needs; the rest under "".
     by_key: HashMap<String, Vec<usize>>,
 }
@@ -50,30 +54,66 @@ impl Sheet {
                 return;
             }
             let subject = &selector.subject;
-            let key = subject.id.clone().or_else(|| subject.classes.first().cloned()).or_else(|| subject.tag.clone());
-            self.by_key.entry(key.unwrap_or_default()).or_default().push(self.rules.len());
+            let key = subject
+                .id
+                .clone()
+                .or_else(|| subject.classes.first().cloned())
+                .or_else(|| subject.tag.clone());
+            self.by_key
+                .entry(key.unwrap_or_default())
+                .or_default()
+                .push(self.rules.len());
             self.rules.push((selector, declarations.clone()));
         }
     }
 
+    /// Whether the rules could not be applied to the end.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.spent.get() > MAX_COMPARISONS
+    }
+
     /// The declarations for a node, weakest first.
-    pub(super) fn matching<N: Node, A: Node>(&self, node: &N, classes: &str, open: &[A]) -> Vec<&Declarations> {
-        if self.rules.is_empty() {
+    pub(super) fn matching<N: Node, A: Node>(
+        &self,
+        node: &N,
+        classes: &str,
+        open: &[A],
+    ) -> Vec<&Declarations> {
+        if self.rules.is_empty() || self.is_exhausted() {
             return Vec::new();
         }
         let tag = node.tag().to_ascii_lowercase();
-        let keys = classes.split_ascii_whitespace().take(32).chain([tag.as_str(), node.id()]);
+        let keys = classes
+            .split_ascii_whitespace()
+            .take(32)
+            .chain([tag.as_str(), node.id()]);
         let mut found: Vec<usize> = keys
             .filter(|key| !key.is_empty())
             .chain([""])
             .filter_map(|key| self.by_key.get(key))
             .flatten()
             .copied()
-            .filter(|index| self.rules.get(*index).is_some_and(|(selector, _)| selector.matches(node, open)))
+            .filter(|index| {
+                self.spent.set(self.spent.get() + 1 + open.len() / 8);
+                self.rules
+                    .get(*index)
+                    .is_some_and(|(selector, _)| selector.matches(node, open))
+            })
             .collect();
-        found.sort_unstable_by_key(|index| (self.rules.get(*index).map(|(selector, _)| selector.specificity()), *index));
+        found.sort_unstable_by_key(|index| {
+            (
+                self.rules
+                    .get(*index)
+                    .map(|(selector, _)| selector.specificity()),
+                *index,
+            )
+        });
         found.dedup();
-        found.iter().filter_map(|index| self.rules.get(*index)).map(|(_, declarations)| declarations).collect()
+        found
+            .iter()
+            .filter_map(|index| self.rules.get(*index))
+            .map(|(_, declarations)| declarations)
+            .collect()
     }
 }
 
@@ -96,7 +136,7 @@ fn block(css: &str) -> Option<(&str, &str, &str)> {
 
 /// What holds on every screen, and so for every reader.
 fn is_unconditional(at_rule: &str) -> bool {
-    let query = at_rule.strip_prefix("media").map(str::trim).unwrap_or("none");
+    let query = at_rule.strip_prefix("media").map_or("none", str::trim);
     matches!(query, "screen" | "all" | "only screen" | "")
 }
 

@@ -54,7 +54,9 @@ impl<'a> Tokens<'a> {
             } else if body.starts_with(b"->") {
                 Some(6)
             } else {
-                memmem::find(body, b"--").and_then(|_| comment_end(body)).map(|end| 4 + end)
+                memmem::find(body, b"--")
+                    .and_then(|_| comment_end(body))
+                    .map(|end| 4 + end)
             }
         } else {
             memchr(b'>', rest.as_bytes()).map(|end| end + 1)
@@ -80,8 +82,17 @@ impl<'a> Tokens<'a> {
             return Some(Token::End(name));
         }
         let at = self.at;
-        let raw = if is_raw(name) { self.raw_content(name) } else { "" };
-        Some(Token::Start(Tag { name, attributes, raw, at }))
+        let raw = if is_raw(name) {
+            self.raw_content(name)
+        } else {
+            ""
+        };
+        Some(Token::Start(Tag {
+            name,
+            attributes,
+            raw,
+            at,
+        }))
     }
 
     /// Everything up to the matching end tag, which is consumed as well.
@@ -92,8 +103,14 @@ impl<'a> Tokens<'a> {
         while let Some(found) = memmem::find(bytes.get(from..).unwrap_or_default(), b"</") {
             let start = from + found;
             let after = bytes.get(start + 2..).unwrap_or_default();
-            let matches = after.get(..name.len()).is_some_and(|end| end.eq_ignore_ascii_case(name.as_bytes()));
-            if matches && after.get(name.len()).is_none_or(|next| !next.is_ascii_alphanumeric()) {
+            let matches = after
+                .get(..name.len())
+                .is_some_and(|end| end.eq_ignore_ascii_case(name.as_bytes()));
+            if matches
+                && after
+                    .get(name.len())
+                    .is_none_or(|next| !next.is_ascii_alphanumeric())
+            {
                 let close = memchr(b'>', after).map_or(bytes.len(), |end| start + 2 + end + 1);
                 self.at += close;
                 return rest.get(..start).unwrap_or_default();
@@ -136,13 +153,17 @@ fn tag_end(inner: &[u8]) -> Option<usize> {
 
 /// A quote opens a value only after an equals sign.
 fn is_value_start(inner: &[u8], quote: usize) -> bool {
-    inner.get(..quote).is_some_and(|before| before.trim_ascii_end().ends_with(b"="))
+    inner
+        .get(..quote)
+        .is_some_and(|before| before.trim_ascii_end().ends_with(b"="))
 }
 
 fn is_raw(name: &str) -> bool {
-    ["script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes"]
-        .iter()
-        .any(|raw| name.eq_ignore_ascii_case(raw))
+    [
+        "script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes",
+    ]
+    .iter()
+    .any(|raw| name.eq_ignore_ascii_case(raw))
 }
 
 impl<'a> Iterator for Tokens<'a> {
@@ -161,7 +182,8 @@ impl<'a> Iterator for Tokens<'a> {
                     Some([b'/', next]) if next.is_ascii_alphabetic() => return self.tag(),
                     Some([b'!' | b'?' | b'/', _]) => self.skip_markup(),
                     _ => {
-                        let length = memchr(b'<', rest.as_bytes().get(1..)?).map_or(rest.len(), |next| next + 1);
+                        let length = memchr(b'<', rest.as_bytes().get(1..)?)
+                            .map_or(rest.len(), |next| next + 1);
                         return self.text(length);
                     }
                 },
@@ -179,7 +201,9 @@ mod tests {
         Tokens::new(html)
             .map(|token| match token {
                 Token::Text { text, .. } => text.to_owned(),
-                Token::Start(tag) => format!("[{}|{}|{}]", tag.name, tag.attributes.trim(), tag.raw),
+                Token::Start(tag) => {
+                    format!("[{}|{}|{}]", tag.name, tag.attributes.trim(), tag.raw)
+                }
                 Token::End(name) => format!("[/{name}]"),
             })
             .collect()
@@ -195,7 +219,10 @@ mod tests {
 
     #[test]
     fn comments_vanish_whatever_they_hold() {
-        assert_eq!(shown("a<!-- <b> 123456 -->b<!--[if mso]>x<![endif]-->c"), "abc");
+        assert_eq!(
+            shown("a<!-- <b> 123456 -->b<!--[if mso]>x<![endif]-->c"),
+            "abc"
+        );
         assert_eq!(shown("a<!-->b<!--->c<!-- x --!>d"), "abcd");
         assert_eq!(shown("<!DOCTYPE html><?xml?>a<!-- open"), "a");
     }

@@ -3,6 +3,7 @@
 use super::declaration::Display;
 use super::element::{Element, Look};
 use super::entity;
+use super::implied;
 use super::selector::Node;
 use super::sheet::Sheet;
 use super::token::{Tag, Token, Tokens};
@@ -91,7 +92,10 @@ impl<'a> Walk<'a> {
         let look = self.look();
         if look.is_hidden() {
             if self.hidden.len() < MAX_HIDDEN {
-                entity::each(text, at, |c, at| self.hidden.push(if c.is_whitespace() { ' ' } else { c }, at));
+                entity::each(text, at, |c, at| {
+                    self.hidden
+                        .push(if c.is_whitespace() { ' ' } else { c }, at);
+                });
                 self.hidden.push(' ', at);
             }
             return;
@@ -113,7 +117,11 @@ impl<'a> Walk<'a> {
         } else if self.reading.folded.len() >= self.limit {
             self.reading.truncated = true;
         } else {
-            let folder = if look.quoted { &mut self.quoted } else { &mut self.reading.folded };
+            let folder = if look.quoted {
+                &mut self.quoted
+            } else {
+                &mut self.reading.folded
+            };
             if folder.len() > 0 {
                 match self.pending {
                     Break::None => {}
@@ -144,7 +152,7 @@ impl<'a> Walk<'a> {
         if !element.look.is_hidden() {
             self.take(&element, tag);
         }
-        if is_void(tag.name) || !tag.raw.is_empty() || is_raw_empty(tag) {
+        if implied::is_childless(tag.name) {
             return;
         }
         if self.open.len() < MAX_DEPTH {
@@ -159,7 +167,8 @@ impl<'a> Walk<'a> {
         match tag.name.to_ascii_lowercase().as_str() {
             "a" | "area" | "form" => self.open_anchor(element),
             "img" => {
-                if let (Some(anchor), Some(alt)) = (self.anchor.as_mut(), element.attribute("alt")) {
+                if let (Some(anchor), Some(alt)) = (self.anchor.as_mut(), element.attribute("alt"))
+                {
                     anchor.alternative.push_str(alt);
                     anchor.alternative.push(' ');
                 }
@@ -172,12 +181,27 @@ impl<'a> Walk<'a> {
 
     fn open_anchor(&mut self, element: &Element<'a>) {
         let form = element.tag.eq_ignore_ascii_case("form");
-        let Some(href) = element.attribute(if form { "action" } else { "href" }) else { return };
+        let Some(href) = element.attribute(if form { "action" } else { "href" }) else {
+            return;
+        };
         self.close_anchor();
         let at = self.reading.folded.len();
-        let named = [element.attribute("title"), element.attribute("aria-label"), element.attribute("alt")];
-        let alternative = named.into_iter().flatten().flat_map(|name| [name, " "]).collect();
-        self.anchor = Some(Anchor { href: href.trim().to_owned(), span: at..at, alternative, form });
+        let named = [
+            element.attribute("title"),
+            element.attribute("aria-label"),
+            element.attribute("alt"),
+        ];
+        let alternative = named
+            .into_iter()
+            .flatten()
+            .flat_map(|name| [name, " "])
+            .collect();
+        self.anchor = Some(Anchor {
+            href: href.trim().to_owned(),
+            span: at..at,
+            alternative,
+            form,
+        });
         if element.tag.eq_ignore_ascii_case("area") {
             self.close_anchor();
         }
@@ -193,11 +217,19 @@ impl<'a> Walk<'a> {
 
     /// A text field shows its value; a submit button is the label of its form.
     fn field(&mut self, element: &Element<'a>, tag: &Tag<'a>) {
-        let kind = element.attribute("type").unwrap_or("text").to_ascii_lowercase();
+        let kind = element
+            .attribute("type")
+            .unwrap_or("text")
+            .to_ascii_lowercase();
         let value = element.attribute("value").unwrap_or(tag.raw).to_owned();
-        if matches!(kind.as_str(), "text" | "tel" | "number" | "submit" | "button" | "") {
+        if matches!(
+            kind.as_str(),
+            "text" | "tel" | "number" | "submit" | "button" | ""
+        ) {
             self.pending = self.pending.max(Break::Block);
-            value.chars().for_each(|c| self.visible(c, tag.at, element.look));
+            value
+                .chars()
+                .for_each(|c| self.visible(c, tag.at, element.look));
             self.pending = self.pending.max(Break::Block);
         }
     }
@@ -223,7 +255,11 @@ impl<'a> Walk<'a> {
             self.overflow -= 1;
             return;
         }
-        if let Some(at) = self.open.iter().rposition(|element| element.tag.eq_ignore_ascii_case(name)) {
+        if let Some(at) = self
+            .open
+            .iter()
+            .rposition(|element| element.tag.eq_ignore_ascii_case(name))
+        {
             self.close_to(at);
         }
     }
@@ -236,54 +272,19 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Elements that end where the next one begins.
     fn close_implied(&mut self, name: &str) {
-        let is = |names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other));
-        let (closes, within): (&[&str], &[&str]) = match name.to_ascii_lowercase().as_str() {
-            "td" | "th" => (&["td", "th"], &["table"]),
-            "tr" | "tbody" | "thead" | "tfoot" => (&["tr"], &["table"]),
-            "li" => (&["li"], &["ul", "ol"]),
-            "option" => (&["option"], &["select"]),
-            "dt" | "dd" => (&["dt", "dd"], &["dl"]),
-            "body" => (&["head"], &[]),
-            _ if !is(&["title", "meta", "link", "style", "script", "base", "noscript", "template"])
-                && self.open.last().is_some_and(|top| top.tag.eq_ignore_ascii_case("head")) =>
-            {
-                (&["head"], &[])
-            }
-            "p" | "div" | "table" | "ul" | "ol" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "hr" | "blockquote"
-            | "pre" | "center" | "section" | "form" => (&["p"], &["table", "div", "td", "th", "li", "body", "button"]),
-            _ => return,
-        };
-        let matches = |element: &Element<'_>, names: &[&str]| names.iter().any(|n| element.tag.eq_ignore_ascii_case(n));
-        let found = self.open.iter().rposition(|element| matches(element, closes) || matches(element, within));
-        if let Some(at) = found
-            && self.open.get(at).is_some_and(|element| matches(element, closes))
-        {
-            self.close_to(at);
+        if let Some(depth) = implied::closed_by(name, &self.open) {
+            self.close_to(depth);
         }
     }
 
     fn finish(mut self, cut: bool) -> Reading {
         self.close_anchor();
-        self.reading.truncated |= cut;
+        self.reading.truncated |= cut || self.sheet.is_exhausted();
         self.reading.hidden = self.hidden.text().to_owned();
         if self.reading.is_blank() && self.quoted.len() > 0 {
             self.reading.folded = self.quoted;
         }
         self.reading
     }
-}
-
-fn is_void(name: &str) -> bool {
-    ["br", "img", "hr", "input", "meta", "link", "area", "base", "col", "embed", "source", "track", "wbr", "param"]
-        .iter()
-        .any(|void| name.eq_ignore_ascii_case(void))
-}
-
-/// A raw element is complete when its start is read, content or not.
-fn is_raw_empty(tag: &Tag<'_>) -> bool {
-    ["script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes"]
-        .iter()
-        .any(|raw| tag.name.eq_ignore_ascii_case(raw))
 }

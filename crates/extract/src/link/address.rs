@@ -2,39 +2,8 @@
 
 use url::Url;
 
+use super::vocabulary::{SOCIAL, WORDS};
 use crate::lexicon::Sense;
-
-/// Words of paths and parameters, longest first where one contains another.
-const WORDS: &[(&str, Sense)] = &[
-    ("unsubscribe", Sense::LEAVE), ("unsub", Sense::LEAVE), ("optout", Sense::LEAVE), ("preferences", Sense::LEAVE),
-    ("notifications", Sense::LEAVE), ("notification", Sense::LEAVE), ("delete", Sense::DELETE), ("deletion", Sense::DELETE), ("destroy", Sense::DELETE),
-    ("erase", Sense::DELETE), ("closeaccount", Sense::DELETE), ("remove", Sense::DELETE),
-    ("terminate", Sense::DELETE), ("deactivate", Sense::DENY), ("disavow", Sense::DENY), ("revoke", Sense::DENY), ("revocation", Sense::DENY),
-    ("report", Sense::DENY), ("abuse", Sense::DENY), ("notme", Sense::DENY), ("wasntme", Sense::DENY),
-    ("deny", Sense::DENY), ("reject", Sense::DENY), ("decline", Sense::DENY), ("refuse", Sense::DENY), ("cancel", Sense::DENY),
-    ("dispute", Sense::DENY), ("lockaccount", Sense::DENY), ("undo", Sense::DENY), ("revert", Sense::DENY), ("disable", Sense::DENY), ("compromised", Sense::DENY), ("unauthorized", Sense::DENY), ("suspicious", Sense::DENY),
-    ("emailchange", Sense::CHANGE), ("changeemail", Sense::CHANGE), ("newemail", Sense::CHANGE), ("updateemail", Sense::CHANGE),
-    ("authorizeemail", Sense::CHANGE), ("resetpassword", Sense::RESET), ("passwordreset", Sense::RESET),
-    ("password", Sense::RESET), ("recover", Sense::RESET), ("reset", Sense::RESET), ("forgot", Sense::RESET), ("pwreset", Sense::RESET),
-    ("invit", Sense::INVITE), ("join", Sense::INVITE), ("accept", Sense::INVITE), ("magic", Sense::LOGIN),
-    ("passwordless", Sense::LOGIN), ("emaillogin", Sense::LOGIN), ("tempaccess", Sense::LOGIN), ("onetime", Sense::LOGIN), ("approve", Sense::APPROVE),
-    ("trustdevice", Sense::APPROVE), ("verif", Sense::VERIFY), ("confirm", Sense::VERIFY), ("activat", Sense::VERIFY), ("validat", Sense::VERIFY),
-    ("finishsignup", Sense::VERIFY), ("signup", Sense::VERIFY), ("register", Sense::VERIFY), ("registration", Sense::VERIFY), ("optin", Sense::VERIFY),
-    ("unblock", Sense::VERIFY), ("unlock", Sense::VERIFY), ("actiontoken", Sense::VERIFY), ("completesignin", Sense::LOGIN), ("signin", Sense::LOGIN), ("login", Sense::LOGIN), ("callback", Sense::LOGIN),
-    ("help", Sense::PAGE), ("support", Sense::PAGE), ("privacy", Sense::PAGE), ("terms", Sense::PAGE),
-    ("legal", Sense::PAGE), ("about", Sense::PAGE), ("contact", Sense::PAGE), ("blog", Sense::PAGE),
-    ("faq", Sense::PAGE), ("policies", Sense::PAGE), ("policy", Sense::PAGE), ("imprint", Sense::PAGE),
-    ("invoice", Sense::PAGE), ("receipt", Sense::PAGE), ("billing", Sense::PAGE), ("orders", Sense::PAGE), ("checkout", Sense::PAGE),
-    ("comment", Sense::PAGE), ("pricing", Sense::PAGE), ("download", Sense::PAGE), ("docs", Sense::PAGE), ("survey", Sense::PAGE), ("feedback", Sense::PAGE), ("trial", Sense::PAGE), ("extend", Sense::PAGE), ("export", Sense::PAGE), ("subscribe", Sense::PAGE), ("upgrade", Sense::PAGE), ("dashboard", Sense::PAGE), ("meeting", Sense::PAGE),
-];
-
-/// Sites that every mail links to and none acts on.
-const SOCIAL: &[&str] = &[
-    "facebook.com", "twitter.com", "x.com", "instagram.com", "linkedin.com", "youtube.com", "github.com", "reddit.com",
-    "tiktok.com", "pinterest.com", "t.me", "discord.gg", "medium.com", "apps.apple.com", "itunes.apple.com",
-    "play.google.com", "w3.org", "wa.me", "threads.net", "mastodon.social", "bsky.app", "vimeo.com", "trustpilot.com",
-    "zoom.us", "maps.google.com", "goo.gl",
-];
 
 /// What the words of an address say, protected senses included.
 pub(super) fn senses(url: &Url) -> Sense {
@@ -48,11 +17,21 @@ pub(super) fn senses(url: &Url) -> Sense {
     for piece in fragment.split(['?', '&', '/', '=']) {
         push_short(&mut words, piece);
     }
-    let said = WORDS.iter().filter(|(word, _)| words.contains(word)).fold(Sense::default(), |all, (_, sense)| all.or(*sense));
+    let said = WORDS
+        .iter()
+        .filter(|(word, _)| words.contains(word))
+        .fold(Sense::default(), |all, (_, sense)| all.or(*sense));
     // Changing a password is for whoever is signed in; resetting one is asked for.
-    let changes = words.contains("password") && (words.contains("change") || words.contains("modify"));
-    let asked = ["reset", "recover", "forgot"].iter().any(|word| words.contains(word));
-    if changes && !asked { said.or(Sense::DENY) } else { said }
+    let changes =
+        words.contains("password") && (words.contains("change") || words.contains("modify"));
+    let asked = ["reset", "recover", "forgot"]
+        .iter()
+        .any(|word| words.contains(word));
+    if changes && !asked {
+        said.or(Sense::DENY)
+    } else {
+        said
+    }
 }
 
 /// Words of a path, joined without their dashes and set apart from each other.
@@ -67,7 +46,12 @@ fn push_short(words: &mut String, piece: &str) {
     let digits = piece.bytes().filter(u8::is_ascii_digit).count();
     if piece.len() <= 40 && digits <= 2 {
         words.push(' ');
-        words.extend(piece.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()));
+        words.extend(
+            piece
+                .chars()
+                .filter(char::is_ascii_alphabetic)
+                .map(|c| c.to_ascii_lowercase()),
+        );
     }
 }
 
@@ -75,14 +59,23 @@ fn push_short(words: &mut String, piece: &str) {
 pub(super) fn token_strength(url: &Url) -> u8 {
     let pairs: Vec<_> = url.query_pairs().collect();
     let fragment = url.fragment().unwrap_or_default();
-    let in_fragment = fragment.split(['?', '&']).filter_map(|pair| pair.split_once('='));
+    let in_fragment = fragment
+        .split(['?', '&'])
+        .filter_map(|pair| pair.split_once('='));
     let named = pairs
         .iter()
         .map(|(key, value)| (key.as_ref(), value.as_ref()))
         .chain(in_fragment)
         .any(|(key, value)| is_token_name(key) && !value.is_empty());
-    let pieces = url.path().split('/').chain(fragment.split(['/', '?', '&', '='])).map(str::to_owned);
-    let secrets = pairs.into_iter().filter(|(key, _)| !is_identifier(key)).map(|(_, value)| value.into_owned());
+    let pieces = url
+        .path()
+        .split('/')
+        .chain(fragment.split(['/', '?', '&', '=']))
+        .map(str::to_owned);
+    let secrets = pairs
+        .into_iter()
+        .filter(|(key, _)| !is_identifier(key))
+        .map(|(_, value)| value.into_owned());
     let long = pieces.chain(secrets).any(|piece| is_token(&piece));
     match (named, long) {
         (_, true) => 2,
@@ -93,15 +86,35 @@ pub(super) fn token_strength(url: &Url) -> u8 {
 
 fn is_token_name(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
-    let suffixed = ["token", "code", "key", "secret", "hash", "signature", "ticket", "otp", "nonce"];
-    suffixed.iter().any(|name| key.ends_with(name)) || matches!(key.as_str(), "t" | "k" | "c" | "s" | "sig" | "h" | "oobcode" | "token_hash" | "jwt" | "id")
+    let suffixed = [
+        "token",
+        "code",
+        "key",
+        "secret",
+        "hash",
+        "signature",
+        "ticket",
+        "otp",
+        "nonce",
+    ];
+    suffixed.iter().any(|name| key.ends_with(name))
+        || matches!(
+            key.as_str(),
+            "t" | "k" | "c" | "s" | "sig" | "h" | "oobcode" | "token_hash" | "jwt" | "id"
+        )
 }
 
 /// Parameters that say who or where, which others know too.
 fn is_identifier(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
-    key.starts_with("utm_") || key.contains("redirect") || key.contains("email") || key.ends_with("id") && key != "oobid"
-        || matches!(key.as_str(), "flow" | "next" | "continue" | "lang" | "service" | "style" | "entrypoint")
+    key.starts_with("utm_")
+        || key.contains("redirect")
+        || key.contains("email")
+        || key.ends_with("id") && key != "oobid"
+        || matches!(
+            key.as_str(),
+            "flow" | "next" | "continue" | "lang" | "service" | "style" | "entrypoint"
+        )
 }
 
 /// At least sixteen characters that are no words: letters and digits mixed, or
@@ -111,7 +124,9 @@ fn is_token(piece: &str) -> bool {
     let digits = piece.bytes().filter(u8::is_ascii_digit).count();
     let lower = piece.bytes().filter(u8::is_ascii_lowercase).count();
     let upper = piece.bytes().filter(u8::is_ascii_uppercase).count();
-    piece.len() >= 16 && piece.bytes().all(allowed) && (digits >= 3 && lower + upper >= 3 || upper >= 3 && lower >= 3)
+    piece.len() >= 16
+        && piece.bytes().all(allowed)
+        && (digits >= 3 && lower + upper >= 3 || upper >= 3 && lower >= 3)
 }
 
 /// Pictures, style sheets, social sites, and bare home pages.
@@ -120,8 +135,23 @@ pub(super) fn is_furniture(url: &Url) -> bool {
     let path = url.path().to_ascii_lowercase();
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
     SOCIAL.iter().any(|site| super::host::is_under(host, site))
-        || matches!(extension, "png" | "gif" | "jpg" | "jpeg" | "svg" | "css" | "ico" | "webp" | "pdf" | "woff" | "ics")
-        || path == "/" && url.query().is_none() && url.fragment().is_none_or(|fragment| fragment.len() < 8)
+        || matches!(
+            extension,
+            "png"
+                | "gif"
+                | "jpg"
+                | "jpeg"
+                | "svg"
+                | "css"
+                | "ico"
+                | "webp"
+                | "pdf"
+                | "woff"
+                | "ics"
+        )
+        || path == "/"
+            && url.query().is_none()
+            && url.fragment().is_none_or(|fragment| fragment.len() < 8)
 }
 
 #[cfg(test)]
@@ -134,19 +164,37 @@ mod tests {
 
     #[test]
     fn paths_parameters_and_fragments_speak() {
-        assert!(says("https://a.com/accounts/confirm-email/abc/", Sense::VERIFY));
-        assert!(says("https://a.com/auth/v1/verify?token=x&type=recovery", Sense::RESET));
-        assert!(says("https://a.com/c.html#organizationuserinvited?token=x", Sense::INVITE));
-        assert!(says("https://a.com/#/verify-recover-delete?token=x", Sense::DELETE));
+        assert!(says(
+            "https://a.com/accounts/confirm-email/abc/",
+            Sense::VERIFY
+        ));
+        assert!(says(
+            "https://a.com/auth/v1/verify?token=x&type=recovery",
+            Sense::RESET
+        ));
+        assert!(says(
+            "https://a.com/c.html#organizationuserinvited?token=x",
+            Sense::INVITE
+        ));
+        assert!(says(
+            "https://a.com/#/verify-recover-delete?token=x",
+            Sense::DELETE
+        ));
         assert!(says("https://a.com/report_signin?uid=1", Sense::DENY));
-        assert!(!says("https://a.com/x?token=verifyABCDEF0123456789abcdef0123456789abcdef", Sense::VERIFY));
+        assert!(!says(
+            "https://a.com/x?token=verifyABCDEF0123456789abcdef0123456789abcdef",
+            Sense::VERIFY
+        ));
     }
 
     #[test]
     fn tokens_are_told_from_words() {
         let strength = |url: &str| token_strength(&Url::parse(url).unwrap());
         assert_eq!(strength("https://a.com/v?token=Zk3v9QmB7tY1aaaaX"), 2);
-        assert_eq!(strength("https://a.com/v/#/x?token=gYM2UWwpHtPWmmPz5aW2"), 2);
+        assert_eq!(
+            strength("https://a.com/v/#/x?token=gYM2UWwpHtPWmmPz5aW2"),
+            2
+        );
         assert_eq!(strength("https://a.com/v?t=a1"), 1);
         assert_eq!(strength("https://a.com/the-complete-guide-to-buttons"), 0);
     }

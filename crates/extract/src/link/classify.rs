@@ -56,7 +56,10 @@ const TABLE: &[(LinkRule, i32)] = &[
 impl LinkRule {
     /// The points it gives or takes.
     pub fn points(self) -> i32 {
-        TABLE.iter().find(|(rule, _)| *rule == self).map_or(0, |(_, points)| *points)
+        TABLE
+            .iter()
+            .find(|(rule, _)| *rule == self)
+            .map_or(0, |(_, points)| *points)
     }
 }
 
@@ -104,21 +107,37 @@ pub(super) fn classify(found: &Found, url: &Url, subject: Sense) -> (LinkKind, V
         (words.label.says(ACTION), LinkRule::Label),
         (words.address.says(ACTION), LinkRule::Address),
         (calls(words.sentence), LinkRule::Call),
-        (!calls(words.sentence) && words.sentence.says(ACTION), LinkRule::Sentence),
-        (!words.sentence.says(ACTION) && calls(words.above), LinkRule::CallAbove),
-        (!words.sentence.says(ACTION) && !calls(words.above) && words.above.says(ACTION), LinkRule::Above),
+        (
+            !calls(words.sentence) && words.sentence.says(ACTION),
+            LinkRule::Sentence,
+        ),
+        (
+            !words.sentence.says(ACTION) && calls(words.above),
+            LinkRule::CallAbove,
+        ),
+        (
+            !words.sentence.says(ACTION) && !calls(words.above) && words.above.says(ACTION),
+            LinkRule::Above,
+        ),
         (words.subject.says(ACTION), LinkRule::Subject),
         (token == 2, LinkRule::Token),
         (token == 1, LinkRule::ShortToken),
         (token == 0, LinkRule::NoToken),
         (found.label.len() > 80, LinkRule::LongLabel),
     ];
-    rules.extend(holds.iter().filter(|(holds, _)| *holds).map(|(_, rule)| *rule));
+    rules.extend(
+        holds
+            .iter()
+            .filter(|(holds, _)| *holds)
+            .map(|(_, rule)| *rule),
+    );
     (kind(&words), rules)
 }
 
 fn all(text: &str) -> Sense {
-    link_hits(text).iter().fold(Sense::default(), |all, hit| all.or(hit.sense))
+    link_hits(text)
+        .iter()
+        .fold(Sense::default(), |all, hit| all.or(hit.sense))
 }
 
 /// "Click the link below to confirm".
@@ -127,7 +146,13 @@ fn calls(words: Sense) -> bool {
 }
 
 fn kind(words: &Words) -> LinkKind {
-    let sources = [words.label, words.address, words.sentence, words.above, words.subject];
+    let sources = [
+        words.label,
+        words.address,
+        words.sentence,
+        words.above,
+        words.subject,
+    ];
     sources
         .iter()
         .find_map(|source| ACTIONS.iter().find(|(sense, _)| source.says(*sense)))
@@ -145,22 +170,36 @@ fn protected(words: &Words, url: &Url) -> Option<LinkKind> {
     if words.label.or(words.address).says(Sense::LEAVE) {
         return Some(LinkKind::Unsubscribe);
     }
-    let denies = words.label.says(Sense::DENY) && !words.label.says(Sense::VERIFY.or(Sense::LOGIN).or(Sense::INVITE));
+    let denies = words.label.says(Sense::DENY)
+        && !words
+            .label
+            .says(Sense::VERIFY.or(Sense::LOGIN).or(Sense::INVITE));
     if denies || words.address.says(Sense::DENY) || answers_an_alarm(words) {
         return Some(LinkKind::DenyOrRevoke);
     }
-    let page = words.label.says(Sense::PAGE) && !words.label.says(ACTION) || words.address.says(Sense::PAGE);
-    (page && !(words.label.says(ACTION) && !words.address.says(Sense::PAGE))).then_some(LinkKind::Other)
+    let page = words.address.says(Sense::PAGE)
+        || words.label.says(Sense::PAGE) && !words.label.says(ACTION);
+    page.then_some(LinkKind::Other)
 }
 
 /// "Click the link below to delete your account", whatever the link is called.
 fn is_deletion(words: &Words) -> bool {
-    let asked = words.sentence.says(Sense::DELETE) || words.above.says(Sense::DELETE) && words.above.says(Sense::CLICK);
-    asked && !words.label.says(ACTION) || words.subject.says(Sense::DELETE) && !words.subject.says(Sense::INVITE)
+    let asked = words.sentence.says(Sense::DELETE)
+        || words.above.says(Sense::DELETE) && words.above.says(Sense::CLICK);
+    asked && !words.label.says(ACTION)
+        || words.subject.says(Sense::DELETE) && !words.subject.says(Sense::INVITE)
 }
 
 /// "If this was not you, reset your password": a reset nobody asked for.
 fn answers_an_alarm(words: &Words) -> bool {
-    let alarm = words.sentence.says(Sense::NOT_ME) || words.above.says(Sense::NOT_ME) && words.label.says(Sense::RESET);
-    alarm && !words.subject.says(Sense::RESET) && !words.label.says(Sense::VERIFY.or(Sense::LOGIN).or(Sense::INVITE).or(Sense::APPROVE))
+    let alarm = words.sentence.says(Sense::NOT_ME)
+        || words.above.says(Sense::NOT_ME) && words.label.says(Sense::RESET);
+    alarm
+        && !words.subject.says(Sense::RESET)
+        && !words.label.says(
+            Sense::VERIFY
+                .or(Sense::LOGIN)
+                .or(Sense::INVITE)
+                .or(Sense::APPROVE),
+        )
 }

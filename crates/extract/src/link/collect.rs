@@ -29,9 +29,17 @@ pub(super) struct Found {
 pub(super) fn collect(reading: &Reading) -> Vec<Found> {
     let mut found = Vec::new();
     for anchor in &reading.anchors {
-        let shown = reading.text().get(anchor.span.clone()).unwrap_or_default().trim();
+        let shown = reading
+            .text()
+            .get(anchor.span.clone())
+            .unwrap_or_default()
+            .trim();
         let address = written_address(shown);
-        let label = if address.is_some() { String::new() } else { shown.to_owned() };
+        let label = if address.is_some() {
+            String::new()
+        } else {
+            shown.to_owned()
+        };
         found.push(Found {
             source: reading.source,
             href: anchor.href.clone(),
@@ -46,7 +54,10 @@ pub(super) fn collect(reading: &Reading) -> Vec<Found> {
         if found.len() >= MAX_LINKS {
             break;
         }
-        let linked = reading.anchors.iter().any(|anchor| anchor.span.start <= span.start && span.start < anchor.span.end);
+        let linked = reading
+            .anchors
+            .iter()
+            .any(|anchor| anchor.span.start <= span.start && span.start < anchor.span.end);
         if !linked {
             found.push(written(reading, &span));
         }
@@ -57,14 +68,25 @@ pub(super) fn collect(reading: &Reading) -> Vec<Found> {
 /// An address written out in the text.
 fn written(reading: &Reading, span: &Range<usize>) -> Found {
     let text = reading.text();
-    let mut href: String = text.get(span.clone()).unwrap_or_default().split_whitespace().collect();
+    let mut href: String = text
+        .get(span.clone())
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
     if !reading.folded.is_verbatim(span) {
         // Something invisible or foreign was folded away; the gate must see it.
         href.push('\u{fffd}');
     }
-    let line_start = text.get(..span.start).and_then(|before| before.rfind(['\n', '\t'])).map_or(0, |at| at + 1);
+    let line_start = text
+        .get(..span.start)
+        .and_then(|before| before.rfind(['\n', '\t']))
+        .map_or(0, |at| at + 1);
     let label = text.get(line_start..span.start).unwrap_or_default();
-    let label = label.trim().strip_suffix(':').map(|label| last_sentence(label).to_owned()).unwrap_or_default();
+    let label = label
+        .trim()
+        .strip_suffix(':')
+        .map(|label| last_sentence(label).to_owned())
+        .unwrap_or_default();
     Found {
         source: reading.source,
         href,
@@ -87,7 +109,9 @@ fn addresses(text: &str) -> Vec<Range<usize>> {
         let length = if bracketed && let Some(end) = rest.find('>').filter(|end| *end < 2_100) {
             end
         } else {
-            let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"')).unwrap_or(rest.len());
+            let end = rest
+                .find(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"'))
+                .unwrap_or(rest.len());
             trimmed(rest.get(..end).unwrap_or_default())
         };
         found.push(at..at + length);
@@ -104,7 +128,11 @@ fn next_scheme(text: &str, from: usize) -> Option<usize> {
     let mut at = 0;
     loop {
         let found = memchr::memmem::find(rest.get(at..)?, b"://")? + at;
-        let start = rest.get(..found)?.iter().rposition(|byte| !byte.is_ascii_alphabetic()).map_or(0, |last| last + 1);
+        let start = rest
+            .get(..found)?
+            .iter()
+            .rposition(|byte| !byte.is_ascii_alphabetic())
+            .map_or(0, |last| last + 1);
         let scheme = rest.get(start..found)?;
         if scheme.eq_ignore_ascii_case(b"https") || scheme.eq_ignore_ascii_case(b"http") {
             return Some(from + start);
@@ -118,7 +146,8 @@ fn trimmed(address: &str) -> usize {
     let mut end = address.len();
     while let Some(last) = address.get(..end).and_then(|kept| kept.chars().next_back()) {
         let kept = address.get(..end).unwrap_or_default();
-        let unbalanced = |open: char, close: char| kept.matches(close).count() > kept.matches(open).count();
+        let unbalanced =
+            |open: char, close: char| kept.matches(close).count() > kept.matches(open).count();
         let drop = match last {
             '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '\\' => true,
             ')' => unbalanced('(', ')'),
@@ -140,9 +169,14 @@ fn written_address(shown: &str) -> Option<String> {
         return None;
     }
     let bare = shown.split_once("://").map_or(shown, |(_, rest)| rest);
-    let host = bare.split(['/', '?', '#', ':']).next()?.to_ascii_lowercase();
+    let host = bare
+        .split(['/', '?', '#', ':'])
+        .next()?
+        .to_ascii_lowercase();
     let top = host.rsplit_once('.').map(|(_, top)| top)?;
-    let is_host = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
+    let is_host = host
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
         && top.len() >= 2
         && top.bytes().all(|byte| byte.is_ascii_alphabetic());
     (is_host && !shown.contains('@')).then_some(host)
@@ -150,12 +184,23 @@ fn written_address(shown: &str) -> Option<String> {
 
 fn sentence(text: &str, span: &Range<usize>) -> String {
     let start = span.start.saturating_sub(REACH);
-    let head = text.get(ceil_boundary(text, start)..span.start).unwrap_or_default();
-    let tail = text.get(span.end..floor_boundary(text, span.end + REACH)).unwrap_or_default();
+    let head = text
+        .get(ceil_boundary(text, start)..span.start)
+        .unwrap_or_default();
+    let tail = text
+        .get(span.end..floor_boundary(text, span.end + REACH))
+        .unwrap_or_default();
     let head = head.rsplit(['\n', '\t']).next().unwrap_or_default();
     let tail = tail.split(['\n', '\t']).next().unwrap_or_default();
-    let tail = tail.split_inclusive(['.', '!', '?', '。']).next().unwrap_or_default();
-    format!("{} {}", last_sentence(head), if is_stop(tail) { "" } else { tail })
+    let tail = tail
+        .split_inclusive(['.', '!', '?', '。'])
+        .next()
+        .unwrap_or_default();
+    format!(
+        "{} {}",
+        last_sentence(head),
+        if is_stop(tail) { "" } else { tail }
+    )
 }
 
 fn is_stop(tail: &str) -> bool {
@@ -166,16 +211,26 @@ fn is_stop(tail: &str) -> bool {
 fn before(text: &str, span: &Range<usize>) -> String {
     let start = ceil_boundary(text, span.start.saturating_sub(REACH));
     let head = text.get(start..span.start).unwrap_or_default();
-    let lines: Vec<&str> = head.rsplit(['\n', '\t']).filter(|line| !line.trim().is_empty()).take(2).collect();
+    let lines: Vec<&str> = head
+        .rsplit(['\n', '\t'])
+        .filter(|line| !line.trim().is_empty())
+        .take(2)
+        .collect();
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
 fn last_sentence(text: &str) -> &str {
     let trimmed = text.trim_end_matches(['.', '!', '?', ' ']);
-    let stop = trimmed.char_indices().rev().zip(trimmed.char_indices().rev().skip(1)).find_map(|((at, c), (_, before))| {
-        (c.is_whitespace() && matches!(before, '.' | '!' | '?')).then_some(at)
-    });
-    let full = trimmed.rfind(['。', '！', '？', '।']).map(|at| at + '。'.len_utf8());
+    let stop = trimmed
+        .char_indices()
+        .rev()
+        .zip(trimmed.char_indices().rev().skip(1))
+        .find_map(|((at, c), (_, before))| {
+            (c.is_whitespace() && matches!(before, '.' | '!' | '?')).then_some(at)
+        });
+    let full = trimmed
+        .rfind(['。', '！', '？', '।'])
+        .map(|at| at + '。'.len_utf8());
     text.get(stop.max(full).unwrap_or(0)..).unwrap_or(text)
 }
 
@@ -200,30 +255,52 @@ mod tests {
     use super::*;
 
     fn hrefs(text: &str) -> Vec<String> {
-        collect(&Reading::of_text(text, 10_000)).into_iter().map(|found| found.href).collect()
+        collect(&Reading::of_text(text, 10_000))
+            .into_iter()
+            .map(|found| found.href)
+            .collect()
     }
 
     #[test]
     fn signs_that_end_sentences_do_not_belong_to_addresses() {
-        assert_eq!(hrefs("Open https://a.com/v?t=1). Thanks."), ["https://a.com/v?t=1"]);
-        assert_eq!(hrefs("(see https://a.com/x_(y)), ok"), ["https://a.com/x_(y)"]);
+        assert_eq!(
+            hrefs("Open https://a.com/v?t=1). Thanks."),
+            ["https://a.com/v?t=1"]
+        );
+        assert_eq!(
+            hrefs("(see https://a.com/x_(y)), ok"),
+            ["https://a.com/x_(y)"]
+        );
         assert_eq!(hrefs("點擊 https://a.com/v。謝謝"), ["https://a.com/v"]);
     }
 
     #[test]
     fn brackets_hold_an_address_together_over_lines() {
-        assert_eq!(hrefs("Go to <https://a.com/v?\n  t=12> now"), ["https://a.com/v?t=12"]);
+        assert_eq!(
+            hrefs("Go to <https://a.com/v?\n  t=12> now"),
+            ["https://a.com/v?t=12"]
+        );
     }
 
     #[test]
     fn invisible_characters_stay_visible_to_the_gate() {
-        assert!(hrefs("https://exam\u{200b}ple.com/v").iter().all(|href| !href.is_ascii()));
+        assert!(
+            hrefs("https://exam\u{200b}ple.com/v")
+                .iter()
+                .all(|href| !href.is_ascii())
+        );
     }
 
     #[test]
     fn a_text_that_is_an_address_names_its_host() {
-        assert_eq!(written_address("https://Example.com/verify").as_deref(), Some("example.com"));
-        assert_eq!(written_address("example.com").as_deref(), Some("example.com"));
+        assert_eq!(
+            written_address("https://Example.com/verify").as_deref(),
+            Some("example.com")
+        );
+        assert_eq!(
+            written_address("example.com").as_deref(),
+            Some("example.com")
+        );
         assert_eq!(written_address("Verify email"), None);
         assert_eq!(written_address("a@example.com"), None);
     }

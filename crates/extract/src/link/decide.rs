@@ -60,24 +60,44 @@ pub(crate) fn find(readings: &[Reading], allowed: &Allowlist) -> LinkFinding {
         .fold(Sense::default(), |all, hit| all.or(hit.sense));
     let mut flags = Vec::new();
     let mut scored: Vec<Scored> = Vec::new();
-    for reading in readings.iter().filter(|reading| reading.source != Source::Subject) {
+    for reading in readings
+        .iter()
+        .filter(|reading| reading.source != Source::Subject)
+    {
         for found in collect(reading) {
             let at = reading.folded.source(found.at);
             scored.extend(score(found, at, subject, allowed, &mut flags));
         }
     }
     repeat(&mut scored);
-    scored.sort_by(|a, b| b.score.cmp(&a.score).then(a.found.source.cmp(&b.found.source)).then(a.at.cmp(&b.at)));
+    scored.sort_by(|a, b| {
+        b.score
+            .cmp(&a.score)
+            .then(a.found.source.cmp(&b.found.source))
+            .then(a.at.cmp(&b.at))
+    });
     let verdict = decide(&scored, &mut flags);
     let considered = scored.iter().take(20).map(considered).collect();
-    LinkFinding { verdict, flags, considered }
+    LinkFinding {
+        verdict,
+        flags,
+        considered,
+    }
 }
 
-fn score(found: Found, at: usize, subject: Sense, allowed: &Allowlist, flags: &mut Vec<Flag>) -> Option<Scored> {
+fn score(
+    found: Found,
+    at: usize,
+    subject: Sense,
+    allowed: &Allowlist,
+    flags: &mut Vec<Flag>,
+) -> Option<Scored> {
     let mut judged = judge(&found.href, allowed);
     let shown = match &judged {
         Ok(destination) => Url::parse(&destination.url).ok()?,
-        Err(_) => Url::parse(&found.href).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?,
+        Err(_) => Url::parse(&found.href)
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https"))?,
     };
     if let (Some(shown), Ok(destination)) = (&found.shown_host, &judged)
         && !is_same_site(shown, &destination.host)
@@ -87,19 +107,35 @@ fn score(found: Found, at: usize, subject: Sense, allowed: &Allowlist, flags: &m
     }
     let (kind, rules) = classify(&found, &shown, subject);
     let score = rules.iter().map(|rule| rule.points()).sum();
-    Some(Scored { found, judged, kind, rules, score, at })
+    Some(Scored {
+        found,
+        judged,
+        kind,
+        rules,
+        score,
+        at,
+    })
 }
 
 fn is_same_site(shown: &str, host: &str) -> bool {
-    shown == host || host::registrable(shown).is_some_and(|site| host::registrable(host) == Some(site))
+    shown == host
+        || host::registrable(shown).is_some_and(|site| host::registrable(host) == Some(site))
 }
 
 /// The same address twice is one link, and the better for it.
 fn repeat(scored: &mut Vec<Scored>) {
     let mut kept: Vec<Scored> = Vec::new();
     for one in scored.drain(..) {
-        let address = |other: &Scored| other.judged.as_ref().map(|destination| destination.url.clone()).ok();
-        let twin = kept.iter_mut().find(|other| address(other).is_some() && address(other) == address(&one));
+        let address = |other: &Scored| {
+            other
+                .judged
+                .as_ref()
+                .map(|destination| destination.url.clone())
+                .ok()
+        };
+        let twin = kept
+            .iter_mut()
+            .find(|other| address(other).is_some() && address(other) == address(&one));
         match twin {
             None => kept.push(one),
             // What is protected once is protected everywhere.
@@ -119,19 +155,33 @@ fn repeat(scored: &mut Vec<Scored>) {
 }
 
 fn decide(scored: &[Scored], flags: &mut Vec<Flag>) -> Verdict<Link> {
-    let strong = || scored.iter().filter(|one| one.score >= THRESHOLD && !one.kind.is_protected());
-    let refused: Vec<Rejection> = strong().filter_map(|one| one.judged.as_ref().err().copied()).collect();
+    let strong = || {
+        scored
+            .iter()
+            .filter(|one| one.score >= THRESHOLD && !one.kind.is_protected())
+    };
+    let refused: Vec<Rejection> = strong()
+        .filter_map(|one| one.judged.as_ref().err().copied())
+        .collect();
     if refused.contains(&Rejection::WrappedOpaque) {
         flags.push(Flag::OpaqueLinks);
     }
-    let mut passed = strong().filter_map(|one| one.judged.as_ref().ok().map(|destination| (one, destination)));
+    let mut passed = strong().filter_map(|one| {
+        one.judged
+            .as_ref()
+            .ok()
+            .map(|destination| (one, destination))
+    });
     let Some((best, destination)) = passed.next() else {
         return match refused.first() {
             Some(rejection) => Verdict::Withheld(reason(*rejection)),
             None => Verdict::Nothing(absence(scored)),
         };
     };
-    if passed.next().is_some_and(|(next, _)| best.score - next.score < MARGIN) {
+    if passed
+        .next()
+        .is_some_and(|(next, _)| best.score - next.score < MARGIN)
+    {
         return Verdict::Withheld(Reason::Ambiguous);
     }
     if !refused.is_empty() {
@@ -171,10 +221,18 @@ fn considered(one: &Scored) -> ConsideredLink {
     ConsideredLink {
         source: one.found.source,
         at: one.at,
-        host: one.judged.as_ref().ok().map(|destination| destination.host.clone()),
+        host: one
+            .judged
+            .as_ref()
+            .ok()
+            .map(|destination| destination.host.clone()),
         kind: one.kind,
         score: one.score,
-        rules: one.rules.iter().map(|rule| (*rule, rule.points())).collect(),
+        rules: one
+            .rules
+            .iter()
+            .map(|rule| (*rule, rule.points()))
+            .collect(),
         rejected: one.judged.as_ref().err().copied(),
     }
 }

@@ -188,7 +188,10 @@ pub fn unwrap(written: &str) -> Option<String> {
     let mut current = written.to_owned();
     for _ in 0..=MAX_WRAPPERS {
         let Ok(url) = Url::parse(&current) else { break };
-        let Some(Unwrapped::Target(next)) = url.host_str().map(|host| unwrap::unwrap(&url, host)) else { break };
+        let Some(Unwrapped::Target(next)) = url.host_str().map(|host| unwrap::unwrap(&url, host))
+        else {
+            break;
+        };
         current.clone_from(&next);
         target = Some(next);
     }

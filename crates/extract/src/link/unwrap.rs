@@ -11,6 +11,7 @@ use url::Url;
 
 use super::host::is_under;
 use super::proofpoint;
+use super::wrapper::{Form, WRAPPERS};
 
 /// What a URL turns out to be.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,142 +24,6 @@ pub(super) enum Unwrapped {
     Opaque,
 }
 
-#[derive(Clone, Copy)]
-enum Form {
-    /// The target is a query parameter.
-    Query(&'static [&'static str]),
-    /// ... in Base64.
-    QueryBase64(&'static str),
-    /// The target is escaped in the path, after this many segments.
-    Path(usize),
-    /// A Base64 path segment holds JSON with the target in this field.
-    PathJson(&'static str),
-    /// A Base64 parameter holds JSON, which holds JSON, which holds the target.
-    Mandrill,
-    Proofpoint,
-    /// The target stands between underscores: `/v2/___URL___.`.
-    CheckPoint,
-    Opaque,
-}
-
-/// Host, beginning of the path, form.
-const WRAPPERS: &[(&str, &str, Form)] = &[
-    (
-        "safelinks.protection.outlook.com",
-        "/",
-        Form::Query(&["url"]),
-    ),
-    (
-        "safelinks.protection.office365.us",
-        "/",
-        Form::Query(&["url"]),
-    ),
-    (
-        "safelinks.protection.partner.outlook.cn",
-        "/",
-        Form::Query(&["url"]),
-    ),
-    (
-        "statics.teams.cdn.office.net",
-        "/evergreen-assets/safelinks",
-        Form::Query(&["url"]),
-    ),
-    ("urldefense.proofpoint.com", "/", Form::Proofpoint),
-    ("urldefense.com", "/", Form::Proofpoint),
-    ("urldefense.us", "/", Form::Proofpoint),
-    ("trendmicro.com", "/wis/clicktime", Form::Query(&["url"])),
-    ("linkprotect.cudasvc.com", "/url", Form::Query(&["a"])),
-    ("google.com", "/url", Form::Query(&["q", "url"])),
-    ("mandrillapp.com", "/track/click", Form::Mandrill),
-    ("customeriomail.com", "/e/c/", Form::PathJson("href")),
-    ("customer.io", "/e/c/", Form::PathJson("href")),
-    ("linkedin.com", "/redir/redirect", Form::Query(&["url"])),
-    ("linkedin.com", "/redirect", Form::Query(&["url"])),
-    ("linkedin.com", "/safety/go", Form::Query(&["url"])),
-    ("facebook.com", "/l.php", Form::Query(&["u"])),
-    ("instagram.com", "/", Form::Query(&["u"])),
-    ("messenger.com", "/l.php", Form::Query(&["u"])),
-    ("youtube.com", "/redirect", Form::Query(&["q"])),
-    ("slack-redir.net", "/link", Form::Query(&["url"])),
-    ("vk.com", "/away.php", Form::Query(&["to"])),
-    ("out.reddit.com", "/", Form::Query(&["url"])),
-    ("t.umblr.com", "/redirect", Form::Query(&["z"])),
-    (
-        "steamcommunity.com",
-        "/linkfilter",
-        Form::Query(&["url", "u"]),
-    ),
-    ("duckduckgo.com", "/l/", Form::Query(&["uddg"])),
-    ("disq.us", "/url", Form::Query(&["url"])),
-    ("exit.sc", "/", Form::Query(&["url"])),
-    ("via.intercom.io", "/c", Form::Query(&["url"])),
-    ("protect.fireeye.com", "/", Form::Query(&["u"])),
-    ("protect2.fireeye.com", "/", Form::Query(&["u"])),
-    ("clicktime.symantec.com", "/", Form::Query(&["u"])),
-    (
-        "clicktime.cloud.postoffice.net",
-        "/",
-        Form::Query(&["U", "u"]),
-    ),
-    ("protection.sophos.com", "/", Form::QueryBase64("u")),
-    ("link.edgepilot.com", "/s/", Form::Query(&["u"])),
-    ("linklock.titanhq.com", "/analyse", Form::Query(&["url"])),
-    ("secure-web.cisco.com", "/", Form::Path(1)),
-    (
-        "outgoing.prod.webservices.mozgcp.net",
-        "/v1/",
-        Form::Path(2),
-    ),
-    ("awstrack.me", "/L0/", Form::Path(1)),
-    ("click.pstmrk.it", "/", Form::Path(1)),
-    ("protect.checkpoint.com", "/", Form::CheckPoint),
-    ("sendgrid.net", "/", Form::Opaque),
-    ("mimecast.com", "/", Form::Opaque),
-    ("mimecastprotect.com", "/", Form::Opaque),
-    ("hubspotlinks.com", "/", Form::Opaque),
-    ("hubspotemail.net", "/", Form::Opaque),
-    ("hs-sites.com", "/e3t/", Form::Opaque),
-    ("list-manage.com", "/track/", Form::Opaque),
-    ("mailchi.mp", "/", Form::Opaque),
-    ("mjt.lu", "/", Form::Opaque),
-    ("mailgun.org", "/c/", Form::Opaque),
-    ("sparkpostmail.com", "/", Form::Opaque),
-    ("sparkpostmail1.com", "/", Form::Opaque),
-    ("spgo.io", "/", Form::Opaque),
-    ("klclick.com", "/", Form::Opaque),
-    ("klclick1.com", "/", Form::Opaque),
-    ("klclick2.com", "/", Form::Opaque),
-    ("klclick3.com", "/", Form::Opaque),
-    ("exacttarget.com", "/", Form::Opaque),
-    ("rs6.net", "/", Form::Opaque),
-    ("createsend1.com", "/", Form::Opaque),
-    ("createsend.com", "/t/", Form::Opaque),
-    ("cmail19.com", "/", Form::Opaque),
-    ("cmail20.com", "/", Form::Opaque),
-    ("sendibt2.com", "/", Form::Opaque),
-    ("sendibt3.com", "/", Form::Opaque),
-    ("sendibm1.com", "/", Form::Opaque),
-    ("mkt3337.com", "/", Form::Opaque),
-    ("mkt4477.com", "/", Form::Opaque),
-    ("inky.com", "/", Form::Opaque),
-    ("braze.com", "/ls/", Form::Opaque),
-    ("convertkit-mail.com", "/c/", Form::Opaque),
-    ("convertkit-mail2.com", "/c/", Form::Opaque),
-    ("mlsend.com", "/", Form::Opaque),
-    ("intercom-clicks.com", "/", Form::Opaque),
-    ("intercom-links.com", "/", Form::Opaque),
-    ("emltrk.com", "/", Form::Opaque),
-    ("bit.ly", "/", Form::Opaque),
-    ("tinyurl.com", "/", Form::Opaque),
-    ("t.co", "/", Form::Opaque),
-    ("lnkd.in", "/", Form::Opaque),
-    ("goo.gl", "/", Form::Opaque),
-    ("ow.ly", "/", Form::Opaque),
-    ("is.gd", "/", Form::Opaque),
-    ("rebrand.ly", "/", Form::Opaque),
-    ("cutt.ly", "/", Form::Opaque),
-];
-
 /// Takes one wrapper off.
 pub(super) fn unwrap(url: &Url, host: &str) -> Unwrapped {
     let wrapper = WRAPPERS
@@ -168,7 +33,7 @@ pub(super) fn unwrap(url: &Url, host: &str) -> Unwrapped {
         return Unwrapped::Plain;
     };
     match target(url, *form) {
-        Some(target) => Unwrapped::Target(with_scheme(target)),
+        Some(target) => Unwrapped::Target(with_scheme(&target)),
         None if matches!(form, Form::Query(_)) && !is_gateway(host) => Unwrapped::Plain,
         None => Unwrapped::Opaque,
     }
@@ -225,13 +90,13 @@ fn target(url: &Url, form: Form) -> Option<String> {
 }
 
 /// Trackers that save bytes leave the scheme out.
-fn with_scheme(target: String) -> String {
-    let target = target.trim().to_owned();
+fn with_scheme(target: &str) -> String {
+    let target = target.trim();
     let has_scheme = target
         .split_once(':')
         .is_some_and(|(scheme, rest)| rest.starts_with('/') || !scheme.contains('.'));
     if has_scheme {
-        target
+        target.to_owned()
     } else {
         format!("https://{}", target.trim_start_matches('/'))
     }

@@ -1,0 +1,114 @@
+//! Codes spread over several tokens.
+
+use std::ops::Range;
+
+use super::candidate::is_masked;
+use super::number::{is_digits, is_year};
+use super::shape::{Shape, shape_of};
+use super::token::Token;
+use crate::reading::{Reading, Source};
+
+/// What a run of tokens turns out to be.
+pub(super) enum Run {
+    Code {
+        range: Range<usize>,
+        value: String,
+        shape: Shape,
+        used: usize,
+    },
+    /// Digits that belong together and are no code: a phone, a card.
+    Nothing { used: usize },
+}
+
+/// Four to ten single characters in a row of cells, spans or words.
+pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Option<Run> {
+    let text = reading.text();
+    let mut value = String::new();
+    let mut end = 0;
+    for token in tokens.get(at..)?.iter().take(11) {
+        let core = text.get(token.range.clone())?;
+        let joined =
+            value.is_empty() || is_cell_gap(reading.source, text.get(end..token.range.start)?);
+        let single = core.len() == 1;
+        if !single || !joined {
+            break;
+        }
+        value.push_str(core);
+        end = token.range.end;
+    }
+    // Numbers of a list count up, one line after the other.
+    let start = tokens.get(at)?.range.start;
+    let counts = value
+        .as_bytes()
+        .windows(2)
+        .all(|pair| matches!(pair, [a, b] if a.checked_add(1) == Some(*b)));
+    let is_list = counts && text.get(start..end)?.contains(['\n', '\t']);
+    if !(4..=10).contains(&value.len()) || is_list {
+        return None;
+    }
+    let shape = shape_of(&value)?;
+    let used = value.len();
+    let plain = value
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    let line = text.get(end..)?.trim_start_matches(' ').starts_with('\n')
+        && text.get(..start)?.trim_end_matches(' ').ends_with('\n');
+    (plain || line).then_some(Run::Code {
+        range: start..end,
+        value,
+        shape,
+        used,
+    })
+}
+
+fn is_cell_gap(source: Source, gap: &str) -> bool {
+    let limit = if source == Source::Html { 3 } else { 1 };
+    !gap.is_empty()
+        && gap.len() <= limit
+        && gap
+            .bytes()
+            .all(|byte| byte == b' ' || source == Source::Html && matches!(byte, b'\t' | b'\n'))
+}
+
+/// Groups of digits one blank apart: a grouped code, a phone, or a card.
+pub(super) fn digit_groups(text: &str, tokens: &[Token], at: usize) -> Option<Run> {
+    let mut groups: Vec<&str> = Vec::new();
+    let mut end = 0;
+    for token in tokens.get(at..)?.iter().take(8) {
+        let core = text.get(token.range.clone())?;
+        let adjacent =
+            groups.is_empty() || matches!(text.get(end..token.range.start)?, " " | ") " | "-");
+        let numeric = core.split('-').all(is_digits);
+        if !numeric || !adjacent {
+            break;
+        }
+        groups.push(core);
+        end = token.range.end;
+    }
+    let first = tokens.get(at)?;
+    let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
+    let total: usize = lengths.iter().sum();
+    let range = first.range.start..end;
+    if first.before == Some('+') && total >= 7 {
+        return Some(Run::Nothing { used: groups.len() });
+    }
+    match lengths.as_slice() {
+        [] | [_] => None,
+        [3, 3] | [4, 4] | [2, 2, 2] | [3, 3, 3] | [2, 2, 2, 2] | [5, 5] | [2, 2] => {
+            let years = groups.iter().all(|group| is_year(group));
+            let (value, used) = (text.get(range.clone())?.to_owned(), groups.len());
+            let split = lengths.as_slice() == [2, 2] || years || first.before == Some('(');
+            (!split && !is_masked(text, first, "")).then_some(Run::Code {
+                range,
+                value,
+                shape: Shape::Grouped,
+                used,
+            })
+        }
+        [_, _] if total < 9 || lengths.iter().any(|length| *length < 3) => None,
+        _ if total >= 7 && lengths.iter().all(|length| *length <= 5) => {
+            Some(Run::Nothing { used: groups.len() })
+        }
+        _ => None,
+    }
+}

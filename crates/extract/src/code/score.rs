@@ -1,0 +1,186 @@
+//! Every candidate of a mail with its points.
+
+use super::candidate::{Candidate, candidates};
+use super::context::Context;
+use super::evidence::{MailContext, evidence};
+use super::rule::Rule;
+use super::segment::segments;
+use super::shape::Shape;
+use crate::lexicon::{Hit, Sense};
+use crate::reading::{Reading, Source};
+
+/// A candidate and what speaks for and against it.
+pub(super) struct Scored {
+    pub(super) source: Source,
+    pub(super) candidate: Candidate,
+    pub(super) rules: Vec<Rule>,
+    /// The place in the decoded source, in bytes.
+    at: usize,
+    pub(super) score: i32,
+    /// Where the label stands that the candidate shares a sentence with.
+    pub(super) label: Option<usize>,
+}
+
+/// A candidate and its points, without its value.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Considered {
+    /// Where it stands.
+    pub source: Source,
+    /// The place in the decoded source, in bytes.
+    pub at: usize,
+    /// How long it is there.
+    pub length: usize,
+    /// What it looks like.
+    pub shape: Shape,
+    /// All points together.
+    pub score: i32,
+    /// What gave and took the points.
+    pub rules: Vec<(Rule, i32)>,
+    /// Which value it is: equal numbers, equal values.
+    pub value: usize,
+}
+
+/// The candidates of all readings, best first, and whether there were too many.
+pub(super) fn score(readings: &[Reading], hits: &[Vec<Hit>]) -> (Vec<Scored>, bool) {
+    let mail = mail_context(readings, hits);
+    let mut scored = Vec::new();
+    let mut crowded = false;
+    for (reading, hits) in readings.iter().zip(hits) {
+        crowded |= score_reading(reading, hits, mail, &mut scored);
+    }
+    agree(&mut scored);
+    scored.sort_by_key(|one| (std::cmp::Reverse(one.score), one.source, one.at));
+    (scored, crowded)
+}
+
+fn mail_context(readings: &[Reading], hits: &[Vec<Hit>]) -> MailContext {
+    let mut mail = MailContext::default();
+    for (reading, hits) in readings.iter().zip(hits) {
+        let all = hits
+            .iter()
+            .fold(Sense::default(), |all, hit| all.or(hit.sense));
+        match reading.source {
+            Source::Subject => mail.subject = all,
+            Source::Text | Source::Html => mail.body = mail.body.or(all),
+        }
+    }
+    mail
+}
+
+fn score_reading(
+    reading: &Reading,
+    hits: &[Hit],
+    mail: MailContext,
+    scored: &mut Vec<Scored>,
+) -> bool {
+    let segments = segments(reading.text());
+    let context = Context {
+        text: reading.text(),
+        segments: &segments,
+        hits,
+    };
+    let (found, crowded) = candidates(reading, &segments, hits);
+    let all: Vec<_> = found
+        .iter()
+        .map(|candidate| evidence(candidate, reading, context, mail))
+        .collect();
+    for (index, (candidate, rules)) in found.iter().zip(&all).enumerate() {
+        let mut rules = rules.clone();
+        if !rules.is_empty() && is_overshadowed(index, &found, &all, context) {
+            rules.push(Rule::Overshadowed);
+        }
+        let label = context
+            .before(candidate, Sense::CODE.or(Sense::WORD))
+            .filter(|near| near.stops == 0 && near.lines == 0)
+            .map(|near| near.hit.range.start);
+        scored.push(Scored {
+            source: reading.source,
+            candidate: candidate.clone(),
+            score: rules.iter().map(|rule| rule.points()).sum(),
+            rules,
+            at: reading.folded.source(candidate.range.start),
+            label,
+        });
+    }
+    crowded
+}
+
+/// A label belongs to the first candidate after it. One of the same shape
+/// further on stays a rival: nobody can tell which of the two is meant.
+fn is_overshadowed(
+    index: usize,
+    found: &[Candidate],
+    rules: &[Vec<Rule>],
+    context: Context<'_>,
+) -> bool {
+    let Some(candidate) = found.get(index) else {
+        return false;
+    };
+    let label = context.before(candidate, Sense::CODE.or(Sense::WORD));
+    let Some(label) = label.filter(|label| !label.linked) else {
+        return false;
+    };
+    found.iter().zip(rules).take(index).any(|(other, rules)| {
+        let differs =
+            other.shape != candidate.shape || other.compact.len() != candidate.compact.len();
+        let plausible = !rules.contains(&Rule::OtherNumber) && !rules.contains(&Rule::OtherKind);
+        differs
+            && plausible
+            && !other.shape.is_wordlike()
+            && other.range.start >= label.hit.range.end
+    })
+}
+
+/// The same value in two sources supports itself.
+fn agree(scored: &mut [Scored]) {
+    let seen: Vec<(String, Source)> = scored
+        .iter()
+        .map(|one| (one.candidate.compact.to_ascii_uppercase(), one.source))
+        .collect();
+    for one in scored.iter_mut().filter(|one| one.score > 0) {
+        let elsewhere = |(value, source): &(String, Source)| {
+            *source != one.source && value.eq_ignore_ascii_case(&one.candidate.compact)
+        };
+        if seen.iter().any(elsewhere) {
+            one.rules.push(Rule::Agreement);
+            one.score += Rule::Agreement.points();
+        }
+    }
+}
+
+/// The candidates as data, values replaced by numbers.
+pub(super) fn considered(scored: &[Scored], readings: &[Reading]) -> Vec<Considered> {
+    let mut values: Vec<&str> = Vec::new();
+    let mut considered = Vec::new();
+    for one in scored.iter().filter(|one| !one.rules.is_empty()).take(20) {
+        let compact = one.candidate.compact.as_str();
+        let value = values
+            .iter()
+            .position(|value| value.eq_ignore_ascii_case(compact))
+            .unwrap_or_else(|| {
+                values.push(compact);
+                values.len() - 1
+            });
+        let folded = readings
+            .iter()
+            .find(|reading| reading.source == one.source)
+            .map(|reading| &reading.folded);
+        let last = folded.map_or(one.at, |folded| {
+            folded.source(one.candidate.range.end.saturating_sub(1))
+        });
+        considered.push(Considered {
+            source: one.source,
+            at: one.at,
+            length: (last + 1).saturating_sub(one.at),
+            shape: one.candidate.shape,
+            score: one.score,
+            rules: one
+                .rules
+                .iter()
+                .map(|rule| (*rule, rule.points()))
+                .collect(),
+            value,
+        });
+    }
+    considered
+}
