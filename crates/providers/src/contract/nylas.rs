@@ -3,8 +3,9 @@
 //! Request: `X-Nylas-Signature`, the lower-case hex of HMAC-SHA-256 over the
 //! body under the destination's `webhook_secret`, taken literally. No time is
 //! signed: a replay is stopped by its row alone. The body is
-//! `{"id", "type":"message.created", "data":{"object":{…}}}`; the type may have
-//! suffixes (`.truncated`, `.transformed`, `.cleaned`). Nylas fires for mail that
+//! `{"id", "type":"message.created", "webhook_delivery_attempt", "data":{"object":{…}}}`;
+//! it counts its tries, so `data` alone tells a retry from other content. The type
+//! may have suffixes (`.truncated`, `.transformed`, `.cleaned`). Nylas fires for mail that
 //! the mailbox itself has sent, too; that is closed as `own_mail`. The webhook
 //! carries parsed fields, put together again here; a truncated one carries no
 //! body, and is kept and buried as `message_not_included`.
@@ -50,7 +51,10 @@ pub(crate) const CONTRACT: Contract = Contract {
                 stamp: None,
             },
             keys: Keys::new(&settings.secrets, KeyForm::Literal, Digest::Sha256)?,
-            identity: Identity::Field(vec!["id".to_owned()]),
+            identity: Identity::FieldOfTry {
+                id: "id",
+                content: "data",
+            },
             decoder: Box::new(decode),
             shape: Some(shape),
         }))
