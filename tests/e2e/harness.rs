@@ -38,7 +38,13 @@ enum Database {
 
 impl Harness {
     pub(crate) async fn embedded() -> Self {
-        let deployment = Deployment::launch(binary(), Backing::Embedded, BRISK)
+        Self::embedded_with("").await
+    }
+
+    /// The same, with settings laid over the rest.
+    pub(crate) async fn embedded_with(extra: &str) -> Self {
+        let settings = format!("{BRISK}{extra}");
+        let deployment = Deployment::launch(binary(), Backing::Embedded, &settings)
             .await
             .unwrap();
         let file = deployment
@@ -51,25 +57,33 @@ impl Harness {
 
     /// Two of each role on a database of its own.
     pub(crate) async fn full() -> Self {
+        Self::full_with("").await
+    }
+
+    /// The same, with settings laid over the rest.
+    pub(crate) async fn full_with(extra: &str) -> Self {
         let server = shared_url("TEST_DATABASE_URL");
         let mut url = url::Url::parse(&server).unwrap();
         url.set_path(&format!("e2e_{}", uuid::Uuid::now_v7().simple()));
         store::create_database(&url.as_str().into()).await.unwrap();
         let amqp = shared_url("TEST_AMQP_URL");
-        Self::on(url.as_str(), &amqp, true).await
+        Self::on([url.as_str(), &amqp], true, extra).await
     }
 
     /// Two of each role on servers that the scenario may stop.
     pub(crate) async fn on_servers(database_url: &str, amqp_url: &str) -> Self {
-        Self::on(database_url, amqp_url, false).await
+        Self::on([database_url, amqp_url], false, "").await
     }
 
-    async fn on(database_url: &str, amqp_url: &str, scratch: bool) -> Self {
+    async fn on([database_url, amqp_url]: [&str; 2], scratch: bool, extra: &str) -> Self {
+        let settings = format!("{BRISK}{extra}");
         let backing = Backing::Full {
             database_url: database_url.to_owned(),
             amqp_url: amqp_url.to_owned(),
         };
-        let deployment = Deployment::launch(binary(), backing, BRISK).await.unwrap();
+        let deployment = Deployment::launch(binary(), backing, &settings)
+            .await
+            .unwrap();
         let url = database_url.to_owned();
         Self::over(deployment, Database::Postgres { url, scratch })
     }

@@ -18,4 +18,5 @@ mod duplicates;
 mod outage;
 mod poison;
 mod silence;
+mod sources;
 mod stop;

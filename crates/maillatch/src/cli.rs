@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::command::{completions, demo, doctor, failures, healthcheck, migrate, trigger, wait};
+use crate::command::{
+    completions, demo, doctor, eval, explain, failures, healthcheck, migrate, relay, source,
+    trigger, wait,
+};
 use crate::config::{Config, Flags, load};
 
 /// Receives verification mail by webhook and gives out its code or link at most once.
@@ -44,6 +47,14 @@ pub(crate) enum Command {
     Wait(wait::Wait),
     /// Show the whole story against a real server of its own, and check each step.
     Demo(demo::Demo),
+    /// Show what a mail holds, and the evidence for it.
+    Explain(explain::Explain),
+    /// Score the extractor on labelled messages and URLs.
+    Eval(eval::Eval),
+    /// List sources, connect a new one, try one out.
+    Source(source::SourceCommand),
+    /// Post a message from standard input, as a mail server pipes it.
+    Relay(relay::Relay),
     /// List, show and requeue deliveries that were given up.
     Failures(failures::Failures),
     /// Check configuration, database, queue, sources and clock.

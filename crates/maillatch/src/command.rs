@@ -3,10 +3,14 @@
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod eval;
+pub(crate) mod explain;
 pub(crate) mod failures;
 pub(crate) mod healthcheck;
 pub(crate) mod migrate;
+pub(crate) mod relay;
 pub(crate) mod roles;
+pub(crate) mod source;
 pub(crate) mod trigger;
 pub(crate) mod wait;
 
@@ -51,6 +55,10 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Trigger(args) => trigger::run(args).await,
         Command::Wait(args) => wait::run(args).await,
         Command::Demo(args) => demo::run(args).await,
+        Command::Explain(args) => explain::run(&args),
+        Command::Eval(args) => eval::run(&args),
+        Command::Source(args) => source::run(args).await,
+        Command::Relay(args) => relay::run(args).await,
         Command::Failures(args) => failures::run(args).await,
         Command::Doctor(args) => doctor::run(args).await,
         Command::Healthcheck(args) => healthcheck::run(args).await,

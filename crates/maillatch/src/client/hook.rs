@@ -18,7 +18,9 @@ use super::call::{self, CallError};
 pub struct Delivery {
     /// What the receiver deduplicates by.
     pub id: String,
-    /// The JSON that is signed and sent.
+    /// What the body is.
+    pub content_type: &'static str,
+    /// What is signed and sent.
     pub body: Vec<u8>,
 }
 
@@ -32,7 +34,31 @@ impl Delivery {
         });
         Self {
             id: format!("msg_{}", uuid::Uuid::now_v7().simple()),
+            content_type: "application/json",
             body: payload.to_string().into_bytes(),
+        }
+    }
+
+    /// A raw mail as a mail server's pipe hands it over: the envelope's
+    /// recipients on lines of their own, then the message as it is. The same
+    /// mail again is the same delivery, since the mail server may try again
+    /// after an answer that it did not get.
+    pub fn of_pipe(mail: &[u8], recipients: &[InboxId]) -> Self {
+        let mut body = Vec::with_capacity(mail.len() + 64);
+        for recipient in recipients {
+            body.extend_from_slice(format!("X-Maillatch-Recipient: {recipient}\r\n").as_bytes());
+        }
+        body.extend_from_slice(mail);
+        let digest = pipeline::ContentDigest::of(&[&body]);
+        let id: String = digest
+            .as_bytes()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Self {
+            id: format!("pipe_{id}"),
+            content_type: "message/rfc822",
+            body,
         }
     }
 }
@@ -46,6 +72,8 @@ pub struct SignedPost {
     pub timestamp: String,
     /// The `webhook-signature` header.
     pub signature: String,
+    /// The `content-type` header.
+    pub content_type: &'static str,
     /// The body.
     pub body: Vec<u8>,
 }
@@ -100,6 +128,7 @@ impl Hook {
             id: delivery.id.clone(),
             timestamp: at.as_seconds().to_string(),
             signature,
+            content_type: delivery.content_type,
             body: delivery.body.clone(),
         })
     }
@@ -109,7 +138,7 @@ impl Hook {
         let request = self
             .http
             .post(self.url.clone())
-            .header("Content-Type", "application/json")
+            .header("Content-Type", post.content_type)
             .header("webhook-id", &post.id)
             .header("webhook-timestamp", &post.timestamp)
             .header("webhook-signature", &post.signature)

@@ -142,9 +142,21 @@ fn sources(config: &Config) -> Check {
     let embedded = config.profile() == Profile::Embedded;
     match providers::Sources::build(config.source.clone()) {
         Err(error) => Check::of("sources", Err(error.into())),
-        Ok(_) if !config.source.is_empty() => {
-            let names: Vec<&str> = config.source.keys().map(String::as_str).collect();
-            Check::good("sources", names.join(", "))
+        Ok(sources) if !config.source.is_empty() => {
+            let names: Vec<&str> = sources
+                .iter()
+                .map(|source| source.name().as_str())
+                .collect();
+            let cautions = sources.iter().filter_map(|source| {
+                let caution = source.caution()?;
+                Some(format!("{}: {caution}", source.name()))
+            });
+            let cautions: Vec<String> = cautions.collect();
+            if cautions.is_empty() {
+                Check::good("sources", names.join(", "))
+            } else {
+                Check::doubtful("sources", cautions.join("; "))
+            }
         }
         Ok(_) if embedded => match DevEnv::read(&config.data.dir) {
             Ok(Some(dev)) => Check::good("sources", format!("dev, from {}", dev.path().display())),

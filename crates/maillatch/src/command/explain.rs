@@ -1,0 +1,259 @@
+//! `explain`: what a mail holds and why.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use extract::{Allowlist, Extracted, Policy, Verdict};
+use serde_json::{Value, json};
+
+/// Shows what a mail holds, and the evidence for it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  maillatch explain mail.eml
+  maillatch explain --json --allow example.com - < mail.eml
+
+The report names rules, places and points. The code and the link themselves are
+shown only with --values.")]
+pub(crate) struct Explain {
+    /// The mail, or `-` for standard input.
+    #[arg(value_name = "FILE.eml|-")]
+    file: PathBuf,
+    /// Allow links to this host and everything below it; may be repeated.
+    #[arg(long, value_name = "DOMAIN")]
+    allow: Vec<String>,
+    /// Print JSON on standard output.
+    #[arg(long)]
+    json: bool,
+    /// Show the code and the link too.
+    #[arg(long)]
+    values: bool,
+}
+
+/// Returns: 0 explained, 1 refused or unreadable.
+pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
+    let raw = read(&args.file)?;
+    let policy = Policy {
+        links: allowlist(&args.allow)?,
+    };
+    let mut out = std::io::stdout().lock();
+    match extract::extract(&raw, &policy) {
+        Err(refusal) if args.json => {
+            writeln!(out, "{}", json!({ "refused": refusal.reason() }))?;
+            Ok(ExitCode::FAILURE)
+        }
+        Err(refusal) => {
+            writeln!(out, "refused    {} ({refusal})", refusal.reason())?;
+            Ok(ExitCode::FAILURE)
+        }
+        Ok(mail) if args.json => {
+            writeln!(out, "{}", as_json(&mail, args.values))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Ok(mail) => {
+            report(&mut out, &mail, args.values)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn read(file: &PathBuf) -> Result<Vec<u8>> {
+    let mut raw = Vec::new();
+    if file.as_os_str() == "-" {
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut raw)
+            .context("failed to read standard input")?;
+    } else {
+        raw = std::fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
+    }
+    Ok(raw)
+}
+
+/// No domain allows everything; a domain allows itself and what is below it.
+pub(super) fn allowlist(domains: &[String]) -> Result<Allowlist> {
+    if domains.is_empty() {
+        return Ok(Allowlist::any());
+    }
+    let entries = domains
+        .iter()
+        .flat_map(|domain| match domain.strip_prefix("*.") {
+            Some(_) => vec![domain.clone()],
+            None => vec![domain.clone(), format!("*.{domain}")],
+        });
+    Allowlist::parse(entries).context("failed to read the allowlist")
+}
+
+fn as_json(mail: &Extracted, values: bool) -> Value {
+    let flags: Vec<_> = mail.flags.iter().map(|flag| flag.as_str()).collect();
+    json!({
+        "sender": { "address": mail.sender.address, "domain": mail.sender.domain },
+        "message_id": mail.identity.message_id,
+        "content_sha256": hex(&mail.identity.content),
+        "flags": flags,
+        "code": verdict(&mail.code, |code| json!({
+            "value": values.then_some(&code.value),
+            "length": code.compact.len(),
+            "confidence": code.confidence,
+            "rule": code.rule,
+        })),
+        "link": verdict(&mail.link, |link| json!({
+            "url": values.then_some(&link.url),
+            "host": link.host,
+            "registrable": link.registrable,
+            "kind": link.kind.as_str(),
+            "rule": link.rule,
+            "unwrapped": link.unwrapped,
+            "confidence": link.confidence,
+        })),
+        "explanation": mail.explanation,
+    })
+}
+
+fn verdict<T>(verdict: &Verdict<T>, found: impl Fn(&T) -> Value) -> Value {
+    match verdict {
+        Verdict::Found(artifact) => json!({ "found": found(artifact) }),
+        Verdict::Withheld(reason) => json!({ "withheld": reason.as_str() }),
+        Verdict::Nothing(reason) => json!({ "nothing": reason.as_str() }),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+fn report(out: &mut impl Write, mail: &Extracted, values: bool) -> Result<()> {
+    let flags: Vec<_> = mail.flags.iter().map(|flag| flag.as_str()).collect();
+    writeln!(
+        out,
+        "sender     {}",
+        mail.sender
+            .address
+            .as_deref()
+            .unwrap_or("(none that can be trusted)")
+    )?;
+    writeln!(
+        out,
+        "flags      {}",
+        if flags.is_empty() {
+            "none".to_owned()
+        } else {
+            flags.join(", ")
+        }
+    )?;
+    match &mail.code {
+        Verdict::Found(code) => {
+            let value = if values { code.value.as_str() } else { "***" };
+            writeln!(
+                out,
+                "code       {value}  confidence {}  by {}",
+                code.confidence, code.rule
+            )?;
+        }
+        other => writeln!(
+            out,
+            "code       none: {}",
+            other.reason().map_or("", extract::Reason::as_str)
+        )?,
+    }
+    match &mail.link {
+        Verdict::Found(link) => {
+            let value = if values {
+                link.url.as_str()
+            } else {
+                link.host.as_str()
+            };
+            writeln!(
+                out,
+                "link       {value}  {}  confidence {}  allowed by {}",
+                link.kind.as_str(),
+                link.confidence,
+                link.rule
+            )?;
+        }
+        other => writeln!(
+            out,
+            "link       none: {}",
+            other.reason().map_or("", extract::Reason::as_str)
+        )?,
+    }
+    evidence(out, mail)
+}
+
+fn evidence(out: &mut impl Write, mail: &Extracted) -> Result<()> {
+    let explanation = &mail.explanation;
+    writeln!(
+        out,
+        "\nrules {}  words of {}",
+        explanation.ruleset,
+        explanation.languages.join(", ")
+    )?;
+    for source in &explanation.sources {
+        let cut = if source.truncated { ", truncated" } else { "" };
+        writeln!(
+            out,
+            "  {:<8} {} bytes visible, {} hidden{cut}",
+            word(&source.source),
+            source.visible,
+            source.hidden
+        )?;
+    }
+    writeln!(
+        out,
+        "\ncandidates for the code, best first; equal numbers are equal values"
+    )?;
+    for one in &explanation.code {
+        let rules: Vec<_> = one
+            .rules
+            .iter()
+            .map(|(rule, points)| format!("{} {points:+}", word(rule)))
+            .collect();
+        writeln!(
+            out,
+            "  {:>4}  #{} {} at {}+{}  {}",
+            one.score,
+            one.value,
+            word(&one.source),
+            one.at,
+            one.length,
+            rules.join("  ")
+        )?;
+    }
+    writeln!(out, "\nlinks, best first")?;
+    for one in &explanation.links {
+        let rules: Vec<_> = one
+            .rules
+            .iter()
+            .map(|(rule, points)| format!("{} {points:+}", word(rule)))
+            .collect();
+        let place = one.rejected.map_or_else(
+            || one.host.clone().unwrap_or_default(),
+            |rejection| format!("refused: {rejection}"),
+        );
+        writeln!(
+            out,
+            "  {:>4}  {} {} at {}  {place}  {}",
+            one.score,
+            one.kind.as_str(),
+            word(&one.source),
+            one.at,
+            rules.join("  ")
+        )?;
+    }
+    Ok(())
+}
+
+/// The word an enum is serialised as.
+fn word(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value)
+        .ok()
+        .and_then(|value| value.as_str().map(str::to_owned))
+        .unwrap_or_default()
+}

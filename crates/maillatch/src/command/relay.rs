@@ -1,0 +1,63 @@
+//! `relay`: a mail server pipes a message in, and it is posted signed.
+
+use std::io::Read;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use pipeline::{InboxId, SourceName};
+
+use crate::client::{Delivery, Remote};
+
+/// What sendmail-like programs end with to say "keep it and try again".
+const TRY_AGAIN: u8 = 75;
+
+/// Posts a message from standard input, as a mail server pipes it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  maillatch relay agent@inbox.test < message.eml
+  Postfix, master.cf:
+    maillatch unix - n n - 4 pipe
+      user=maillatch argv=/usr/local/bin/maillatch relay --source relay ${recipient}
+
+The server is MAILLATCH_URL and the source's secret MAILLATCH_SIGNING_SECRET.
+Exit codes: 0 the mail is in a committed row, 2 usage, 75 try again later.")]
+pub(crate) struct Relay {
+    /// The envelope's recipients.
+    #[arg(required = true, value_name = "ADDRESS")]
+    recipients: Vec<InboxId>,
+    /// The source that the message is posted to; its provider is `relay`.
+    #[arg(long, default_value = "relay")]
+    source: SourceName,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+pub(crate) async fn run(args: Relay) -> Result<ExitCode> {
+    match post(&args).await {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        // The mail server still has the mail, and must be told to keep it.
+        Err(error) => {
+            eprintln!("maillatch: {error:#}");
+            Ok(ExitCode::from(TRY_AGAIN))
+        }
+    }
+}
+
+async fn post(args: &Relay) -> Result<()> {
+    let mut mail = Vec::new();
+    std::io::stdin()
+        .read_to_end(&mut mail)
+        .context("failed to read the message")?;
+    if mail.is_empty() {
+        bail!("there is no message on standard input");
+    }
+    let hook = args.remote.hook(args.source.as_str())?;
+    let delivery = Delivery::of_pipe(&mail, &args.recipients);
+    let posted = hook.post_signed(&delivery).await?;
+    if posted.http != 200 {
+        bail!("the server answered {}", posted.http);
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! `source test`: a sample of the provider's own shape, signed with the source's
+//! own secret, to a running server.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use pipeline::{Clock, InboxId, SourceName, SystemClock};
+use providers::{Post, Sample, Sources};
+use serde_json::json;
+use url::Url;
+
+use crate::cli::Place;
+use crate::dev;
+
+/// Posts a correctly signed sample of the provider's own shape to a running server.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  maillatch source test postmark && maillatch wait code")]
+pub(crate) struct Test {
+    /// The configured source.
+    name: SourceName,
+    /// The inbox that the sample is sent to.
+    #[arg(long, value_name = "ADDRESS", default_value = "agent@inbox.test")]
+    to: InboxId,
+    /// The server; by default the one that the configuration listens on.
+    #[arg(long, env = dev::URL, value_name = "URL")]
+    url: Option<Url>,
+    /// Print JSON on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(args: Test, place: &Place) -> Result<ExitCode> {
+    let config = place.load(None)?;
+    let url = match args.url {
+        Some(url) => url,
+        None => Url::parse(&format!("http://{}", config.server.listen))?,
+    };
+    let sources = Sources::build(config.source)?;
+    let source = sources
+        .get(args.name.as_str())
+        .with_context(|| format!("no source {} is configured", args.name))?;
+    let code = rand::random_range(100_000..=999_999).to_string();
+    let id = format!("test_{}", uuid::Uuid::now_v7().simple());
+    let sample = Sample {
+        id: &id,
+        at: SystemClock.now(),
+        from: "no-reply@example.com",
+        recipient: args.to.as_str(),
+        subject: "Your verification code",
+        text: &format!("Your verification code is {code}.\n"),
+    };
+    let Some(post) = source.sample(&sample) else {
+        bail!("only {} itself can sign for this source", source.provider());
+    };
+    let status = send(&url, source.name(), post).await?;
+    if args.json {
+        let line = json!({ "http": status, "source": source.name().as_str(), "value": code });
+        writeln!(std::io::stdout().lock(), "{line}")?;
+    }
+    eprintln!(
+        "{} sample with code {code} to {} → {status}",
+        source.provider(),
+        args.to
+    );
+    Ok(if status == 200 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+async fn send(base: &Url, name: &SourceName, post: Post) -> Result<u16> {
+    let mut url = base.join(&format!("hooks/{name}"))?;
+    url.set_query(post.query.as_deref());
+    let client = reqwest::Client::builder()
+        .timeout(Duration::from_secs(15))
+        .build()
+        .context("failed to build the client")?;
+    let mut request = client.post(url).body(post.body);
+    for (name, value) in post.headers {
+        request = request.header(name, value);
+    }
+    let answer = request
+        .send()
+        .await
+        .context("the server cannot be reached")?;
+    Ok(answer.status().as_u16())
+}
