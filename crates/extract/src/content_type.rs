@@ -3,7 +3,7 @@
 use mail_parser::HeaderValue;
 use mail_parser::parsers::MessageStream;
 
-use crate::header::Headers;
+use crate::header::{Headers, ended};
 
 /// The type of a part, lower-case, with the parameters that matter here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +23,9 @@ impl ContentType {
     /// The type the headers state; a message inside a digest, else plain text,
     /// where they state none.
     pub(crate) fn of(headers: &Headers<'_>, in_digest: bool) -> Self {
-        let stated = headers
-            .first("Content-Type")
+        let line = headers.first("Content-Type").map(ended);
+        let stated = line
+            .as_deref()
             .map(|value| MessageStream::new(value).parse_content_type());
         match stated {
             Some(HeaderValue::ContentType(stated)) => Self {

@@ -74,6 +74,13 @@ impl<'a> Headers<'a> {
     }
 }
 
+/// A value as its parsers expect it: ended by a line feed, whatever ended it.
+pub(crate) fn ended(value: &[u8]) -> Vec<u8> {
+    let mut line = value.trim_ascii().to_vec();
+    line.push(b'\n');
+    line
+}
+
 /// The first line of `rest` and the lines folded onto it, terminators included.
 fn folded_field(rest: &[u8], eol: u8) -> &[u8] {
     let mut end = 0;

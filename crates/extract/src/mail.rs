@@ -5,7 +5,7 @@ use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use mail_parser::parsers::MessageStream;
 
-use crate::header::Headers;
+use crate::header::{Headers, ended};
 use crate::structure::{Leaf, Structure};
 
 const MAX_ENCODED_WORDS: usize = 200;
@@ -175,7 +175,8 @@ pub(crate) fn header_text(headers: &Headers<'_>, name: &str) -> String {
     if memchr::memmem::find_iter(value, b"=?").count() > MAX_ENCODED_WORDS {
         return String::new();
     }
-    let text = MessageStream::new(value).parse_unstructured();
+    let line = ended(value);
+    let text = MessageStream::new(&line).parse_unstructured();
     text.as_text().unwrap_or_default().to_owned()
 }
 

@@ -4,7 +4,7 @@ use mail_parser::parsers::MessageStream;
 use mail_parser::{Address, HeaderValue};
 use url::Host;
 
-use crate::header::Headers;
+use crate::header::{Headers, ended};
 
 /// The sender as the From field states it. Nothing here is proven.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,15 +31,15 @@ impl Stated {
         let Some(own) = &self.sender.address else {
             return false;
         };
-        headers
-            .all("To")
-            .any(|value| match MessageStream::new(value).parse_address() {
+        headers.all("To").any(
+            |value| match MessageStream::new(&ended(value)).parse_address() {
                 HeaderValue::Address(Address::List(mailboxes)) => mailboxes
                     .iter()
                     .filter_map(|mailbox| mailbox.address.as_deref())
                     .any(|to| to.eq_ignore_ascii_case(own)),
                 _ => false,
-            })
+            },
+        )
     }
 }
 
@@ -82,7 +82,8 @@ fn only_mailbox(value: &[u8]) -> Option<String> {
     if value.iter().any(control) {
         return None;
     }
-    let HeaderValue::Address(Address::List(mailboxes)) = MessageStream::new(value).parse_address()
+    let line = ended(value);
+    let HeaderValue::Address(Address::List(mailboxes)) = MessageStream::new(&line).parse_address()
     else {
         return None;
     };

@@ -90,7 +90,12 @@ struct Words {
 }
 
 /// The kind of a link and the evidence for it. A protected link has none.
-pub(super) fn classify(found: &Found, url: &Url, subject: Sense) -> (LinkKind, Vec<LinkRule>) {
+pub(super) fn classify(
+    found: &Found,
+    url: &Url,
+    subject: Sense,
+    opaque: bool,
+) -> (LinkKind, Vec<LinkRule>) {
     let words = Words {
         label: all(&found.label),
         address: senses(url),
@@ -101,7 +106,8 @@ pub(super) fn classify(found: &Found, url: &Url, subject: Sense) -> (LinkKind, V
     if let Some(kind) = protected(&words, url) {
         return (kind, Vec::new());
     }
-    let token = token_strength(url);
+    // What a tracker carries is known to its owner alone.
+    let token = if opaque { 1 } else { token_strength(url) };
     let mut rules = Vec::new();
     let holds = [
         (words.label.says(ACTION), LinkRule::Label),

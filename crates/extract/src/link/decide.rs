@@ -105,7 +105,8 @@ fn score(
         flags.push(Flag::TextHostMismatch);
         judged = Err(Rejection::TextHostMismatch);
     }
-    let (kind, rules) = classify(&found, &shown, subject);
+    let opaque = judged == Err(Rejection::WrappedOpaque);
+    let (kind, rules) = classify(&found, &shown, subject, opaque);
     let score = rules.iter().map(|rule| rule.points()).sum();
     Some(Scored {
         found,

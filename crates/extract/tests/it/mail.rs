@@ -1,0 +1,261 @@
+//! Mails that are broken, odd or hostile.
+
+use extract::{Flag, Policy, Reason, Refusal, extract};
+
+use crate::{code, extract_any, html_mail, text_mail};
+
+fn refusal(raw: &[u8]) -> Refusal {
+    extract(raw, &Policy::default()).unwrap_err()
+}
+
+#[test]
+fn nesting_is_refused_before_anything_is_parsed() {
+    assert_eq!(
+        refusal(&b"Content-Type:message/rfc822\n\n".repeat(40_000)),
+        Refusal::TooDeep
+    );
+    let multiparts: String = (0..50_000)
+        .map(|n| format!("Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n"))
+        .collect();
+    assert_eq!(refusal(multiparts.as_bytes()), Refusal::TooDeep);
+    assert_eq!(Refusal::TooDeep.reason(), "too_deep");
+}
+
+#[test]
+fn a_million_headers_are_refused() {
+    assert_eq!(
+        refusal(&b"X: y\n".repeat(1_000_000)),
+        Refusal::HeadersTooLarge
+    );
+}
+
+#[test]
+fn a_message_id_is_taken_or_replaced_never_guessed() {
+    let huge = format!(
+        "Message-ID: <{}@b.example>\r\nFrom: a@b.example\r\n\r\nx",
+        "a".repeat(100_000)
+    );
+    for raw in [
+        huge.as_str(),
+        "Message-ID: <a@b>\r\nMessage-ID: <c@d>\r\nFrom: a@b.example\r\n\r\nx",
+        "Message-ID: <a@b> <c@d>\r\nFrom: a@b.example\r\n\r\nx",
+        "Message-ID:\r\nFrom: a@b.example\r\n\r\nx",
+    ] {
+        let mail = extract_any(raw.as_bytes());
+        assert_eq!(mail.identity.message_id, None);
+        assert!(mail.flags.contains(&Flag::SyntheticMessageId));
+    }
+}
+
+#[test]
+fn the_same_mail_over_two_paths_is_the_same() {
+    let one = extract_any(
+        b"Received: from a by b\r\nFrom: a@b.example\r\nSubject: x\r\n\r\nYour code is 482913\r\n",
+    );
+    let other = extract_any(
+        b"Received: from c by d\nFrom: a@b.example\nSubject: x\n\nYour code is 482913\n",
+    );
+    let third = extract_any(b"From: a@b.example\nSubject: x\n\nYour code is 482914\n");
+    assert_eq!(one.identity.content, other.identity.content);
+    assert_ne!(one.identity.content, third.identity.content);
+}
+
+#[test]
+fn a_sender_that_is_not_one_mailbox_withholds_everything() {
+    for head in [
+        "From: a@b.example\r\nFrom: c@d.example",
+        "From: x: a@b.example;",
+        "From: a@b.example, c@d.example",
+        "X: y",
+        "From: a@bank.example\0@evil.example",
+    ] {
+        let mail =
+            extract_any(format!("{head}\r\n\r\nYour verification code is 482913").as_bytes());
+        assert_eq!(mail.code.reason(), Some(Reason::FromAmbiguous), "{head}");
+        assert!(mail.flags.contains(&Flag::FromAmbiguous), "{head}");
+        assert_eq!(mail.sender.address, None, "{head}");
+    }
+}
+
+#[test]
+fn near_names_of_headers_do_not_count() {
+    let mail = extract_any(b"Fr om: x@y.example\r\n:From: x@y.example\r\nFrom\0: x@y.example\r\nFrom: a@b.example\r\n\r\nYour code is 482913");
+    assert_eq!(mail.sender.address.as_deref(), Some("a@b.example"));
+    assert_eq!(code(&mail), Some("482913"));
+}
+
+#[test]
+fn an_international_sender_is_written_in_ascii_and_flagged() {
+    let mail = extract_any("From: a@b\u{430}nk.example\r\n\r\nhello".as_bytes());
+    assert!(mail.flags.contains(&Flag::Idn));
+    assert!(mail.sender.domain.unwrap().starts_with("xn--"));
+}
+
+#[test]
+fn every_kind_of_line_end_is_one_mail() {
+    for raw in [
+        "From: a@b.example\n\nYour code is 482913\n.\nYour code is not here\n",
+        "From: a@b.example\r\rYour code is 482913\r",
+        "From: a@b.example\r\n\nYour code is 482913\r\n.\r\nMAIL FROM:<x@y.example>\r\n",
+    ] {
+        assert_eq!(
+            code(&extract_any(raw.as_bytes())),
+            Some("482913"),
+            "{raw:?}"
+        );
+    }
+}
+
+#[test]
+fn a_boundary_in_mid_line_yields_one_artifact_and_a_flag() {
+    let mail = extract_any(b"From: a@b.example\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nYour code is 111111 --b\r\nend\r\n--b--\r\n");
+    assert_eq!(code(&mail), Some("111111"));
+    assert!(mail.flags.contains(&Flag::StructureDamaged));
+}
+
+#[test]
+fn broken_base64_is_read_as_far_as_it_goes() {
+    for body in [
+        "WW91ciBjb2RlIGlzIDQ4MjkxMw",
+        "WW91ciBj\r\n!!b2RlIGlz IDQ4MjkxMw",
+        "WW91ciBjb2RlIGlzIDQ4MjkxMw=\r\n",
+    ] {
+        let raw = format!("From: a@b.example\r\nContent-Transfer-Encoding: base64\r\n\r\n{body}");
+        assert_eq!(code(&extract_any(raw.as_bytes())), Some("482913"), "{body}");
+    }
+}
+
+#[test]
+fn damaged_letters_never_enter_an_artifact() {
+    for charset in ["no-such-set", "utf-7", "utf-16", "utf-8"] {
+        let raw = [format!("From: a@b.example\r\nContent-Type: text/plain; charset={charset}\r\n\r\nYour code is 48").as_bytes(), b"\xff\xfe2913 and 1\xff2345"].concat();
+        let mail = extract_any(&raw);
+        assert!(
+            mail.code
+                .found()
+                .is_none_or(|code| code.value.is_ascii() && code.value != "2913"),
+            "{charset}"
+        );
+    }
+}
+
+#[test]
+fn a_code_split_by_tags_is_joined_inside_one_run() {
+    assert_eq!(
+        code(&extract_any(&html_mail(
+            "<p>Your code is <b>12</b>34<i>56</i></p>"
+        ))),
+        Some("123456")
+    );
+    assert_ne!(
+        code(&extract_any(&html_mail(
+            "<p>Your code is 12</p><p>3456</p>"
+        ))),
+        Some("123456")
+    );
+}
+
+#[test]
+fn parts_that_disagree_are_both_withheld() {
+    let raw = b"From: a@b.example\r\nContent-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\n\r\nYour verification code is 111111\r\n--b\r\nContent-Type: text/html\r\n\r\n<p>Your verification code is 222222</p>\r\n--b--\r\n";
+    assert_eq!(extract_any(raw).code.reason(), Some(Reason::PartsDisagree));
+}
+
+#[test]
+fn fifty_codes_are_ambiguous() {
+    let body: String = (0..50)
+        .map(|n| format!("Your code is {}\n", 100_003 + n * 7_919))
+        .collect();
+    assert_eq!(
+        extract_any(&text_mail(&body)).code.reason(),
+        Some(Reason::Ambiguous)
+    );
+}
+
+#[test]
+fn digits_of_other_scripts_are_read_if_they_are_of_one() {
+    let whole = extract_any(&text_mail(
+        "Your verification code is \u{ff14}\u{ff18}\u{ff12}\u{ff19}\u{ff11}\u{ff13}",
+    ));
+    assert_eq!(code(&whole), Some("482913"));
+    assert!(whole.flags.contains(&Flag::ForeignDigits));
+    let mixed = extract_any(&text_mail(
+        "Your verification code is 12\u{663}\u{664}\u{665}\u{666}",
+    ));
+    assert_eq!(code(&mixed), None);
+}
+
+#[test]
+fn invisible_characters_inside_a_code_are_removed_and_flagged() {
+    let mail = extract_any(&text_mail("Your verification code is 482\u{200d}913"));
+    assert_eq!(code(&mail), Some("482913"));
+    assert!(mail.flags.contains(&Flag::InvisibleCharacters));
+}
+
+#[test]
+fn attachments_are_counted_out() {
+    let raw = b"From: a@b.example\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nSee attachment\r\n--b\r\nContent-Type: application/zip; name=42.zip\r\nContent-Transfer-Encoding: base64\r\n\r\nWW91ciBjb2RlIGlzIDQ4MjkxMw==\r\n--b--\r\n";
+    assert_eq!(extract_any(raw).code.reason(), Some(Reason::NoCandidate));
+}
+
+#[test]
+fn an_endless_parameter_is_dropped_with_its_header() {
+    let raw = format!(
+        "From: a@b.example\r\nContent-Type: text/plain; charset=\"{}\r\n\r\nYour code is 482913",
+        "x".repeat(1_000_000)
+    );
+    let mail = extract_any(raw.as_bytes());
+    assert_eq!(code(&mail), Some("482913"));
+    assert!(mail.flags.contains(&Flag::HeaderDropped));
+    let sections: String = (0..40_000).map(|n| format!(" name*{n}=x;")).collect();
+    let raw = format!(
+        "From: a@b.example\r\nContent-Type: text/plain;{sections}\r\n\r\nYour code is 482913"
+    );
+    assert_eq!(code(&extract_any(raw.as_bytes())), Some("482913"));
+}
+
+#[test]
+fn replies_of_machines_are_flagged_and_withheld() {
+    let raw = b"From: a@b.example\r\nTo: a@b.example\r\nAuto-Submitted: auto-replied\r\n\r\nYour verification code is 482913";
+    let mail = extract_any(raw);
+    assert_eq!(mail.code.reason(), Some(Reason::AutoReply));
+    assert!(mail.flags.contains(&Flag::AutoReply) && mail.flags.contains(&Flag::SelfSent));
+    let generated = extract_any(b"From: a@b.example\r\nAuto-Submitted: auto-generated\r\n\r\nYour verification code is 482913");
+    assert_eq!(code(&generated), Some("482913"));
+}
+
+#[test]
+fn near_nothing_ends_in_a_word() {
+    assert_eq!(refusal(b""), Refusal::Empty);
+    assert_eq!(refusal(&[0; 1_000]), Refusal::Empty);
+    assert_eq!(refusal(b"x"), Refusal::NotMail);
+    assert_eq!(refusal(&vec![b'a'; 11 * 1024 * 1024]), Refusal::TooLarge);
+    assert_eq!(
+        extract_any(b"From: a@b.example\r\nSubject: only headers")
+            .code
+            .reason(),
+        Some(Reason::NoCandidate)
+    );
+}
+
+#[test]
+fn text_beyond_the_limit_withholds_and_says_so() {
+    let body = format!(
+        "Your verification code is 482913\n{}",
+        "word word word\n".repeat(20_000)
+    );
+    let mail = extract_any(&text_mail(&body));
+    assert_eq!(mail.code.reason(), Some(Reason::Truncated));
+    assert!(mail.flags.contains(&Flag::Truncated));
+}
+
+#[test]
+fn a_bound_code_needs_an_allowed_host() {
+    let mail = text_mail("747723 is your code.\n\n@example.com #747723");
+    assert_eq!(code(&crate::extract_allowed(&mail)), Some("747723"));
+    let foreign = text_mail("747723 is your code.\n\n@evil.test #747723");
+    assert_eq!(
+        crate::extract_allowed(&foreign).code.reason(),
+        Some(Reason::HostNotAllowed)
+    );
+}

@@ -1,0 +1,32 @@
+//! What the extractor promises, kept as tests.
+
+mod address;
+mod corpus;
+mod lexicon;
+mod mail;
+mod property;
+mod speed;
+
+use extract::{Allowlist, Extracted, Policy, extract};
+
+/// Extracts under `example.com` and everything below it.
+fn extract_allowed(raw: &[u8]) -> Extracted {
+    let links = Allowlist::parse(["example.com", "*.example.com"]).unwrap();
+    extract(raw, &Policy { links }).unwrap()
+}
+
+fn extract_any(raw: &[u8]) -> Extracted {
+    extract(raw, &Policy::default()).unwrap()
+}
+
+fn code(mail: &Extracted) -> Option<&str> {
+    mail.code.found().map(|code| code.value.as_str())
+}
+
+fn html_mail(body: &str) -> Vec<u8> {
+    format!("From: a@example.com\r\nMessage-ID: <1@example.com>\r\nContent-Type: text/html; charset=utf-8\r\n\r\n{body}").into_bytes()
+}
+
+fn text_mail(body: &str) -> Vec<u8> {
+    format!("From: a@example.com\r\nMessage-ID: <1@example.com>\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n{body}").into_bytes()
+}

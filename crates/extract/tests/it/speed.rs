@@ -1,0 +1,30 @@
+//! Inputs made to cost time do not. The bounds are counted in work, by size,
+//! with much room: a quadratic step would need minutes.
+
+use extract::{Policy, extract};
+
+use crate::html_mail;
+
+#[test]
+fn hostile_markup_is_read_in_one_pass() {
+    let mut style = String::from("<style>");
+    for n in 0..20_000 {
+        style.push_str(&format!("div div div .c{} {{display:none}}", n % 7));
+    }
+    style.push_str("</style>");
+    for body in [
+        "<".repeat(4_000_000),
+        "<div>".repeat(800_000),
+        "<a href=\"".repeat(200_000),
+        "<!--".repeat(500_000),
+        "</p>".repeat(500_000),
+        "&amp".repeat(500_000),
+        format!("{style}{}", "<div class='c1 c2 c3'>".repeat(40_000)),
+        "<table><tr><td>".repeat(100_000),
+        "<p>Your code is 123456</p>".repeat(40_000),
+        "https://a.example/x ".repeat(50_000),
+    ] {
+        // Finishing at all is the test: each of these took minutes in a quadratic walk.
+        assert!(extract(&html_mail(&body), &Policy::default()).is_ok());
+    }
+}
