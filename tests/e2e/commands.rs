@@ -9,7 +9,9 @@ use secrecy::ExposeSecret;
 use serde_json::Value;
 use testkit::server::shared_url;
 
-use crate::harness::{Harness, binary, on_both_profiles, otp_delivery, payload};
+use crate::harness::{
+    Harness, binary, foreign_link_delivery, on_both_profiles, otp_delivery, payload,
+};
 
 on_both_profiles!(
     trigger_then_wait_prints_the_code_alone,
@@ -93,6 +95,26 @@ async fn every_miss_has_an_exit_code_of_its_own(harness: Harness) {
         .consume(items[0]["id"].as_str().unwrap(), 1, "k1")
         .await;
     assert_eq!(wait("used@inbox.test").await.status.code(), Some(6));
+
+    harness
+        .post(0, "msg_link", &foreign_link_delivery("foreign@inbox.test"))
+        .await;
+    harness.until_items("foreign@inbox.test", 1).await;
+    let args = [
+        "wait",
+        "link",
+        "--to",
+        "foreign@inbox.test",
+        "--timeout",
+        "1s",
+    ];
+    let withheld = client(&harness, Role::Feed, &args).await;
+    assert_eq!(
+        withheld.status.code(),
+        Some(5),
+        "{}",
+        text(&withheld.stderr)
+    );
 
     let usage = client(&harness, Role::Feed, &["wait", "nonsense"]).await;
     assert_eq!(usage.status.code(), Some(2));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::harness::{Harness, on_both_profiles, otp_delivery};
+use crate::harness::{Harness, foreign_link_delivery, on_both_profiles, otp_delivery};
 
 on_both_profiles!(
     fifty_consumers_at_once_and_one_gets_the_value,
@@ -74,18 +74,8 @@ async fn the_winner_may_ask_again_and_nobody_else_may(harness: Harness) {
 }
 
 async fn a_link_outside_the_allowlist_is_withheld(harness: Harness) {
-    let mail = b"From: no-reply@evil.test\r\nMessage-ID: <l@evil.test>\r\n\
-        Subject: Verify your email\r\nContent-Type: text/html\r\n\r\n\
-        <p>Confirm your address:</p>\
-        <a href=\"https://evil.test/verify?token=abcdefghijklmnopqrstuvwxyz0123456789\">\
-        Verify email</a>\r\n";
-    harness
-        .post(
-            0,
-            "msg_1",
-            &crate::harness::payload("agent@inbox.test", mail),
-        )
-        .await;
+    let body = foreign_link_delivery("agent@inbox.test");
+    harness.post(0, "msg_1", &body).await;
     let items = harness.until_items("agent@inbox.test", 1).await;
     assert_eq!(items[0]["verdict"], "withheld", "{}", items[0]);
     let refused = harness

@@ -213,6 +213,16 @@ pub(crate) fn otp_delivery(inbox: &str, message_id: &str, code: &str) -> Vec<u8>
     payload(inbox, &otp_mail(message_id, code))
 }
 
+/// A delivery with a verification link to a host that nobody allowed.
+pub(crate) fn foreign_link_delivery(inbox: &str) -> Vec<u8> {
+    let mail = b"From: no-reply@evil.test\r\nMessage-ID: <l@evil.test>\r\n\
+        Subject: Verify your email\r\nContent-Type: text/html\r\n\r\n\
+        <p>Confirm your address:</p>\
+        <a href=\"https://evil.test/verify?token=abcdefghijklmnopqrstuvwxyz0123456789\">\
+        Verify email</a>\r\n";
+    payload(inbox, mail)
+}
+
 /// A scenario on both profiles: one test for each.
 macro_rules! on_both_profiles {
     ($($name:ident),* $(,)?) => {
