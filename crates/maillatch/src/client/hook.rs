@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use pipeline::{Clock, InboxId, SystemClock, Timestamp};
 use reqwest::StatusCode;
 use secrecy::SecretString;
@@ -50,11 +50,7 @@ impl Delivery {
         }
         body.extend_from_slice(mail);
         let digest = pipeline::ContentDigest::of(&[&body]);
-        let id: String = digest
-            .as_bytes()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let id = URL_SAFE_NO_PAD.encode(digest.as_bytes());
         Self {
             id: format!("pipe_{id}"),
             content_type: "message/rfc822",
