@@ -9,6 +9,7 @@ mod consume;
 mod link;
 mod pace;
 mod publish;
+mod session;
 mod supervise;
 mod topology;
 mod wire;
