@@ -26,7 +26,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let right = u32::from(is_right(&path, &label)?);
         for (counts, key) in [(&mut classes, "class"), (&mut languages, "lang")] {
             let count = counts
-                .entry(label[key].as_str().unwrap_or("?").to_owned())
+                .entry(
+                    label
+                        .get(key)
+                        .and_then(Value::as_str)
+                        .unwrap_or("?")
+                        .to_owned(),
+                )
                 .or_default();
             count.0 += 1;
             count.1 += right;
@@ -52,14 +58,15 @@ fn print(text: &str) -> std::io::Result<()> {
 }
 
 fn is_right(path: &Path, label: &Value) -> Result<bool, Box<dyn std::error::Error>> {
-    let links = match label["allow"].as_array() {
+    let links = match label.get("allow").and_then(Value::as_array) {
         Some(entries) => Allowlist::parse(entries.iter().filter_map(Value::as_str))?,
         None => Allowlist::any(),
     };
     let mail = extract(&std::fs::read(path)?, &Policy { links })?;
     let code = mail.code.found().map(|code| code.value.as_str());
     let link = mail.link.found().map(|link| link.url.as_str());
-    Ok(code == label["code"].as_str() && link == label["link"].as_str())
+    Ok(code == label.get("code").and_then(Value::as_str)
+        && link == label.get("link").and_then(Value::as_str))
 }
 
 fn table(classes: &Counts, languages: usize) -> String {
@@ -70,7 +77,7 @@ fn table(classes: &Counts, languages: usize) -> String {
         "{rows} mails in {languages} languages, {right} right.\n\n| class | mails | right |\n|---|---:|---:|\n"
     );
     for (class, (rows, right)) in classes {
-        table.push_str(&format!("| {class} | {rows} | {right} |\n"));
+        table = format!("{table}| {class} | {rows} | {right} |\n");
     }
     table
 }
@@ -105,8 +112,8 @@ fn svg(classes: &Counts) -> String {
     for (line, (class, (rows, right))) in classes.iter().enumerate() {
         let y = line * 26 + 12;
         let width = |count: u32| count * 400 / widest;
-        svg.push_str(&format!(
-            "<text x=\"120\" y=\"{}\" text-anchor=\"end\">{class}</text>\
+        svg = format!(
+            "{svg}<text x=\"120\" y=\"{}\" text-anchor=\"end\">{class}</text>\
              <rect x=\"130\" y=\"{y}\" width=\"{}\" height=\"18\" fill=\"#d0d7de\"/>\
              <rect x=\"130\" y=\"{y}\" width=\"{}\" height=\"18\" fill=\"#1a7f37\"/>\
              <text x=\"{}\" y=\"{}\">{right}/{rows}</text>\n",
@@ -115,7 +122,7 @@ fn svg(classes: &Counts) -> String {
             width(*right),
             138 + width(*rows),
             y + 14
-        ));
+        );
     }
     svg.push_str("</svg>\n");
     svg

@@ -1,5 +1,6 @@
 //! Codes: candidates by shape, evidence by context, one value or none.
 
+mod against;
 mod bound;
 mod candidate;
 mod context;

@@ -23,6 +23,8 @@ pub(crate) struct Reading {
     pub(crate) folded: Folder,
     /// Text set larger or wider than the rest.
     pub(crate) emphasis: Vec<Range<usize>>,
+    /// Text in elements named after a code.
+    pub(crate) marked: Vec<Range<usize>>,
     pub(crate) anchors: Vec<Anchor>,
     /// Folded text that a reader does not see; never a source of artifacts.
     pub(crate) hidden: String,
@@ -45,6 +47,18 @@ pub(crate) struct Anchor {
 impl Reading {
     pub(crate) fn text(&self) -> &str {
         self.folded.text()
+    }
+
+    pub(crate) fn is_emphasised(&self, at: usize) -> bool {
+        self.emphasis
+            .iter()
+            .any(|range| range.start <= at && at < range.end)
+    }
+
+    pub(crate) fn is_marked(&self, at: usize) -> bool {
+        self.marked
+            .iter()
+            .any(|range| range.start <= at && at < range.end)
     }
 
     pub(crate) fn is_blank(&self) -> bool {
@@ -110,6 +124,7 @@ impl Reading {
             source,
             folded: Folder::default(),
             emphasis: Vec::new(),
+            marked: Vec::new(),
             anchors: Vec::new(),
             hidden: String::new(),
             truncated: false,

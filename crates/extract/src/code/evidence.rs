@@ -1,8 +1,8 @@
 //! Which evidence holds for and against a candidate.
 
+use super::against::against;
 use super::candidate::Candidate;
 use super::context::{Context, Near};
-use super::number::{is_compact_date, is_year};
 use super::rule::Rule;
 use super::shape::Shape;
 use crate::lexicon::{Hit, Sense};
@@ -23,7 +23,8 @@ pub(super) fn evidence(
     mail: MailContext,
 ) -> Vec<Rule> {
     let mut rules = Vec::new();
-    let label = labels(candidate, around, mail, &mut rules);
+    let shown = structural_rule(candidate, reading, mail);
+    let label = labels(candidate, around, mail, shown, &mut rules);
     against(candidate, around, mail, label, &mut rules);
     if candidate.shape.is_wordlike() && !is_labelled_word(candidate, around) {
         return Vec::new();
@@ -37,11 +38,7 @@ pub(super) fn evidence(
     if mail.body.or(mail.subject).says(Sense::AUTH.or(Sense::CODE)) {
         rules.push(Rule::AuthMail);
     }
-    if reading
-        .emphasis
-        .iter()
-        .any(|range| range.start <= candidate.range.start && candidate.range.start < range.end)
-    {
+    if reading.is_emphasised(candidate.range.start) {
         rules.push(Rule::Emphasis);
     }
     rules.extend(shape_rule(candidate));
@@ -89,6 +86,7 @@ fn labels(
     candidate: &Candidate,
     around: Context<'_>,
     mail: MailContext,
+    shown: Option<Rule>,
     rules: &mut Vec<Rule>,
 ) -> Option<usize> {
     let any = Sense::CODE.or(Sense::WORD);
@@ -116,6 +114,7 @@ fn labels(
         first,
         second,
         imperative,
+        shown,
         alone_rule(candidate, around, mail),
     ]
     .into_iter()
@@ -172,6 +171,29 @@ fn after_rule(candidate: &Candidate, near: Near<'_>) -> Option<Rule> {
     }
 }
 
+/// What the layout alone says: mails in unknown languages have nothing else.
+fn structural_rule(candidate: &Candidate, reading: &Reading, mail: MailContext) -> Option<Rule> {
+    let at = candidate.range.start;
+    let length = candidate.compact.len();
+    if !candidate.alone || candidate.shape.is_wordlike() {
+        return None;
+    }
+    let all = mail.body.or(mail.subject);
+    let unspoken = !all.says(Sense::CODE.or(Sense::WORD).or(Sense::KIND).or(Sense::MONEY));
+    if reading.is_marked(at) {
+        Some(Rule::AloneMarked)
+    } else if candidate.shape == Shape::Prefixed
+        && length == 7
+        && candidate.value.find('-') == Some(1)
+    {
+        Some(Rule::AlonePrefixed)
+    } else {
+        let lone =
+            unspoken && length == 6 && reading.is_emphasised(at) && reading.text().len() < 2_000;
+        lone.then_some(Rule::AloneUnknown)
+    }
+}
+
 /// "Your code 1234 password 5678": a label right before a value is that value's.
 fn labels_the_next(around: Context<'_>, label: &Hit) -> bool {
     let rest = around.text.get(label.range.end..).unwrap_or_default();
@@ -202,87 +224,4 @@ fn alone_rule(candidate: &Candidate, around: Context<'_>, mail: MailContext) -> 
     } else {
         all.says(Sense::AUTH).then_some(Rule::AloneInAuthMail)
     }
-}
-
-fn against(
-    candidate: &Candidate,
-    around: Context<'_>,
-    mail: MailContext,
-    label: Option<usize>,
-    rules: &mut Vec<Rule>,
-) {
-    if is_named(candidate, around, Sense::NUMBER, 1, label) {
-        rules.push(Rule::OtherNumber);
-    }
-    let meeting =
-        mail.body.or(mail.subject).says(Sense::MEETING) && !mail.subject.says(Sense::CODE);
-    if meeting || is_named(candidate, around, Sense::KIND, 3, label) {
-        rules.push(Rule::OtherKind);
-    } else if !rules.iter().any(|rule| rule.is_strong_label())
-        && is_about_other_codes(candidate, around, mail)
-    {
-        rules.push(Rule::OtherContext);
-    }
-    let direct = |rule: &Rule| {
-        matches!(
-            rule,
-            Rule::LabelDirect | Rule::LabelBare | Rule::LabelAfter | Rule::WordDirect
-        )
-    };
-    if !rules.iter().any(direct)
-        && (is_year(&candidate.compact) || is_compact_date(&candidate.compact))
-    {
-        rules.push(Rule::YearOrDate);
-    }
-    if candidate.numbered {
-        rules.push(Rule::Numbered);
-    }
-    if around.in_sentence(candidate, Sense::STALE) {
-        rules.push(Rule::Stale);
-    }
-    if mail.subject.says(Sense::KIND) && !mail.subject.says(Sense::CODE.or(Sense::WORD)) {
-        rules.push(Rule::CommercialMail);
-    }
-}
-
-fn is_about_other_codes(candidate: &Candidate, around: Context<'_>, mail: MailContext) -> bool {
-    let proper = mail.body.or(mail.subject).says(Sense::CODE.or(Sense::AUTH));
-    around.in_sentence(candidate, Sense::KIND) || !proper && around.around(candidate, Sense::KIND)
-}
-
-/// Whether a term of the sense names the candidate: directly before it, or
-/// after it with a connecting word, and closer than any label.
-fn is_named(
-    candidate: &Candidate,
-    around: Context<'_>,
-    sense: Sense,
-    reach: usize,
-    label: Option<usize>,
-) -> bool {
-    let beats = |near: Near<'_>| {
-        let reachable = near.lines == 0 || candidate.alone && near.lines <= 1;
-        near.stops == 0
-            && reachable
-            && near.words <= reach
-            && label.is_none_or(|words| near.words < words || words > 3)
-    };
-    let before = around
-        .before(candidate, sense)
-        .filter(|near| !near.gap.has_digits() && !near.gap.has(')'));
-    let label_follows = |near: Near<'_>| {
-        let from = near.hit.range.end;
-        let next = around
-            .hits
-            .iter()
-            .find(|hit| hit.range.start >= from && hit.sense.says(Sense::CODE.or(Sense::WORD)));
-        next.is_some_and(|next| next.range.start <= from + 2)
-    };
-    let after = around.after(candidate, sense).filter(|near| {
-        near.connected
-            && near.lines == 0
-            && !near.gap.has_digits()
-            && !near.gap.has('(')
-            && !label_follows(*near)
-    });
-    before.is_some_and(beats) || after.is_some_and(beats)
 }

@@ -38,6 +38,12 @@ pub enum Rule {
     AloneAboveLabel,
     /// Alone on its line in a mail that speaks of a code.
     AloneInCodeMail,
+    /// Alone in an element that is named after a code.
+    AloneMarked,
+    /// Alone, in a shape nothing but a code has: `G-123456`.
+    AlonePrefixed,
+    /// Alone and large in a short mail whose language nobody here speaks.
+    AloneUnknown,
     /// Alone on its line, right below what it is for.
     AloneBelowPurpose,
     /// Alone on its line in a mail about signing in.
@@ -101,6 +107,9 @@ const TABLE: &[(Rule, &str, i32)] = &[
     (Rule::AloneBelowWord, "alone_below_word", 48),
     (Rule::AloneAboveLabel, "alone_above_label", 45),
     (Rule::AloneInCodeMail, "alone_in_code_mail", 40),
+    (Rule::AloneMarked, "alone_marked", 52),
+    (Rule::AlonePrefixed, "alone_prefixed", 50),
+    (Rule::AloneUnknown, "alone_unknown", 45),
     (Rule::AloneBelowPurpose, "alone_below_purpose", 45),
     (Rule::AloneInAuthMail, "alone_in_auth_mail", 25),
     (Rule::Imperative, "imperative", 30),

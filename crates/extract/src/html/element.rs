@@ -30,6 +30,8 @@ pub(super) struct Look {
     pub(super) keeps_lines: bool,
     /// Part of a quoted mail.
     pub(super) quoted: bool,
+    /// Named after a code by whoever wrote the page.
+    pub(super) marked: bool,
 }
 
 impl Look {
@@ -42,6 +44,7 @@ impl Look {
         spaced: false,
         keeps_lines: false,
         quoted: false,
+        marked: false,
     };
 
     pub(super) fn is_hidden(&self) -> bool {
@@ -157,6 +160,7 @@ impl<'a> Element<'a> {
         }
         self.look.gone |= self.display == Display::None || style.is_gone();
         self.look.quoted |= self.is_quotation();
+        self.look.marked |= is_code_name(&self.classes) || is_code_name(&self.id);
     }
 
     fn apply_attributes(&mut self) {
@@ -219,6 +223,34 @@ fn heading_scale(tag: &str) -> f32 {
         .iter()
         .find(|(name, _)| tag.eq_ignore_ascii_case(name))
         .map_or(1.0, |(_, scale)| *scale)
+}
+
+/// `otp-code`, `verification_code`, `code`; not `qr-code` or `promo-code`.
+fn is_code_name(name: &str) -> bool {
+    let words = || name.split(|c: char| !c.is_ascii_alphanumeric());
+    let is =
+        |word: &str, names: &[&str]| names.iter().any(|other| word.eq_ignore_ascii_case(other));
+    words().any(|word| {
+        is(
+            word,
+            &[
+                "otp",
+                "code",
+                "passcode",
+                "verificationcode",
+                "otpcode",
+                "authcode",
+            ],
+        )
+    }) && !words().any(|word| {
+        is(
+            word,
+            &[
+                "promo", "qr", "zip", "bar", "post", "discount", "coupon", "order", "source",
+                "block", "snippet",
+            ],
+        )
+    })
 }
 
 fn is_never_shown(tag: &str) -> bool {

@@ -107,6 +107,9 @@ impl<'a> Walk<'a> {
         if emphasised && end > start {
             self.reading.emphasis.push(start..end);
         }
+        if look.marked && end > start {
+            self.reading.marked.push(start..end);
+        }
     }
 
     fn visible(&mut self, c: char, at: usize, look: Look) {

@@ -1,4 +1,9 @@
 //! What the extractor promises, kept as tests.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "the helpers of a test may fail like the test"
+)]
 
 mod address;
 mod corpus;

@@ -7,11 +7,9 @@ use crate::html_mail;
 
 #[test]
 fn hostile_markup_is_read_in_one_pass() {
-    let mut style = String::from("<style>");
-    for n in 0..20_000 {
-        style.push_str(&format!("div div div .c{} {{display:none}}", n % 7));
-    }
-    style.push_str("</style>");
+    let rule = |n: u32| format!("div div div .c{} {{display:none}}", n % 7);
+    let rules = (0..20_000).map(rule).collect::<Vec<_>>().concat();
+    let style = format!("<style>{rules}</style>");
     for body in [
         "<".repeat(4_000_000),
         "<div>".repeat(800_000),

@@ -61,19 +61,16 @@ impl Case {
             "From: Sender <no-reply@sender.example>\r\nTo: inbox@inbox.example\r\nMIME-Version: 1.0\r\n",
         );
         if let Some(subject) = &self.subject {
-            raw.push_str(&format!(
-                "Subject: =?utf-8?b?{}?=\r\n",
-                encoded(subject).concat()
-            ));
+            let subject = encoded(subject).concat();
+            raw.extend(["Subject: =?utf-8?b?", &subject, "?=\r\n"]);
         }
         let (kind, body) = match (&self.html, &self.text) {
             (Some(html), _) => ("html", html.as_str()),
             (None, text) => ("plain", text.as_deref().unwrap_or_default()),
         };
         let body = encoded(body).join("\r\n");
-        raw.push_str(&format!(
-            "Content-Type: text/{kind}; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n{body}\r\n"
-        ));
+        raw.extend(["Content-Type: text/", kind, "; charset=utf-8\r\n"]);
+        raw.extend(["Content-Transfer-Encoding: base64\r\n\r\n", &body, "\r\n"]);
         Ok(raw.into_bytes())
     }
 }

@@ -1,0 +1,92 @@
+//! Which evidence speaks against a candidate.
+
+use super::candidate::Candidate;
+use super::context::{Context, Near};
+use super::evidence::MailContext;
+use super::number::{is_compact_date, is_year};
+use super::rule::Rule;
+use crate::lexicon::Sense;
+
+/// Adds the rules that take points; `label` is how far off the best label is.
+pub(super) fn against(
+    candidate: &Candidate,
+    around: Context<'_>,
+    mail: MailContext,
+    label: Option<usize>,
+    rules: &mut Vec<Rule>,
+) {
+    if is_named(candidate, around, Sense::NUMBER, 1, label) {
+        rules.push(Rule::OtherNumber);
+    }
+    let meeting =
+        mail.body.or(mail.subject).says(Sense::MEETING) && !mail.subject.says(Sense::CODE);
+    if meeting || is_named(candidate, around, Sense::KIND, 3, label) {
+        rules.push(Rule::OtherKind);
+    } else if !rules.iter().any(|rule| rule.is_strong_label())
+        && is_about_other_codes(candidate, around, mail)
+    {
+        rules.push(Rule::OtherContext);
+    }
+    let direct = |rule: &Rule| {
+        matches!(
+            rule,
+            Rule::LabelDirect | Rule::LabelBare | Rule::LabelAfter | Rule::WordDirect
+        )
+    };
+    if !rules.iter().any(direct)
+        && (is_year(&candidate.compact) || is_compact_date(&candidate.compact))
+    {
+        rules.push(Rule::YearOrDate);
+    }
+    if candidate.numbered {
+        rules.push(Rule::Numbered);
+    }
+    if around.in_sentence(candidate, Sense::STALE) {
+        rules.push(Rule::Stale);
+    }
+    if mail.subject.says(Sense::KIND) && !mail.subject.says(Sense::CODE.or(Sense::WORD)) {
+        rules.push(Rule::CommercialMail);
+    }
+}
+
+fn is_about_other_codes(candidate: &Candidate, around: Context<'_>, mail: MailContext) -> bool {
+    let proper = mail.body.or(mail.subject).says(Sense::CODE.or(Sense::AUTH));
+    around.in_sentence(candidate, Sense::KIND) || !proper && around.around(candidate, Sense::KIND)
+}
+
+/// Whether a term of the sense names the candidate: directly before it, or
+/// after it with a connecting word, and closer than any label.
+fn is_named(
+    candidate: &Candidate,
+    around: Context<'_>,
+    sense: Sense,
+    reach: usize,
+    label: Option<usize>,
+) -> bool {
+    let beats = |near: Near<'_>| {
+        let reachable = near.lines == 0 || candidate.alone && near.lines <= 1;
+        near.stops == 0
+            && reachable
+            && near.words <= reach
+            && label.is_none_or(|words| near.words < words || words > 3)
+    };
+    let before = around
+        .before(candidate, sense)
+        .filter(|near| !near.gap.has_digits() && !near.gap.has(')'));
+    let label_follows = |near: Near<'_>| {
+        let from = near.hit.range.end;
+        let next = around
+            .hits
+            .iter()
+            .find(|hit| hit.range.start >= from && hit.sense.says(Sense::CODE.or(Sense::WORD)));
+        next.is_some_and(|next| next.range.start <= from + 2)
+    };
+    let after = around.after(candidate, sense).filter(|near| {
+        near.connected
+            && near.lines == 0
+            && !near.gap.has_digits()
+            && !near.gap.has('(')
+            && !label_follows(*near)
+    });
+    before.is_some_and(beats) || after.is_some_and(beats)
+}
