@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use webhook::Committer;
 
-use crate::wire::{Parts, feed_settings, webhook_settings, worker_settings};
+use crate::wire::{Parts, feed_settings, fetcher, webhook_settings, worker_settings};
 use crate::{ops, shutdown};
 
 /// Which roles a process plays.
@@ -126,6 +126,7 @@ fn start_worker(parts: &Parts, stop: &CancellationToken) -> Result<Vec<JoinHandl
         deliveries: Arc::clone(&parts.store.deliveries),
         doorbell: Arc::clone(&parts.queue.doorbell),
         sources: Arc::clone(&parts.sources),
+        fetcher: fetcher(&parts.config)?,
         server_key: parts.server_key.clone(),
         meters: parts.meters.clone(),
         settings: worker_settings(&parts.config)?,

@@ -12,7 +12,7 @@ use providers::Sources;
 use queue::Queue;
 use secrecy::ExposeSecret;
 use store::Store;
-use worker::InboxPolicy;
+use worker::{Fetcher, InboxPolicy};
 
 use crate::config::{Config, Profile};
 
@@ -117,6 +117,14 @@ pub(crate) fn worker_settings(config: &Config) -> Result<worker::Settings> {
         sweep_every: worker.sweep_every.0,
         ring_patience: worker.ring_patience.0,
     })
+}
+
+/// What gets mail from a provider's API.
+pub(crate) fn fetcher(config: &Config) -> Result<Fetcher> {
+    Ok(Fetcher::new(
+        config.worker.fetch_budget.0,
+        config.webhook.body_limit,
+    )?)
 }
 
 fn policy(allow_links: &[String]) -> Result<Policy> {

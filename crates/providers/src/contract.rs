@@ -42,6 +42,8 @@ pub struct Contract {
     pub coverage: Coverage,
     /// How it checks a new webhook.
     pub(crate) handshake: Handshake,
+    /// Where its API is, if mail may have to be fetched from there.
+    pub(crate) api: Option<&'static str>,
     /// Which settings it takes besides the password in front.
     pub(crate) knobs: &'static [Knob],
     /// Makes the verifier and decoder of one source.

@@ -2,6 +2,7 @@
 
 use pipeline::{Class, Reason};
 
+use crate::Elsewhere;
 use crate::letter::Letter;
 
 /// One mail goes to no more inboxes than this.
@@ -55,6 +56,8 @@ impl InboundMail {
 pub enum Decoded {
     /// Inbound mail, one or many.
     Mails(Vec<InboundMail>),
+    /// One inbound mail that has to be fetched first.
+    Elsewhere(Elsewhere),
     /// Something else that the provider also posts, and which it was.
     Ignored(Reason),
 }
@@ -80,9 +83,6 @@ pub enum DecodeError {
     /// It names nobody as recipient.
     #[error("the payload names no recipient")]
     NoRecipient,
-    /// The webhook tells of a mail and does not carry it.
-    #[error("the payload does not include the message")]
-    NotIncluded,
     /// It names more recipients than one mail may have.
     #[error("the payload names too many recipients")]
     TooManyRecipients,
@@ -115,7 +115,6 @@ impl DecodeError {
             Self::TooManyFields => "too_many_fields",
             Self::NotBase64 => "not_base64",
             Self::NoRecipient => "no_recipient",
-            Self::NotIncluded => "message_not_included",
             Self::TooManyRecipients => "too_many_recipients",
         })
     }

@@ -20,6 +20,7 @@ mod signature;
 mod symmetric;
 
 mod decode;
+mod elsewhere;
 mod form;
 mod json;
 mod letter;
@@ -36,6 +37,7 @@ pub use answers::Answers;
 pub use contract::standard_webhooks::sign;
 pub use contract::{Contract, contracts};
 pub use decode::{DecodeError, Decoded, InboundMail};
+pub use elsewhere::{Api, Elsewhere, Holds};
 pub use key::KeyError;
 pub use request::RawRequest;
 pub use sample::{Post, Sample};

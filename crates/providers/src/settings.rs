@@ -34,6 +34,10 @@ pub struct SourceSettings {
     pub public_key: Option<String>,
     /// The webhook's URL as it is entered at the provider.
     pub url: Option<String>,
+    /// The key to the provider's API, for mail that its webhook does not carry.
+    pub api_key: Option<SecretString>,
+    /// The API's URL, when it is not the provider's usual one.
+    pub api_url: Option<String>,
     /// How the sender signs.
     pub scheme: Option<SchemeSettings>,
     /// Where the sender puts the mail.
@@ -57,6 +61,7 @@ impl SourceSettings {
             (Knob::Tolerance, self.tolerance_seconds.is_some()),
             (Knob::PublicKey, self.public_key.is_some()),
             (Knob::Url, self.url.is_some()),
+            (Knob::Api, self.api_key.is_some() || self.api_url.is_some()),
             (Knob::Scheme, self.scheme.is_some()),
             (Knob::Payload, self.payload.is_some()),
         ]
@@ -72,6 +77,7 @@ pub(crate) enum Knob {
     Tolerance,
     PublicKey,
     Url,
+    Api,
     Scheme,
     Payload,
 }
@@ -84,6 +90,7 @@ impl Knob {
             Self::Tolerance => "tolerance_seconds",
             Self::PublicKey => "public_key",
             Self::Url => "url",
+            Self::Api => "api_key",
             Self::Scheme => "scheme",
             Self::Payload => "payload",
         }

@@ -7,7 +7,7 @@ use pipeline::{SourceName, Timestamp};
 use crate::contract::{Contract, Handshake, Provider};
 use crate::gate::Gate;
 use crate::{
-    Answers, Coverage, DecodeError, Decoded, Post, RawRequest, Sample, Verified, VerifyError,
+    Answers, Api, Coverage, DecodeError, Decoded, Post, RawRequest, Sample, Verified, VerifyError,
 };
 
 /// One configured place that mail comes from.
@@ -15,6 +15,7 @@ pub struct Source {
     pub(crate) name: SourceName,
     pub(crate) contract: &'static Contract,
     pub(crate) gate: Gate,
+    pub(crate) api: Option<Api>,
     pub(crate) provider: Box<dyn Provider>,
 }
 
@@ -78,6 +79,11 @@ impl Source {
         let mut post = self.provider.sample(sample)?;
         self.gate.pass(&mut post);
         Some(post)
+    }
+
+    /// The provider's API, when the source has a key to it.
+    pub fn api(&self) -> Option<&Api> {
+        self.api.as_ref()
     }
 
     /// Reads the mail out of a recorded body.

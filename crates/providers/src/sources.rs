@@ -8,7 +8,7 @@ use crate::contract::{Contract, contracts};
 use crate::gate::Gate;
 use crate::key::KeyError;
 use crate::settings::Knob;
-use crate::{Source, SourceSettings};
+use crate::{Api, Source, SourceSettings};
 
 /// The configured sources cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -120,7 +120,15 @@ fn build(name: &str, settings: &SourceSettings) -> Result<Source, SourceFlaw> {
         name,
         contract,
         gate,
+        api: api(contract, settings),
     })
+}
+
+/// The provider's API, when there is a key to it.
+fn api(contract: &Contract, settings: &SourceSettings) -> Option<Api> {
+    let key = settings.api_key.clone()?;
+    let url = settings.api_url.as_deref().or(contract.api)?.to_owned();
+    Some(Api { url, key })
 }
 
 /// Whether a post of such a source carries a signature. A provider with secrets

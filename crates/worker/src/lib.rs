@@ -2,12 +2,13 @@
 //! decoded, read, searched and finished, in one transaction, however often that
 //! takes.
 //!
-//! This crate never speaks HTTP or SQL, never knows the broker, and never does
+//! This crate never serves HTTP, never speaks SQL, never knows the broker, and never does
 //! anything with a mail's bytes before the attempt is counted in its row.
 //!
 //! Read it in this order: [`run`] (a bell rings), `process` (the story of one
-//! delivery), `contain` (the dangerous part, on a thread of its own), `address`
-//! and `minimize` (what is kept of it), [`sweep`] (the bell rings again).
+//! delivery), `fetch` (mail that a webhook did not carry), `contain` (the dangerous
+//! part, on a thread of its own), `address` and `minimize` (what is kept of it),
+//! [`sweep`] (the bell rings again).
 
 mod run;
 mod sweep;
@@ -16,11 +17,13 @@ mod process;
 
 mod address;
 mod contain;
+mod fetch;
 mod minimize;
 
 mod settings;
 
 pub use address::InboxPolicy;
+pub use fetch::{Fetcher, FetcherError};
 pub use process::{Deps, Outcome};
 pub use run::run;
 pub use settings::Settings;

@@ -7,9 +7,10 @@ use pipeline::{
     Claim, Claimed, Class, Completed, DeliveryId, DeliveryLog, Doorbell, Finished, Meters,
     NewMessage, Processed, Reason, ServerKey, StoreError, StoredDelivery, WorkLog,
 };
-use providers::{Decoded, InboundMail, Sources};
+use providers::{Decoded, Elsewhere, InboundMail, Source, Sources};
 
 use crate::contain::{self, Read};
+use crate::fetch::Fetcher;
 use crate::minimize::{Minimizer, minimize};
 use crate::settings::Settings;
 
@@ -23,6 +24,8 @@ pub struct Deps {
     pub doorbell: Arc<dyn Doorbell>,
     /// Who can decode which delivery.
     pub sources: Arc<Sources>,
+    /// Gets mail that a webhook does not carry.
+    pub fetcher: Fetcher,
     /// What artifact keys are made with.
     pub server_key: ServerKey,
     /// What is counted.
@@ -102,6 +105,7 @@ async fn understand(deps: &Deps, delivery: StoredDelivery) -> Result<Processed, 
     };
     let mails = match source.decode(&delivery.content_type, &delivery.body) {
         Ok(Decoded::Mails(mails)) => mails,
+        Ok(Decoded::Elsewhere(elsewhere)) => vec![fetch(deps, source, elsewhere).await?],
         Ok(Decoded::Ignored(reason)) => {
             let (messages, ignored) = (Vec::new(), Some(reason));
             return Ok(Processed { messages, ignored });
@@ -117,6 +121,25 @@ async fn understand(deps: &Deps, delivery: StoredDelivery) -> Result<Processed, 
     }
     let ignored = None;
     Ok(Processed { messages, ignored })
+}
+
+/// Gets a mail that its webhook did not carry. Without a key to the provider's
+/// API the delivery is kept for the operator, who may set one and requeue it.
+async fn fetch(deps: &Deps, source: &Source, elsewhere: Elsewhere) -> Result<InboundMail, Failure> {
+    let Some(api) = source.api() else {
+        return Err(Failure::permanent(Reason::new("message_not_included")));
+    };
+    match deps.fetcher.fetch(api, &elsewhere).await {
+        Ok(raw) => Ok(InboundMail {
+            recipients: elsewhere.recipients,
+            raw,
+            rebuilt: false,
+        }),
+        Err(error) => Err(Failure {
+            class: error.class(),
+            reason: error.reason(),
+        }),
+    }
 }
 
 fn delivery_facts(deps: &Deps, recorded_at: pipeline::Timestamp) -> Minimizer<'_> {

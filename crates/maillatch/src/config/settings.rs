@@ -129,6 +129,7 @@ pub(crate) struct Worker {
     pub(crate) concurrency: usize,
     pub(crate) lease: Span,
     pub(crate) parse_budget: Span,
+    pub(crate) fetch_budget: Span,
     pub(crate) retry_first: Span,
     pub(crate) retry_factor: u32,
     pub(crate) retry_ceiling: Span,

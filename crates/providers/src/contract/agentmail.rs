@@ -4,16 +4,18 @@
 //! "subject", "message_id", "text"?, "html"?, …}}`. The inbox's id is its address
 //! and stands for the envelope's recipient. The original is at `AgentMail`'s API;
 //! what the webhook carries is put together again. Above 1 MB it carries no text,
-//! and the delivery is kept and buried as `message_not_included`.
+//! and the original is fetched from `GET /v0/inboxes/{inbox}/messages/{id}/raw`;
+//! without an `api_key` it is kept and buried as `message_not_included`.
 //!
 //! Answers: as Standard Webhooks.
 
 use serde_json::Value;
 
 use super::{Contract, Handshake, standard_webhooks};
+use crate::json::{self, Object};
 use crate::letter::Letter;
 use crate::sample::Shape;
-use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail, Sample, json};
+use crate::{Answers, Coverage, DecodeError, Decoded, Elsewhere, Holds, InboundMail, Sample};
 
 pub(crate) const CONTRACT: Contract = Contract {
     name: "agentmail",
@@ -21,10 +23,12 @@ pub(crate) const CONTRACT: Contract = Contract {
     setup: &[
         "In AgentMail, Webhooks, add the source's URL for the event `message.received`.",
         "Copy the signing secret (`whsec_…`) into the source's `secrets`.",
+        "For mails above 1 MB, create an API key and copy it into `api_key`.",
     ],
     coverage: Coverage::Body,
     handshake: Handshake::None,
-    knobs: standard_webhooks::KNOBS,
+    api: Some("https://api.agentmail.to"),
+    knobs: standard_webhooks::KNOBS_WITH_API,
     build: |settings| standard_webhooks::build(settings, Box::new(decode), shape),
 };
 
@@ -41,7 +45,7 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         .ok_or(DecodeError::Malformed)?;
     let field = |name: &str| json::text(message, &[name]);
     if field("text").is_none() && field("html").is_none() {
-        return Err(DecodeError::NotIncluded);
+        return elsewhere(message);
     }
     let to = json::texts(message, &["to"])?.join(", ");
     let letter = Letter {
@@ -59,6 +63,19 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
     };
     let inbox = field("inbox_id").ok_or(DecodeError::NoRecipient)?;
     InboundMail::rebuilt(vec![inbox.to_owned()], &letter).map(Decoded::mail)
+}
+
+fn elsewhere(message: &Object) -> Result<Decoded, DecodeError> {
+    let inbox = json::text(message, &["inbox_id"]).ok_or(DecodeError::NoRecipient)?;
+    let id = json::text(message, &["message_id"]).ok_or(DecodeError::Malformed)?;
+    Ok(Decoded::Elsewhere(Elsewhere {
+        recipients: vec![inbox.to_owned()],
+        path: ["v0", "inboxes", inbox, "messages", id, "raw"]
+            .map(str::to_owned)
+            .to_vec(),
+        query: None,
+        holds: Holds::Message,
+    }))
 }
 
 fn shape(sample: &Sample<'_>) -> Shape {

@@ -43,6 +43,7 @@ pub(crate) const CONTRACT: Contract = Contract {
     ],
     coverage: Coverage::Body,
     handshake: Handshake::None,
+    api: None,
     knobs: KNOBS,
     build: |settings| build(settings, SchemeSettings::default()),
 };

@@ -28,6 +28,7 @@ pub(crate) const CONTRACT: Contract = Contract {
     ],
     coverage: Coverage::Body,
     handshake: Handshake::None,
+    api: None,
     knobs: &[Knob::Secrets],
     build: |settings| {
         Ok(Box::new(Symmetric {

@@ -50,6 +50,7 @@ pub(crate) const CONTRACT: Contract = Contract {
     ],
     coverage: Coverage::TokenOnly,
     handshake: Handshake::None,
+    api: None,
     knobs: &[Knob::Secrets, Knob::Tolerance],
     build,
 };

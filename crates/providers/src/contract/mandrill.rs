@@ -34,6 +34,7 @@ pub(crate) const CONTRACT: Contract = Contract {
     ],
     coverage: Coverage::Body,
     handshake: Handshake::Head,
+    api: None,
     knobs: &[Knob::Secrets, Knob::Url],
     build,
 };

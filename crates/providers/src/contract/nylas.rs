@@ -8,7 +8,9 @@
 //! may have suffixes (`.truncated`, `.transformed`, `.cleaned`). Nylas fires for mail that
 //! the mailbox itself has sent, too; that is closed as `own_mail`. The webhook
 //! carries parsed fields, put together again here; a truncated one carries no
-//! body, and is kept and buried as `message_not_included`.
+//! body, and the original is fetched from `GET /v3/grants/{grant}/messages/{id}`
+//! with `fields=raw_mime`. Without an `api_key` it is kept and buried as
+//! `message_not_included`.
 //!
 //! Answers: Nylas makes three tries within 20 minutes on any status but 2xx.
 
@@ -26,7 +28,7 @@ use crate::scheme::{Family, Part, Scheme};
 use crate::settings::Knob;
 use crate::signature::{Encoding, Layout};
 use crate::symmetric::Symmetric;
-use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail, Sample};
+use crate::{Answers, Coverage, DecodeError, Decoded, Elsewhere, Holds, InboundMail, Sample};
 
 pub(crate) const CONTRACT: Contract = Contract {
     name: "nylas",
@@ -35,10 +37,13 @@ pub(crate) const CONTRACT: Contract = Contract {
         "In Nylas, Notifications, create a webhook to the source's URL for `message.created`.",
         "Leave compressed delivery off.",
         "Copy the webhook secret into the source's `secrets`.",
+        "For mails that Nylas truncates, copy an API key into `api_key`; outside of the US set \
+         `api_url`, too.",
     ],
     coverage: Coverage::Body,
     handshake: Handshake::Echo("challenge"),
-    knobs: &[Knob::Secrets],
+    api: Some("https://api.us.nylas.com"),
+    knobs: &[Knob::Secrets, Knob::Api],
     build: |settings| {
         Ok(Box::new(Symmetric {
             scheme: Scheme {
@@ -75,7 +80,7 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
     }
     let html = match json::text(message, &["body"]) {
         Some(html) if !suffixes.contains(".truncated") => html,
-        _ => return Err(DecodeError::NotIncluded),
+        _ => return elsewhere(message),
     };
     let (from, to) = (people(message, "from"), people(message, "to"));
     let letter = Letter {
@@ -91,6 +96,21 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         html: Some(html),
     };
     InboundMail::rebuilt(addresses(message, "to"), &letter).map(Decoded::mail)
+}
+
+fn elsewhere(message: &Object) -> Result<Decoded, DecodeError> {
+    let field = |name: &str| json::text(message, &[name]).ok_or(DecodeError::Malformed);
+    let recipients = addresses(message, "to");
+    if recipients.is_empty() {
+        return Err(DecodeError::NoRecipient);
+    }
+    let path = ["v3", "grants", field("grant_id")?, "messages", field("id")?];
+    Ok(Decoded::Elsewhere(Elsewhere {
+        recipients,
+        path: path.map(str::to_owned).to_vec(),
+        query: Some(("fields", "raw_mime")),
+        holds: Holds::Base64Url(&["data", "raw_mime"]),
+    }))
 }
 
 /// Whether the mailbox has sent this mail itself.

@@ -33,6 +33,7 @@ pub(crate) const CONTRACT: Contract = Contract {
     ],
     coverage: Coverage::Password,
     handshake: Handshake::None,
+    api: None,
     knobs: &[],
     build: |_| Ok(Box::new(Postmark)),
 };

@@ -21,6 +21,7 @@ pub(crate) const CONTRACT: Contract = Contract {
     ],
     coverage: Coverage::Body,
     handshake: Handshake::None,
+    api: None,
     knobs: standard_webhooks::KNOBS,
     build: |settings| standard_webhooks::build(settings, Box::new(decode), shape),
 };

@@ -1,15 +1,17 @@
 //! Resend: Standard Webhooks under Svix's header names.
 //!
 //! Request: `{"type":"email.received","data":{"email_id", "received_for":[…], …}}`,
-//! which tells of a mail and does not carry it. The message is at Resend's API;
-//! until it is fetched from there such a delivery is kept and buried as
-//! `message_not_included`, from where it can be put back.
+//! which tells of a mail and does not carry it: `GET /emails/receiving/{id}` of
+//! Resend's API answers with a link to the message, `raw.download_url`. Without
+//! an `api_key` such a delivery is kept and buried as `message_not_included`,
+//! from where it can be put back.
 //!
 //! Answers: as Standard Webhooks; Resend tries again for 27 hours.
 
 use super::{Contract, Handshake, standard_webhooks};
+use crate::json::{self, Object};
 use crate::sample::Shape;
-use crate::{Answers, Coverage, DecodeError, Decoded, Sample, json};
+use crate::{Answers, Coverage, DecodeError, Decoded, Elsewhere, Holds, Sample};
 
 pub(crate) const CONTRACT: Contract = Contract {
     name: "resend",
@@ -17,20 +19,36 @@ pub(crate) const CONTRACT: Contract = Contract {
     setup: &[
         "In Resend, Webhooks, add the source's URL for the event `email.received`.",
         "Copy the signing secret (`whsec_…`) into the source's `secrets`.",
+        "Create an API key that may read received mail and copy it into `api_key`.",
     ],
     coverage: Coverage::Body,
     handshake: Handshake::None,
-    knobs: standard_webhooks::KNOBS,
+    api: Some("https://api.resend.com"),
+    knobs: standard_webhooks::KNOBS_WITH_API,
     build: |settings| standard_webhooks::build(settings, Box::new(decode), shape),
 };
 
 fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
     let event = json::object(body)?;
     match json::text(&event, &["type"]) {
-        Some("email.received") => Err(DecodeError::NotIncluded),
+        Some("email.received") => elsewhere(&event),
         Some(_) => Ok(Decoded::other_event()),
         None => Err(DecodeError::Malformed),
     }
+}
+
+fn elsewhere(event: &Object) -> Result<Decoded, DecodeError> {
+    let id = json::text(event, &["data", "email_id"]).ok_or(DecodeError::Malformed)?;
+    let recipients = json::texts(event, &["data", "received_for"])?;
+    if recipients.is_empty() {
+        return Err(DecodeError::NoRecipient);
+    }
+    Ok(Decoded::Elsewhere(Elsewhere {
+        recipients,
+        path: ["emails", "receiving", id].map(str::to_owned).to_vec(),
+        query: None,
+        holds: Holds::Link(&["raw", "download_url"]),
+    }))
 }
 
 fn shape(sample: &Sample<'_>) -> Shape {

@@ -46,6 +46,7 @@ pub(crate) const CONTRACT: Contract = Contract {
     ],
     coverage: Coverage::Body,
     handshake: Handshake::None,
+    api: None,
     knobs: &[Knob::PublicKey, Knob::Tolerance],
     build,
 };

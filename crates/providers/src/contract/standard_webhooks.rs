@@ -39,12 +39,17 @@ pub(crate) const CONTRACT: Contract = Contract {
     ],
     coverage: Coverage::Body,
     handshake: Handshake::None,
+    api: None,
     knobs: KNOBS,
     build: |settings| build(settings, Box::new(native::decode), Shape::native),
 };
 
 /// What every contract of this scheme may be told.
 pub(super) const KNOBS: &[Knob] = &[Knob::Secrets, Knob::PublicKey, Knob::Tolerance];
+
+/// The same, for a provider whose mail may have to be fetched.
+pub(super) const KNOBS_WITH_API: &[Knob] =
+    &[Knob::Secrets, Knob::PublicKey, Knob::Tolerance, Knob::Api];
 
 /// A source of this scheme with some payload.
 pub(super) fn build(

@@ -22,6 +22,7 @@ pub(crate) const CONTRACT: Contract = Contract {
     ],
     coverage: Coverage::Body,
     handshake: Handshake::None,
+    api: None,
     knobs: generic::KNOBS,
     build: |settings| {
         let preset = SchemeSettings {

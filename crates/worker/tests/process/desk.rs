@@ -17,7 +17,7 @@ use store::Store;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use worker::{Deps, InboxPolicy, Settings};
+use worker::{Deps, Fetcher, InboxPolicy, Settings};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -30,20 +30,27 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) async fn open() -> Self {
+        let secret = format!("whsec_{}", STANDARD.encode([7; 32]));
+        let source = SourceSettings::standard_webhooks([secret.into()]);
+        Self::with_sources(BTreeMap::from([("dev".to_owned(), source)])).await
+    }
+
+    pub(crate) async fn with_sources(sources: BTreeMap<String, SourceSettings>) -> Self {
+        // The first of the process brings the TLS provider.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let dir = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", dir.path().join("test.db").display());
         let store = store::open(&store::Settings::new(url.into()))
             .await
             .unwrap();
         let queue = queue::open(&queue::Settings::default()).await.unwrap();
-        let secret = format!("whsec_{}", STANDARD.encode([7; 32]));
-        let source = SourceSettings::standard_webhooks([secret.into()]);
-        let sources = Sources::build(BTreeMap::from([("dev".to_owned(), source)])).unwrap();
+        let sources = Sources::build(sources).unwrap();
         let deps = Arc::new(Deps {
             work: Arc::clone(&store.work),
             deliveries: Arc::clone(&store.deliveries),
             doorbell: Arc::clone(&queue.doorbell),
             sources: Arc::new(sources),
+            fetcher: Fetcher::new(Duration::from_secs(5), 100_000).unwrap(),
             server_key: ServerKey::new([1; 32]),
             meters: Meters::register(&mut Registry::default()),
             settings: settings(),

@@ -6,7 +6,9 @@
     reason = "a scenario that cannot go on fails"
 )]
 
+mod api;
 mod desk;
+mod fetched;
 
 use std::time::Duration;
 

@@ -1,0 +1,37 @@
+//! A mail that the webhook tells of and does not carry: where it is to be had.
+//! This crate says where; who fetches it is the worker.
+
+use secrecy::SecretString;
+
+/// Where a mail is, below the provider's API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The envelope's recipients; unparsed.
+    pub recipients: Vec<String>,
+    /// The segments of the path, to be escaped by whoever builds the URL.
+    pub path: Vec<String>,
+    /// The query, if there is one.
+    pub query: Option<(&'static str, &'static str)>,
+    /// What is there.
+    pub holds: Holds,
+}
+
+/// What a provider's API answers with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// The message itself.
+    Message,
+    /// JSON with the message at these keys, in the base64 of URLs.
+    Base64Url(&'static [&'static str]),
+    /// JSON with a link to the message at these keys.
+    Link(&'static [&'static str]),
+}
+
+/// A provider's API, as a source may use it.
+#[derive(Debug, Clone)]
+pub struct Api {
+    /// Where it is; nothing is ever fetched from anywhere else.
+    pub url: String,
+    /// What to show it.
+    pub key: SecretString,
+}
