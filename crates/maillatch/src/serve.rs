@@ -59,7 +59,7 @@ impl Serving {
     /// Starts the roles; when this returns they take requests.
     pub(crate) fn start(parts: Parts, roles: Roles) -> Result<Self> {
         let stop = CancellationToken::new();
-        let settings = webhook_settings(&parts.config);
+        let settings = webhook_settings(&parts.config)?;
         let committer = Committer::start(
             Arc::clone(&parts.store.deliveries),
             Arc::clone(&parts.queue.doorbell),
@@ -154,13 +154,14 @@ fn http(
         ],
         registry: Arc::clone(&parts.registry),
     });
+    let hook_settings = webhook_settings(config)?;
     let hooks = roles.webhook.then(|| {
         webhook::routes(webhook::Deps {
             sources: Arc::clone(&parts.sources),
             committer: committer.clone(),
             clock: Arc::clone(&parts.clock),
             meters: parts.meters.clone(),
-            settings: webhook_settings(config),
+            settings: hook_settings,
         })
     });
     let agents = roles.feed.then(|| {

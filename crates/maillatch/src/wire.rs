@@ -84,16 +84,17 @@ pub(crate) fn queue_settings(config: &Config) -> queue::Settings {
 }
 
 /// The webhook's settings.
-pub(crate) fn webhook_settings(config: &Config) -> webhook::Settings {
+pub(crate) fn webhook_settings(config: &Config) -> Result<webhook::Settings> {
     let webhook = &config.webhook;
-    webhook::Settings {
+    let settings = webhook::Settings {
         body_limit: webhook.body_limit,
         body_timeout: webhook.body_timeout.0,
         in_flight_bytes: webhook.in_flight_bytes,
         commit_timeout: webhook.commit_timeout.0,
         committers: webhook.committers,
         batch: webhook.commit_batch,
-    }
+    };
+    settings.checked().context("in [webhook]")
 }
 
 /// The worker's settings.

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
-
 const MIB: usize = 1024 * 1024;
 
 /// No body is ever accepted above this, whatever is configured.
 const MOST_BODY: usize = 50 * MIB;
 
-/// The webhook's budgets, checked.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "Written")]
+/// Nor are more bytes of bodies held at once.
+const MOST_IN_FLIGHT: usize = 4096 * MIB;
+
+/// The webhook's budgets.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The longest body, in bytes.
     pub body_limit: usize,
@@ -61,95 +61,80 @@ pub enum SettingsError {
     #[error("`committers` is 1 to 16")]
     Committers,
     /// The batch.
-    #[error("`batch` is 1 to 1024")]
+    #[error("`commit_batch` is 1 to 1024")]
     Batch,
 }
 
-/// The budgets as the configuration writes them: times in seconds.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    body_limit: Option<usize>,
-    body_timeout: Option<f64>,
-    in_flight_bytes: Option<usize>,
-    commit_timeout: Option<f64>,
-    committers: Option<usize>,
-    batch: Option<usize>,
-}
-
-impl TryFrom<Written> for Settings {
-    type Error = SettingsError;
-
-    fn try_from(written: Written) -> Result<Self, SettingsError> {
-        let own = Self::default();
-        let body_limit = written.body_limit.unwrap_or(own.body_limit);
-        let in_flight_bytes = written
-            .in_flight_bytes
-            .unwrap_or(own.in_flight_bytes.max(2 * body_limit.min(MOST_BODY)));
-        Ok(Self {
-            body_limit: within(body_limit, 1, MOST_BODY).ok_or(SettingsError::BodyLimit)?,
-            body_timeout: seconds(written.body_timeout, own.body_timeout)
-                .ok_or(SettingsError::BodyTimeout)?,
-            in_flight_bytes: within(in_flight_bytes, body_limit, 4096 * MIB)
-                .ok_or(SettingsError::InFlight)?,
-            commit_timeout: seconds(written.commit_timeout, own.commit_timeout)
-                .ok_or(SettingsError::CommitTimeout)?,
-            committers: within(written.committers.unwrap_or(own.committers), 1, 16)
-                .ok_or(SettingsError::Committers)?,
-            batch: within(written.batch.unwrap_or(own.batch), 1, 1024)
-                .ok_or(SettingsError::Batch)?,
-        })
+impl Settings {
+    /// The same settings, if each is within its bounds.
+    pub fn checked(self) -> Result<Self, SettingsError> {
+        const MINUTE: Duration = Duration::from_mins(1);
+        let bounds = [
+            (
+                (1..=MOST_BODY).contains(&self.body_limit),
+                SettingsError::BodyLimit,
+            ),
+            (
+                is_wait(self.body_timeout, MINUTE),
+                SettingsError::BodyTimeout,
+            ),
+            (
+                (self.body_limit..=MOST_IN_FLIGHT).contains(&self.in_flight_bytes),
+                SettingsError::InFlight,
+            ),
+            (
+                is_wait(self.commit_timeout, MINUTE),
+                SettingsError::CommitTimeout,
+            ),
+            (
+                (1..=16).contains(&self.committers),
+                SettingsError::Committers,
+            ),
+            ((1..=1024).contains(&self.batch), SettingsError::Batch),
+        ];
+        match bounds.into_iter().find(|(is_within, _)| !is_within) {
+            Some((_, error)) => Err(error),
+            None => Ok(self),
+        }
     }
 }
 
-fn within(value: usize, least: usize, most: usize) -> Option<usize> {
-    (least..=most).contains(&value).then_some(value)
-}
-
-fn seconds(written: Option<f64>, own: Duration) -> Option<Duration> {
-    let Some(seconds) = written else {
-        return Some(own);
-    };
-    Duration::try_from_secs_f64(seconds)
-        .ok()
-        .filter(|span| !span.is_zero() && *span <= Duration::from_mins(1))
+fn is_wait(span: Duration, most: Duration) -> bool {
+    !span.is_zero() && span <= most
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Settings, serde_json::Error> {
-        serde_json::from_str(text)
-    }
-
     #[test]
-    fn nothing_written_is_the_default() {
-        assert_eq!(read("{}").expect("read"), Settings::default());
-    }
-
-    #[test]
-    fn times_are_seconds_and_may_have_a_fraction() {
-        let settings = read(r#"{"commit_timeout":0.5,"body_timeout":20}"#).expect("read");
-        assert_eq!(settings.commit_timeout, Duration::from_millis(500));
-        assert_eq!(settings.body_timeout, Duration::from_secs(20));
+    fn the_defaults_are_within_their_bounds() {
+        assert_eq!(Settings::default().checked(), Ok(Settings::default()));
     }
 
     #[test]
     fn a_budget_out_of_bounds_is_refused() {
-        for bad in [
-            r#"{"body_limit":0}"#,
-            r#"{"body_limit":52428801}"#,
-            r#"{"body_timeout":0}"#,
-            r#"{"body_timeout":-1}"#,
-            r#"{"commit_timeout":61}"#,
-            r#"{"in_flight_bytes":1024}"#,
-            r#"{"committers":0}"#,
-            r#"{"batch":1025}"#,
-            r#"{"body_limits":1}"#,
-        ] {
-            assert!(read(bad).is_err(), "{bad}");
-        }
-        assert!(read(r#"{"body_limit":52428800}"#).is_ok());
+        let refusal = |change: fn(&mut Settings)| {
+            let mut settings = Settings::default();
+            change(&mut settings);
+            settings.checked().unwrap_err()
+        };
+        assert_eq!(refusal(|s| s.body_limit = 0), SettingsError::BodyLimit);
+        assert_eq!(
+            refusal(|s| s.body_limit = 50 * MIB + 1),
+            SettingsError::BodyLimit
+        );
+        assert_eq!(
+            refusal(|s| s.body_timeout = Duration::ZERO),
+            SettingsError::BodyTimeout
+        );
+        assert_eq!(
+            refusal(|s| s.in_flight_bytes = 1024),
+            SettingsError::InFlight
+        );
+        let long = refusal(|s| s.commit_timeout = Duration::from_secs(61));
+        assert_eq!(long, SettingsError::CommitTimeout);
+        assert_eq!(refusal(|s| s.committers = 0), SettingsError::Committers);
+        assert_eq!(refusal(|s| s.batch = 1025), SettingsError::Batch);
     }
 }
