@@ -3,6 +3,7 @@
 mod case;
 mod report;
 mod score;
+mod tally;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;

@@ -7,7 +7,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::Show;
-use super::score::{Deviation, Score, Tally};
+use super::score::{Deviation, Score};
+use super::tally::Tally;
 
 /// Prints the score as tables.
 pub(super) fn print(out: &mut impl Write, score: &Score, show: Option<Show>) -> Result<()> {
