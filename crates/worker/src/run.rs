@@ -7,8 +7,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::Deps;
 use crate::process::process;
+use crate::{Deps, contain};
 
 /// Works until `shutdown`, then finishes what it has begun.
 ///
@@ -17,6 +17,7 @@ use crate::process::process;
 pub async fn run(deps: Arc<Deps>, mut bell: Box<dyn Bell>, shutdown: CancellationToken) {
     let room = Arc::new(Semaphore::new(deps.settings.concurrency));
     let under_way = TaskTracker::new();
+    under_way.spawn(contain::warm_up(deps.settings.parse_budget));
     while let Some(ring) = next_ring(&mut *bell, &room, &shutdown).await {
         under_way.spawn(answer(Arc::clone(&deps), ring, Arc::clone(&room)));
     }
