@@ -17,7 +17,9 @@ use crate::deployment::{CONSUMERS, Deployment, Role};
 use super::transcript::Transcript;
 
 /// Mails posted around the kill; more if the workers were too quick.
-const CROWD: usize = 100;
+const CROWD: usize = 30;
+/// Text that makes each of them some milliseconds of work.
+const FILLER: usize = 7_000;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) async fn tell(deployment: &mut Deployment, transcript: &mut Transcript) -> Result<()> {
@@ -179,12 +181,12 @@ async fn crowd(
     let mut posts = tokio::task::JoinSet::new();
     let full = codes.len() + CROWD;
     while codes.len() < full {
-        let sample = sample_mail(SampleKind::Otp, inbox);
-        if !codes.insert(sample.value.clone()) {
+        let code = rand::random_range(100_000..=999_999).to_string();
+        if !codes.insert(code.clone()) {
             continue;
         }
         let hook = deployment.hook(codes.len())?;
-        let delivery = Delivery::of_mail(&sample.mail, std::slice::from_ref(inbox));
+        let delivery = Delivery::of_mail(&long_mail(&code), std::slice::from_ref(inbox));
         posts.spawn(async move { hook.post_signed(&delivery).await });
     }
     while let Some(post) = posts.join_next().await {
@@ -192,6 +194,16 @@ async fn crowd(
         ensure!(posted.http == 200, "a post was answered {}", posted.http);
     }
     Ok(())
+}
+
+/// A mail long enough that a worker is in the middle of it when it is killed.
+fn long_mail(code: &str) -> Vec<u8> {
+    let mail = format!(
+        "From: no-reply@example.com\r\nMessage-ID: <{code}@example.com>\r\n\
+         Subject: Your verification code\r\n\r\nYour verification code is {code}.\r\n\r\n{}",
+        "Thank you for reading.\r\n".repeat(FILLER)
+    );
+    mail.into_bytes()
 }
 
 /// Every item of an inbox, page after page.
