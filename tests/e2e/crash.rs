@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use maillatch::deployment::Role;
 
-use crate::harness::{Harness, on_both_profiles, otp_delivery};
+use crate::harness::{Harness, on_both_profiles, otp_delivery, otp_mail, payload};
 
 const MAILS: u32 = 150;
 
@@ -17,11 +17,18 @@ on_both_profiles!(
 );
 
 fn mail(n: u32) -> Vec<u8> {
-    otp_delivery(
-        "agent@inbox.test",
-        &n.to_string(),
-        &(100_000 + n * 5_003).to_string(),
-    )
+    otp_delivery("agent@inbox.test", &n.to_string(), &code(n))
+}
+
+fn code(n: u32) -> String {
+    (100_000 + n * 5_003).to_string()
+}
+
+/// A mail that takes a worker long enough to be killed in the middle of it.
+fn long_mail(n: u32) -> Vec<u8> {
+    let filler = "Thank you for reading.\r\n".repeat(5_000);
+    let mail = [otp_mail(&n.to_string(), &code(n)), filler.into_bytes()].concat();
+    payload("agent@inbox.test", &mail)
 }
 
 /// Every mail is there, each once: as many items, with as many places in order.
@@ -44,9 +51,13 @@ async fn expect_each_once(harness: &Harness, mails: usize) {
 async fn workers_killed_in_the_middle_of_their_work(mut harness: Harness) {
     let mut kills = 0;
     for n in 0..MAILS {
-        let answer = harness
-            .post(n as usize, &format!("msg_{n}"), &mail(n))
-            .await;
+        let is_before_a_kill = n % 50 >= 44;
+        let body = if is_before_a_kill {
+            long_mail(n)
+        } else {
+            mail(n)
+        };
+        let answer = harness.post(n as usize, &format!("msg_{n}"), &body).await;
         assert_eq!(answer.status, 200);
         if n % 50 == 49 {
             let unfinished = "SELECT count(*) FROM deliveries WHERE state <> 'done'";
