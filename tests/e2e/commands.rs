@@ -141,8 +141,9 @@ async fn failures_are_listed_shown_and_requeued(harness: Harness) {
     let id = posted.body["delivery"].as_str().unwrap().to_owned();
     let buried = "SELECT count(*) FROM deliveries WHERE state = 'buried'";
     harness.until_count(buried, 1).await;
-    let list = ended(harness.command(&["failures", "list", "--json"])).await;
-    assert_eq!(json(&list)["items"][0]["id"], id.as_str());
+    let list = async || json(&ended(harness.command(&["failures", "list", "--json"])).await);
+    let first = list().await["items"][0].clone();
+    assert_eq!(first["id"], id.as_str());
     let show = ended(harness.command(&["failures", "show", &id])).await;
     assert!(
         text(&show.stdout).contains("payload_malformed"),
@@ -153,10 +154,13 @@ async fn failures_are_listed_shown_and_requeued(harness: Harness) {
     assert_eq!(body.stdout, b"not json at all");
     let requeued = ended(harness.command(&["failures", "requeue", &id, "--json"])).await;
     assert_eq!(json(&requeued)["requeued"][0], id.as_str());
-    // Tried again, failed again, buried again.
+    // Tried again, failed again, buried again: later than the first time.
     harness
         .until_count("SELECT count(*) FROM deliveries WHERE state = 'buried'", 1)
         .await;
+    let again = list().await["items"][0].clone();
+    assert_eq!(again["id"], first["id"]);
+    assert_ne!(again["buried_at"], first["buried_at"]);
     let unknown = [
         "failures",
         "requeue",

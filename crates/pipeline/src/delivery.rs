@@ -189,9 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_id_never_equals_a_content_key() {
+    fn keys_by_id_by_content_and_of_conflicts_never_meet() {
         let content = ContentDigest::of(&[b"body"]);
         let by_content = DeliveryKey::from_content(&source("a"), &content);
+        // An id that spells the very bytes of a digest is still an id.
+        let same_bytes = ContentDigest([b'a'; 32]);
+        let by_id = DeliveryKey::from_provider_id(&source("a"), &"a".repeat(32));
+        assert_ne!(by_id, DeliveryKey::from_content(&source("a"), &same_bytes));
         assert_ne!(by_content, by_content.conflicting(&content));
     }
 
