@@ -65,6 +65,17 @@ impl DeliveryKey {
         ])))
     }
 
+    /// The key of a mail that was found by polling, by the source's own id for
+    /// it. It never meets the key of a post: what a webhook and an API say of
+    /// one mail are two deliveries of one message.
+    pub fn from_poll(source: &SourceName, id: &str) -> Self {
+        Self(digest::half(digest::plain(&[
+            b"poll",
+            source.0.as_bytes(),
+            id.as_bytes(),
+        ])))
+    }
+
     /// The key of the row that keeps an authentic post whose id was already
     /// taken by other content.
     #[must_use]
@@ -197,6 +208,7 @@ mod tests {
         let by_id = DeliveryKey::from_provider_id(&source("a"), &"a".repeat(32));
         assert_ne!(by_id, DeliveryKey::from_content(&source("a"), &same_bytes));
         assert_ne!(by_content, by_content.conflicting(&content));
+        assert_ne!(by_id, DeliveryKey::from_poll(&source("a"), &"a".repeat(32)));
     }
 
     #[test]

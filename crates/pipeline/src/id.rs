@@ -85,6 +85,11 @@ id!(
     ClaimToken,
     "clm_"
 );
+id!(
+    /// One process that polls.
+    PollerId,
+    "plr_"
+);
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,7 @@
 //! | *inbox* | the address an agent waits on | `inboxes` |
 //! | *claim* | one worker's right to process a delivery, for a while | |
 //! | *bell* | the queue: it carries delivery ids and nothing else | |
+//! | *lease* | one poller's right to ask a source, for a while | `polls` |
 //!
 //! Duplicates collapse three times, each time by a unique key in the database:
 //! [`DeliveryKey`], [`MessageKey`], [`ArtifactKey`].
@@ -30,6 +31,7 @@ mod artifact;
 mod consume;
 
 mod failure;
+mod poll;
 mod queue;
 mod retry;
 mod store;
@@ -45,10 +47,11 @@ pub use delivery::{
     ContentDigest, DeliveryKey, NewDelivery, OnConflict, Recorded, SourceName, StoredDelivery,
 };
 pub use failure::{BuriedDelivery, Reason};
-pub use id::{ArtifactId, ClaimToken, DeliveryId, IdError, MessageId};
+pub use id::{ArtifactId, ClaimToken, DeliveryId, IdError, MessageId, PollerId};
 pub use inbox::{InboxError, InboxId};
 pub use message::{MessageKey, NewMessage, Sender};
 pub use meters::{Meters, Outcome};
+pub use poll::{Lease, Leased, LeftWaiting, PollLog, Polled, SilenceLog, Standing};
 pub use probe::{Probe, ProbeError};
 pub use queue::{Acknowledge, Bell, Doorbell, QueueError, Ring};
 pub use retry::{Backoff, Class};

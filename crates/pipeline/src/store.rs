@@ -112,6 +112,11 @@ pub struct Finished {
     pub artifacts: u32,
     /// Artifacts that were known already.
     pub duplicate_artifacts: u32,
+    /// New messages that polling has found before any post told of them.
+    pub recovered: u32,
+    /// How much later than the first path the other one told of a message, if
+    /// this delivery was the other one; the latest of several.
+    pub other_path_lag: Option<Duration>,
 }
 
 /// Whether a claim still counted when it was ended.

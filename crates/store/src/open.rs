@@ -1,8 +1,8 @@
-//! From a URL to the five seams.
+//! From a URL to the seams.
 
 use std::sync::Arc;
 
-use pipeline::{AgentLog, DeliveryLog, FailureLog, Probe, WorkLog};
+use pipeline::{AgentLog, DeliveryLog, FailureLog, PollLog, Probe, SilenceLog, WorkLog};
 use secrecy::ExposeSecret;
 
 use crate::migrations::Migrated;
@@ -66,6 +66,10 @@ pub struct Store {
     pub agents: Arc<dyn AgentLog>,
     /// For the operator.
     pub failures: Arc<dyn FailureLog>,
+    /// For the poller.
+    pub polls: Arc<dyn PollLog>,
+    /// For the poller and `doctor`.
+    pub silence: Arc<dyn SilenceLog>,
     /// For `/readyz` and `doctor`.
     pub probe: Arc<dyn Probe>,
     database: Database,
@@ -80,13 +84,15 @@ enum Database {
 impl Store {
     fn over<D>(database: Arc<D>, wrap: fn(Arc<D>) -> Database) -> Self
     where
-        D: DeliveryLog + WorkLog + AgentLog + FailureLog + Probe + 'static,
+        D: DeliveryLog + WorkLog + AgentLog + FailureLog + PollLog + SilenceLog + Probe + 'static,
     {
         Self {
             deliveries: Arc::<D>::clone(&database),
             work: Arc::<D>::clone(&database),
             agents: Arc::<D>::clone(&database),
             failures: Arc::<D>::clone(&database),
+            polls: Arc::<D>::clone(&database),
+            silence: Arc::<D>::clone(&database),
             probe: Arc::<D>::clone(&database),
             database: wrap(database),
         }

@@ -10,9 +10,11 @@ mod failures;
 mod listen;
 mod messages;
 mod moment;
+mod polls;
 mod pool;
 mod probe;
 mod schema;
+mod silence;
 
 use crate::arrivals::Arrivals;
 use crate::migrations::{self, Migrated};

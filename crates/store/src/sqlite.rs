@@ -9,8 +9,10 @@ mod deliveries;
 mod failures;
 mod lock;
 mod messages;
+mod polls;
 mod probe;
 mod schema;
+mod silence;
 
 use sqlx::SqlitePool;
 

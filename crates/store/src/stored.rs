@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactId, ArtifactKind, ArtifactView, InboxId, MessageId, Reason, Seq, SourceName, Timestamp,
-    Verdict,
+    ArtifactId, ArtifactKind, ArtifactView, InboxId, MessageId, Reason, Seq, SourceName, Standing,
+    Timestamp, Verdict,
 };
 use uuid::Uuid;
 
@@ -100,6 +100,31 @@ impl TryFrom<Item> for ArtifactView {
             expires_at: item.expires_at,
             is_expired: item.is_expired,
             consumed_at: item.consumed_at,
+        })
+    }
+}
+
+/// How a source has been doing, column by column; times are milliseconds ago.
+pub(crate) struct Doing {
+    pub(crate) source: String,
+    pub(crate) posts: u64,
+    pub(crate) quiet: Option<i64>,
+    pub(crate) habit: i64,
+    pub(crate) polled: Option<i64>,
+    pub(crate) failure: Option<String>,
+}
+
+impl TryFrom<Doing> for Standing {
+    type Error = Fault;
+
+    fn try_from(doing: Doing) -> Result<Self, Fault> {
+        Ok(Self {
+            source: source(&doing.source)?,
+            posts: doing.posts,
+            quiet: doing.quiet.map(span),
+            habit: span(doing.habit),
+            polled: doing.polled.map(span),
+            failure: doing.failure.as_deref().map(Reason::from_stored),
         })
     }
 }

@@ -11,10 +11,12 @@ mod on_postgres {
     use crate::subject::PostgresDatabase;
 
     testkit::store_contract!(PostgresDatabase);
+    testkit::poll_contract!(PostgresDatabase);
 }
 
 mod on_sqlite {
     use crate::subject::SqliteFile;
 
     testkit::store_contract!(SqliteFile);
+    testkit::poll_contract!(SqliteFile);
 }

@@ -1,9 +1,12 @@
 //! Databases of a test's own: a new file, or a new database on the test server.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use pipeline::{PollLog, SilenceLog};
 use store::{Settings, Store};
+use testkit::poll_contract::PollSubject;
 use testkit::server::shared_url;
 use testkit::store_contract::{Seams, Subject, must};
 use url::Url;
@@ -124,5 +127,25 @@ impl Subject for PostgresDatabase {
     async fn close(&self) {
         self.store.close().await;
         self.database.drop().await;
+    }
+}
+
+impl PollSubject for SqliteFile {
+    fn polls(&self) -> Arc<dyn PollLog> {
+        Arc::clone(&self.store.polls)
+    }
+
+    fn silence(&self) -> Arc<dyn SilenceLog> {
+        Arc::clone(&self.store.silence)
+    }
+}
+
+impl PollSubject for PostgresDatabase {
+    fn polls(&self) -> Arc<dyn PollLog> {
+        Arc::clone(&self.store.polls)
+    }
+
+    fn silence(&self) -> Arc<dyn SilenceLog> {
+        Arc::clone(&self.store.silence)
     }
 }

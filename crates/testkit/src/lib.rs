@@ -5,6 +5,8 @@
 
 /// Bounded waiting for something that is to come true.
 pub mod patience;
+/// What every database must do for pollers; run by `crates/store` on each of its kinds.
+pub mod poll_contract;
 /// A TCP proxy that cuts or freezes what runs through it.
 pub mod proxy;
 /// What every queue must do; run by `crates/queue` on each of its kinds.

@@ -20,7 +20,7 @@ use crate::uncancelled::SHORT;
 #[async_trait]
 impl DeliveryLog for Postgres {
     async fn record(&self, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, StoreError> {
-        let work = record(self.pool.clone(), Batch::new(batch));
+        let work = record(self.pool.clone(), batch);
         self.work.run(SHORT, work).await
     }
 
@@ -39,22 +39,29 @@ impl DeliveryLog for Postgres {
     }
 }
 
+/// Each statement is a commit of its own; a single one is the usual case.
+async fn record(pool: Pool, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, Fault> {
+    settle(&mut *pool.lend().await?, Batch::new(batch)).await
+}
+
 /// Inserts what is new and looks up what is not, until everybody has an answer.
 ///
 /// A loser of the insert is looked up in a statement of its own: the snapshot of
 /// the insert does not show the row that it has just waited for. A holder that
 /// has gone by then, or a conflict key to take, makes another round.
-async fn record(pool: Pool, mut batch: Batch) -> Result<Vec<Recorded>, Fault> {
+pub(super) async fn settle(
+    connection: &mut PgConnection,
+    mut batch: Batch,
+) -> Result<Vec<Recorded>, Fault> {
     const ROUNDS: usize = 5;
-    let mut connection = pool.lend().await?;
     for _ in 0..ROUNDS {
         if batch.is_settled() {
             break;
         }
         let candidates = batch.take_open();
         let inserted = match candidates.as_slice() {
-            [only] => insert_one(&mut connection, &batch, only).await?,
-            several => insert_several(&mut connection, &batch, several).await?,
+            [only] => insert_one(connection, &batch, only).await?,
+            several => insert_several(connection, &batch, several).await?,
         };
         let (mut losers, mut keys) = (Vec::new(), Vec::new());
         for candidate in candidates {
@@ -68,7 +75,7 @@ async fn record(pool: Pool, mut batch: Batch) -> Result<Vec<Recorded>, Fault> {
         if losers.is_empty() {
             continue;
         }
-        let holders = holders(&mut connection, keys).await?;
+        let holders = holders(connection, keys).await?;
         for loser in losers {
             let holder = holders.get(loser.key.as_bytes().as_slice()).copied();
             batch.lost(loser, holder)?;

@@ -1,6 +1,7 @@
 //! The second layer: a claim ends with its messages, in one transaction.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use pipeline::{Claim, Completed, Finished, NewMessage, Processed, Reason};
 use sqlx::{Connection, PgConnection};
@@ -9,7 +10,7 @@ use time::OffsetDateTime;
 use super::artifacts;
 use super::pool::Pool;
 use crate::fault::Fault;
-use crate::stored::joined;
+use crate::stored::{joined, span};
 
 /// Writes everything or nothing: the delivery's state behind the fence, then
 /// messages, artifacts and their places, and the news of them.
@@ -25,7 +26,7 @@ pub(super) async fn complete(
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
     let reason = processed.ignored.as_ref().map(Reason::as_str);
-    let Some(received_at) = finish(&mut transaction, &claim, reason).await? else {
+    let Some(came) = finish(&mut transaction, &claim, reason).await? else {
         transaction.rollback().await?;
         return Ok(Completed::Lost);
     };
@@ -43,12 +44,16 @@ pub(super) async fn complete(
     for (inbox, last_seq, messages) in places {
         let mut seq = last_seq;
         for message in messages {
-            if insert(&mut transaction, &claim, message, received_at).await? {
+            if insert(&mut transaction, &claim, message, &came).await? {
                 finished.messages += 1;
-                seq = artifacts::insert(&mut transaction, message, received_at, seq, &mut finished)
+                finished.recovered += u32::from(came.by_poll);
+                let arrived = came.arrived_at;
+                seq = artifacts::insert(&mut transaction, message, arrived, seq, &mut finished)
                     .await?;
             } else {
                 finished.duplicate_messages += 1;
+                let lag = meet(&mut transaction, message, &came).await?;
+                finished.other_path_lag = finished.other_path_lag.max(lag);
             }
         }
         if seq > last_seq {
@@ -59,36 +64,58 @@ pub(super) async fn complete(
     Ok(Completed::Done(finished))
 }
 
-/// Passes the fence or finds it closed; tells when the delivery was recorded.
+/// How and when a delivery came.
+struct Came {
+    recorded_at: OffsetDateTime,
+    by_poll: bool,
+    /// When its mail arrived: as the source of a polled one says, otherwise
+    /// when it was recorded.
+    arrived_at: OffsetDateTime,
+}
+
+impl Came {
+    fn path(&self) -> &'static str {
+        if self.by_poll { "poll" } else { "push" }
+    }
+}
+
+/// Passes the fence or finds it closed; tells how the delivery came.
 async fn finish(
     connection: &mut PgConnection,
     claim: &Claim,
     reason: Option<&str>,
-) -> Result<Option<OffsetDateTime>, Fault> {
-    let recorded_at = sqlx::query_scalar(
+) -> Result<Option<Came>, Fault> {
+    let row: Option<(OffsetDateTime, bool, Option<OffsetDateTime>)> = sqlx::query_as(
         "UPDATE deliveries
          SET state = 'done', claim_token = NULL, finished_at = now(), reason = $3
          WHERE id = $1 AND claim_token = $2 AND state = 'claimed'
-         RETURNING recorded_at",
+         RETURNING recorded_at,
+                   EXISTS (SELECT 1 FROM polled WHERE delivery_id = id),
+                   (SELECT arrived_at FROM polled WHERE delivery_id = id)",
     )
     .bind(claim.delivery.as_uuid())
     .bind(claim.token.as_uuid())
     .bind(reason)
     .fetch_optional(connection)
     .await?;
-    Ok(recorded_at)
+    Ok(row.map(|(recorded_at, by_poll, arrived_at)| Came {
+        recorded_at,
+        by_poll,
+        arrived_at: arrived_at.unwrap_or(recorded_at),
+    }))
 }
 
 async fn insert(
     connection: &mut PgConnection,
     claim: &Claim,
     message: &NewMessage,
-    received_at: OffsetDateTime,
+    came: &Came,
 ) -> Result<bool, Fault> {
     let written = sqlx::query(
         "INSERT INTO messages
-             (id, delivery_id, inbox, message_key, sender, sender_domain, flags, received_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+             (id, delivery_id, inbox, message_key, sender, sender_domain, flags, received_at,
+              path)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
          ON CONFLICT (message_key) DO NOTHING",
     )
     .bind(message.id.as_uuid())
@@ -98,8 +125,30 @@ async fn insert(
     .bind(message.sender.address.as_deref())
     .bind(message.sender.domain.as_deref())
     .bind(joined(&message.flags))
-    .bind(received_at)
+    .bind(came.arrived_at)
+    .bind(came.path())
     .execute(connection)
     .await?;
     Ok(written.rows_affected() == 1)
+}
+
+/// Notes that the other path has told of a known message, too, and how much
+/// later; nothing if it is the same path or has been noted before.
+async fn meet(
+    connection: &mut PgConnection,
+    message: &NewMessage,
+    came: &Came,
+) -> Result<Option<Duration>, Fault> {
+    let lag: Option<i64> = sqlx::query_scalar(
+        "UPDATE messages SET other_path_at = $3
+         WHERE message_key = $1 AND path <> $2 AND other_path_at IS NULL
+         RETURNING (extract(epoch FROM $3 - (SELECT recorded_at FROM deliveries
+                                             WHERE id = messages.delivery_id)) * 1000)::bigint",
+    )
+    .bind(message.key.as_bytes().as_slice())
+    .bind(came.path())
+    .bind(came.recorded_at)
+    .fetch_optional(connection)
+    .await?;
+    Ok(lag.map(span))
 }

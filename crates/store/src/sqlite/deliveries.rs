@@ -16,7 +16,7 @@ use crate::uncancelled::SHORT;
 #[async_trait]
 impl DeliveryLog for Sqlite {
     async fn record(&self, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, StoreError> {
-        let work = record(self.writer.clone(), Batch::new(batch));
+        let work = record(self.writer.clone(), batch);
         self.work.run(SHORT, work).await
     }
 
@@ -35,17 +35,26 @@ impl DeliveryLog for Sqlite {
     }
 }
 
+async fn record(writer: SqlitePool, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, Fault> {
+    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+    let answers = settle(&mut transaction, Batch::new(batch)).await?;
+    transaction.commit().await?;
+    Ok(answers)
+}
+
 /// Inserts what is new and looks up what is not, until everybody has an answer.
 /// The writer is alone, so a second round takes the conflict keys and is the last.
-async fn record(writer: SqlitePool, mut batch: Batch) -> Result<Vec<Recorded>, Fault> {
+pub(super) async fn settle(
+    connection: &mut SqliteConnection,
+    mut batch: Batch,
+) -> Result<Vec<Recorded>, Fault> {
     const ROUNDS: usize = 2;
-    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     for _ in 0..ROUNDS {
         for candidate in batch.take_open() {
-            if insert(&mut transaction, &batch, &candidate).await? {
+            if insert(connection, &batch, &candidate).await? {
                 batch.inserted(candidate)?;
             } else {
-                let holder = holder(&mut transaction, &candidate).await?;
+                let holder = holder(connection, &candidate).await?;
                 batch.lost(candidate, holder)?;
             }
         }
@@ -53,7 +62,6 @@ async fn record(writer: SqlitePool, mut batch: Batch) -> Result<Vec<Recorded>, F
             break;
         }
     }
-    transaction.commit().await?;
     batch.into_answers()
 }
 

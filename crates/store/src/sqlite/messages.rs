@@ -1,13 +1,14 @@
 //! The second layer: a claim ends with its messages, in one transaction.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use pipeline::{Claim, Completed, Finished, NewMessage, Processed, Reason};
 use sqlx::{SqliteConnection, SqlitePool};
 
 use super::artifacts;
 use crate::fault::Fault;
-use crate::stored::joined;
+use crate::stored::{joined, span};
 
 /// Writes everything or nothing: the delivery's state behind the fence, then
 /// messages, artifacts and their places. Also tells which inboxes have news.
@@ -18,7 +19,7 @@ pub(super) async fn complete(
 ) -> Result<(Completed<Finished>, Vec<String>), Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     let reason = processed.ignored.as_ref().map(Reason::as_str);
-    let Some(received_at) = finish(&mut transaction, &claim, reason).await? else {
+    let Some(came) = finish(&mut transaction, &claim, reason).await? else {
         transaction.rollback().await?;
         return Ok((Completed::Lost, Vec::new()));
     };
@@ -33,12 +34,16 @@ pub(super) async fn complete(
         let last_seq = artifacts::last_seq(&mut transaction, inbox).await?;
         let mut seq = last_seq;
         for message in messages {
-            if insert(&mut transaction, &claim, message, received_at).await? {
+            if insert(&mut transaction, &claim, message, &came).await? {
                 finished.messages += 1;
-                seq = artifacts::insert(&mut transaction, message, received_at, seq, &mut finished)
+                finished.recovered += u32::from(came.by_poll);
+                let arrived = came.arrived_at;
+                seq = artifacts::insert(&mut transaction, message, arrived, seq, &mut finished)
                     .await?;
             } else {
                 finished.duplicate_messages += 1;
+                let lag = meet(&mut transaction, message, &came).await?;
+                finished.other_path_lag = finished.other_path_lag.max(lag);
             }
         }
         if seq > last_seq {
@@ -50,37 +55,59 @@ pub(super) async fn complete(
     Ok((Completed::Done(finished), news))
 }
 
-/// Passes the fence or finds it closed; tells when the delivery was recorded.
+/// How and when a delivery came.
+struct Came {
+    recorded_at: i64,
+    by_poll: bool,
+    /// When its mail arrived: as the source of a polled one says, otherwise
+    /// when it was recorded.
+    arrived_at: i64,
+}
+
+impl Came {
+    fn path(&self) -> &'static str {
+        if self.by_poll { "poll" } else { "push" }
+    }
+}
+
+/// Passes the fence or finds it closed; tells how the delivery came.
 async fn finish(
     connection: &mut SqliteConnection,
     claim: &Claim,
     reason: Option<&str>,
-) -> Result<Option<i64>, Fault> {
-    let recorded_at = sqlx::query_scalar(
+) -> Result<Option<Came>, Fault> {
+    let row: Option<(i64, bool, Option<i64>)> = sqlx::query_as(
         "UPDATE deliveries
          SET state = 'done', claim_token = NULL, reason = $3,
              finished_at = (SELECT now FROM clock)
          WHERE id = $1 AND claim_token = $2 AND state = 'claimed'
-         RETURNING recorded_at",
+         RETURNING recorded_at,
+                   EXISTS (SELECT 1 FROM polled WHERE delivery_id = id),
+                   (SELECT arrived_at FROM polled WHERE delivery_id = id)",
     )
     .bind(claim.delivery.as_uuid())
     .bind(claim.token.as_uuid())
     .bind(reason)
     .fetch_optional(connection)
     .await?;
-    Ok(recorded_at)
+    Ok(row.map(|(recorded_at, by_poll, arrived_at)| Came {
+        recorded_at,
+        by_poll,
+        arrived_at: arrived_at.unwrap_or(recorded_at),
+    }))
 }
 
 async fn insert(
     connection: &mut SqliteConnection,
     claim: &Claim,
     message: &NewMessage,
-    received_at: i64,
+    came: &Came,
 ) -> Result<bool, Fault> {
     let written = sqlx::query(
         "INSERT INTO messages
-             (id, delivery_id, inbox, message_key, sender, sender_domain, flags, received_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+             (id, delivery_id, inbox, message_key, sender, sender_domain, flags, received_at,
+              path)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
          ON CONFLICT (message_key) DO NOTHING",
     )
     .bind(message.id.as_uuid())
@@ -90,8 +117,29 @@ async fn insert(
     .bind(message.sender.address.as_deref())
     .bind(message.sender.domain.as_deref())
     .bind(joined(&message.flags))
-    .bind(received_at)
+    .bind(came.arrived_at)
+    .bind(came.path())
     .execute(connection)
     .await?;
     Ok(written.rows_affected() == 1)
+}
+
+/// Notes that the other path has told of a known message, too, and how much
+/// later; nothing if it is the same path or has been noted before.
+async fn meet(
+    connection: &mut SqliteConnection,
+    message: &NewMessage,
+    came: &Came,
+) -> Result<Option<Duration>, Fault> {
+    let lag: Option<i64> = sqlx::query_scalar(
+        "UPDATE messages SET other_path_at = $3
+         WHERE message_key = $1 AND path <> $2 AND other_path_at IS NULL
+         RETURNING $3 - (SELECT recorded_at FROM deliveries WHERE id = messages.delivery_id)",
+    )
+    .bind(message.key.as_bytes().as_slice())
+    .bind(came.path())
+    .bind(came.recorded_at)
+    .fetch_optional(connection)
+    .await?;
+    Ok(lag.map(span))
 }

@@ -1,0 +1,192 @@
+//! Polling: who holds a source, how far it was read, and what was found there.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pipeline::{
+    Completed, DeliveryKey, Lease, Leased, LeftWaiting, PollLog, Polled, PollerId, Reason,
+    Recorded, SourceName, StoreError, Timestamp,
+};
+use sqlx::{Connection, PgConnection};
+use uuid::Uuid;
+
+use super::pool::Pool;
+use super::{Postgres, deliveries};
+use crate::batch::Batch;
+use crate::fault::Fault;
+use crate::stored::{millis, span};
+use crate::uncancelled::{LONG, SHORT};
+
+#[async_trait]
+impl PollLog for Postgres {
+    async fn lease(
+        &self,
+        source: &SourceName,
+        poller: PollerId,
+        length: Duration,
+    ) -> Result<Leased, StoreError> {
+        let work = lease(self.pool.clone(), source.clone(), poller, length);
+        self.work.run(SHORT, work).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        let work = release(self.pool.clone(), lease.clone());
+        self.work.run(SHORT, work).await
+    }
+
+    async fn unseen(&self, keys: &[DeliveryKey]) -> Result<Vec<DeliveryKey>, StoreError> {
+        let work = unseen(self.pool.clone(), keys.to_vec());
+        self.work.run(SHORT, work).await
+    }
+
+    async fn save(
+        &self,
+        lease: &Lease,
+        found: Vec<Polled>,
+        cursor: &str,
+    ) -> Result<Completed<Vec<Recorded>>, StoreError> {
+        let work = save(self.pool.clone(), lease.clone(), found, cursor.to_owned());
+        self.work.run(LONG, work).await
+    }
+
+    async fn ended(&self, lease: &Lease, failure: Option<Reason>) -> Result<(), StoreError> {
+        let work = ended(self.pool.clone(), lease.clone(), failure);
+        self.work.run(SHORT, work).await
+    }
+
+    async fn left_waiting(
+        &self,
+        _after: Duration,
+        _limit: u32,
+    ) -> Result<Vec<LeftWaiting>, StoreError> {
+        Ok(Vec::new())
+    }
+}
+
+/// One guarded statement: of two pollers the second waits for the first, looks
+/// at the row again and finds it held. Whoever prolongs keeps its number; every
+/// new hold has a new one.
+async fn lease(
+    pool: Pool,
+    source: SourceName,
+    poller: PollerId,
+    length: Duration,
+) -> Result<Leased, Fault> {
+    let row: Option<(i64, String, Option<i64>)> = sqlx::query_as(
+        "INSERT INTO polls AS held (source, holder, fence, expires_at)
+         VALUES ($1, $2, 1, now() + $3 * interval '1 millisecond')
+         ON CONFLICT (source) DO UPDATE
+         SET fence = held.fence
+                 + CASE WHEN held.holder = $2 AND held.expires_at > now() THEN 0 ELSE 1 END,
+             holder = excluded.holder,
+             expires_at = excluded.expires_at
+         WHERE held.holder IS NULL OR held.holder = $2 OR held.expires_at <= now()
+         RETURNING fence, cursor, (extract(epoch FROM now() - polled_at) * 1000)::bigint",
+    )
+    .bind(source.as_str())
+    .bind(poller.as_uuid())
+    .bind(millis(length))
+    .fetch_optional(&mut *pool.lend().await?)
+    .await?;
+    Ok(match row {
+        Some((fence, cursor, since_last)) => Leased::Yours(Lease {
+            source,
+            fence,
+            cursor,
+            since_last: since_last.map(span),
+        }),
+        None => Leased::Held,
+    })
+}
+
+async fn release(pool: Pool, lease: Lease) -> Result<(), Fault> {
+    sqlx::query(
+        "UPDATE polls SET holder = NULL, expires_at = NULL WHERE source = $1 AND fence = $2",
+    )
+    .bind(lease.source.as_str())
+    .bind(lease.fence)
+    .execute(&mut *pool.lend().await?)
+    .await?;
+    Ok(())
+}
+
+async fn unseen(pool: Pool, keys: Vec<DeliveryKey>) -> Result<Vec<DeliveryKey>, Fault> {
+    let bytes: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes().as_slice()).collect();
+    let seen: Vec<Vec<u8>> =
+        sqlx::query_scalar("SELECT delivery_key FROM deliveries WHERE delivery_key = ANY($1)")
+            .bind(bytes)
+            .fetch_all(&mut *pool.lend().await?)
+            .await?;
+    let seen: HashSet<Vec<u8>> = seen.into_iter().collect();
+    let is_unseen = |key: &DeliveryKey| !seen.contains(key.as_bytes().as_slice());
+    Ok(keys.into_iter().filter(is_unseen).collect())
+}
+
+/// The fence first: its row stays locked to the end, so a poller that was
+/// overtaken finds the number changed and writes nothing.
+async fn save(
+    pool: Pool,
+    lease: Lease,
+    found: Vec<Polled>,
+    cursor: String,
+) -> Result<Completed<Vec<Recorded>>, Fault> {
+    let mut connection = pool.lend().await?;
+    let mut transaction = connection.begin().await?;
+    let passed = sqlx::query("UPDATE polls SET cursor = $3 WHERE source = $1 AND fence = $2")
+        .bind(lease.source.as_str())
+        .bind(lease.fence)
+        .bind(&cursor)
+        .execute(&mut *transaction)
+        .await?;
+    if passed.rows_affected() == 0 {
+        transaction.rollback().await?;
+        return Ok(Completed::Lost);
+    }
+    let arrivals: Vec<Option<Timestamp>> = found.iter().map(|polled| polled.arrived_at).collect();
+    let batch = Batch::new(found.into_iter().map(|polled| polled.delivery).collect());
+    let answers = deliveries::settle(&mut transaction, batch).await?;
+    mark(&mut transaction, &answers, &arrivals).await?;
+    transaction.commit().await?;
+    Ok(Completed::Done(answers))
+}
+
+/// Notes which of the rows polling has found, and when they had arrived.
+async fn mark(
+    connection: &mut PgConnection,
+    answers: &[Recorded],
+    arrivals: &[Option<Timestamp>],
+) -> Result<(), Fault> {
+    let fresh = answers.iter().zip(arrivals);
+    let (ids, arrivals): (Vec<Uuid>, Vec<Option<i64>>) = fresh
+        .filter(|(answer, _)| answer.is_fresh())
+        .map(|(answer, arrived)| (answer.id().as_uuid(), arrived.map(Timestamp::as_millis)))
+        .unzip();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "INSERT INTO polled (delivery_id, arrived_at)
+         SELECT id, least(to_timestamp(arrived / 1000.0), now())
+         FROM UNNEST($1::uuid[], $2::bigint[]) AS found (id, arrived)",
+    )
+    .bind(ids)
+    .bind(arrivals)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn ended(pool: Pool, lease: Lease, failure: Option<Reason>) -> Result<(), Fault> {
+    sqlx::query(
+        "UPDATE polls
+         SET failure = $3, polled_at = CASE WHEN $3::text IS NULL THEN now() ELSE polled_at END
+         WHERE source = $1 AND fence = $2",
+    )
+    .bind(lease.source.as_str())
+    .bind(lease.fence)
+    .bind(failure.as_ref().map(Reason::as_str))
+    .execute(&mut *pool.lend().await?)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! One mail by two paths, and how old what is found late is.
+
+use std::time::Duration;
+
+use pipeline::{
+    Clock, Completed, Consumed, DeliveryId, Finished, NewMessage, Polled, SystemClock, Timestamp,
+};
+
+use super::{PollSubject, found, held};
+use crate::store_contract::{LONG, code, held as holding, inbox, mail, must, request};
+
+/// Saves what was found and takes it all the way.
+async fn find(subject: &dyn PollSubject, polled: Polled, messages: Vec<NewMessage>) -> Finished {
+    let polls = subject.polls();
+    let lease = held(&*polls).await;
+    let id = match must(polls.save(&lease, vec![polled], "").await) {
+        Completed::Done(answers) => answers.first().map(|answer| answer.id()),
+        Completed::Lost => None,
+    };
+    must(polls.release(&lease).await);
+    finish(subject, must(id.ok_or("no row")), messages).await
+}
+
+async fn finish(subject: &dyn PollSubject, id: DeliveryId, messages: Vec<NewMessage>) -> Finished {
+    let seams = subject.seams();
+    let (claim, _) = seams.claim(id, LONG).await;
+    seams.complete(claim, holding(messages)).await
+}
+
+/// The number that says what polling is for.
+pub async fn a_mail_first_found_by_polling_is_recovered(subject: &dyn PollSubject) {
+    let to = inbox("agent");
+    let by_poll = vec![mail(&to, "<1@shop.test>", vec![code(&to, "111111")])];
+    let finished = find(subject, found("a"), by_poll).await;
+    assert_eq!((finished.messages, finished.recovered), (1, 1));
+    assert_eq!(finished.other_path_lag, None);
+    let by_post = vec![mail(&to, "<2@shop.test>", vec![code(&to, "222222")])];
+    let finished = subject.seams().process("evt_1", by_post).await;
+    assert_eq!((finished.messages, finished.recovered), (1, 0));
+}
+
+/// Both directions: a late webhook, and a poll that finds what was posted.
+pub async fn the_other_path_is_noted_once_with_how_late_it_was(subject: &dyn PollSubject) {
+    let to = inbox("agent");
+    let letter = |id: &str| vec![mail(&to, id, vec![code(&to, id)])];
+    find(subject, found("a"), letter("<1@shop.test>")).await;
+    let late = subject
+        .seams()
+        .process("evt_1", letter("<1@shop.test>"))
+        .await;
+    assert_eq!(late.duplicate_messages, 1);
+    assert!(late.other_path_lag.is_some_and(|lag| lag < LONG));
+    let later = find(subject, found("b"), letter("<1@shop.test>")).await;
+    assert_eq!((later.duplicate_messages, later.other_path_lag), (1, None));
+
+    subject
+        .seams()
+        .process("evt_2", letter("<2@shop.test>"))
+        .await;
+    let reconciled = find(subject, found("c"), letter("<2@shop.test>")).await;
+    assert_eq!((reconciled.messages, reconciled.recovered), (0, 0));
+    assert!(reconciled.other_path_lag.is_some());
+}
+
+/// Old mail that a first poll brings must not pass for a fresh code.
+pub async fn a_code_that_is_found_late_is_as_old_as_its_mail(subject: &dyn PollSubject) {
+    let to = inbox("agent");
+    let past = SystemClock.now().as_millis() - 2 * i64::try_from(LONG.as_millis()).unwrap_or(0);
+    let old = Polled {
+        arrived_at: Some(Timestamp::from_millis(past)),
+        ..found("a")
+    };
+    let artifact = code(&to, "111111");
+    let id = artifact.id;
+    find(
+        subject,
+        old,
+        vec![mail(&to, "<1@shop.test>", vec![artifact])],
+    )
+    .await;
+    let seams = subject.seams();
+    let items = seams.items(&to).await;
+    assert!(
+        items
+            .iter()
+            .all(|item| item.is_expired && item.received_at.as_millis() == past)
+    );
+    assert_eq!(items.len(), 1);
+    let consumed = seams.consume(&request(id, "agent-a", "k1")).await;
+    assert!(matches!(consumed, Consumed::Expired { .. }), "{consumed:?}");
+}
+
+/// A source whose clock is wrong, or lies, cannot make a code live longer.
+pub async fn a_mail_from_the_future_arrives_now(subject: &dyn PollSubject) {
+    let to = inbox("agent");
+    let ahead = Polled {
+        arrived_at: Some(SystemClock.now().plus(Duration::from_hours(9))),
+        ..found("a")
+    };
+    find(
+        subject,
+        ahead,
+        vec![mail(&to, "<1@shop.test>", vec![code(&to, "111111")])],
+    )
+    .await;
+    let latest = SystemClock.now().plus(Duration::from_mins(1));
+    let items = subject.seams().items(&to).await;
+    assert!(items.iter().all(|item| item.received_at < latest));
+}
