@@ -61,19 +61,65 @@ impl Folder {
         self.altered.get(from).is_none_or(|at| *at >= range.end)
     }
 
+    /// Adds text that begins at `at` in the source; blanks of all kinds become
+    /// spaces.
+    pub(crate) fn push_str(&mut self, text: &str, at: usize) {
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let at = at + text.len() - rest.len();
+            let plain = rest.bytes().take_while(|byte| matches!(byte, b' '..=b'~'));
+            let length = match plain.count() {
+                0 => {
+                    self.push(if c.is_whitespace() { ' ' } else { c }, at);
+                    c.len_utf8()
+                }
+                length => {
+                    self.push_plain(rest.get(..length).unwrap_or_default(), at);
+                    length
+                }
+            };
+            rest = rest.get(length..).unwrap_or_default();
+        }
+    }
+
+    /// Adds printable ASCII, which is most of every mail, all at once. Only its
+    /// first character can meet anything odd.
+    pub(crate) fn push_plain(&mut self, plain: &str, at: usize) {
+        let (mut rest, mut at) = (plain, at);
+        if (self.gap || self.last_zero.is_some())
+            && let Some(first) = plain.chars().next()
+        {
+            self.push(first, at);
+            rest = plain.get(1..).unwrap_or_default();
+            at += 1;
+        }
+        if let Some(last) = rest.as_bytes().last() {
+            self.locate(at);
+            self.text.push_str(rest);
+            self.last_zero = last.is_ascii_digit().then_some(u32::from('0'));
+        }
+    }
+
     /// Adds one character that stands at `at` in the source.
     pub(crate) fn push(&mut self, c: char, at: usize) {
-        let expected = self
-            .map
-            .last()
-            .map(|(folded, source)| source + (self.text.len() - folded));
-        if expected != Some(at) && !is_invisible(c) {
-            self.map.push((self.text.len(), at));
+        if !is_invisible(c) {
+            self.locate(at);
         }
         if c.is_ascii() {
             self.push_ascii(c);
         } else {
             self.push_other(c);
+        }
+    }
+
+    /// Notes where the next character stands, unless that goes without saying.
+    fn locate(&mut self, at: usize) {
+        let expected = self
+            .map
+            .last()
+            .map(|(folded, source)| source + (self.text.len() - folded));
+        if expected != Some(at) {
+            self.map.push((self.text.len(), at));
         }
     }
 
@@ -103,7 +149,10 @@ impl Folder {
     }
 
     fn note_gap(&mut self, c: char) {
-        let inside = self.gap && c.is_alphanumeric() && self.text.ends_with(char::is_alphanumeric);
+        if !self.gap {
+            return;
+        }
+        let inside = c.is_alphanumeric() && self.text.ends_with(char::is_alphanumeric);
         self.has_invisible |=
             inside && (c.is_ascii() || self.text.ends_with(|last: char| last.is_ascii()));
         self.gap = false;
@@ -166,7 +215,7 @@ impl Folder {
 /// Folds a word of a lexicon the way texts are folded.
 pub(crate) fn folded(text: &str) -> String {
     let mut folder = Folder::default();
-    text.char_indices().for_each(|(at, c)| folder.push(c, at));
+    folder.push_str(text, 0);
     folder.text
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind, StartKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind, StartKind};
 
 use crate::fold::folded;
 
@@ -172,43 +172,41 @@ pub(crate) fn languages<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> Vec<&'st
         .collect()
 }
 
-/// Looks for terms where a word may begin, and nowhere else: a search anchored
-/// there costs next to nothing for words that begin no term.
-fn hits(lexicon: &Lexicon, text: &str) -> Vec<Hit> {
-    let Some(automaton) = &lexicon.automaton else {
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    let mut previous = None;
-    let mut next = 0;
-    for (at, c) in text.char_indices() {
-        let starts = at >= next && !c.is_ascii_whitespace() && is_boundary(previous, Some(c));
-        previous = Some(c);
-        if !starts {
-            continue;
-        }
-        let input = aho_corasick::Input::new(text)
-            .range(at..)
-            .anchored(aho_corasick::Anchored::Yes);
-        let Some(m) = automaton.find(input) else {
-            continue;
-        };
-        let term = lexicon.terms.get(m.pattern().as_usize());
-        if let Some(term) = term.filter(|term| term.may_end(text, m.end())) {
-            found.push(Hit {
-                range: m.range(),
-                sense: term.sense,
-                language: term.language,
-            });
-            next = m.end();
-        }
-    }
-    found
-}
-
 impl Lexicon {
+    /// Looks for terms where a word may begin, and nowhere else: a search
+    /// anchored there costs next to nothing for words that begin no term.
     fn hits(&self, text: &str) -> Vec<Hit> {
-        hits(self, text)
+        let mut found = Vec::new();
+        let mut at = 0;
+        while let Some(rest) = text.get(at..)
+            && let Some(c) = rest.chars().next()
+        {
+            if c.is_ascii_whitespace() {
+                at += 1;
+            } else if is_boundary(last_char(text, at), Some(c))
+                && let Some(hit) = self.hit(text, at)
+            {
+                at = hit.range.end;
+                found.push(hit);
+            } else {
+                // No word begins inside a word.
+                let letters = rest.bytes().take_while(u8::is_ascii_alphabetic);
+                at += letters.count().max(c.len_utf8());
+            }
+        }
+        found
+    }
+
+    /// The longest term that begins here.
+    fn hit(&self, text: &str, at: usize) -> Option<Hit> {
+        let input = Input::new(text).range(at..).anchored(Anchored::Yes);
+        let found = self.automaton.as_ref()?.find(input)?;
+        let term = self.terms.get(found.pattern().as_usize())?;
+        term.may_end(text, found.end()).then(|| Hit {
+            range: found.range(),
+            sense: term.sense,
+            language: term.language,
+        })
     }
 
     fn build(is_wanted: impl Fn(Sense) -> bool) -> Self {
@@ -237,6 +235,7 @@ impl Lexicon {
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .start_kind(StartKind::Anchored)
             .ascii_case_insensitive(true)
+            .dense_depth(3)
             .match_kind(MatchKind::LeftmostLongest)
             .build(&patterns)
             .ok();
@@ -261,17 +260,23 @@ fn entries(file: &'static str) -> impl Iterator<Item = (Sense, &'static str)> {
 
 impl Term {
     fn may_end(&self, text: &str, end: usize) -> bool {
-        let last = text
-            .get(..end)
-            .and_then(|before| before.chars().next_back());
+        let last = last_char(text, end);
         let after = text.get(end..).and_then(|after| after.chars().next());
         self.open_after || is_boundary(last, after)
     }
 }
 
+/// The character that ends here.
+fn last_char(text: &str, end: usize) -> Option<char> {
+    text.get(..end)?.chars().next_back()
+}
+
 /// Whether a word may end between the two.
 fn is_boundary(left: Option<char>, right: Option<char>) -> bool {
     match (left, right) {
+        (Some(left), Some(right)) if left.is_ascii() && right.is_ascii() => {
+            !left.is_ascii_alphabetic() || !right.is_ascii_alphabetic()
+        }
         (Some(left), Some(right)) => {
             !is_letter(left)
                 || !is_letter(right)

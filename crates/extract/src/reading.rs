@@ -68,11 +68,7 @@ impl Reading {
     /// Reads one line, such as a subject.
     pub(crate) fn of_line(source: Source, line: &str) -> Self {
         let mut reading = Self::empty(source);
-        for (at, c) in line.char_indices() {
-            reading
-                .folded
-                .push(if c.is_whitespace() { ' ' } else { c }, at);
-        }
+        reading.folded.push_str(line, 0);
         reading
     }
 
@@ -106,14 +102,15 @@ impl Reading {
             } else {
                 0
             };
-            for (offset, c) in line.char_indices().filter(|(offset, _)| *offset >= skip) {
-                match c {
-                    '\n' => reading.folded.newline(),
-                    _ if reading.folded.len() >= limit => reading.truncated = true,
-                    _ => reading
-                        .folded
-                        .push(if c.is_whitespace() { ' ' } else { c }, start + offset),
-                }
+            let body = line.strip_suffix('\n').unwrap_or(line);
+            let body = body.get(skip..).unwrap_or_default();
+            let room = limit - reading.folded.len();
+            let cut = body.floor_char_boundary(room);
+            reading.truncated |= cut < body.len();
+            let kept = body.get(..cut).unwrap_or_default();
+            reading.folded.push_str(kept, start + skip);
+            if line.ends_with('\n') {
+                reading.folded.newline();
             }
         }
         reading

@@ -42,19 +42,22 @@ pub(super) fn candidates(
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() && found.len() < MAX_CANDIDATES {
-        let run = spelled_out(reading, &tokens, at)
-            .or_else(|| digit_groups(text, &tokens, at))
-            .unwrap_or_else(|| single(text, &tokens, at));
+        let run = spelled_out(reading, &tokens, at).or_else(|| digit_groups(text, &tokens, at));
         match run {
-            Run::Nothing { used } => at += used,
-            Run::Code {
+            Some(Run::Nothing { used }) => at += used,
+            Some(Run::Code {
                 range,
                 value,
                 shape,
                 used,
-            } => {
+            }) => {
                 at += used;
-                found.extend(candidate(text, range, value, shape, (segments, hits)));
+                found.extend(candidate(text, range, &value, shape, (segments, hits)));
+            }
+            None => {
+                let token = tokens.get(at);
+                at += 1;
+                found.extend(token.and_then(|token| single(text, token, (segments, hits))));
             }
         }
     }
@@ -62,35 +65,27 @@ pub(super) fn candidates(
 }
 
 /// One token by itself.
-fn single(text: &str, tokens: &[Token], at: usize) -> Run {
-    let code = tokens.get(at).and_then(|token| {
-        let core = text.get(token.range.clone())?;
-        let shape = shape_of(core).filter(|_| !is_masked(text, token, core))?;
-        Some(Run::Code {
-            range: token.range.clone(),
-            value: core.to_owned(),
-            shape,
-            used: 1,
-        })
-    });
-    code.unwrap_or(Run::Nothing { used: 1 })
+fn single(text: &str, token: &Token, around: (&[Segment], &[Hit])) -> Option<Candidate> {
+    let core = text.get(token.range.clone())?;
+    candidate(text, token.range.clone(), core, shape_of(core)?, around)
+        .filter(|_| !is_masked(text, token, core))
 }
 
 fn candidate(
     text: &str,
     range: Range<usize>,
-    value: String,
+    value: &str,
     shape: Shape,
     (segments, hits): (&[Segment], &[Hit]),
 ) -> Option<Candidate> {
-    if is_counted(text, &range, hits) || touches_barrier(text, &range) {
-        return None;
-    }
     let segment = containing(segments, range.start)?;
     let line = &segments.get(segment)?.range;
     let alone = is_alone(text, line, &range);
     let wordlike = shape.is_wordlike();
     if wordlike && !alone && !is_set_off(text, &range, hits) {
+        return None;
+    }
+    if is_counted(text, &range, hits) || touches_barrier(text, &range) {
         return None;
     }
     let overlaps = |hit: &Hit| hit.range.start < range.end && range.start < hit.range.end;
@@ -101,7 +96,7 @@ fn candidate(
             .is_some_and(|before| before.ends_with(['#', '№'])),
         known: wordlike && hits.iter().any(overlaps),
         range,
-        value,
+        value: value.to_owned(),
         shape,
         segment,
         alone,
@@ -110,16 +105,16 @@ fn candidate(
 
 /// Signs around a token that make it something else.
 pub(super) fn is_masked(text: &str, token: &Token, core: &str) -> bool {
-    let starred = token.before == Some('*') && token.after != Some('*');
-    let money = token.before.is_some_and(|c| {
+    let (before, after) = (token.before(text), token.after(text));
+    let starred = before == Some('*') && after != Some('*');
+    let money = before.is_some_and(|c| {
         matches!(
             c,
             '$' | '€' | '£' | '¥' | '₹' | '฿' | '₽' | '₩' | '₫' | '₺' | '+' | '@' | '_'
         )
     });
-    let counted = token
-        .after
-        .is_some_and(|c| matches!(c, '%' | '@' | '_' | '°' | '$' | '€' | '£' | '₫' | '₽'));
+    let counted =
+        after.is_some_and(|c| matches!(c, '%' | '@' | '_' | '°' | '$' | '€' | '£' | '₫' | '₽'));
     let reference = core
         .get(..3)
         .is_some_and(|start| start.eq_ignore_ascii_case("ref"));

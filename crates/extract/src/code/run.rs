@@ -23,6 +23,9 @@ pub(super) enum Run {
 /// Four to ten single characters in a row of cells, spans or words.
 pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Option<Run> {
     let text = reading.text();
+    if tokens.get(at)?.range.len() != 1 {
+        return None;
+    }
     let mut value = String::new();
     let mut end = 0;
     for token in tokens.get(at..)?.iter().take(11) {
@@ -72,6 +75,10 @@ fn is_cell_gap(source: Source, gap: &str) -> bool {
 
 /// Groups of digits one blank apart: a grouped code, a phone, or a card.
 pub(super) fn digit_groups(text: &str, tokens: &[Token], at: usize) -> Option<Run> {
+    let first = tokens.get(at)?;
+    if !text.as_bytes().get(first.range.start)?.is_ascii_digit() {
+        return None;
+    }
     let mut groups: Vec<&str> = Vec::new();
     let mut end = 0;
     for token in tokens.get(at..)?.iter().take(8) {
@@ -85,11 +92,10 @@ pub(super) fn digit_groups(text: &str, tokens: &[Token], at: usize) -> Option<Ru
         groups.push(core);
         end = token.range.end;
     }
-    let first = tokens.get(at)?;
     let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
     let total: usize = lengths.iter().sum();
     let range = first.range.start..end;
-    if first.before == Some('+') && total >= 7 {
+    if first.before(text) == Some('+') && total >= 7 {
         return Some(Run::Nothing { used: groups.len() });
     }
     match lengths.as_slice() {
@@ -97,7 +103,7 @@ pub(super) fn digit_groups(text: &str, tokens: &[Token], at: usize) -> Option<Ru
         [3, 3] | [4, 4] | [2, 2, 2] | [3, 3, 3] | [2, 2, 2, 2] | [5, 5] | [2, 2] => {
             let years = groups.iter().all(|group| is_year(group));
             let (value, used) = (text.get(range.clone())?.to_owned(), groups.len());
-            let split = lengths.as_slice() == [2, 2] || years || first.before == Some('(');
+            let split = lengths.as_slice() == [2, 2] || years || first.before(text) == Some('(');
             (!split && !is_masked(text, first, "")).then_some(Run::Code {
                 range,
                 value,

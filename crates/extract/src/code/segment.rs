@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use memchr::memchr2_iter;
+
 /// A line, or a cell of a row, that is not blank. Blanks around it are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Segment {
@@ -15,19 +17,21 @@ pub(super) fn segments(text: &str) -> Vec<Segment> {
     let mut found = Vec::new();
     let mut at = 0;
     let mut apart = true;
-    for piece in text.split_inclusive(['\n', '\t']) {
-        let body = piece.trim();
+    for end in memchr2_iter(b'\n', b'\t', text.as_bytes()).chain([text.len()]) {
+        let piece = text.get(at..end).unwrap_or_default();
+        let indented = piece.trim_start();
+        let body = indented.trim_end();
         if body.is_empty() {
             apart = true;
         } else {
-            let start = at + (piece.len() - piece.trim_start().len());
+            let start = at + (piece.len() - indented.len());
             found.push(Segment {
                 range: start..start + body.len(),
                 apart,
             });
             apart = false;
         }
-        at += piece.len();
+        at = end + 1;
     }
     found
 }

@@ -26,31 +26,67 @@ pub enum Shape {
     Words,
 }
 
+/// Which kinds of characters a token has, found in one pass.
+#[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a token may have characters of every kind"
+)]
+struct Has {
+    upper: bool,
+    lower: bool,
+    digit: bool,
+    dash: bool,
+    dot: bool,
+    other: bool,
+}
+
+impl Has {
+    fn of(core: &str) -> Self {
+        let mut has = Self::default();
+        for byte in core.bytes() {
+            match byte {
+                b'A'..=b'Z' => has.upper = true,
+                b'a'..=b'z' => has.lower = true,
+                b'0'..=b'9' => has.digit = true,
+                b'-' => has.dash = true,
+                b'.' => has.dot = true,
+                _ => has.other = true,
+            }
+        }
+        has
+    }
+}
+
 /// The shape of a token, if it could be a code at all.
 pub(super) fn shape_of(core: &str) -> Option<Shape> {
-    if is_digits(core) {
-        return (4..=10).contains(&core.len()).then_some(Shape::Digits);
-    }
-    if core.contains('-') {
-        return dashed(core);
-    }
-    if core.contains('.') {
-        return (core.len() == 7 && matches!(core.split_once('.'), Some((a, b)) if a.len() == 3 && is_digits(a) && is_digits(b)))
-            .then_some(Shape::Grouped);
-    }
-    if !core.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+    const SHORTEST: usize = 4;
+    if core.len() < SHORTEST {
         return None;
     }
-    let upper = core.bytes().any(|byte| byte.is_ascii_uppercase());
-    let lower = core.bytes().any(|byte| byte.is_ascii_lowercase());
-    let digit = core.bytes().any(|byte| byte.is_ascii_digit());
-    match (upper, lower, digit) {
-        (true, false, true) if (4..=12).contains(&core.len()) => Some(Shape::Mixed),
-        (_, true, true) if (5..=12).contains(&core.len()) => Some(Shape::MixedCase),
-        (true, false, false) if (4..=10).contains(&core.len()) => Some(Shape::Letters),
-        (false, true, false) if (5..=10).contains(&core.len()) => Some(Shape::SmallLetters),
+    let has = Has::of(core);
+    if has.dash {
+        return dashed(core);
+    }
+    if has.dot {
+        return dotted(core).then_some(Shape::Grouped);
+    }
+    let length = core.len();
+    match (has.upper, has.lower, has.digit) {
+        _ if has.other => None,
+        (false, false, true) if length <= 10 => Some(Shape::Digits),
+        (true, false, true) if length <= 12 => Some(Shape::Mixed),
+        (_, true, true) if (5..=12).contains(&length) => Some(Shape::MixedCase),
+        (true, false, false) if length <= 10 => Some(Shape::Letters),
+        (false, true, false) if (5..=10).contains(&length) => Some(Shape::SmallLetters),
         _ => None,
     }
+}
+
+/// `482.913`.
+fn dotted(core: &str) -> bool {
+    core.split_once('.')
+        .is_some_and(|(a, b)| a.len() == 3 && b.len() == 3 && is_digits(a) && is_digits(b))
 }
 
 fn dashed(core: &str) -> Option<Shape> {

@@ -2,62 +2,78 @@
 
 use std::ops::Range;
 
-/// A run of ASCII without blanks, as it stands in the text.
+/// Letters, digits and what joins them, without punctuation around.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
-    /// Letters, digits and what joins them, without punctuation around.
     pub(super) range: Range<usize>,
-    /// The character before the core, blanks apart.
-    pub(super) before: Option<char>,
-    /// The character after the core.
-    pub(super) after: Option<char>,
-    /// A blank, or the edge of the text, stands directly before.
-    pub(super) open_before: bool,
+}
+
+impl Token {
+    /// The character directly before.
+    pub(super) fn before(&self, text: &str) -> Option<char> {
+        text.get(..self.range.start)?.chars().next_back()
+    }
+
+    /// The character directly after.
+    pub(super) fn after(&self, text: &str) -> Option<char> {
+        text.get(self.range.end..)?.chars().next()
+    }
 }
 
 /// Every token in the text. URLs, addresses and paths are left out whole:
 /// nothing inside them is a code.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
-    let mut found = Vec::new();
+    let bytes = text.as_bytes();
+    let mut found = Vec::with_capacity(text.len() / 6);
     let mut at = 0;
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let Some(start) = rest
-            .find(|c: char| c.is_ascii_alphanumeric())
-            .map(|start| at + start)
-        else {
-            break;
-        };
-        let start = word_start(text, start);
-        let end = word_end(text, start);
-        if let Some(word) = text.get(start..end)
+    while let Some(start) = position(bytes, at, |byte| byte.is_ascii_alphanumeric()) {
+        let letters = position(bytes, start, |byte| !byte.is_ascii_alphabetic());
+        let letters = letters.unwrap_or(bytes.len());
+        let from = word_start(bytes, start);
+        // Most words are nothing but letters and need no closer look.
+        if from == start
+            && letters > start
+            && bytes.get(letters).is_none_or(|byte| ends_word(*byte))
+        {
+            at = letters;
+            found.push(Token {
+                range: start..letters,
+            });
+            continue;
+        }
+        let end = position(bytes, from, ends_word).unwrap_or(bytes.len());
+        if let Some(word) = text.get(from..end)
             && !is_address(word)
         {
-            split(text, start..end, &mut found);
+            split(text, from..end, &mut found);
         }
-        at = end.max(start + 1);
+        at = end.max(from + 1);
     }
     found
 }
 
+fn position(bytes: &[u8], from: usize, is: impl Fn(u8) -> bool) -> Option<usize> {
+    let found = bytes.get(from..)?.iter().position(|byte| is(*byte))?;
+    Some(from + found)
+}
+
 /// A word may begin with a sign that decides what it is.
-fn word_start(text: &str, at: usize) -> usize {
-    let signs = text
-        .get(..at)
-        .unwrap_or_default()
-        .bytes()
+fn word_start(bytes: &[u8], at: usize) -> usize {
+    let before = bytes.get(..at).unwrap_or_default();
+    let signs = before
+        .iter()
         .rev()
-        .take_while(|byte| b"@/+*#".contains(byte))
+        .take_while(|byte| matches!(byte, b'@' | b'/' | b'+' | b'*' | b'#'))
         .count();
     at - signs.min(8)
 }
 
-fn word_end(text: &str, start: usize) -> usize {
-    let rest = text.get(start..).unwrap_or_default();
-    let ends = |c: char| {
-        !c.is_ascii_graphic()
-            || matches!(c, '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}' | '"' | '|')
-    };
-    start + rest.find(ends).unwrap_or(rest.len())
+fn ends_word(byte: u8) -> bool {
+    !byte.is_ascii_graphic()
+        || matches!(
+            byte,
+            b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'"' | b'|'
+        )
 }
 
 /// URLs, mail addresses, host names with a path, USSD strings.
@@ -128,19 +144,8 @@ fn push(text: &str, range: Range<usize>, found: &mut Vec<Token>) {
     let lead = body.find(|c: char| c.is_ascii_alphanumeric()).unwrap_or(0);
     let start = range.start + lead;
     let end = start + trimmed.len();
-    let range = start + glued(trimmed)..end;
-    let before = text
-        .get(..range.start)
-        .unwrap_or_default()
-        .chars()
-        .next_back();
-    let after = text.get(range.end..).unwrap_or_default().chars().next();
-    let open_before = before.is_none_or(char::is_whitespace);
     found.push(Token {
-        range,
-        before,
-        after,
-        open_before,
+        range: start + glued(trimmed)..end,
     });
 }
 

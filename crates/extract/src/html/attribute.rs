@@ -58,6 +58,15 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
+/// In small letters; most of what mails say in markup already is.
+pub(super) fn lowered(text: &str) -> Cow<'_, str> {
+    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(text.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,8 @@
 //! The style properties that decide whether text is seen.
 
+use memchr::memchr;
+
+use super::attribute::lowered;
 use super::color::Color;
 
 /// One property that matters here.
@@ -63,29 +66,24 @@ pub(super) struct Declarations {
 impl Declarations {
     pub(super) fn parse(text: &str) -> Self {
         let mut declarations = Self::default();
-        for declaration in text.split(';') {
-            let Some((name, value)) = declaration.split_once(':') else {
+        let mut rest = Some(text);
+        while let Some(text) = rest {
+            let (declaration, after) = halves(text, b';');
+            rest = after;
+            let (name, Some(value)) = halves(declaration, b':') else {
                 continue;
             };
-            // Most properties say nothing about what is seen.
-            if !is_relevant(name.trim()) {
-                continue;
-            }
-            let value = value.trim().to_ascii_lowercase();
+            let value = lowered(value.trim());
             let (value, important) = match value.rsplit_once('!') {
-                Some((value, mark)) if mark.trim() == "important" => {
-                    (value.trim().to_owned(), true)
-                }
-                _ => (value, false),
+                Some((value, mark)) if mark.trim() == "important" => (value.trim(), true),
+                _ => (value.as_ref(), false),
             };
-            if let Some(property) = property(name.trim().to_ascii_lowercase().as_str(), &value) {
-                let list = if important {
-                    &mut declarations.important
-                } else {
-                    &mut declarations.normal
-                };
-                list.push(property);
-            }
+            let list = if important {
+                &mut declarations.important
+            } else {
+                &mut declarations.normal
+            };
+            list.extend(property(&lowered(name.trim()), value));
         }
         declarations
     }
@@ -95,38 +93,16 @@ impl Declarations {
     }
 }
 
-fn is_relevant(name: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "display",
-        "visibility",
-        "opacity",
-        "max-height",
-        "height",
-        "width",
-        "max-width",
-        "overflow",
-        "overflow-x",
-        "overflow-y",
-        "text-indent",
-        "left",
-        "top",
-        "right",
-        "bottom",
-        "position",
-        "clip",
-        "transform",
-        "font-size",
-        "font",
-        "color",
-        "background-color",
-        "background",
-        "background-image",
-        "letter-spacing",
-        "white-space",
-    ];
-    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+/// What stands before and after a sign. Declarations are many and short, so
+/// the search for it is most of what reading them costs.
+fn halves(text: &str, sign: u8) -> (&str, Option<&str>) {
+    match memchr(sign, text.as_bytes()) {
+        Some(at) => (text.get(..at).unwrap_or_default(), text.get(at + 1..)),
+        None => (text, None),
+    }
 }
 
+/// Most properties say nothing about what is seen.
 fn property(name: &str, value: &str) -> Option<Property> {
     let gone = |means, is| Some(Property::Gone(means, is));
     match name {

@@ -1,6 +1,8 @@
 //! An open element and how its text looks.
 
-use super::attribute::Attributes;
+use std::borrow::Cow;
+
+use super::attribute::{Attributes, lowered};
 use super::color::Color;
 use super::declaration::{Declarations, Display, Means, Property, Size};
 use super::selector::Node;
@@ -64,17 +66,18 @@ impl Look {
 /// An open element.
 #[derive(Debug)]
 pub(super) struct Element<'a> {
-    pub(super) tag: &'a str,
-    id: String,
-    classes: String,
-    attributes: Vec<(&'a str, String)>,
+    /// In small letters.
+    pub(super) tag: Cow<'a, str>,
+    id: Cow<'a, str>,
+    classes: Cow<'a, str>,
+    attributes: Vec<(&'a str, Cow<'a, str>)>,
     pub(super) look: Look,
     pub(super) display: Display,
 }
 
 impl Node for Element<'_> {
     fn tag(&self) -> &str {
-        self.tag
+        &self.tag
     }
 
     fn id(&self) -> &str {
@@ -92,17 +95,14 @@ impl Node for Element<'_> {
         self.attributes
             .iter()
             .find(|(own, _)| own.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value.as_str())
+            .map(|(_, value)| value.as_ref())
     }
 }
 
 impl<'a> Element<'a> {
     /// Opens an element below `open` and works out how it looks.
-    pub(super) fn open(tag: &Tag<'a>, sheet: &Sheet, open: &[Element<'a>]) -> Self {
-        let attributes: Vec<_> = Attributes::new(tag.attributes)
-            .take(64)
-            .map(|(name, value)| (name, value.into_owned()))
-            .collect();
+    pub(super) fn open(tag: Tag<'a>, sheet: &Sheet, open: &[Element<'a>]) -> Self {
+        let attributes: Vec<_> = Attributes::new(tag.attributes).take(64).collect();
         let named = |wanted: &str| {
             attributes
                 .iter()
@@ -114,12 +114,12 @@ impl<'a> Element<'a> {
             named("class").unwrap_or_default(),
         );
         let mut element = Self {
+            display: default_display(&tag.name),
             tag: tag.name,
             id,
             classes,
             attributes,
             look: open.last().map_or(Look::PLAIN, |parent| parent.look),
-            display: default_display(tag.name),
         };
         let declared = sheet.matching(&element, &element.classes, open);
         let inline = Declarations::parse(element.attribute("style").unwrap_or_default());
@@ -130,7 +130,7 @@ impl<'a> Element<'a> {
     /// The cascade: rules, then the element's own style, then what is important.
     fn apply(&mut self, declared: &[&Declarations], inline: &Declarations) {
         let parent = self.look.font;
-        self.look.font = parent * heading_scale(self.tag);
+        self.look.font = parent * heading_scale(&self.tag);
         self.apply_attributes();
         let mut style = Applied::default();
         let cascade = declared
@@ -166,21 +166,20 @@ impl<'a> Element<'a> {
     fn apply_attributes(&mut self) {
         let ground = self
             .attribute("bgcolor")
-            .and_then(|color| Color::parse(&color.to_ascii_lowercase()));
+            .and_then(|color| Color::parse(&lowered(color)));
         self.look.ground = ground.or(self.look.ground);
-        if self.tag.eq_ignore_ascii_case("font") {
+        if self.tag == "font" {
             let color = self
                 .attribute("color")
-                .and_then(|color| Color::parse(&color.to_ascii_lowercase()));
+                .and_then(|color| Color::parse(&lowered(color)));
             self.look.color = color.or(self.look.color);
         }
-        self.look.keeps_lines |= self.tag.eq_ignore_ascii_case("pre");
-        self.look.gone |= self.attribute("hidden").is_some() || is_never_shown(self.tag);
+        self.look.keeps_lines |= self.tag == "pre";
+        self.look.gone |= self.attribute("hidden").is_some() || is_never_shown(&self.tag);
     }
 
     fn is_quotation(&self) -> bool {
-        let cited =
-            self.tag.eq_ignore_ascii_case("blockquote") && self.attribute("type") == Some("cite");
+        let cited = self.tag == "blockquote" && self.attribute("type") == Some("cite");
         let class = [
             "gmail_quote",
             "gmail_quote_container",
@@ -218,11 +217,12 @@ impl Applied {
 }
 
 fn heading_scale(tag: &str) -> f32 {
-    const SCALES: &[(&str, f32)] = &[("h1", 2.0), ("h2", 1.5), ("h3", 1.17), ("big", 1.17)];
-    SCALES
-        .iter()
-        .find(|(name, _)| tag.eq_ignore_ascii_case(name))
-        .map_or(1.0, |(_, scale)| *scale)
+    match tag {
+        "h1" => 2.0,
+        "h2" => 1.5,
+        "h3" | "big" => 1.17,
+        _ => 1.0,
+    }
 }
 
 /// `otp-code`, `verification_code`, `code`; not `qr-code` or `promo-code`.
@@ -254,20 +254,27 @@ fn is_code_name(name: &str) -> bool {
 }
 
 fn is_never_shown(tag: &str) -> bool {
-    [
-        "head", "script", "style", "title", "template", "noembed", "noframes", "iframe", "svg",
-        "object", "datalist", "audio", "video", "canvas",
-    ]
-    .iter()
-    .any(|name| tag.eq_ignore_ascii_case(name))
+    matches!(
+        tag,
+        "head"
+            | "script"
+            | "style"
+            | "title"
+            | "template"
+            | "noembed"
+            | "noframes"
+            | "iframe"
+            | "svg"
+            | "object"
+            | "datalist"
+            | "audio"
+            | "video"
+            | "canvas"
+    )
 }
 
 fn default_display(tag: &str) -> Display {
-    const LONGEST: usize = 10;
-    if tag.len() > LONGEST {
-        return Display::Inline;
-    }
-    match tag.to_ascii_lowercase().as_str() {
+    match tag {
         "td" | "th" => Display::Cell,
         "tr" => Display::Row,
         "p" | "div" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "li" | "ul" | "ol" | "dl"

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use mail_parser::decoders::html::add_html_token;
+use memchr::memchr;
 
 /// Longer names do not exist.
 const MAX_NAME: usize = 32;
@@ -28,30 +29,44 @@ const WINDOWS: [u32; 32] = [
 
 /// The text with every reference decoded, once.
 pub(super) fn decoded(text: &str) -> Cow<'_, str> {
-    if !text.contains('&') {
+    if memchr(b'&', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    each(text, 0, |c, _| out.push(c));
+    for piece in pieces(text, 0) {
+        match piece {
+            Piece::Plain { text, .. } => out.push_str(text),
+            Piece::Reference { decoded, .. } => out.push_str(&decoded),
+        }
+    }
     Cow::Owned(out)
 }
 
-/// Calls back with every character and its place in the source.
-pub(super) fn each(text: &str, at: usize, mut push: impl FnMut(char, usize)) {
+/// A stretch of text, with its place in the source.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
+    /// As written.
+    Plain { text: &'a str, at: usize },
+    /// What a reference stands for: every character of it stands at `at`.
+    Reference { decoded: Cow<'a, str>, at: usize },
+}
+
+/// Splits text that begins at `at` in the source into its pieces.
+pub(super) fn pieces(text: &str, at: usize) -> impl Iterator<Item = Piece<'_>> {
     let mut from = 0;
-    while let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {
-        let plain = rest.find('&').unwrap_or(rest.len());
-        for (offset, c) in rest.get(..plain).unwrap_or_default().char_indices() {
-            push(c, at + from + offset);
+    std::iter::from_fn(move || {
+        let rest = text.get(from..).filter(|rest| !rest.is_empty())?;
+        let place = at + from;
+        let plain = memchr(b'&', rest.as_bytes()).unwrap_or(rest.len());
+        if plain > 0 {
+            from += plain;
+            let text = rest.get(..plain)?;
+            return Some(Piece::Plain { text, at: place });
         }
-        from += plain;
-        let Some(reference) = text.get(from..).filter(|rest| !rest.is_empty()) else {
-            break;
-        };
-        let (decoded, length) = reference_at(reference);
-        decoded.chars().for_each(|c| push(c, at + from));
+        let (decoded, length) = reference_at(rest);
         from += length;
-    }
+        Some(Piece::Reference { decoded, at: place })
+    })
 }
 
 /// Decodes the reference at the start; an ampersand that begins none is itself.
@@ -113,8 +128,12 @@ mod tests {
 
     #[test]
     fn places_are_those_of_the_source() {
-        let mut seen = Vec::new();
-        each("é&lt;x", 10, |c, at| seen.push((c, at)));
-        assert_eq!(seen, [('é', 10), ('<', 12), ('x', 16)]);
+        let seen: Vec<_> = pieces("é&lt;x", 10).collect();
+        let reference = Piece::Reference {
+            decoded: "<".into(),
+            at: 12,
+        };
+        let plain = |text, at| Piece::Plain { text, at };
+        assert_eq!(seen, [plain("é", 10), reference, plain("x", 16)]);
     }
 }

@@ -1,75 +1,68 @@
-//! Elements that end without saying so.
+//! Elements that end without saying so. Names are in small letters.
 
 use super::element::Element;
 
 /// Elements without content, or whose content is read with their start.
-const CHILDLESS: &[&str] = &[
-    "br", "img", "hr", "input", "meta", "link", "area", "base", "col", "embed", "source", "track",
-    "wbr", "param", "script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes",
-];
-
-/// What may stand in a head.
-const HEAD_CONTENT: &[&str] = &[
-    "title", "meta", "link", "style", "script", "base", "noscript", "template",
-];
-
-/// What ends an open paragraph.
-const BLOCKS: &[&str] = &[
-    "p",
-    "div",
-    "table",
-    "ul",
-    "ol",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "hr",
-    "blockquote",
-    "pre",
-    "center",
-    "section",
-    "form",
-];
-
-/// What begins, what it ends, and what keeps it from looking further out.
-const ENDS: &[(&[&str], &[&str], &[&str])] = &[
-    (&["td", "th"], &["td", "th"], &["table"]),
-    (&["tr", "tbody", "thead", "tfoot"], &["tr"], &["table"]),
-    (&["li"], &["li"], &["ul", "ol"]),
-    (&["option"], &["option"], &["select"]),
-    (&["dt", "dd"], &["dt", "dd"], &["dl"]),
-    (&["body"], &["head"], &[]),
-    (
-        BLOCKS,
-        &["p"],
-        &["table", "div", "td", "th", "li", "body", "button"],
-    ),
-];
-
 pub(super) fn is_childless(name: &str) -> bool {
-    is_one_of(name, CHILDLESS)
+    is_head_content(name) && !matches!(name, "noscript" | "template")
+        || matches!(
+            name,
+            "br" | "img"
+                | "hr"
+                | "input"
+                | "area"
+                | "col"
+                | "embed"
+                | "source"
+                | "track"
+                | "wbr"
+                | "param"
+                | "textarea"
+                | "xmp"
+                | "iframe"
+                | "noembed"
+                | "noframes"
+        )
+}
+
+fn is_head_content(name: &str) -> bool {
+    matches!(
+        name,
+        "title" | "meta" | "link" | "style" | "script" | "base" | "noscript" | "template"
+    )
+}
+
+/// What an element ends when it begins, and what keeps it from looking further
+/// out.
+fn ends(name: &str) -> Option<(&'static [&'static str], &'static [&'static str])> {
+    Some(match name {
+        "td" | "th" => (&["td", "th"], &["table"]),
+        "tr" | "tbody" | "thead" | "tfoot" => (&["tr"], &["table"]),
+        "li" => (&["li"], &["ul", "ol"]),
+        "option" => (&["option"], &["select"]),
+        "dt" | "dd" => (&["dt", "dd"], &["dl"]),
+        "body" => (&["head"], &[]),
+        "p" | "div" | "table" | "ul" | "ol" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "hr"
+        | "blockquote" | "pre" | "center" | "section" | "form" => (
+            &["p"],
+            &["table", "div", "td", "th", "li", "body", "button"],
+        ),
+        _ => return None,
+    })
 }
 
 /// The depth to close to before an element of this name opens.
 pub(super) fn closed_by(name: &str, open: &[Element<'_>]) -> Option<usize> {
-    let in_head = open
-        .last()
-        .is_some_and(|top| top.tag.eq_ignore_ascii_case("head"));
-    if in_head && !is_one_of(name, HEAD_CONTENT) {
+    let in_head = open.last().is_some_and(|top| top.tag == "head");
+    if in_head && !is_head_content(name) {
         return open.len().checked_sub(1);
     }
-    let (_, ends, within) = ENDS.iter().find(|(begins, _, _)| is_one_of(name, begins))?;
+    let (ended, within) = ends(name)?;
+    let is_one_of = |element: &Element<'_>, names: &[&str]| names.contains(&element.tag.as_ref());
     let at = open
         .iter()
-        .rposition(|element| is_one_of(element.tag, ends) || is_one_of(element.tag, within))?;
+        .rposition(|element| is_one_of(element, ended) || is_one_of(element, within))?;
     open.get(at)
-        .filter(|element| is_one_of(element.tag, ends))
+        .filter(|element| is_one_of(element, ended))
         .map(|_| at)
-}
-
-fn is_one_of(name: &str, names: &[&str]) -> bool {
-    names.iter().any(|other| name.eq_ignore_ascii_case(other))
 }

@@ -20,6 +20,7 @@ pub(super) struct Compound {
 
 /// What a selector looks at.
 pub(super) trait Node {
+    /// In small letters.
     fn tag(&self) -> &str;
     fn id(&self) -> &str;
     fn has_class(&self, class: &str) -> bool;
@@ -110,9 +111,7 @@ impl Compound {
     }
 
     fn matches<N: Node>(&self, node: &N) -> bool {
-        self.tag
-            .as_deref()
-            .is_none_or(|tag| tag.eq_ignore_ascii_case(node.tag()))
+        self.tag.as_deref().is_none_or(|tag| tag == node.tag())
             && self.id.as_deref().is_none_or(|id| id == node.id())
             && self.classes.iter().all(|class| node.has_class(class))
             && self

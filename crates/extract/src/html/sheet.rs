@@ -82,11 +82,10 @@ impl Sheet {
         if self.rules.is_empty() || self.is_exhausted() {
             return Vec::new();
         }
-        let tag = node.tag().to_ascii_lowercase();
         let keys = classes
             .split_ascii_whitespace()
             .take(32)
-            .chain([tag.as_str(), node.id()]);
+            .chain([node.tag(), node.id()]);
         let mut found: Vec<usize> = keys
             .filter(|key| !key.is_empty())
             .chain([""])

@@ -1,8 +1,10 @@
 //! One walk over the tokens, keeping what a reader sees.
 
+use memchr::memrchr_iter;
+
 use super::declaration::Display;
 use super::element::{Element, Look};
-use super::entity;
+use super::entity::{Piece, pieces};
 use super::implied;
 use super::selector::Node;
 use super::sheet::Sheet;
@@ -40,7 +42,9 @@ struct Walk<'a> {
 
 /// Reads an HTML body: at most `input` bytes of it, at most `limit` of text.
 pub(crate) fn read(html: &str, input: usize, limit: usize) -> Reading {
-    let cut = html.get(..floor_boundary(html, input)).unwrap_or_default();
+    let cut = html
+        .get(..html.floor_char_boundary(input))
+        .unwrap_or_default();
     let mut walk = Walk {
         reading: Reading::empty(Source::Html),
         quoted: Folder::default(),
@@ -55,27 +59,30 @@ pub(crate) fn read(html: &str, input: usize, limit: usize) -> Reading {
     for token in Tokens::new(cut) {
         match token {
             Token::Text { text, at } => walk.text(text, at),
-            Token::Start(tag) => walk.start(&tag),
-            Token::End(name) => walk.end(name),
+            Token::Start(tag) => walk.start(tag),
+            Token::End(name) => walk.end(&name),
         }
     }
     walk.finish(cut.len() < html.len())
 }
 
-fn floor_boundary(html: &str, at: usize) -> usize {
-    let mut at = at.min(html.len());
-    while !html.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-/// Rules apply to elements that stand before them, so they are read first.
+/// Rules apply to elements that stand before them, so they are read first, as
+/// far as there are any.
 fn sheet_of(html: &str) -> Sheet {
     let mut sheet = Sheet::default();
-    for token in Tokens::new(html) {
+    let is_style = |at: &usize| {
+        let name = html.as_bytes().get(at + 1..at + 6);
+        name.is_some_and(|name| name.eq_ignore_ascii_case(b"style"))
+    };
+    let Some(last) = memrchr_iter(b'<', html.as_bytes()).find(is_style) else {
+        return sheet;
+    };
+    let mut tokens = Tokens::new(html);
+    while tokens.place() <= last
+        && let Some(token) = tokens.next()
+    {
         if let Token::Start(tag) = token
-            && tag.name.eq_ignore_ascii_case("style")
+            && tag.name == "style"
         {
             sheet.add(tag.raw);
         }
@@ -91,24 +98,59 @@ impl<'a> Walk<'a> {
     fn text(&mut self, text: &str, at: usize) {
         let look = self.look();
         if look.is_hidden() {
-            if self.hidden.len() < MAX_HIDDEN {
-                entity::each(text, at, |c, at| {
-                    self.hidden
-                        .push(if c.is_whitespace() { ' ' } else { c }, at);
-                });
-                self.hidden.push(' ', at);
-            }
+            self.hide(text, at);
             return;
         }
         let emphasised = look.is_large() || look.spaced;
         let start = self.reading.folded.len();
-        entity::each(text, at, |c, at| self.visible(c, at, look));
+        for piece in pieces(text, at) {
+            match piece {
+                Piece::Plain { text, at } => self.show(text, at, look),
+                Piece::Reference { decoded, at } => {
+                    decoded.chars().for_each(|c| self.visible(c, at, look));
+                }
+            }
+        }
         let end = self.reading.folded.len();
         if emphasised && end > start {
             self.reading.emphasis.push(start..end);
         }
         if look.marked && end > start {
             self.reading.marked.push(start..end);
+        }
+    }
+
+    fn hide(&mut self, text: &str, at: usize) {
+        if self.hidden.len() >= MAX_HIDDEN {
+            return;
+        }
+        for piece in pieces(text, at) {
+            match piece {
+                Piece::Plain { text, at } => self.hidden.push_str(text, at),
+                Piece::Reference { decoded, at } => decoded.chars().for_each(|c| {
+                    self.hidden
+                        .push(if c.is_whitespace() { ' ' } else { c }, at);
+                }),
+            }
+        }
+        self.hidden.push(' ', at);
+    }
+
+    /// Shows text word by word; whatever is no plain word, letter by letter.
+    fn show(&mut self, text: &str, at: usize, look: Look) {
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let at = at + text.len() - rest.len();
+            let word = rest.bytes().take_while(u8::is_ascii_graphic).count();
+            let length = if word > 0 && self.reading.folded.len() + word < self.limit {
+                let word = rest.get(..word).unwrap_or_default();
+                self.place(at, look, |folder| folder.push_plain(word, at));
+                word.len()
+            } else {
+                self.visible(c, at, look);
+                c.len_utf8()
+            };
+            rest = rest.get(length..).unwrap_or_default();
         }
     }
 
@@ -120,42 +162,48 @@ impl<'a> Walk<'a> {
         } else if self.reading.folded.len() >= self.limit {
             self.reading.truncated = true;
         } else {
-            let folder = if look.quoted {
-                &mut self.quoted
-            } else {
-                &mut self.reading.folded
-            };
-            if folder.len() > 0 {
-                match self.pending {
-                    Break::None => {}
-                    Break::Space => folder.push(' ', at),
-                    Break::Block | Break::Row => folder.newline(),
-                    Break::Cell => folder.tab(),
-                }
-            }
-            self.pending = Break::None;
-            let before = folder.len();
-            folder.push(c, at);
-            if let Some(anchor) = self.anchor.as_mut().filter(|_| !look.quoted) {
-                if anchor.span.is_empty() {
-                    anchor.span.start = before;
-                }
-                anchor.span.end = folder.len();
-            }
+            self.place(at, look, |folder| folder.push(c, at));
         }
     }
 
-    fn start(&mut self, tag: &Tag<'a>) {
-        self.close_implied(tag.name);
+    /// Puts something where it is read, behind whatever separates it.
+    fn place(&mut self, at: usize, look: Look, push: impl FnOnce(&mut Folder)) {
+        let folder = if look.quoted {
+            &mut self.quoted
+        } else {
+            &mut self.reading.folded
+        };
+        if folder.len() > 0 {
+            match self.pending {
+                Break::None => {}
+                Break::Space => folder.push(' ', at),
+                Break::Block | Break::Row => folder.newline(),
+                Break::Cell => folder.tab(),
+            }
+        }
+        self.pending = Break::None;
+        let before = folder.len();
+        push(folder);
+        if let Some(anchor) = self.anchor.as_mut().filter(|_| !look.quoted) {
+            if anchor.span.is_empty() {
+                anchor.span.start = before;
+            }
+            anchor.span.end = folder.len();
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'a>) {
+        self.close_implied(&tag.name);
+        let (raw, at) = (tag.raw, tag.at);
         let element = Element::open(tag, &self.sheet, &self.open);
         self.separate(element.display);
-        if tag.name.eq_ignore_ascii_case("br") {
+        if element.tag == "br" {
             self.pending = self.pending.max(Break::Block);
         }
         if !element.look.is_hidden() {
-            self.take(&element, tag);
+            self.take(&element, raw, at);
         }
-        if implied::is_childless(tag.name) {
+        if implied::is_childless(&element.tag) {
             return;
         }
         if self.open.len() < MAX_DEPTH {
@@ -166,8 +214,8 @@ impl<'a> Walk<'a> {
     }
 
     /// What an element itself shows or offers.
-    fn take(&mut self, element: &Element<'a>, tag: &Tag<'a>) {
-        match tag.name.to_ascii_lowercase().as_str() {
+    fn take(&mut self, element: &Element<'a>, raw: &str, at: usize) {
+        match element.tag.as_ref() {
             "a" | "area" | "form" => self.open_anchor(element),
             "img" => {
                 if let (Some(anchor), Some(alt)) = (self.anchor.as_mut(), element.attribute("alt"))
@@ -176,14 +224,14 @@ impl<'a> Walk<'a> {
                     anchor.alternative.push(' ');
                 }
             }
-            "input" | "textarea" => self.field(element, tag),
+            "input" | "textarea" => self.field(element, raw, at),
             "button" => self.pending = self.pending.max(Break::Space),
             _ => {}
         }
     }
 
     fn open_anchor(&mut self, element: &Element<'a>) {
-        let form = element.tag.eq_ignore_ascii_case("form");
+        let form = element.tag == "form";
         let Some(href) = element.attribute(if form { "action" } else { "href" }) else {
             return;
         };
@@ -205,7 +253,7 @@ impl<'a> Walk<'a> {
             alternative,
             form,
         });
-        if element.tag.eq_ignore_ascii_case("area") {
+        if element.tag == "area" {
             self.close_anchor();
         }
     }
@@ -219,12 +267,12 @@ impl<'a> Walk<'a> {
     }
 
     /// A text field shows its value; a submit button is the label of its form.
-    fn field(&mut self, element: &Element<'a>, tag: &Tag<'a>) {
+    fn field(&mut self, element: &Element<'a>, raw: &str, at: usize) {
         let kind = element
             .attribute("type")
             .unwrap_or("text")
             .to_ascii_lowercase();
-        let value = element.attribute("value").unwrap_or(tag.raw).to_owned();
+        let value = element.attribute("value").unwrap_or(raw);
         if matches!(
             kind.as_str(),
             "text" | "tel" | "number" | "submit" | "button" | ""
@@ -232,7 +280,7 @@ impl<'a> Walk<'a> {
             self.pending = self.pending.max(Break::Block);
             value
                 .chars()
-                .for_each(|c| self.visible(c, tag.at, element.look));
+                .for_each(|c| self.visible(c, at, element.look));
             self.pending = self.pending.max(Break::Block);
         }
     }
@@ -248,21 +296,17 @@ impl<'a> Walk<'a> {
     }
 
     fn end(&mut self, name: &str) {
-        if name.eq_ignore_ascii_case("a") || name.eq_ignore_ascii_case("form") {
+        if matches!(name, "a" | "form") {
             self.close_anchor();
         }
-        if name.eq_ignore_ascii_case("p") {
+        if name == "p" {
             self.pending = self.pending.max(Break::Block);
         }
         if self.overflow > 0 {
             self.overflow -= 1;
             return;
         }
-        if let Some(at) = self
-            .open
-            .iter()
-            .rposition(|element| element.tag.eq_ignore_ascii_case(name))
-        {
+        if let Some(at) = self.open.iter().rposition(|element| element.tag == name) {
             self.close_to(at);
         }
     }

@@ -185,10 +185,10 @@ fn written_address(shown: &str) -> Option<String> {
 fn sentence(text: &str, span: &Range<usize>) -> String {
     let start = span.start.saturating_sub(REACH);
     let head = text
-        .get(ceil_boundary(text, start)..span.start)
+        .get(text.ceil_char_boundary(start)..span.start)
         .unwrap_or_default();
     let tail = text
-        .get(span.end..floor_boundary(text, span.end + REACH))
+        .get(span.end..text.floor_char_boundary(span.end + REACH))
         .unwrap_or_default();
     let head = head.rsplit(['\n', '\t']).next().unwrap_or_default();
     let tail = tail.split(['\n', '\t']).next().unwrap_or_default();
@@ -209,7 +209,7 @@ fn is_stop(tail: &str) -> bool {
 
 /// The lines and sentences directly before the one the link stands in.
 fn before(text: &str, span: &Range<usize>) -> String {
-    let start = ceil_boundary(text, span.start.saturating_sub(REACH));
+    let start = text.ceil_char_boundary(span.start.saturating_sub(REACH));
     let head = text.get(start..span.start).unwrap_or_default();
     let lines: Vec<&str> = head
         .rsplit(['\n', '\t'])
@@ -232,22 +232,6 @@ fn last_sentence(text: &str) -> &str {
         .rfind(['。', '！', '？', '।'])
         .map(|at| at + '。'.len_utf8());
     text.get(stop.max(full).unwrap_or(0)..).unwrap_or(text)
-}
-
-fn floor_boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-fn ceil_boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
 }
 
 #[cfg(test)]
