@@ -50,7 +50,7 @@ pub use failure::{BuriedDelivery, Reason};
 pub use id::{ArtifactId, ClaimToken, DeliveryId, IdError, MessageId, PollerId};
 pub use inbox::{InboxError, InboxId};
 pub use message::{MessageKey, NewMessage, Sender};
-pub use meters::{Meters, Outcome};
+pub use meters::{Meters, OfSource, Outcome};
 pub use poll::{Lease, Leased, LeftWaiting, PollLog, Polled, SilenceLog, Standing};
 pub use probe::{Probe, ProbeError};
 pub use queue::{Acknowledge, Bell, Doorbell, QueueError, Ring};

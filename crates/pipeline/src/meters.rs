@@ -27,6 +27,21 @@ impl Outcome {
     }
 }
 
+/// A source, by its configured name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct OfSource {
+    /// The name.
+    pub source: String,
+}
+
+impl OfSource {
+    /// The label of a source.
+    pub fn new(source: &str) -> Self {
+        let source = source.to_owned();
+        Self { source }
+    }
+}
+
 /// Every meter of the process; cloned handles count into the same place.
 #[derive(Clone, Debug)]
 pub struct Meters {
@@ -56,10 +71,18 @@ pub struct Meters {
     pub buried: Gauge,
     /// Waits that agents have open right now.
     pub waiting: Gauge,
+    /// Messages that polling has found before any post told of them.
+    pub poll_recovered: Family<OfSource, Counter>,
+    /// How much later than the first path, webhook or polling, the other one
+    /// told of a message.
+    pub path_lag_seconds: Histogram,
 }
 
 const SECONDS: [f64; 12] = [
     0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0,
+];
+const LAGS: [f64; 10] = [
+    0.1, 1.0, 5.0, 20.0, 60.0, 300.0, 600.0, 3600.0, 21_600.0, 86_400.0,
 ];
 const BATCHES: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
@@ -80,6 +103,8 @@ impl Meters {
             lag_seconds: Gauge::default(),
             buried: Gauge::default(),
             waiting: Gauge::default(),
+            poll_recovered: Family::default(),
+            path_lag_seconds: Histogram::new(LAGS),
         };
         meters.describe(registry.sub_registry_with_prefix("maillatch"));
         meters
@@ -119,5 +144,16 @@ impl Meters {
         );
         registry.register("buried", "Deliveries given up", m.buried);
         registry.register("waiting", "Open waits of agents", m.waiting);
+        registry.register(
+            "poll_recovered",
+            "Messages found by polling first",
+            m.poll_recovered,
+        );
+        registry.register_with_unit(
+            "path_lag",
+            "From the first path to the other",
+            Unit::Seconds,
+            m.path_lag_seconds,
+        );
     }
 }

@@ -12,6 +12,7 @@ mod native;
 mod nylas;
 mod postal;
 mod postmark;
+pub(crate) mod pulled;
 mod relay;
 mod resend;
 mod sendgrid;
@@ -81,12 +82,15 @@ pub(crate) trait Provider: Send + Sync {
 }
 
 /// Every contract, by name.
-const ALL: [&Contract; 16] = [
+const ALL: [&Contract; 19] = [
     &agentmail::CONTRACT,
     &cloudflare::CONTRACT,
     &cloudmailin::CONTRACT,
+    &pulled::FOLDER,
     &generic::CONTRACT,
     &github_style::CONTRACT,
+    &pulled::HTTP_LIST,
+    &pulled::IMAP,
     &mailersend::CONTRACT,
     &mailgun::CONTRACT,
     &mandrill::CONTRACT,

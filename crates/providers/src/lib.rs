@@ -24,11 +24,14 @@ mod elsewhere;
 mod form;
 mod json;
 mod letter;
+mod polled;
+mod reach;
 
 mod answers;
 mod contract;
 mod sample;
 
+mod poll_settings;
 mod settings;
 mod source;
 mod sources;
@@ -39,6 +42,9 @@ pub use contract::{Contract, contracts};
 pub use decode::{DecodeError, Decoded, InboundMail};
 pub use elsewhere::{Api, Elsewhere, Holds};
 pub use key::KeyError;
+pub use poll_settings::{ListSettings, PollSettings};
+pub use polled::{POLLED, polled};
+pub use reach::is_within;
 pub use request::RawRequest;
 pub use sample::{Post, Sample};
 pub use settings::{PayloadSettings, RawForm, SchemeSettings, SecretSetting, SourceSettings};

@@ -9,6 +9,8 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use crate::PollSettings;
+
 /// One `[source.NAME]` of the configuration, as written and not yet checked.
 /// Which of these a provider takes is part of its contract; another one set is
 /// an error, never ignored.
@@ -42,6 +44,8 @@ pub struct SourceSettings {
     pub scheme: Option<SchemeSettings>,
     /// Where the sender puts the mail.
     pub payload: Option<PayloadSettings>,
+    /// How the source is polled; it is not when this is left out.
+    pub poll: Option<PollSettings>,
 }
 
 impl SourceSettings {
@@ -64,6 +68,7 @@ impl SourceSettings {
             (Knob::Api, self.api_key.is_some() || self.api_url.is_some()),
             (Knob::Scheme, self.scheme.is_some()),
             (Knob::Payload, self.payload.is_some()),
+            (Knob::Poll, self.poll.is_some()),
         ]
         .into_iter()
         .filter_map(|(knob, is_set)| is_set.then_some(knob))
@@ -80,6 +85,7 @@ pub(crate) enum Knob {
     Api,
     Scheme,
     Payload,
+    Poll,
 }
 
 impl Knob {
@@ -93,6 +99,7 @@ impl Knob {
             Self::Api => "api_key",
             Self::Scheme => "scheme",
             Self::Payload => "payload",
+            Self::Poll => "poll",
         }
     }
 }

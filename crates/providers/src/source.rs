@@ -6,6 +6,7 @@ use pipeline::{SourceName, Timestamp};
 
 use crate::contract::{Contract, Handshake, Provider};
 use crate::gate::Gate;
+use crate::polled::{self, POLLED};
 use crate::{
     Answers, Api, Coverage, DecodeError, Decoded, Post, RawRequest, Sample, Verified, VerifyError,
 };
@@ -88,6 +89,9 @@ impl Source {
 
     /// Reads the mail out of a recorded body.
     pub fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
+        if content_type == POLLED {
+            return polled::decode(body).map(Decoded::mail);
+        }
         self.provider.decode(content_type, body)
     }
 }

@@ -99,13 +99,15 @@ async fn work(deps: &Deps, claim: Claim, delivery: StoredDelivery) -> Outcome {
 
 /// Decodes the post and reads each mail in it.
 async fn understand(deps: &Deps, delivery: StoredDelivery) -> Result<Processed, Failure> {
-    let Some(source) = deps.sources.get(delivery.source.as_str()) else {
-        // A source that was removed from the configuration may come back.
-        return Err(Failure::transient(Reason::new("source_unknown")));
-    };
-    let mails = match source.decode(&delivery.content_type, &delivery.body) {
+    let name = delivery.source.as_str();
+    let decoded = deps
+        .sources
+        .decode(name, &delivery.content_type, &delivery.body);
+    // A source that was removed from the configuration may come back.
+    let decoded = decoded.ok_or_else(|| Failure::transient(Reason::new("source_unknown")))?;
+    let mails = match decoded {
         Ok(Decoded::Mails(mails)) => mails,
-        Ok(Decoded::Elsewhere(elsewhere)) => vec![fetch(deps, source, elsewhere).await?],
+        Ok(Decoded::Elsewhere(elsewhere)) => vec![fetch(deps, name, elsewhere).await?],
         Ok(Decoded::Ignored(reason)) => {
             let (messages, ignored) = (Vec::new(), Some(reason));
             return Ok(Processed { messages, ignored });
@@ -125,8 +127,8 @@ async fn understand(deps: &Deps, delivery: StoredDelivery) -> Result<Processed, 
 
 /// Gets a mail that its webhook did not carry. Without a key to the provider's
 /// API the delivery is kept for the operator, who may set one and requeue it.
-async fn fetch(deps: &Deps, source: &Source, elsewhere: Elsewhere) -> Result<InboundMail, Failure> {
-    let Some(api) = source.api() else {
+async fn fetch(deps: &Deps, source: &str, elsewhere: Elsewhere) -> Result<InboundMail, Failure> {
+    let Some(api) = deps.sources.get(source).and_then(Source::api) else {
         return Err(Failure::permanent(Reason::new("message_not_included")));
     };
     match deps.fetcher.fetch(api, &elsewhere).await {
@@ -228,6 +230,7 @@ fn report(deps: &Deps, id: DeliveryId, source: &str, outcome: &Outcome, began: I
     let word = match outcome {
         Outcome::Done(finished) => {
             count_duplicates(deps, finished);
+            count_recovered(deps, source, finished);
             tracing::info!(delivery.id = %id, source, ?finished, "delivery done");
             "done"
         }
@@ -261,11 +264,24 @@ fn report(deps: &Deps, id: DeliveryId, source: &str, outcome: &Outcome, began: I
         .observe(began.elapsed().as_secs_f64());
 }
 
+/// Messages that no post told of before polling found them.
+fn count_recovered(deps: &Deps, source: &str, finished: &Finished) {
+    if finished.recovered > 0 {
+        let label = pipeline::OfSource::new(source);
+        let recovered = deps.meters.poll_recovered.get_or_create(&label);
+        recovered.inc_by(finished.recovered.into());
+    }
+}
+
 fn count_duplicates(deps: &Deps, finished: &Finished) {
     let layers = [
         ("message", finished.duplicate_messages),
         ("artifact", finished.duplicate_artifacts),
     ];
+    let lag = finished.other_path_lag.map(|lag| lag.as_secs_f64());
+    if let Some(lag) = lag {
+        deps.meters.path_lag_seconds.observe(lag);
+    }
     for (layer, count) in layers {
         let label = pipeline::Outcome::new(layer, "duplicate");
         deps.meters

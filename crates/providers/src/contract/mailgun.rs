@@ -50,8 +50,8 @@ pub(crate) const CONTRACT: Contract = Contract {
     ],
     coverage: Coverage::TokenOnly,
     handshake: Handshake::None,
-    api: None,
-    knobs: &[Knob::Secrets, Knob::Tolerance],
+    api: Some("https://api.mailgun.net"),
+    knobs: &[Knob::Secrets, Knob::Tolerance, Knob::Api, Knob::Poll],
     build,
 };
 

@@ -43,7 +43,7 @@ pub(crate) const CONTRACT: Contract = Contract {
     coverage: Coverage::Body,
     handshake: Handshake::Echo("challenge"),
     api: Some("https://api.us.nylas.com"),
-    knobs: &[Knob::Secrets, Knob::Api],
+    knobs: &[Knob::Secrets, Knob::Api, Knob::Poll],
     build: |settings| {
         Ok(Box::new(Symmetric {
             scheme: Scheme {

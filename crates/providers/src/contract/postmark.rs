@@ -17,6 +17,7 @@ use crate::identity::Identity;
 use crate::json::{self, Object};
 use crate::letter::Letter;
 use crate::sample::Shape;
+use crate::settings::Knob;
 use crate::{
     Answers, Coverage, DecodeError, Decoded, InboundMail, Post, RawRequest, Sample, Verified,
     VerifyError,
@@ -33,8 +34,8 @@ pub(crate) const CONTRACT: Contract = Contract {
     ],
     coverage: Coverage::Password,
     handshake: Handshake::None,
-    api: None,
-    knobs: &[],
+    api: Some("https://api.postmarkapp.com"),
+    knobs: &[Knob::Api, Knob::Poll],
     build: |_| Ok(Box::new(Postmark)),
 };
 

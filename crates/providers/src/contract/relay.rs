@@ -9,8 +9,9 @@
 //! temporary failure, and the mail server tries again.
 
 use super::{Contract, Handshake, standard_webhooks};
+use crate::polled;
 use crate::sample::Shape;
-use crate::{Answers, Coverage, DecodeError, Decoded, InboundMail, Sample};
+use crate::{Answers, Coverage, DecodeError, Decoded, Sample};
 
 pub(crate) const CONTRACT: Contract = Contract {
     name: "relay",
@@ -26,21 +27,8 @@ pub(crate) const CONTRACT: Contract = Contract {
     build: |settings| standard_webhooks::build(settings, Box::new(decode), shape),
 };
 
-const RECIPIENT: &[u8] = b"X-Maillatch-Recipient:";
-
 fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
-    if body.is_empty() {
-        return Err(DecodeError::Empty);
-    }
-    let (mut recipients, mut message) = (Vec::new(), body);
-    while let Some(rest) = message.strip_prefix(RECIPIENT) {
-        let end = memchr::memchr(b'\n', rest).ok_or(DecodeError::Malformed)?;
-        let (line, behind) = rest.split_at(end);
-        let address = str::from_utf8(line).ok().ok_or(DecodeError::Malformed)?;
-        recipients.push(address.trim().to_owned());
-        message = behind.get(1..).unwrap_or_default();
-    }
-    InboundMail::original(recipients, message.to_vec()).map(Decoded::mail)
+    polled::decode(body).map(Decoded::mail)
 }
 
 fn shape(sample: &Sample<'_>) -> Shape {
@@ -54,6 +42,7 @@ fn shape(sample: &Sample<'_>) -> Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::InboundMail;
 
     #[test]
     fn the_recipients_stand_before_the_message_and_are_not_part_of_it() {

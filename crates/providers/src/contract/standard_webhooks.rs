@@ -48,8 +48,13 @@ pub(crate) const CONTRACT: Contract = Contract {
 pub(super) const KNOBS: &[Knob] = &[Knob::Secrets, Knob::PublicKey, Knob::Tolerance];
 
 /// The same, for a provider whose mail may have to be fetched.
-pub(super) const KNOBS_WITH_API: &[Knob] =
-    &[Knob::Secrets, Knob::PublicKey, Knob::Tolerance, Knob::Api];
+pub(super) const KNOBS_WITH_API: &[Knob] = &[
+    Knob::Secrets,
+    Knob::PublicKey,
+    Knob::Tolerance,
+    Knob::Api,
+    Knob::Poll,
+];
 
 /// A source of this scheme with some payload.
 pub(super) fn build(

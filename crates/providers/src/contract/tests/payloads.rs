@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use pipeline::Reason;
 use secrecy::SecretString;
 
+use crate::contract::pulled::is_pulled;
 use crate::{
-    Coverage, DecodeError, Decoded, InboundMail, Post, RawRequest, Sample, SchemeSettings,
-    SourceFlaw, SourceSettings, Sources,
+    Coverage, DecodeError, Decoded, InboundMail, PollSettings, Post, RawRequest, Sample,
+    SchemeSettings, SourceFlaw, SourceSettings, Sources,
 };
 
 const RAW: &str = "From: a@b.test\r\nSubject: Hi\r\n\r\nCode 493817\r\n";
@@ -23,6 +24,7 @@ fn settings(provider: &str) -> SourceSettings {
             settings.url_token = Some("a-long-token".into());
         }
         "postal" => settings.public_key = Some(RSA_KEY.to_owned()),
+        "folder" | "http-list" | "imap" => settings.poll = Some(PollSettings::default()),
         _ => {
             let secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
             settings.secrets = vec![SecretString::from(secret).into()];
@@ -373,7 +375,8 @@ fn every_sample_is_accepted_and_decodes_to_its_mail_and_its_forged_twin_is_not()
         subject: "Hi",
         text: "Code 493817",
     };
-    for contract in crate::contracts().filter(|contract| contract.name != "postal") {
+    let signs = |contract: &&crate::Contract| contract.name != "postal" && !is_pulled(contract);
+    for contract in crate::contracts().filter(signs) {
         let name = contract.name;
         let sources = sources(complete(name)).expect("a source");
         let source = sources.get("main").expect("the source");
@@ -408,6 +411,39 @@ fn every_sample_is_accepted_and_decodes_to_its_mail_and_its_forged_twin_is_not()
             (None, _) => forged.body.push(b'x'),
         }
         assert!(verify(&forged, now).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn a_source_that_is_only_polled_takes_no_post_and_reads_what_was_found() {
+    let mail = InboundMail {
+        recipients: vec!["x@y.test".to_owned()],
+        raw: b"Subject: x\r\n\r\n".to_vec(),
+        rebuilt: false,
+    };
+    let body = crate::polled(&mail.recipients, &mail.raw);
+    for provider in ["folder", "http-list", "imap"] {
+        let sources = sources(settings(provider)).expect("a source");
+        let source = sources.get("main").expect("the source");
+        let now = pipeline::Timestamp::from_millis(0);
+        let post = RawRequest::new([("content-type", crate::POLLED.as_bytes())], &body);
+        assert!(source.verify(&post, now).is_err(), "{provider}");
+        let decoded = source.decode(crate::POLLED, &body);
+        assert_eq!(
+            decoded,
+            Ok(Decoded::Mails(vec![mail.clone()])),
+            "{provider}"
+        );
+        let unpolled = SourceSettings {
+            provider: provider.to_owned(),
+            ..SourceSettings::default()
+        };
+        assert_eq!(
+            crate::Sources::build(BTreeMap::from([("main".to_owned(), unpolled)]))
+                .err()
+                .map(|error| error.flaw),
+            Some(SourceFlaw::Missing("poll"))
+        );
     }
 }
 

@@ -9,7 +9,9 @@ use proptest::prelude::*;
 use secrecy::SecretString;
 use standardwebhooks::Webhook;
 
-use crate::{RawRequest, SchemeSettings, Source, SourceSettings, Sources, contracts, sign};
+use crate::{
+    PollSettings, RawRequest, SchemeSettings, Source, SourceSettings, Sources, contracts, sign,
+};
 
 const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 
@@ -27,6 +29,7 @@ fn settings(provider: &str) -> SourceSettings {
     match provider {
         "postmark" | "cloudmailin" => settings.url_token = Some("a-long-token".into()),
         "postal" => settings.public_key = Some(POSTAL_KEY.to_owned()),
+        "folder" | "http-list" | "imap" => settings.poll = Some(PollSettings::default()),
         "sendgrid" => settings.public_key = Some(SENDGRID_KEY.to_owned()),
         _ => settings.secrets = vec![SecretString::from(SECRET).into()],
     }
