@@ -439,7 +439,7 @@ fn a_source_that_is_only_polled_takes_no_post_and_reads_what_was_found() {
             ..SourceSettings::default()
         };
         assert_eq!(
-            crate::Sources::build(BTreeMap::from([("main".to_owned(), unpolled)]))
+            Sources::build(BTreeMap::from([("main".to_owned(), unpolled)]))
                 .err()
                 .map(|error| error.flaw),
             Some(SourceFlaw::Missing("poll"))
