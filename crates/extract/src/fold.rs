@@ -42,6 +42,10 @@ impl Folder {
         &self.text
     }
 
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.text.len()
     }

@@ -6,6 +6,7 @@ mod declaration;
 mod element;
 mod entity;
 mod implied;
+mod page;
 mod selector;
 mod sheet;
 mod token;

@@ -1,0 +1,205 @@
+//! What a reader has seen so far.
+
+use super::declaration::Display;
+use super::element::Look;
+use super::entity::{Piece, pieces};
+use crate::fold::Folder;
+use crate::reading::{Anchor, Reading, Source};
+
+const MAX_ANCHORS: usize = 2_000;
+const MAX_HIDDEN: usize = 64 * 1024;
+
+/// What separates two texts, weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Break {
+    None,
+    Space,
+    Block,
+    Cell,
+    Row,
+}
+
+/// The text as it appears, line by line and cell by cell, and its links.
+pub(super) struct Page {
+    reading: Reading,
+    /// Text of quoted mails, read only if there is nothing else.
+    quoted: Folder,
+    hidden: Folder,
+    /// What stands between the text so far and the next.
+    pending: Break,
+    /// The link that is open.
+    anchor: Option<Anchor>,
+    limit: usize,
+}
+
+impl Page {
+    /// An empty page that takes `limit` bytes of text.
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            reading: Reading::empty(Source::Html),
+            quoted: Folder::default(),
+            hidden: Folder::default(),
+            pending: Break::None,
+            anchor: None,
+            limit,
+        }
+    }
+
+    /// Separates what comes from what is there.
+    pub(super) fn separate(&mut self, separation: Break) {
+        self.pending = self.pending.max(separation);
+    }
+
+    /// Separates as the start and the end of such an element do.
+    pub(super) fn separate_by(&mut self, display: Display) {
+        self.separate(match display {
+            Display::Block => Break::Block,
+            Display::Cell => Break::Cell,
+            Display::Row => Break::Row,
+            Display::Inline | Display::None => Break::None,
+        });
+    }
+
+    /// Shows text of that look, or keeps it apart where nobody sees it.
+    pub(super) fn text(&mut self, text: &str, at: usize, look: Look) {
+        if look.is_hidden() {
+            self.hide(text, at);
+            return;
+        }
+        let emphasised = look.is_large() || look.spaced;
+        let start = self.reading.folded.len();
+        for piece in pieces(text, at) {
+            match piece {
+                Piece::Plain { text, at } => self.show(text, at, look),
+                Piece::Reference { decoded, at } => {
+                    decoded.chars().for_each(|c| self.visible(c, at, look));
+                }
+            }
+        }
+        let end = self.reading.folded.len();
+        if emphasised && end > start {
+            self.reading.emphasis.push(start..end);
+        }
+        if look.marked && end > start {
+            self.reading.marked.push(start..end);
+        }
+    }
+
+    /// Shows the value of a field, on a line of its own.
+    pub(super) fn value(&mut self, value: &str, at: usize, look: Look) {
+        self.separate(Break::Block);
+        value.chars().for_each(|c| self.visible(c, at, look));
+        self.separate(Break::Block);
+    }
+
+    fn hide(&mut self, text: &str, at: usize) {
+        if self.hidden.len() >= MAX_HIDDEN {
+            return;
+        }
+        for piece in pieces(text, at) {
+            match piece {
+                Piece::Plain { text, at } => self.hidden.push_str(text, at),
+                Piece::Reference { decoded, at } => decoded.chars().for_each(|c| {
+                    self.hidden
+                        .push(if c.is_whitespace() { ' ' } else { c }, at);
+                }),
+            }
+        }
+        self.hidden.push(' ', at);
+    }
+
+    /// Shows text word by word; whatever is no plain word, letter by letter.
+    fn show(&mut self, text: &str, at: usize, look: Look) {
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let at = at + text.len() - rest.len();
+            let word = rest.bytes().take_while(u8::is_ascii_graphic).count();
+            let length = if word > 0 && self.reading.folded.len() + word < self.limit {
+                let word = rest.get(..word).unwrap_or_default();
+                self.place(at, look, |folder| folder.push_plain(word, at));
+                word.len()
+            } else {
+                self.visible(c, at, look);
+                c.len_utf8()
+            };
+            rest = rest.get(length..).unwrap_or_default();
+        }
+    }
+
+    fn visible(&mut self, c: char, at: usize, look: Look) {
+        if c == '\n' && look.keeps_lines {
+            self.separate(Break::Block);
+        } else if c.is_whitespace() {
+            self.separate(Break::Space);
+        } else if self.reading.folded.len() >= self.limit {
+            self.reading.truncated = true;
+        } else {
+            self.place(at, look, |folder| folder.push(c, at));
+        }
+    }
+
+    /// Puts something where it is read, behind whatever separates it.
+    fn place(&mut self, at: usize, look: Look, push: impl FnOnce(&mut Folder)) {
+        let folder = if look.quoted {
+            &mut self.quoted
+        } else {
+            &mut self.reading.folded
+        };
+        if folder.len() > 0 {
+            match self.pending {
+                Break::None => {}
+                Break::Space => folder.push(' ', at),
+                Break::Block | Break::Row => folder.newline(),
+                Break::Cell => folder.tab(),
+            }
+        }
+        self.pending = Break::None;
+        let before = folder.len();
+        push(folder);
+        if let Some(anchor) = self.anchor.as_mut().filter(|_| !look.quoted) {
+            if anchor.span.is_empty() {
+                anchor.span.start = before;
+            }
+            anchor.span.end = folder.len();
+        }
+    }
+
+    /// Opens a link to `href`; what is shown from here on belongs to it.
+    pub(super) fn open_anchor(&mut self, href: &str, alternative: String, form: bool) {
+        self.close_anchor();
+        let at = self.reading.folded.len();
+        self.anchor = Some(Anchor {
+            href: href.trim().to_owned(),
+            span: at..at,
+            alternative,
+            form,
+        });
+    }
+
+    /// Names the open link by a picture in it.
+    pub(super) fn picture(&mut self, alternative: &str) {
+        if let Some(anchor) = self.anchor.as_mut() {
+            anchor.alternative.push_str(alternative);
+            anchor.alternative.push(' ');
+        }
+    }
+
+    pub(super) fn close_anchor(&mut self) {
+        if let Some(anchor) = self.anchor.take()
+            && self.reading.anchors.len() < MAX_ANCHORS
+        {
+            self.reading.anchors.push(anchor);
+        }
+    }
+
+    /// What was read; `cut` if there was more.
+    pub(super) fn finish(mut self, cut: bool) -> Reading {
+        self.close_anchor();
+        self.reading.truncated |= cut;
+        self.reading.hidden = self.hidden.into_text();
+        if self.reading.is_blank() && self.quoted.len() > 0 {
+            self.reading.folded = self.quoted;
+        }
+        self.reading
+    }
+}

@@ -1,0 +1,104 @@
+//! What words say.
+
+/// What a term says; a set, because a term may say several things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Sense(u32);
+
+impl Sense {
+    /// Names a one-time code: "verification code".
+    pub(crate) const CODE: Self = Self(1);
+    /// Names some code: "code", "PIN".
+    pub(crate) const WORD: Self = Self(1 << 1);
+    /// "is", "as follows".
+    pub(crate) const COPULA: Self = Self(1 << 2);
+    /// "enter", "use".
+    pub(crate) const ENTER: Self = Self(1 << 3);
+    /// "expires", "valid for".
+    pub(crate) const EXPIRY: Self = Self(1 << 4);
+    /// "sign in", "account", "confirm".
+    pub(crate) const AUTH: Self = Self(1 << 5);
+    /// Names another number: order, invoice, phone.
+    pub(crate) const NUMBER: Self = Self(1 << 6);
+    /// Names a code of another kind: discount, booking, meeting.
+    pub(crate) const KIND: Self = Self(1 << 7);
+    /// Counts what stands before it: "minutes", "%".
+    pub(crate) const UNIT: Self = Self(1 << 8);
+    /// Money, before or after the number.
+    pub(crate) const MONEY: Self = Self(1 << 9);
+    /// "previous", "no longer".
+    pub(crate) const STALE: Self = Self(1 << 10);
+    /// A word that contains a sense and has none: "unicode".
+    pub(crate) const NOISE: Self = Self(1 << 11);
+    /// Link: confirm, activate.
+    pub(crate) const VERIFY: Self = Self(1 << 12);
+    /// Link: sign in.
+    pub(crate) const LOGIN: Self = Self(1 << 13);
+    /// Link: reset a password, recover an account.
+    pub(crate) const RESET: Self = Self(1 << 14);
+    /// Link: join, accept.
+    pub(crate) const INVITE: Self = Self(1 << 15);
+    /// Link: change of address.
+    pub(crate) const CHANGE: Self = Self(1 << 16);
+    /// Link: approve a sign-in.
+    pub(crate) const APPROVE: Self = Self(1 << 17);
+    /// Link: this was not me.
+    pub(crate) const DENY: Self = Self(1 << 18);
+    /// Link: delete.
+    pub(crate) const DELETE: Self = Self(1 << 19);
+    /// Link: unsubscribe.
+    pub(crate) const LEAVE: Self = Self(1 << 20);
+    /// Link: help, privacy, shop.
+    pub(crate) const PAGE: Self = Self(1 << 21);
+    /// "link", "button", "click": what stands near is a link to use.
+    pub(crate) const CLICK: Self = Self(1 << 22);
+    /// The verb between a label and its code: "is".
+    pub(crate) const IS: Self = Self(1 << 23);
+    /// "this was not you": what follows answers an alarm.
+    pub(crate) const NOT_ME: Self = Self(1 << 24);
+    /// Names a meeting or a call, whose codes are not one-time codes.
+    pub(crate) const MEETING: Self = Self(1 << 25);
+    /// Everything about links.
+    pub(super) const LINKS: Self = Self(((1 << 23) - 1) & !((1 << 12) - 1) | 1 << 24);
+
+    /// The sense a file calls by this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "code" => Self::CODE,
+            "word" => Self::WORD,
+            "is" => Self::IS.or(Self::COPULA),
+            "meeting" => Self::MEETING,
+            "not_me" => Self::NOT_ME,
+            "copula" => Self::COPULA,
+            "enter" => Self::ENTER,
+            "expiry" => Self::EXPIRY,
+            "auth" => Self::AUTH,
+            "number" => Self::NUMBER,
+            "kind" => Self::KIND,
+            "unit" => Self::UNIT,
+            "money" => Self::MONEY,
+            "stale" => Self::STALE,
+            "noise" => Self::NOISE,
+            "verify" => Self::VERIFY,
+            "login" => Self::LOGIN,
+            "reset" => Self::RESET,
+            "invite" => Self::INVITE,
+            "change" => Self::CHANGE,
+            "approve" => Self::APPROVE,
+            "deny" => Self::DENY,
+            "delete" => Self::DELETE,
+            "leave" => Self::LEAVE,
+            "page" => Self::PAGE,
+            "click" => Self::CLICK,
+            _ => return None,
+        })
+    }
+
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether the two have anything in common.
+    pub(crate) const fn says(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
