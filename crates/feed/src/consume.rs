@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::auth::Caller;
-use crate::list::STORE_PATIENCE;
+use crate::list::patiently;
 use crate::problem::Problem;
 use crate::reply;
 use crate::routes::Feed;
@@ -42,7 +42,7 @@ struct Disclosure<'a> {
 /// Returns: 200 with the value, also for the same consumer's retry with the same
 /// key; 400 without a fitting key or with a body that says anything; 401 without
 /// a token; 404 for what is not there or not the caller's; 409 when it was
-/// consumed before or is withheld; 410 when it has expired; 422 for a key that
+/// consumed before, is withheld or was superseded by a newer one; 410 when it has expired; 422 for a key that
 /// was used for another artifact; 503 when the store is away.
 pub(crate) async fn consume(
     request: HttpRequest,
@@ -62,11 +62,7 @@ pub(crate) async fn consume(
         idempotency_key,
         replay_window: feed.deps.settings.replay_window,
     };
-    let work = feed.deps.log.consume(&request);
-    let consumed = match tokio::time::timeout(STORE_PATIENCE, work).await {
-        Ok(answer) => answer.map_err(Problem::from),
-        Err(_elapsed) => Err(Problem::TemporarilyUnavailable),
-    };
+    let consumed = patiently(feed.deps.log.consume(&request)).await;
     count(&feed, consumed.as_ref().ok());
     answer(artifact, consumed?)
 }
@@ -104,6 +100,7 @@ fn count(feed: &Feed, consumed: Option<&Consumed>) {
         Some(Consumed::Already { .. }) => "already",
         Some(Consumed::KeyReused) => "key_reused",
         Some(Consumed::Withheld(_)) => "withheld",
+        Some(Consumed::Superseded) => "superseded",
         Some(Consumed::Expired { .. }) => "expired",
         Some(Consumed::Unknown) => "unknown",
         None => "failed",
@@ -125,6 +122,7 @@ fn answer(id: ArtifactId, consumed: Consumed) -> Result<HttpResponse, Problem> {
         Consumed::Already { at } => Err(Problem::AlreadyConsumed(at)),
         Consumed::KeyReused => Err(Problem::IdempotencyKeyReused),
         Consumed::Withheld(reason) => Err(Problem::Withheld(reason)),
+        Consumed::Superseded => Err(Problem::Superseded),
         Consumed::Expired { at } => Err(Problem::Expired(at)),
         Consumed::Unknown => Err(Problem::NotFound),
     }

@@ -5,7 +5,8 @@
 //! the store should hold it.
 
 use pipeline::{
-    ArtifactId, ArtifactKind, ArtifactView, InboxId, MessageId, Reason, Timestamp, Verdict,
+    ArtifactId, ArtifactKind, ArtifactView, AttemptId, InboxId, MessageId, Reason, Timestamp,
+    Verdict,
 };
 use serde::Serialize;
 
@@ -20,6 +21,8 @@ enum State {
     Available,
     /// Somebody has consumed it.
     Consumed,
+    /// A newer one has taken its place.
+    Superseded,
     /// Its time ended before anybody did.
     Expired,
     /// It is kept back.
@@ -34,6 +37,7 @@ impl State {
             (Verdict::Withheld(_), _) => Self::Withheld,
             (Verdict::Abstained(_), _) | (_, ArtifactKind::Nothing) => Self::Nothing,
             (Verdict::Usable, _) if view.consumed_at.is_some() => Self::Consumed,
+            (Verdict::Usable, _) if view.is_superseded => Self::Superseded,
             (Verdict::Usable, _) if view.is_expired => Self::Expired,
             (Verdict::Usable, _) => Self::Available,
         }
@@ -53,6 +57,8 @@ pub(crate) struct Item {
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<String>,
     message: MessageId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempt: Option<AttemptId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sender: Option<InboxId>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,6 +84,7 @@ impl Item {
             confidence: view.confidence.min(100),
             host: view.host.as_deref().and_then(bounded_host),
             message: view.message,
+            attempt: view.attempt,
             sender: view.sender.and_then(|address| address.parse().ok()),
             sender_domain: view.sender_domain.as_deref().and_then(bounded_host),
             flags: view
@@ -124,6 +131,8 @@ mod tests {
             expires_at: Timestamp::from_millis(1_763_165_400_000),
             is_expired: false,
             consumed_at: None,
+            attempt: None,
+            is_superseded: false,
         }
     }
 
@@ -139,6 +148,7 @@ mod tests {
         let why = || Reason::new("host_not_allowed");
         assert_eq!(state(|_| ()), State::Available);
         assert_eq!(state(|v| v.is_expired = true), State::Expired);
+        assert_eq!(state(|v| v.is_superseded = true), State::Superseded);
         assert_eq!(state(|v| v.consumed_at = at), State::Consumed);
         let late = state(|v| (v.consumed_at, v.is_expired) = (at, true));
         assert_eq!(late, State::Consumed);

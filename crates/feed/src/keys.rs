@@ -33,7 +33,8 @@ pub struct KeySettings {
     pub token: Option<SecretString>,
     /// Or its hash: `sha256:` and 64 hexadecimal digits.
     pub hash: Option<String>,
-    /// The inboxes it may see; `["*"]` for all.
+    /// The inboxes it may see besides those it makes itself; `["*"]` for all.
+    #[serde(default)]
     pub inboxes: Vec<String>,
 }
 
@@ -52,7 +53,7 @@ pub enum KeysError {
     /// Not a hash.
     #[error("key `{0}`: a hash is `sha256:` and 64 hexadecimal digits")]
     Hash(String),
-    /// An empty list, or something in it that is no address.
+    /// Something in the list is no address.
     #[error("key `{0}`: `inboxes` is [\"*\"] or a list of addresses")]
     Inboxes(String),
     /// Two names for one token would be one consumer under two names.
@@ -80,7 +81,8 @@ impl Keys {
             let consumer: ConsumerId = name
                 .parse()
                 .map_err(|_unfit| KeysError::Name(name.clone()))?;
-            let scope = scope_of(&setting.inboxes).ok_or(KeysError::Inboxes(name.clone()))?;
+            let scope = scope_of(&consumer, &setting.inboxes);
+            let scope = scope.ok_or(KeysError::Inboxes(name.clone()))?;
             keys.push(Key {
                 hash,
                 caller: Caller { consumer, scope },
@@ -132,16 +134,18 @@ fn hash_of(name: &str, setting: &KeySettings) -> Result<[u8; 32], KeysError> {
     }
 }
 
-fn scope_of(inboxes: &[String]) -> Option<Scope> {
-    match inboxes {
-        [] => None,
-        [all] if all == "*" => Some(Scope::All),
-        addresses => addresses
-            .iter()
-            .map(|address| address.parse::<InboxId>().ok())
-            .collect::<Option<Vec<_>>>()
-            .map(Scope::Only),
+/// What a key may see: everything, or what it makes itself and these inboxes.
+fn scope_of(consumer: &ConsumerId, inboxes: &[String]) -> Option<Scope> {
+    if matches!(inboxes, [all] if all == "*") {
+        return Some(Scope::All);
     }
+    let others = inboxes
+        .iter()
+        .map(|address| address.parse::<InboxId>().ok());
+    Some(Scope::Own {
+        owner: consumer.clone(),
+        others: others.collect::<Option<_>>()?,
+    })
 }
 
 fn is_token(text: &str) -> bool {
@@ -230,7 +234,7 @@ mod tests {
         assert_eq!(err(both.clone()), KeysError::Hash(name()));
         both.hash = None;
         assert_eq!(err(both), KeysError::OneSecret(name()));
-        for inboxes in [&[][..], &["*", "a@inbox.test"], &["no address"]] {
+        for inboxes in [&["*", "a@inbox.test"][..], &["no address"]] {
             let mut setting = by_token(TOKEN);
             setting.inboxes = inboxes.iter().map(|&inbox| inbox.to_owned()).collect();
             assert_eq!(err(setting), KeysError::Inboxes(name()), "{inboxes:?}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{ArtifactView, InboxId, Seq};
+use pipeline::{ArtifactView, InboxId, Seq, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::auth::Caller;
@@ -16,7 +16,7 @@ use crate::{cursor, reply, wait};
 
 /// The store has deadlines of its own; this one holds when they do not. Only
 /// the wait for the answer ends here, never the database's work.
-pub(crate) const STORE_PATIENCE: Duration = Duration::from_millis(2700);
+const STORE_PATIENCE: Duration = Duration::from_millis(2700);
 
 /// RFC 7240: how a client asks for a wait without changing the address.
 const PREFER: HeaderName = HeaderName::from_static("prefer");
@@ -42,11 +42,7 @@ pub(crate) struct Place {
 impl Place {
     /// The items that are there right now.
     pub(crate) async fn look(&self, feed: &Feed) -> Result<Vec<ArtifactView>, Problem> {
-        let look = feed.deps.log.artifacts(&self.inbox, self.after, self.limit);
-        match tokio::time::timeout(STORE_PATIENCE, look).await {
-            Ok(answer) => Ok(answer?),
-            Err(_elapsed) => Err(Problem::TemporarilyUnavailable),
-        }
+        patiently(feed.deps.log.artifacts(&self.inbox, self.after, self.limit)).await
     }
 }
 
@@ -69,7 +65,7 @@ pub(crate) async fn list(
     caller: Caller,
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
-    let inbox = inbox_of(&path, &caller)?;
+    let inbox = inbox_of(&feed, &path, &caller).await?;
     let parameters = parameters_of(&request)?;
     let place = place_of(&feed, inbox, &parameters)?;
     let (patience, preferred) = patience_of(&feed, &parameters, request.headers())?;
@@ -89,11 +85,25 @@ pub(crate) async fn list(
 }
 
 /// An inbox outside the caller's scope is answered like one that cannot be.
-fn inbox_of(path: &str, caller: &Caller) -> Result<InboxId, Problem> {
-    path.parse()
-        .ok()
-        .filter(|inbox| caller.scope.covers(inbox))
-        .ok_or(Problem::NotFound)
+async fn inbox_of(feed: &Feed, path: &str, caller: &Caller) -> Result<InboxId, Problem> {
+    let inbox: InboxId = path.parse().map_err(|_unfit| Problem::NotFound)?;
+    // What the key names needs no look: it may be listed before its first mail.
+    if caller.scope.covers(&inbox, None) {
+        return Ok(inbox);
+    }
+    let look = feed.deps.inboxes.inbox(&inbox, &caller.scope);
+    let known = patiently(look).await?;
+    known.map(|_| inbox).ok_or(Problem::NotFound)
+}
+
+/// Waits for the store, but not for ever.
+pub(crate) async fn patiently<T>(
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, Problem> {
+    match tokio::time::timeout(STORE_PATIENCE, work).await {
+        Ok(answer) => Ok(answer?),
+        Err(_elapsed) => Err(Problem::TemporarilyUnavailable),
+    }
 }
 
 fn parameters_of(request: &HttpRequest) -> Result<Parameters, Problem> {

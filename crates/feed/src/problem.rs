@@ -50,6 +50,9 @@ pub(crate) enum Problem {
     /// 410: its time is over.
     #[error("the artifact has expired; ask its sender for another message")]
     Expired(Timestamp),
+    /// 409: a newer mail has brought another one.
+    #[error("a newer message has superseded it; consume the newest one")]
+    Superseded,
     /// 422: one key for two artifacts.
     #[error("the Idempotency-Key was used for another artifact; take a new key")]
     IdempotencyKeyReused,
@@ -109,6 +112,7 @@ impl Problem {
             Self::RequestTimeout => (S::REQUEST_TIMEOUT, "request-timeout", "Request timeout"),
             Self::AlreadyConsumed(_) => (S::CONFLICT, "already-consumed", "Already consumed"),
             Self::Withheld(_) => (S::CONFLICT, "withheld", "Withheld"),
+            Self::Superseded => (S::CONFLICT, "superseded", "Superseded"),
             Self::Expired(_) => (S::GONE, "expired", "Expired"),
             Self::IdempotencyKeyReused => (
                 S::UNPROCESSABLE_ENTITY,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::http::Method;
 use actix_web::middleware::DefaultHeaders;
 use actix_web::web::{self, ServiceConfig};
-use pipeline::{AgentLog, Meters, ServerKey};
+use pipeline::{AgentLog, AttemptLog, DeliveryLog, InboxLog, Meters, ServerKey};
 use tokio_util::sync::CancellationToken;
 
 use crate::problem::Problem;
@@ -17,6 +17,12 @@ use crate::{Keys, Settings, consume, list};
 pub struct Deps {
     /// Where artifacts are read and consumed.
     pub log: Arc<dyn AgentLog>,
+    /// Whose inbox is whose.
+    pub inboxes: Arc<dyn InboxLog>,
+    /// What agents have opened.
+    pub attempts: Arc<dyn AttemptLog>,
+    /// What waits to be processed, for an attempt that hears nothing.
+    pub deliveries: Arc<dyn DeliveryLog>,
     /// Who may ask.
     pub keys: Arc<Keys>,
     /// What cursors are tagged with; the same in every process of a deployment,

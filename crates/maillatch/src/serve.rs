@@ -164,16 +164,9 @@ fn http(
             settings: hook_settings,
         })
     });
-    let agents = roles.feed.then(|| {
-        feed::routes(feed::Deps {
-            log: Arc::clone(&parts.store.agents),
-            keys: Arc::clone(&parts.keys),
-            cursor_key: parts.server_key.clone(),
-            meters: parts.meters.clone(),
-            settings: feed_settings(config),
-            shutdown: stop.clone(),
-        })
-    });
+    let agents = roles
+        .feed
+        .then(|| feed::routes(feed_deps(parts, stop.clone())));
     let server = HttpServer::new(move || {
         let mut app = App::new().configure(ops.clone());
         if let Some(hooks) = hooks.clone() {
@@ -205,4 +198,19 @@ fn http(
         .copied()
         .context("no address is bound")?;
     Ok((server.run(), address))
+}
+
+/// What the feed works with.
+fn feed_deps(parts: &Parts, shutdown: CancellationToken) -> feed::Deps {
+    feed::Deps {
+        log: Arc::clone(&parts.store.agents),
+        inboxes: Arc::clone(&parts.store.inboxes),
+        attempts: Arc::clone(&parts.store.attempts),
+        deliveries: Arc::clone(&parts.store.deliveries),
+        keys: Arc::clone(&parts.keys),
+        cursor_key: parts.server_key.clone(),
+        meters: parts.meters.clone(),
+        settings: feed_settings(&parts.config),
+        shutdown,
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use serde::Serialize;
 
-use crate::{ArtifactId, InboxId, MessageId, Reason, Timestamp, digest};
+use crate::{ArtifactId, AttemptId, InboxId, MessageId, Reason, Suit, Timestamp, digest};
 
 /// What kind of thing was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -133,6 +133,24 @@ impl ArtifactKey {
         Self(server.tag(&fields))
     }
 
+    /// The key of a value that is for an attempt. The same value mailed again
+    /// within the attempt is the same artifact; in another it is another one.
+    pub fn for_attempt(
+        server: &ServerKey,
+        attempt: AttemptId,
+        kind: ArtifactKind,
+        value: &str,
+    ) -> Self {
+        let attempt = attempt.as_uuid();
+        let fields: [&[u8]; 4] = [
+            b"attempt",
+            attempt.as_bytes(),
+            kind.as_str().as_bytes(),
+            value.as_bytes(),
+        ];
+        Self(server.tag(&fields))
+    }
+
     /// The key of an item without a value: it is one with its message.
     pub fn for_message(server: &ServerKey, message: &[u8; 16], kind: ArtifactKind) -> Self {
         let fields: [&[u8]; 3] = [b"message", message, kind.as_str().as_bytes()];
@@ -166,6 +184,8 @@ pub struct NewArtifact {
     pub host: Option<String>,
     /// How long after its message was received it may be consumed.
     pub lifetime: Duration,
+    /// The attempts it may be for; the database gives it to one of them at most.
+    pub suits: Vec<Suit>,
 }
 
 /// The position of an item in its inbox: 1, 2, 3, without gaps.
@@ -225,6 +245,10 @@ pub struct ArtifactView {
     pub is_expired: bool,
     /// When it was consumed, if it was.
     pub consumed_at: Option<Timestamp>,
+    /// The attempt it is for.
+    pub attempt: Option<AttemptId>,
+    /// Whether a newer one has taken its place.
+    pub is_superseded: bool,
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Time is a dependency: whoever needs it is handed a [`Clock`].
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use time::OffsetDateTime;
@@ -41,6 +42,21 @@ impl Timestamp {
     /// How long ago `earlier` was; zero when it lies ahead.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+}
+
+/// The text is no moment as RFC 3339 writes it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a moment such as 2026-01-01T00:00:00Z")]
+pub struct TimestampError;
+
+impl FromStr for Timestamp {
+    type Err = TimestampError;
+
+    fn from_str(text: &str) -> Result<Self, TimestampError> {
+        let moment = OffsetDateTime::parse(text, &Rfc3339).or(Err(TimestampError))?;
+        let millis = moment.unix_timestamp_nanos().div_euclid(1_000_000);
+        i64::try_from(millis).map(Self).or(Err(TimestampError))
     }
 }
 

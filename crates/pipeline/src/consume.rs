@@ -56,16 +56,23 @@ bounded_text!(IdempotencyKey);
 pub enum Scope {
     /// Every inbox.
     All,
-    /// These inboxes only.
-    Only(Vec<InboxId>),
+    /// The caller's own inboxes, and these.
+    Own {
+        /// Whose inboxes count as its own.
+        owner: ConsumerId,
+        /// The others.
+        others: Vec<InboxId>,
+    },
 }
 
 impl Scope {
-    /// Whether the inbox lies in this scope.
-    pub fn covers(&self, inbox: &InboxId) -> bool {
+    /// Whether the inbox lies in this scope, given who owns it.
+    pub fn covers(&self, inbox: &InboxId, owner: Option<&str>) -> bool {
         match self {
             Self::All => true,
-            Self::Only(inboxes) => inboxes.contains(inbox),
+            Self::Own { owner: own, others } => {
+                owner == Some(own.as_str()) || others.contains(inbox)
+            }
         }
     }
 }
@@ -116,6 +123,8 @@ pub enum Consumed {
     KeyReused,
     /// It is kept back; it never had a value to give.
     Withheld(Reason),
+    /// A newer one has taken its place.
+    Superseded,
     /// Its time is over.
     Expired {
         /// When it ended.

@@ -80,6 +80,11 @@ id!(
     "art_"
 );
 id!(
+    /// One attempt.
+    AttemptId,
+    "att_"
+);
+id!(
     /// The fencing token of a claim: a worker whose lease has passed holds an
     /// old one, and the database refuses whatever it still tries to write.
     ClaimToken,

@@ -2,6 +2,9 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
+
+use crate::{ConsumerId, OpenAttempt, Timestamp};
 
 /// An address in the bounded form that may be shown to an agent.
 ///
@@ -25,6 +28,83 @@ impl InboxId {
     pub fn domain(&self) -> &str {
         self.0.split_once('@').map_or("", |(_, domain)| domain)
     }
+
+    /// The address without its `+tag`; itself when it has none.
+    #[must_use]
+    pub fn untagged(&self) -> Self {
+        let plain = self.0.split_once('@').and_then(|(local, domain)| {
+            let (name, _tag) = local.split_once('+')?;
+            (!name.is_empty()).then(|| Self(format!("{name}@{domain}")))
+        });
+        plain.unwrap_or_else(|| self.clone())
+    }
+}
+
+/// What was chosen for an inbox; what was not is the operator's default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InboxRules {
+    /// Domains that a sender may have, they or one below; none named: any.
+    pub senders: Vec<String>,
+    /// Where a link may lead, in the words of the allowlist.
+    pub links: Option<Vec<String>>,
+    /// For how long an artifact may be consumed after its mail was received.
+    pub lifetime: Option<Duration>,
+    /// Whether a sender has to be proven authentic.
+    pub requires_verified: bool,
+}
+
+/// An inbox that is not there yet.
+#[derive(Debug, Clone)]
+pub struct NewInbox {
+    /// Its address.
+    pub inbox: InboxId,
+    /// Whose it is.
+    pub owner: ConsumerId,
+    /// What was chosen for it.
+    pub rules: InboxRules,
+    /// The owner's notes, as JSON; shown to the owner alone.
+    pub metadata: Option<String>,
+    /// For how long it takes mail; for ever when not said.
+    pub expires_in: Option<Duration>,
+    /// For how long its items are kept; the operator's default when not said.
+    pub retention: Option<Duration>,
+}
+
+/// What is known of an inbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboxView {
+    /// Its address.
+    pub inbox: InboxId,
+    /// Whose it is; nobody's when a first mail made it.
+    pub owner: Option<String>,
+    /// What was chosen for it.
+    pub rules: InboxRules,
+    /// The owner's notes, as JSON.
+    pub metadata: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// From when on it takes no mail.
+    pub expires_at: Option<Timestamp>,
+    /// Whether that moment has passed.
+    pub is_expired: bool,
+    /// For how long its items are kept.
+    pub retention: Option<Duration>,
+}
+
+/// What the worker has to know of an address that mail was sent to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expectation {
+    /// The address as the envelope has it.
+    pub address: InboxId,
+    /// The inbox it stands for: itself, or itself without its `+tag`; `None`
+    /// when there is neither yet.
+    pub inbox: Option<InboxId>,
+    /// What was chosen for the inbox.
+    pub rules: InboxRules,
+    /// Whether the inbox takes no mail any more.
+    pub is_expired: bool,
+    /// Who waits there, the longest first.
+    pub attempts: Vec<OpenAttempt>,
 }
 
 impl FromStr for InboxId {
@@ -76,6 +156,19 @@ mod tests {
         let inbox: InboxId = "Agent+1@Inbox.TEST".parse().unwrap();
         assert_eq!(inbox.as_str(), "agent+1@inbox.test");
         assert_eq!(inbox.domain(), "inbox.test");
+    }
+
+    #[test]
+    fn a_tag_is_left_out_and_nothing_else_is() {
+        for (address, plain) in [
+            ("agent+7@inbox.test", "agent@inbox.test"),
+            ("agent+a+b@inbox.test", "agent@inbox.test"),
+            ("agent@inbox.test", "agent@inbox.test"),
+            ("+7@inbox.test", "+7@inbox.test"),
+        ] {
+            let inbox: InboxId = address.parse().unwrap();
+            assert_eq!(inbox.untagged().as_str(), plain);
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! | *artifact* | what a message held: a code, a link, or nothing and why | `artifacts` |
 //! | *consume* | the one use of an artifact | `consumes` |
 //! | *inbox* | the address an agent waits on | `inboxes` |
+//! | *attempt* | one try of an agent to get a code or a link | `attempts` |
 //! | *claim* | one worker's right to process a delivery, for a while | |
 //! | *bell* | the queue: it carries delivery ids and nothing else | |
 //! | *lease* | one poller's right to ask a source, for a while | `polls` |
@@ -28,8 +29,11 @@ mod inbox;
 mod message;
 
 mod artifact;
+mod attempt;
 mod consume;
+mod token;
 
+mod agents;
 mod failure;
 mod poll;
 mod queue;
@@ -40,15 +44,20 @@ mod digest;
 mod meters;
 mod probe;
 
+pub use agents::{AttemptLog, InboxLog};
 pub use artifact::{ArtifactKey, ArtifactKind, ArtifactView, NewArtifact, Seq, ServerKey, Verdict};
+pub use attempt::{
+    AttemptConsume, AttemptConsumed, AttemptOutcome, AttemptView, Ended, Miss, MissKind,
+    NewAttempt, OpenAttempt, Opened, Resent, Rules, Status, Suit, Wanted,
+};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use consume::{ConsumeRequest, Consumed, ConsumerId, IdempotencyKey, Scope};
 pub use delivery::{
     ContentDigest, DeliveryKey, NewDelivery, OnConflict, Recorded, SourceName, StoredDelivery,
 };
 pub use failure::{BuriedDelivery, Reason};
-pub use id::{ArtifactId, ClaimToken, DeliveryId, IdError, MessageId, PollerId};
-pub use inbox::{InboxError, InboxId};
+pub use id::{ArtifactId, AttemptId, ClaimToken, DeliveryId, IdError, MessageId, PollerId};
+pub use inbox::{Expectation, InboxError, InboxId, InboxRules, InboxView, NewInbox};
 pub use message::{MessageKey, NewMessage, Sender};
 pub use meters::{Meters, OfSource, Outcome};
 pub use poll::{Lease, Leased, LeftWaiting, PollLog, Polled, SilenceLog, Standing};
@@ -59,3 +68,4 @@ pub use store::{
     AgentLog, Arrival, Backlog, Claim, Claimed, Completed, DeliveryLog, FailureLog, Finished,
     Processed, StoreError, WorkLog,
 };
+pub use token::{is_token_name, token_of};

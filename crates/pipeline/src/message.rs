@@ -1,6 +1,6 @@
 //! A message: one e-mail to one inbox.
 
-use crate::{InboxId, MessageId, NewArtifact, digest};
+use crate::{InboxId, MessageId, Miss, NewArtifact, Timestamp, digest};
 
 /// What makes two mails the same message: the second of the three layers.
 ///
@@ -53,8 +53,13 @@ pub struct NewMessage {
     pub sender: Sender,
     /// Slugs of what was odd about it, from a closed list.
     pub flags: Vec<String>,
+    /// When the provider received it, if it says so; it never counts as later
+    /// than its delivery was recorded.
+    pub received_at: Option<Timestamp>,
     /// What it held: at least one item, if only to say that there was nothing.
     pub artifacts: Vec<NewArtifact>,
+    /// The open attempts that it gives nothing, and why.
+    pub misses: Vec<Miss>,
 }
 
 #[cfg(test)]

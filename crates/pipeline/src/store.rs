@@ -7,8 +7,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::{
-    ArtifactView, BuriedDelivery, ClaimToken, Class, ConsumeRequest, Consumed, DeliveryId, InboxId,
-    NewDelivery, NewMessage, Reason, Recorded, Seq, StoredDelivery, Timestamp,
+    ArtifactView, BuriedDelivery, ClaimToken, Class, ConsumeRequest, Consumed, DeliveryId,
+    Expectation, InboxId, NewDelivery, NewMessage, Reason, Recorded, Seq, StoredDelivery,
+    Timestamp,
 };
 
 /// The database did not do what was asked.
@@ -134,6 +135,10 @@ pub trait WorkLog: Send + Sync {
     /// Claims a delivery for `lease` and counts the attempt, in one guarded
     /// update, before anything dangerous is done with its bytes.
     async fn claim(&self, delivery: DeliveryId, lease: Duration) -> Result<Claimed, StoreError>;
+
+    /// What is expected at these addresses, in their order: which inbox each
+    /// stands for, its rules, and who waits there.
+    async fn expectations(&self, addresses: &[InboxId]) -> Result<Vec<Expectation>, StoreError>;
 
     /// Ends a claim with success: messages, artifacts, their places in the
     /// inboxes and the delivery's state, all in one transaction.

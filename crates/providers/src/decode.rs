@@ -1,6 +1,6 @@
 //! What a recorded body turns out to hold.
 
-use pipeline::{Class, Reason};
+use pipeline::{Class, Reason, Timestamp};
 
 use crate::Elsewhere;
 use crate::letter::Letter;
@@ -18,6 +18,8 @@ pub struct InboundMail {
     /// Whether we built `raw` from parsed fields because the provider does not
     /// hand over the original.
     pub rebuilt: bool,
+    /// When the provider received it, if the payload says so.
+    pub received_at: Option<Timestamp>,
 }
 
 impl InboundMail {
@@ -34,6 +36,15 @@ impl InboundMail {
         Self::addressed(recipients, letter.build(), true)
     }
 
+    /// The same mail, received at this moment as its provider says.
+    #[must_use]
+    pub(crate) fn received(self, at: Option<Timestamp>) -> Self {
+        Self {
+            received_at: at,
+            ..self
+        }
+    }
+
     fn addressed(
         recipients: Vec<String>,
         raw: Vec<u8>,
@@ -45,6 +56,7 @@ impl InboundMail {
                 recipients,
                 raw,
                 rebuilt,
+                received_at: None,
             }),
             _ => Err(DecodeError::TooManyRecipients),
         }

@@ -19,6 +19,7 @@ mod fault;
 mod migrations;
 mod stored;
 mod uncancelled;
+mod waiting;
 
 mod postgres;
 mod sqlite;

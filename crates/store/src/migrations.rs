@@ -25,7 +25,11 @@ macro_rules! twin {
 }
 
 /// All of them, in order.
-pub(crate) const TWINS: &[Twin] = &[twin!(1, "0001_pipeline"), twin!(3, "0003_polls")];
+pub(crate) const TWINS: &[Twin] = &[
+    twin!(1, "0001_pipeline"),
+    twin!(2, "0002_attempts"),
+    twin!(3, "0003_polls"),
+];
 
 /// What came of applying migrations.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use pipeline::{AgentLog, DeliveryLog, FailureLog, PollLog, Probe, SilenceLog, WorkLog};
+use pipeline::{
+    AgentLog, AttemptLog, DeliveryLog, FailureLog, InboxLog, PollLog, Probe, SilenceLog, WorkLog,
+};
 use secrecy::ExposeSecret;
 
 use crate::migrations::Migrated;
@@ -64,6 +66,10 @@ pub struct Store {
     pub work: Arc<dyn WorkLog>,
     /// For the feed.
     pub agents: Arc<dyn AgentLog>,
+    /// For the feed: inboxes.
+    pub inboxes: Arc<dyn InboxLog>,
+    /// For the feed: attempts.
+    pub attempts: Arc<dyn AttemptLog>,
     /// For the operator.
     pub failures: Arc<dyn FailureLog>,
     /// For the poller.
@@ -84,12 +90,15 @@ enum Database {
 impl Store {
     fn over<D>(database: Arc<D>, wrap: fn(Arc<D>) -> Database) -> Self
     where
-        D: DeliveryLog + WorkLog + AgentLog + FailureLog + PollLog + SilenceLog + Probe + 'static,
+        D: DeliveryLog + WorkLog + AgentLog + InboxLog + AttemptLog,
+        D: FailureLog + PollLog + SilenceLog + Probe + 'static,
     {
         Self {
             deliveries: Arc::<D>::clone(&database),
             work: Arc::<D>::clone(&database),
             agents: Arc::<D>::clone(&database),
+            inboxes: Arc::<D>::clone(&database),
+            attempts: Arc::<D>::clone(&database),
             failures: Arc::<D>::clone(&database),
             polls: Arc::<D>::clone(&database),
             silence: Arc::<D>::clone(&database),

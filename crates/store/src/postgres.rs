@@ -2,11 +2,16 @@
 
 mod agents;
 mod artifacts;
+mod attempt_consumes;
+mod attempts;
+mod binding;
 mod claims;
 mod connect;
 mod consumes;
 mod deliveries;
+mod expectations;
 mod failures;
+mod inboxes;
 mod listen;
 mod messages;
 mod moment;

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactId, ArtifactKind, ArtifactView, InboxId, MessageId, Reason, Seq, SourceName, Standing,
-    Timestamp, Verdict,
+    ArtifactId, ArtifactKind, ArtifactView, AttemptId, InboxId, MessageId, Reason, Seq, SourceName,
+    Standing, Timestamp, Verdict,
 };
 use uuid::Uuid;
 
@@ -53,9 +53,14 @@ pub(crate) fn verdict(word: &str, reason: Option<&str>) -> Result<Verdict, Fault
     Verdict::from_words(word, reason.map(Reason::from_stored)).ok_or(Fault::Damaged("verdict"))
 }
 
-/// Flags as one column holds them; they are slugs and hold no space.
-pub(crate) fn joined(flags: &[String]) -> String {
-    flags.join(" ")
+/// Words as one column holds them: flags, domains and hosts hold no space.
+pub(crate) fn joined(words: &[String]) -> String {
+    words.join(" ")
+}
+
+/// The words behind such a column.
+pub(crate) fn split(words: &str) -> Vec<String> {
+    words.split_whitespace().map(str::to_owned).collect()
 }
 
 /// An artifact, the message it came in and its consume, column by column.
@@ -77,6 +82,8 @@ pub(crate) struct Item {
     pub(crate) expires_at: Timestamp,
     pub(crate) is_expired: bool,
     pub(crate) consumed_at: Option<Timestamp>,
+    pub(crate) attempt: Option<Uuid>,
+    pub(crate) is_superseded: bool,
 }
 
 impl TryFrom<Item> for ArtifactView {
@@ -95,11 +102,13 @@ impl TryFrom<Item> for ArtifactView {
             message: MessageId::from_uuid(item.message),
             sender: item.sender,
             sender_domain: item.sender_domain,
-            flags: item.flags.split_whitespace().map(str::to_owned).collect(),
+            flags: split(&item.flags),
             received_at: item.received_at,
             expires_at: item.expires_at,
             is_expired: item.is_expired,
             consumed_at: item.consumed_at,
+            attempt: item.attempt.map(AttemptId::from_uuid),
+            is_superseded: item.is_superseded,
         })
     }
 }

@@ -18,6 +18,8 @@ pub(crate) fn seams(store: &Store) -> Seams {
         deliveries: store.deliveries,
         work: store.work,
         agents: store.agents,
+        inboxes: store.inboxes,
+        attempts: store.attempts,
         failures: store.failures,
         probe: store.probe,
     }

@@ -5,27 +5,31 @@
 //! database of its own and speaks to it through the pipeline's seams alone.
 
 mod artifacts;
+mod attempts;
 mod claims;
 mod consumes;
 mod deliveries;
 mod failures;
+mod inboxes;
 mod material;
 mod messages;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{AgentLog, DeliveryLog, FailureLog, Probe, WorkLog};
+use pipeline::{AgentLog, AttemptLog, DeliveryLog, FailureLog, InboxLog, Probe, WorkLog};
 
 pub use artifacts::*;
+pub use attempts::*;
 pub use claims::*;
 pub use consumes::*;
 pub use deliveries::*;
 pub use failures::*;
+pub use inboxes::*;
 pub use material::*;
 pub use messages::*;
 
-/// The five seams of one open database.
+/// The seams of one open database.
 #[derive(Clone)]
 pub struct Seams {
     /// For the webhook, the poller and the sweeper.
@@ -34,6 +38,10 @@ pub struct Seams {
     pub work: Arc<dyn WorkLog>,
     /// For the feed.
     pub agents: Arc<dyn AgentLog>,
+    /// For the feed: inboxes.
+    pub inboxes: Arc<dyn InboxLog>,
+    /// For the feed: attempts.
+    pub attempts: Arc<dyn AttemptLog>,
     /// For the operator.
     pub failures: Arc<dyn FailureLog>,
     /// For `/readyz`.
@@ -115,6 +123,28 @@ macro_rules! store_contract {
             a_retry_inside_the_window_outlives_the_artifact,
             what_is_kept_back_is_not_consumed,
             outside_its_scope_an_artifact_does_not_exist,
+            an_attempt_gets_what_comes_after_it_was_opened,
+            what_came_before_an_attempt_is_never_for_it,
+            mail_that_was_received_before_an_attempt_is_not_for_it,
+            parallel_attempts_get_one_mail_each,
+            the_newest_mail_of_an_attempt_wins,
+            an_older_mail_that_comes_late_replaces_nothing,
+            a_value_is_one_artifact_within_an_attempt_and_another_outside,
+            a_repeated_value_stays_with_the_attempt_that_has_it,
+            a_retry_gets_what_its_first_request_got,
+            of_fifty_consumers_of_an_attempt_one_gets_the_value,
+            a_key_used_for_another_attempt_is_refused,
+            a_reference_means_one_attempt,
+            resends_are_counted_once_for_each_key,
+            a_resend_after_a_consume_waits_for_the_next,
+            a_finished_attempt_gets_nothing_more,
+            after_its_deadline_an_attempt_gives_nothing,
+            a_miss_is_told_until_something_comes,
+            an_attempt_outside_the_scope_does_not_exist,
+            an_inbox_is_its_owners,
+            an_address_is_taken_once,
+            a_rotated_inbox_has_a_new_address,
+            a_tag_is_looked_through,
 
             a_buried_delivery_is_kept_with_its_reason_and_body,
             the_last_buried_come_first,

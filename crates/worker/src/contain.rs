@@ -32,7 +32,7 @@ pub(crate) enum Read {
 }
 
 /// Reads one mail on a thread of its own.
-pub(crate) async fn read(raw: Vec<u8>, policy: Arc<Policy>, budget: Duration) -> Read {
+pub(crate) async fn read(raw: Arc<Vec<u8>>, policy: Arc<Policy>, budget: Duration) -> Read {
     let (answer, result) = oneshot::channel();
     let thread = thread::Builder::new()
         .name("mail".to_owned())
@@ -56,5 +56,5 @@ pub(crate) async fn read(raw: Vec<u8>, policy: Arc<Policy>, budget: Duration) ->
 /// the first real one is waited for.
 pub(crate) async fn warm_up(budget: Duration) {
     let nothing = b"From: nobody@localhost\r\n\r\nnothing\r\n".to_vec();
-    read(nothing, Arc::default(), budget).await;
+    read(Arc::new(nothing), Arc::default(), budget).await;
 }

@@ -7,8 +7,9 @@
 //!
 //! Read it in this order: [`run`] (a bell rings), `process` (the story of one
 //! delivery), `fetch` (mail that a webhook did not carry), `contain` (the dangerous
-//! part, on a thread of its own), `address` and `minimize` (what is kept of it),
-//! [`sweep`] (the bell rings again).
+//! part, on a thread of its own), `letter` (one mail, all its inboxes), `address`,
+//! `reading`, `judge`, `finding` and `minimize` (for whom it is and what is kept of
+//! it), [`sweep`] (the bell rings again).
 
 mod run;
 mod sweep;
@@ -18,7 +19,11 @@ mod process;
 mod address;
 mod contain;
 mod fetch;
+mod finding;
+mod judge;
+mod letter;
 mod minimize;
+mod reading;
 
 mod settings;
 

@@ -2,30 +2,45 @@
 
 use std::time::Duration;
 
-use extract::{Code, Extracted, Link, Verdict as Found};
+use extract::Extracted;
 use pipeline::{
-    ArtifactId, ArtifactKey, ArtifactKind, InboxId, MessageId, MessageKey, NewArtifact, NewMessage,
-    Reason, Sender, ServerKey, Timestamp, Verdict,
+    ArtifactId, ArtifactKey, ArtifactKind, AttemptId, Expectation, InboxId, MessageId, MessageKey,
+    Miss, NewArtifact, NewMessage, Sender, ServerKey, Suit, Timestamp,
 };
 use secrecy::SecretString;
+
+use crate::finding::Finding;
+use crate::judge::{Judgement, judge, judge_sender};
+use crate::reading::Readings;
 
 /// What is needed besides the mail itself.
 pub(crate) struct Minimizer<'a> {
     pub(crate) server_key: &'a ServerKey,
-    pub(crate) received_at: Timestamp,
+    pub(crate) recorded_at: Timestamp,
+    pub(crate) received_at: Option<Timestamp>,
     pub(crate) lifetime: Duration,
     pub(crate) same_value_window: Duration,
 }
 
 /// The message for one inbox, with at least one artifact: when nothing was
 /// found, an item that says so and why.
-pub(crate) fn minimize(mail: &Extracted, inbox: InboxId, with: &Minimizer<'_>) -> NewMessage {
+pub(crate) fn minimize(
+    readings: &Readings,
+    inbox: InboxId,
+    expected: &Expectation,
+    with: &Minimizer<'_>,
+) -> NewMessage {
+    let mail = readings.by(expected.rules.links.as_ref());
     let identity = &mail.identity;
     let key = MessageKey::new(&inbox, identity.message_id.as_deref(), &identity.content);
-    let artifacts = artifacts(mail, &inbox, &key, with);
+    let (findings, misses) = find(readings, mail, expected);
+    let lifetime = expected.rules.lifetime.unwrap_or(with.lifetime);
+    let artifacts = findings.into_iter().map(|finding| {
+        let key = artifact_key(&finding, &inbox, &key, with);
+        artifact(finding, key, lifetime, with.server_key)
+    });
     NewMessage {
         id: MessageId::new(),
-        inbox,
         key,
         sender: Sender {
             address: mail.sender.address.clone(),
@@ -36,121 +51,113 @@ pub(crate) fn minimize(mail: &Extracted, inbox: InboxId, with: &Minimizer<'_>) -
             .iter()
             .map(|flag| flag.as_str().to_owned())
             .collect(),
-        artifacts,
+        received_at: with.received_at,
+        artifacts: artifacts.collect(),
+        misses,
+        inbox,
     }
 }
 
-fn artifacts(
+/// What the inbox gets, for which attempts, and what other attempts get not.
+fn find(
+    readings: &Readings,
     mail: &Extracted,
+    expected: &Expectation,
+) -> (Vec<Finding>, Vec<Miss>) {
+    let refusal = judge_sender(mail, &expected.rules.senders);
+    let (mut suited, mut misses) = (Vec::new(), Vec::new());
+    for attempt in &expected.attempts {
+        let links = attempt.rules.links.as_ref();
+        let reading = readings.by(links.or(expected.rules.links.as_ref()));
+        let judgement = match &refusal {
+            Some(reason) => Judgement::blocked(reason.clone()),
+            None => judge(&attempt.rules, reading),
+        };
+        match judgement {
+            Judgement::Suits(finding) => suit(&mut suited, finding, attempt.id),
+            Judgement::Misses(kind, reason) => misses.push(Miss {
+                attempt: attempt.id,
+                kind,
+                reason,
+            }),
+        }
+    }
+    let general = [Finding::of_code(&mail.code), Finding::of_link(&mail.link)];
+    for finding in general.into_iter().flatten() {
+        let finding = match &refusal {
+            Some(reason) => Finding::withheld(finding.kind, reason.clone()),
+            None => finding,
+        };
+        // What an attempt got says more than the same thing without one.
+        if !suited
+            .iter()
+            .any(|other: &Finding| other.kind == finding.kind)
+        {
+            suited.push(finding);
+        }
+    }
+    if suited.is_empty() {
+        suited.push(Finding::nothing(mail));
+    }
+    (suited, misses)
+}
+
+/// Adds an attempt to the finding it waits for; the same value is one finding.
+fn suit(suited: &mut Vec<Finding>, finding: Finding, attempt: AttemptId) {
+    let same = suited
+        .iter_mut()
+        .find(|other| other.kind == finding.kind && other.value == finding.value);
+    match same {
+        Some(same) => same.suits.push(attempt),
+        None => suited.push(Finding {
+            suits: vec![attempt],
+            ..finding
+        }),
+    }
+}
+
+fn artifact_key(
+    finding: &Finding,
     inbox: &InboxId,
     message: &MessageKey,
     with: &Minimizer<'_>,
-) -> Vec<NewArtifact> {
-    let item = |kind, finding: Finding| finding.into_artifact(kind, inbox, message, with);
-    let code = Finding::of_code(&mail.code).map(|finding| item(ArtifactKind::Code, finding));
-    let link = Finding::of_link(&mail.link).map(|finding| item(ArtifactKind::Link, finding));
-    let found: Vec<NewArtifact> = [code, link].into_iter().flatten().collect();
-    if !found.is_empty() {
-        return found;
-    }
-    let reason = abstention(mail);
-    vec![item(ArtifactKind::Nothing, Finding::nothing(reason))]
-}
-
-/// Why there is nothing: the code's reason, which says the most about a mail.
-fn abstention(mail: &Extracted) -> Reason {
-    match &mail.code {
-        Found::Nothing(reason) => Reason::new(reason.as_str()),
-        Found::Found(_) | Found::Withheld(_) => Reason::new("nothing_found"),
+) -> ArtifactKey {
+    match &finding.value {
+        Some(value) => ArtifactKey::for_value(
+            with.server_key,
+            inbox,
+            finding.kind,
+            value,
+            window(with.recorded_at, with.same_value_window),
+        ),
+        None => ArtifactKey::for_message(with.server_key, message.as_bytes(), finding.kind),
     }
 }
 
-/// A code or a link, reduced to what they have in common.
-struct Finding {
-    verdict: Verdict,
-    value: Option<String>,
-    rule: Reason,
-    confidence: u8,
-    host: Option<String>,
-}
-
-impl Finding {
-    fn of_code(found: &Found<Code>) -> Option<Self> {
-        match found {
-            Found::Found(code) => Some(Self {
-                verdict: Verdict::Usable,
-                value: Some(code.value.clone()),
-                rule: Reason::new(code.rule),
-                confidence: code.confidence,
-                host: None,
-            }),
-            Found::Withheld(reason) => Some(Self::withheld(Reason::new(reason.as_str()))),
-            Found::Nothing(_) => None,
-        }
-    }
-
-    fn of_link(found: &Found<Link>) -> Option<Self> {
-        match found {
-            Found::Found(link) => Some(Self {
-                verdict: Verdict::Usable,
-                value: Some(link.url.clone()),
-                rule: Reason::new(link.kind.as_str()),
-                confidence: link.confidence,
-                host: Some(link.host.clone()),
-            }),
-            Found::Withheld(reason) => Some(Self::withheld(Reason::new(reason.as_str()))),
-            Found::Nothing(_) => None,
-        }
-    }
-
-    fn withheld(reason: Reason) -> Self {
-        Self {
-            verdict: Verdict::Withheld(reason.clone()),
-            value: None,
-            rule: reason,
-            confidence: 0,
-            host: None,
-        }
-    }
-
-    fn nothing(reason: Reason) -> Self {
-        Self {
-            verdict: Verdict::Abstained(reason.clone()),
-            value: None,
-            rule: reason,
-            confidence: 0,
-            host: None,
-        }
-    }
-
-    fn into_artifact(
-        self,
-        kind: ArtifactKind,
-        inbox: &InboxId,
-        message: &MessageKey,
-        with: &Minimizer<'_>,
-    ) -> NewArtifact {
-        let key = match &self.value {
-            Some(value) => ArtifactKey::for_value(
-                with.server_key,
-                inbox,
-                kind,
-                value,
-                window(with.received_at, with.same_value_window),
-            ),
-            None => ArtifactKey::for_message(with.server_key, message.as_bytes(), kind),
-        };
-        NewArtifact {
-            id: ArtifactId::new(),
-            key,
-            kind,
-            verdict: self.verdict,
-            value: self.value.map(SecretString::from),
-            rule: self.rule,
-            confidence: self.confidence,
-            host: self.host,
-            lifetime: with.lifetime,
-        }
+fn artifact(
+    finding: Finding,
+    key: ArtifactKey,
+    lifetime: Duration,
+    server_key: &ServerKey,
+) -> NewArtifact {
+    let value = finding.value.unwrap_or_default();
+    let suit = |&attempt: &AttemptId| Suit {
+        attempt,
+        key: ArtifactKey::for_attempt(server_key, attempt, finding.kind, &value),
+    };
+    let suits = finding.suits.iter().map(suit).collect();
+    let is_usable = finding.verdict.reason().is_none() && finding.kind != ArtifactKind::Nothing;
+    NewArtifact {
+        id: ArtifactId::new(),
+        key,
+        kind: finding.kind,
+        verdict: finding.verdict,
+        value: is_usable.then(|| SecretString::from(value)),
+        rule: finding.rule,
+        confidence: finding.confidence,
+        host: finding.host,
+        lifetime,
+        suits,
     }
 }
 

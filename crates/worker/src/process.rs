@@ -9,9 +9,8 @@ use pipeline::{
 };
 use providers::{Decoded, Elsewhere, InboundMail, Source, Sources};
 
-use crate::contain::{self, Read};
 use crate::fetch::Fetcher;
-use crate::minimize::{Minimizer, minimize};
+use crate::letter;
 use crate::settings::Settings;
 
 /// What the worker works with.
@@ -55,18 +54,18 @@ pub enum Outcome {
 }
 
 /// Why a delivery could not be processed, and whether trying again may help.
-struct Failure {
+pub(crate) struct Failure {
     class: Class,
     reason: Reason,
 }
 
 impl Failure {
-    fn permanent(reason: Reason) -> Self {
+    pub(crate) fn permanent(reason: Reason) -> Self {
         let class = Class::Permanent;
         Self { class, reason }
     }
 
-    fn transient(reason: Reason) -> Self {
+    pub(crate) fn transient(reason: Reason) -> Self {
         let class = Class::Transient;
         Self { class, reason }
     }
@@ -119,7 +118,7 @@ async fn understand(deps: &Deps, delivery: StoredDelivery) -> Result<Processed, 
     };
     let mut messages = Vec::new();
     for mail in mails {
-        messages.extend(read(deps, mail, &delivery_facts(deps, delivery.recorded_at)).await?);
+        messages.extend(letter::read(deps, mail, delivery.recorded_at).await?);
     }
     let ignored = None;
     Ok(Processed { messages, ignored })
@@ -136,46 +135,13 @@ async fn fetch(deps: &Deps, source: &str, elsewhere: Elsewhere) -> Result<Inboun
             recipients: elsewhere.recipients,
             raw,
             rebuilt: false,
+            received_at: None,
         }),
         Err(error) => Err(Failure {
             class: error.class(),
             reason: error.reason(),
         }),
     }
-}
-
-fn delivery_facts(deps: &Deps, recorded_at: pipeline::Timestamp) -> Minimizer<'_> {
-    Minimizer {
-        server_key: &deps.server_key,
-        received_at: recorded_at,
-        lifetime: deps.settings.lifetime,
-        same_value_window: deps.settings.same_value_window,
-    }
-}
-
-/// One mail becomes one message for each inbox it was sent to.
-async fn read(
-    deps: &Deps,
-    mail: InboundMail,
-    minimizer: &Minimizer<'_>,
-) -> Result<Vec<NewMessage>, Failure> {
-    let settings = &deps.settings;
-    let inboxes = settings.inboxes.inboxes(&mail.recipients);
-    if inboxes.is_empty() {
-        return Err(Failure::permanent(Reason::new("inbox_unknown")));
-    }
-    let policy = Arc::new(settings.policy.clone());
-    let extracted = match contain::read(mail.raw, policy, settings.parse_budget).await {
-        Read::Mail(extracted) => extracted,
-        Read::Refused(refusal) => return Err(Failure::permanent(Reason::new(refusal.reason()))),
-        Read::Panicked => return Err(Failure::permanent(Reason::new("parser_panicked"))),
-        Read::TooSlow => return Err(Failure::permanent(Reason::new("parser_too_slow"))),
-        Read::NoThread => return Err(Failure::transient(Reason::new("no_thread"))),
-    };
-    Ok(inboxes
-        .into_iter()
-        .map(|inbox| minimize(&extracted, inbox, minimizer))
-        .collect())
 }
 
 async fn complete(deps: &Deps, claim: Claim, processed: Processed) -> Outcome {

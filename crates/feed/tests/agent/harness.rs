@@ -60,6 +60,9 @@ impl Server {
         let tokens = BTreeMap::from(["a", "b", "narrow"].map(|name| (name, Keys::mint())));
         let routes = routes(Deps {
             log: front(&store),
+            inboxes: Arc::clone(&store.inboxes),
+            attempts: Arc::clone(&store.attempts),
+            deliveries: Arc::clone(&store.deliveries),
             keys: Arc::new(keys(&tokens)),
             cursor_key: ServerKey::new([7; 32]),
             meters: meters.clone(),
@@ -139,6 +142,8 @@ pub(crate) async fn arrives(store: &Store, inbox: InboxId, artifact: NewArtifact
         deliveries: Arc::clone(&store.deliveries),
         work: Arc::clone(&store.work),
         agents: Arc::clone(&store.agents),
+        inboxes: Arc::clone(&store.inboxes),
+        attempts: Arc::clone(&store.attempts),
         failures: Arc::clone(&store.failures),
         probe: Arc::clone(&store.probe),
     };
@@ -177,6 +182,7 @@ pub(crate) fn code(value: &str) -> NewArtifact {
         confidence: 97,
         host: None,
         lifetime: Duration::from_mins(10),
+        suits: Vec::new(),
     }
 }
 
@@ -191,7 +197,9 @@ fn message(inbox: InboxId, artifact: NewArtifact) -> NewMessage {
             domain: Some("example.com".to_owned()),
         },
         flags: vec!["hidden_text".to_owned()],
+        received_at: None,
         artifacts: vec![artifact],
+        misses: Vec::new(),
     }
 }
 

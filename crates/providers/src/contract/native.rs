@@ -8,7 +8,8 @@
 //! }
 //! ```
 //!
-//! Other types are ignored; unknown fields are fine.
+//! Other types are ignored; unknown fields are fine. `timestamp` says when the
+//! mail was received, and may be left out.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -33,7 +34,9 @@ pub(crate) fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, Decode
         return Err(DecodeError::NoRecipient);
     }
     let encoded = json::text(data, &["raw"]).ok_or(DecodeError::Malformed)?;
-    InboundMail::original(recipients, base64(encoded)?).map(Decoded::mail)
+    let mail = InboundMail::original(recipients, base64(encoded)?)?;
+    let received_at = json::text(&event, &["timestamp"]).and_then(|text| text.parse().ok());
+    Ok(Decoded::mail(mail.received(received_at)))
 }
 
 /// Base64 with line ends within, which are common and harmless; anything else

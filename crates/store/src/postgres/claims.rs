@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    Claim, ClaimToken, Claimed, Completed, DeliveryId, Finished, Processed, Reason, StoreError,
-    StoredDelivery, WorkLog,
+    Claim, ClaimToken, Claimed, Completed, DeliveryId, Expectation, Finished, InboxId, Processed,
+    Reason, StoreError, StoredDelivery, WorkLog,
 };
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::moment::timestamp;
 use super::pool::Pool;
-use super::{Postgres, messages};
+use super::{Postgres, expectations, messages};
 use crate::fault::Fault;
 use crate::stored::{attempts, millis, source, span};
 use crate::uncancelled::{LONG, SHORT};
@@ -21,6 +21,11 @@ use crate::uncancelled::{LONG, SHORT};
 impl WorkLog for Postgres {
     async fn claim(&self, delivery: DeliveryId, lease: Duration) -> Result<Claimed, StoreError> {
         let work = claim(self.pool.clone(), delivery, lease);
+        self.work.run(SHORT, work).await
+    }
+
+    async fn expectations(&self, addresses: &[InboxId]) -> Result<Vec<Expectation>, StoreError> {
+        let work = expectations::expectations(self.pool.clone(), addresses.to_vec());
         self.work.run(SHORT, work).await
     }
 

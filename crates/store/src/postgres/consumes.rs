@@ -21,21 +21,26 @@ struct Wanted {
 pub(super) async fn consume(pool: Pool, request: ConsumeRequest) -> Result<Consumed, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
-    let wanted = match look_up(&mut transaction, &request).await? {
+    let consumed = take(&mut transaction, &request).await?;
+    transaction.commit().await?;
+    Ok(consumed)
+}
+
+/// Consumes within a transaction. What this returns is worth nothing, and must
+/// go nowhere, until the caller has committed it.
+pub(super) async fn take(
+    connection: &mut PgConnection,
+    request: &ConsumeRequest,
+) -> Result<Consumed, Fault> {
+    let wanted = match look_up(connection, request).await? {
         Ok(wanted) => wanted,
-        Err(refused) => {
-            transaction.rollback().await?;
-            return Ok(refused);
-        }
+        Err(refused) => return Ok(refused),
     };
-    if let Some(at) = insert(&mut transaction, &request).await? {
-        transaction.commit().await?;
+    if let Some(at) = insert(connection, request).await? {
         let Wanted { kind, value, .. } = wanted;
         return Ok(Consumed::First { kind, value, at });
     }
-    let answer = explain(&mut transaction, &request, wanted).await?;
-    transaction.rollback().await?;
-    Ok(answer)
+    explain(connection, request, wanted).await
 }
 
 /// The artifact if it may be asked for at all, or the answer why not.
@@ -50,17 +55,20 @@ async fn look_up(
         Option<String>,
         Option<String>,
         OffsetDateTime,
+        Option<String>,
     );
     let row: Option<Row> = sqlx::query_as(
-        "SELECT inbox, kind, verdict, reason, value, expires_at FROM artifacts WHERE id = $1",
+        "SELECT a.inbox, a.kind, a.verdict, a.reason, a.value, a.expires_at, i.owner
+         FROM artifacts a JOIN inboxes i ON i.inbox = a.inbox
+         WHERE a.id = $1",
     )
     .bind(request.artifact.as_uuid())
     .fetch_optional(connection)
     .await?;
-    let Some((address, kind, word, reason, value, expires_at)) = row else {
+    let Some((address, kind, word, reason, value, expires_at, owner)) = row else {
         return Ok(Err(Consumed::Unknown));
     };
-    if !request.scope.covers(&inbox(&address)?) {
+    if !request.scope.covers(&inbox(&address)?, owner.as_deref()) {
         return Ok(Err(Consumed::Unknown));
     }
     if let Some(reason) = verdict(&word, reason.as_deref())?.reason() {
@@ -73,8 +81,8 @@ async fn look_up(
     }))
 }
 
-/// Takes the artifact, unless it is taken, expired, or the request's key was
-/// used for another one. The statement itself judges all three.
+/// Takes the artifact, unless it is taken, expired, superseded, or the request's
+/// key was used for another one. The statement itself judges all of it.
 async fn insert(
     connection: &mut PgConnection,
     request: &ConsumeRequest,
@@ -84,6 +92,7 @@ async fn insert(
          SELECT id, $2, $3, clock_timestamp()
          FROM artifacts
          WHERE id = $1 AND verdict = 'usable' AND expires_at > clock_timestamp()
+           AND superseded_at IS NULL
          ON CONFLICT DO NOTHING
          RETURNING consumed_at",
     )
@@ -123,21 +132,23 @@ async fn explain(
             Consumed::Already { at }
         });
     }
-    let (key_is_used, is_expired): (bool, bool) = sqlx::query_as(
+    let (key_is_used, is_superseded, is_expired): (bool, bool, bool) = sqlx::query_as(
         "SELECT EXISTS (SELECT FROM consumes WHERE consumer = $2 AND idempotency_key = $3),
-                (SELECT expires_at <= clock_timestamp() FROM artifacts WHERE id = $1)",
+                superseded_at IS NOT NULL, expires_at <= clock_timestamp()
+         FROM artifacts WHERE id = $1",
     )
     .bind(request.artifact.as_uuid())
     .bind(request.consumer.as_str())
     .bind(request.idempotency_key.as_str())
     .fetch_one(connection)
     .await?;
-    match (key_is_used, is_expired) {
-        (true, _) => Ok(Consumed::KeyReused),
-        (false, true) => Ok(Consumed::Expired {
+    match (key_is_used, is_superseded, is_expired) {
+        (true, ..) => Ok(Consumed::KeyReused),
+        (false, true, _) => Ok(Consumed::Superseded),
+        (false, false, true) => Ok(Consumed::Expired {
             at: wanted.expires_at,
         }),
         // Whatever stood in the way has gone again; the caller may ask again.
-        (false, false) => Err(Fault::Restless),
+        (false, false, false) => Err(Fault::Restless),
     }
 }

@@ -8,6 +8,7 @@ use sqlx::{Connection, PgConnection};
 use time::OffsetDateTime;
 
 use super::artifacts;
+use super::moment::moment;
 use super::pool::Pool;
 use crate::fault::Fault;
 use crate::stored::{joined, span};
@@ -44,17 +45,17 @@ pub(super) async fn complete(
     for (inbox, last_seq, messages) in places {
         let mut seq = last_seq;
         for message in messages {
-            if insert(&mut transaction, &claim, message, &came).await? {
-                finished.messages += 1;
-                finished.recovered += u32::from(came.by_poll);
-                let arrived = came.arrived_at;
-                seq = artifacts::insert(&mut transaction, message, arrived, seq, &mut finished)
-                    .await?;
-            } else {
+            let inserted = insert(&mut transaction, &claim, message, &came).await?;
+            let Some(received_at) = inserted else {
                 finished.duplicate_messages += 1;
                 let lag = meet(&mut transaction, message, &came).await?;
                 finished.other_path_lag = finished.other_path_lag.max(lag);
-            }
+                continue;
+            };
+            finished.messages += 1;
+            finished.recovered += u32::from(came.by_poll);
+            seq = artifacts::insert(&mut transaction, message, received_at, seq, &mut finished)
+                .await?;
         }
         if seq > last_seq {
             artifacts::advance(&mut transaction, inbox, seq).await?;
@@ -105,18 +106,22 @@ async fn finish(
     }))
 }
 
+/// Inserts a message unless its key is known; tells when it was received: when
+/// the provider says, but never later than it was recorded here.
 async fn insert(
     connection: &mut PgConnection,
     claim: &Claim,
     message: &NewMessage,
     came: &Came,
-) -> Result<bool, Fault> {
-    let written = sqlx::query(
+) -> Result<Option<OffsetDateTime>, Fault> {
+    let received_at = message.received_at.and_then(moment);
+    let received_at = sqlx::query_scalar(
         "INSERT INTO messages
              (id, delivery_id, inbox, message_key, sender, sender_domain, flags, received_at,
               path)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-         ON CONFLICT (message_key) DO NOTHING",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, least($8, $9), $10)
+         ON CONFLICT (message_key) DO NOTHING
+         RETURNING received_at",
     )
     .bind(message.id.as_uuid())
     .bind(claim.delivery.as_uuid())
@@ -125,11 +130,12 @@ async fn insert(
     .bind(message.sender.address.as_deref())
     .bind(message.sender.domain.as_deref())
     .bind(joined(&message.flags))
+    .bind(received_at)
     .bind(came.arrived_at)
     .bind(came.path())
-    .execute(connection)
+    .fetch_optional(connection)
     .await?;
-    Ok(written.rows_affected() == 1)
+    Ok(received_at)
 }
 
 /// Notes that the other path has told of a known message, too, and how much

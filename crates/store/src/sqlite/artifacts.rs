@@ -2,19 +2,25 @@
 //! writer, and a place is taken only by a row that was inserted, so a reader who
 //! has seen place 7 will never see a 6 appear behind it.
 
-use pipeline::{Finished, NewMessage, Reason, Timestamp};
+use pipeline::{Finished, NewArtifact, NewMessage, Reason, Timestamp};
 use secrecy::ExposeSecret;
+use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
+use uuid::Uuid;
 
+use super::binding::{self, Binding};
 use crate::fault::Fault;
 use crate::stored::{Item, millis};
 
 /// The last place that was taken in an inbox, which exists from now on.
 pub(super) async fn last_seq(connection: &mut SqliteConnection, inbox: &str) -> Result<i64, Fault> {
-    sqlx::query("INSERT INTO inboxes (inbox) VALUES ($1) ON CONFLICT (inbox) DO NOTHING")
-        .bind(inbox)
-        .execute(&mut *connection)
-        .await?;
+    sqlx::query(
+        "INSERT INTO inboxes (inbox, created_at) SELECT $1, now FROM clock WHERE true
+         ON CONFLICT (inbox) DO NOTHING",
+    )
+    .bind(inbox)
+    .execute(&mut *connection)
+    .await?;
     let last_seq = sqlx::query_scalar("SELECT last_seq FROM inboxes WHERE inbox = $1")
         .bind(inbox)
         .fetch_one(connection)
@@ -30,38 +36,75 @@ pub(super) async fn insert(
     mut seq: i64,
     finished: &mut Finished,
 ) -> Result<i64, Fault> {
+    let inbox = message.inbox.as_str();
     for artifact in &message.artifacts {
-        let written = sqlx::query(
-            "INSERT INTO artifacts
-                 (id, message_id, inbox, seq, artifact_key, kind, verdict, reason, rule,
-                  confidence, host, value, expires_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 + $14)
-             ON CONFLICT (artifact_key) DO NOTHING",
-        )
-        .bind(artifact.id.as_uuid())
-        .bind(message.id.as_uuid())
-        .bind(message.inbox.as_str())
-        .bind(seq + 1)
-        .bind(artifact.key.as_bytes().as_slice())
-        .bind(artifact.kind.as_str())
-        .bind(artifact.verdict.as_str())
-        .bind(artifact.verdict.reason().map(Reason::as_str))
-        .bind(artifact.rule.as_str())
-        .bind(i16::from(artifact.confidence))
-        .bind(artifact.host.as_deref())
-        .bind(artifact.value.as_ref().map(ExposeSecret::expose_secret))
-        .bind(received_at)
-        .bind(millis(artifact.lifetime))
-        .execute(&mut *connection)
-        .await?;
-        if written.rows_affected() == 1 {
+        let binding = binding::choose(connection, inbox, artifact, received_at).await?;
+        let place = Place {
+            message,
+            received_at,
+            seq: seq + 1,
+        };
+        if insert_one(connection, artifact, &place, &binding).await? {
             seq += 1;
             finished.artifacts += 1;
         } else {
             finished.duplicate_artifacts += 1;
         }
     }
+    for miss in &message.misses {
+        binding::note_miss(connection, miss, received_at).await?;
+    }
     Ok(seq)
+}
+
+/// Where an artifact would stand.
+struct Place<'m> {
+    message: &'m NewMessage,
+    received_at: i64,
+    seq: i64,
+}
+
+/// Inserts an artifact unless its key is known; tells whether it did.
+async fn insert_one(
+    connection: &mut SqliteConnection,
+    artifact: &NewArtifact,
+    place: &Place<'_>,
+    binding: &Binding,
+) -> Result<bool, Fault> {
+    let (key, attempt) = match binding {
+        Binding::Known => return Ok(false),
+        Binding::Inbox(key) => (key, None),
+        Binding::Attempt(bound) => (&bound.key, Some(bound.attempt)),
+    };
+    let written = sqlx::query(
+        "INSERT INTO artifacts
+             (id, message_id, inbox, seq, artifact_key, kind, verdict, reason, rule,
+              confidence, host, value, expires_at, attempt_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 + $14, $15)
+         ON CONFLICT (artifact_key) DO NOTHING",
+    )
+    .bind(artifact.id.as_uuid())
+    .bind(place.message.id.as_uuid())
+    .bind(place.message.inbox.as_str())
+    .bind(place.seq)
+    .bind(key.as_bytes().as_slice())
+    .bind(artifact.kind.as_str())
+    .bind(artifact.verdict.as_str())
+    .bind(artifact.verdict.reason().map(Reason::as_str))
+    .bind(artifact.rule.as_str())
+    .bind(i16::from(artifact.confidence))
+    .bind(artifact.host.as_deref())
+    .bind(artifact.value.as_ref().map(ExposeSecret::expose_secret))
+    .bind(place.received_at)
+    .bind(millis(artifact.lifetime))
+    .bind(attempt)
+    .execute(&mut *connection)
+    .await?;
+    let is_new = written.rows_affected() == 1;
+    if let (true, Binding::Attempt(bound)) = (is_new, binding) {
+        binding::settle(connection, artifact.id.as_uuid(), bound).await?;
+    }
+    Ok(is_new)
 }
 
 /// Notes the last place taken.
@@ -85,43 +128,49 @@ pub(super) async fn list(
     after: i64,
     limit: u32,
 ) -> Result<Vec<Item>, Fault> {
-    let rows = sqlx::query(
-        "SELECT a.id, a.inbox, a.seq, a.kind, a.verdict, a.reason, a.rule, a.confidence, a.host,
-                a.message_id, m.sender, m.sender_domain, m.flags, m.received_at, a.expires_at,
-                a.expires_at <= (SELECT now FROM clock) AS is_expired, c.consumed_at
-         FROM artifacts a
-         JOIN messages m ON m.id = a.message_id
-         LEFT JOIN consumes c ON c.artifact_id = a.id
-         WHERE a.inbox = $1 AND a.seq > $2
-         ORDER BY a.seq
-         LIMIT $3",
-    )
-    .bind(inbox)
-    .bind(after)
-    .bind(i64::from(limit))
-    .fetch_all(&readers)
-    .await?;
-    let items = rows.iter().map(|row| {
-        let consumed_at: Option<i64> = row.try_get("consumed_at")?;
-        Ok(Item {
-            id: row.try_get("id")?,
-            inbox: row.try_get("inbox")?,
-            seq: row.try_get("seq")?,
-            kind: row.try_get("kind")?,
-            verdict: row.try_get("verdict")?,
-            reason: row.try_get("reason")?,
-            rule: row.try_get("rule")?,
-            confidence: row.try_get("confidence")?,
-            host: row.try_get("host")?,
-            message: row.try_get("message_id")?,
-            sender: row.try_get("sender")?,
-            sender_domain: row.try_get("sender_domain")?,
-            flags: row.try_get("flags")?,
-            received_at: Timestamp::from_millis(row.try_get("received_at")?),
-            expires_at: Timestamp::from_millis(row.try_get("expires_at")?),
-            is_expired: row.try_get("is_expired")?,
-            consumed_at: consumed_at.map(Timestamp::from_millis),
-        })
-    });
-    items.collect()
+    let rows =
+        sqlx::query("SELECT * FROM items WHERE inbox = $1 AND seq > $2 ORDER BY seq LIMIT $3")
+            .bind(inbox)
+            .bind(after)
+            .bind(i64::from(limit))
+            .fetch_all(&readers)
+            .await?;
+    rows.iter().map(from_columns).collect()
+}
+
+/// One item.
+pub(super) async fn item(
+    connection: &mut SqliteConnection,
+    id: Uuid,
+) -> Result<Option<Item>, Fault> {
+    let row = sqlx::query("SELECT * FROM items WHERE id = $1")
+        .bind(id)
+        .fetch_optional(connection)
+        .await?;
+    row.as_ref().map(from_columns).transpose()
+}
+
+fn from_columns(row: &SqliteRow) -> Result<Item, Fault> {
+    let consumed_at: Option<i64> = row.try_get("consumed_at")?;
+    Ok(Item {
+        id: row.try_get("id")?,
+        inbox: row.try_get("inbox")?,
+        seq: row.try_get("seq")?,
+        kind: row.try_get("kind")?,
+        verdict: row.try_get("verdict")?,
+        reason: row.try_get("reason")?,
+        rule: row.try_get("rule")?,
+        confidence: row.try_get("confidence")?,
+        host: row.try_get("host")?,
+        message: row.try_get("message_id")?,
+        sender: row.try_get("sender")?,
+        sender_domain: row.try_get("sender_domain")?,
+        flags: row.try_get("flags")?,
+        received_at: Timestamp::from_millis(row.try_get("received_at")?),
+        expires_at: Timestamp::from_millis(row.try_get("expires_at")?),
+        is_expired: row.try_get("is_expired")?,
+        consumed_at: consumed_at.map(Timestamp::from_millis),
+        attempt: row.try_get("attempt_id")?,
+        is_superseded: row.try_get("is_superseded")?,
+    })
 }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    Claim, ClaimToken, Claimed, Completed, DeliveryId, Finished, Processed, Reason, StoreError,
-    StoredDelivery, Timestamp, WorkLog,
+    Claim, ClaimToken, Claimed, Completed, DeliveryId, Expectation, Finished, InboxId, Processed,
+    Reason, StoreError, StoredDelivery, Timestamp, WorkLog,
 };
 use sqlx::{SqliteConnection, SqlitePool};
 
 use super::connect::check_error;
-use super::{Sqlite, messages};
+use super::{Sqlite, expectations, messages};
 use crate::fault::Fault;
 use crate::open::OpenError;
 use crate::stored::{attempts, millis, source, span};
@@ -20,6 +20,11 @@ use crate::uncancelled::{LONG, SHORT};
 impl WorkLog for Sqlite {
     async fn claim(&self, delivery: DeliveryId, lease: Duration) -> Result<Claimed, StoreError> {
         let work = claim(self.writer.clone(), delivery, lease);
+        self.work.run(SHORT, work).await
+    }
+
+    async fn expectations(&self, addresses: &[InboxId]) -> Result<Vec<Expectation>, StoreError> {
+        let work = expectations::expectations(self.readers.clone(), addresses.to_vec());
         self.work.run(SHORT, work).await
     }
 

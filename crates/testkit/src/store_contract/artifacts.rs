@@ -39,6 +39,8 @@ pub async fn an_artifact_shows_what_an_agent_may_see(subject: &dyn Subject) {
         expires_at: stored.recorded_at.plus(LONG),
         is_expired: false,
         consumed_at: None,
+        attempt: None,
+        is_superseded: false,
     };
     assert_eq!(seams.items(&to).await, [view(&link, 1), view(&nothing, 2)]);
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactId, ArtifactKind, ConsumeRequest, Consumed, NewArtifact, Reason, Scope, Timestamp,
-    Verdict,
+    ArtifactId, ArtifactKind, ConsumeRequest, Consumed, InboxId, NewArtifact, Reason, Scope,
+    Timestamp, Verdict,
 };
 use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
@@ -205,17 +205,23 @@ pub async fn outside_its_scope_an_artifact_does_not_exist(subject: &dyn Subject)
     let withheld = seams.bring(&to, "m2", withheld).await;
     for id in [usable, withheld, ArtifactId::new()] {
         let outside = ConsumeRequest {
-            scope: Scope::Only(vec![inbox("other")]),
+            scope: own(vec![inbox("other")]),
             ..request(id, "agent", "k1")
         };
         let answer = seams.consume(&outside).await;
         assert!(matches!(answer, Consumed::Unknown), "{answer:?}");
     }
     let inside = ConsumeRequest {
-        scope: Scope::Only(vec![inbox("other"), to]),
+        scope: own(vec![inbox("other"), to]),
         ..request(usable, "agent", "k1")
     };
     first(seams.consume(&inside).await);
+}
+
+#[track_caller]
+fn own(others: Vec<InboxId>) -> Scope {
+    let owner = must("agent".parse());
+    Scope::Own { owner, others }
 }
 
 async fn code_for_agent(seams: &Seams) -> ArtifactId {

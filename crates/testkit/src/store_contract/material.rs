@@ -69,6 +69,7 @@ pub fn code_in_window(inbox: &InboxId, value: &str, window: u64) -> NewArtifact 
         confidence: 90,
         host: None,
         lifetime: LONG,
+        suits: Vec::new(),
     }
 }
 
@@ -97,7 +98,9 @@ pub fn mail(inbox: &InboxId, message_id: &str, artifacts: Vec<NewArtifact>) -> N
             domain: Some("shop.test".to_owned()),
         },
         flags: vec!["idn".to_owned(), "from_ambiguous".to_owned()],
+        received_at: None,
         artifacts,
+        misses: Vec::new(),
     }
 }
 

@@ -88,6 +88,7 @@ fn original(recipients: &[&str]) -> Decoded {
         recipients: recipients.iter().map(|&one| one.to_owned()).collect(),
         raw: RAW.into(),
         rebuilt: false,
+        received_at: None,
     }])
 }
 
@@ -420,6 +421,7 @@ fn a_source_that_is_only_polled_takes_no_post_and_reads_what_was_found() {
         recipients: vec!["x@y.test".to_owned()],
         raw: b"Subject: x\r\n\r\n".to_vec(),
         rebuilt: false,
+        received_at: None,
     };
     let body = crate::polled(&mail.recipients, &mail.raw);
     for provider in ["folder", "http-list", "imap"] {

@@ -40,6 +40,9 @@ impl Inbox {
         let token = feed::Keys::mint();
         let deps = feed::Deps {
             log: Arc::clone(&store.agents),
+            inboxes: Arc::clone(&store.inboxes),
+            attempts: Arc::clone(&store.attempts),
+            deliveries: Arc::clone(&store.deliveries),
             keys: Arc::new(keys(&token)),
             cursor_key: ServerKey::new([7; 32]),
             meters: meters.clone(),
@@ -54,6 +57,8 @@ impl Inbox {
                 deliveries: store.deliveries,
                 work: store.work,
                 agents: store.agents,
+                inboxes: store.inboxes,
+                attempts: store.attempts,
                 failures: store.failures,
                 probe: store.probe,
             },
@@ -144,6 +149,7 @@ pub(super) fn code(value: &str) -> NewArtifact {
         confidence: 97,
         host: None,
         lifetime: Duration::from_mins(10),
+        suits: Vec::new(),
     }
 }
 

@@ -1,0 +1,289 @@
+//! Attempts: opened, looked at, resent and finished.
+
+use pipeline::{
+    AttemptId, AttemptOutcome, AttemptView, Ended, IdempotencyKey, NewAttempt, Opened, Resent,
+    Scope, Timestamp,
+};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, SqliteConnection, SqlitePool};
+use uuid::Uuid;
+
+use super::{artifacts, inboxes};
+use crate::fault::Fault;
+use crate::stored::{inbox, joined, millis};
+use crate::waiting::{AttemptRow, RulesRow};
+
+/// Opens an attempt. There is one writer, so whatever arrives in its inbox is
+/// written before it or after it. The reference's unique key decides whether
+/// it is new.
+pub(super) async fn open(writer: SqlitePool, attempt: NewAttempt) -> Result<Opened, Fault> {
+    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+    if !enter_inbox(&mut transaction, &attempt).await? {
+        transaction.rollback().await?;
+        return Ok(Opened::InboxUnknown);
+    }
+    if insert(&mut transaction, &attempt).await? {
+        let row = find(&mut transaction, attempt.id).await?;
+        let row = row.ok_or(Fault::Restless)?;
+        let view = view(&mut transaction, row).await?;
+        transaction.commit().await?;
+        return Ok(Opened::New(view));
+    }
+    // A minted address goes with the attempt that it was minted for.
+    transaction.rollback().await?;
+    let mut connection = writer.acquire().await?;
+    known(&mut connection, &attempt).await
+}
+
+/// Sees to the inbox, making it where the opener may; false when there is none for
+/// the opener.
+async fn enter_inbox(
+    connection: &mut SqliteConnection,
+    attempt: &NewAttempt,
+) -> Result<bool, Fault> {
+    let name = attempt.inbox.as_str();
+    if attempt.is_minted {
+        let written = sqlx::query(
+            "INSERT INTO inboxes (inbox, owner, created_at)
+             SELECT $1, $2, now FROM clock WHERE true
+             ON CONFLICT (inbox) DO NOTHING",
+        )
+        .bind(name)
+        .bind(attempt.owner.as_str())
+        .execute(connection)
+        .await?;
+        return Ok(written.rows_affected() == 1);
+    }
+    let row = inboxes::find(&mut *connection, name).await?;
+    let owner = row.as_ref().and_then(|row| row.owner.as_deref());
+    let is_expired = row.as_ref().is_some_and(|row| row.is_expired);
+    if is_expired || !attempt.scope.covers(&attempt.inbox, owner) {
+        return Ok(false);
+    }
+    artifacts::last_seq(connection, name).await?;
+    Ok(true)
+}
+
+async fn insert(connection: &mut SqliteConnection, attempt: &NewAttempt) -> Result<bool, Fault> {
+    let written = sqlx::query(
+        "INSERT INTO attempts
+             (id, owner, reference, request, inbox, wanted, senders, links, token, callback,
+              opened_at, deadline, resends)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now, now + $11, $12
+         FROM clock WHERE true
+         ON CONFLICT (owner, reference) DO NOTHING",
+    )
+    .bind(attempt.id.as_uuid())
+    .bind(attempt.owner.as_str())
+    .bind(attempt.reference.as_ref().map(IdempotencyKey::as_str))
+    .bind(attempt.request.as_slice())
+    .bind(attempt.inbox.as_str())
+    .bind(attempt.rules.wanted.as_str())
+    .bind(joined(&attempt.rules.senders))
+    .bind(attempt.rules.links.as_deref().map(joined))
+    .bind(attempt.rules.token.as_deref())
+    .bind(attempt.callback.as_deref())
+    .bind(millis(attempt.patience))
+    .bind(i32::try_from(attempt.resends).unwrap_or(i32::MAX))
+    .execute(connection)
+    .await?;
+    Ok(written.rows_affected() == 1)
+}
+
+/// The attempt that has the reference already.
+async fn known(connection: &mut SqliteConnection, attempt: &NewAttempt) -> Result<Opened, Fault> {
+    let id = sqlx::query_scalar("SELECT id FROM attempts WHERE owner = $1 AND reference = $2")
+        .bind(attempt.owner.as_str())
+        .bind(attempt.reference.as_ref().map(IdempotencyKey::as_str))
+        .fetch_optional(&mut *connection)
+        .await?;
+    let id = id.ok_or(Fault::Restless)?;
+    let row = find(connection, AttemptId::from_uuid(id)).await?;
+    let row = row.ok_or(Fault::Restless)?;
+    if row.request != attempt.request {
+        return Ok(Opened::ReferenceReused);
+    }
+    Ok(Opened::Known(view(connection, row).await?))
+}
+
+/// The row of an attempt.
+async fn find(
+    connection: &mut SqliteConnection,
+    attempt: AttemptId,
+) -> Result<Option<AttemptRow>, Fault> {
+    let row = sqlx::query(
+        "SELECT t.*, i.owner AS inbox_owner, t.deadline <= (SELECT now FROM clock) AS is_over,
+                t.resends - t.resends_used AS resends_left,
+                EXISTS (SELECT 1 FROM artifacts a JOIN consumes c ON c.artifact_id = a.id
+                        WHERE a.attempt_id = t.id) AS has_consumed
+         FROM attempts t JOIN inboxes i ON i.inbox = t.inbox
+         WHERE t.id = $1",
+    )
+    .bind(attempt.as_uuid())
+    .fetch_optional(connection)
+    .await?;
+    row.map(|row| from_columns(&row)).transpose()
+}
+
+/// The row of an attempt in the scope.
+pub(super) async fn find_in(
+    connection: &mut SqliteConnection,
+    attempt: AttemptId,
+    scope: &Scope,
+) -> Result<Option<AttemptRow>, Fault> {
+    let Some(row) = find(connection, attempt).await? else {
+        return Ok(None);
+    };
+    let is_covered = scope.covers(&inbox(&row.inbox)?, row.inbox_owner.as_deref());
+    Ok(is_covered.then_some(row))
+}
+
+/// The attempt with its newest artifact.
+pub(super) async fn view(
+    connection: &mut SqliteConnection,
+    row: AttemptRow,
+) -> Result<AttemptView, Fault> {
+    let current = match row.current {
+        Some(id) => artifacts::item(connection, id).await?,
+        None => None,
+    };
+    row.view(current)
+}
+
+pub(super) async fn look(
+    readers: SqlitePool,
+    attempt: AttemptId,
+    scope: Scope,
+) -> Result<Option<AttemptView>, Fault> {
+    let mut connection = readers.acquire().await?;
+    match find_in(&mut connection, attempt, &scope).await? {
+        Some(row) => Ok(Some(view(&mut connection, row).await?)),
+        None => Ok(None),
+    }
+}
+
+/// Takes one from the budget, once for each key. There is one writer, so two
+/// askers are served in turn.
+pub(super) async fn resend(
+    writer: SqlitePool,
+    attempt: AttemptId,
+    scope: Scope,
+    key: IdempotencyKey,
+) -> Result<Resent, Fault> {
+    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+    let locked: Option<String> = sqlx::query_scalar("SELECT owner FROM attempts WHERE id = $1")
+        .bind(attempt.as_uuid())
+        .fetch_optional(&mut *transaction)
+        .await?;
+    let row = find_in(&mut transaction, attempt, &scope).await?;
+    let resent = match (locked, row) {
+        (Some(owner), Some(row)) => grant(&mut transaction, &row, &owner, &key).await?,
+        _ => Resent::Unknown,
+    };
+    transaction.commit().await?;
+    Ok(resent)
+}
+
+async fn grant(
+    connection: &mut SqliteConnection,
+    row: &AttemptRow,
+    owner: &str,
+    key: &IdempotencyKey,
+) -> Result<Resent, Fault> {
+    let granted: Option<(Uuid, i32)> = sqlx::query_as(
+        "SELECT attempt_id, left_after FROM resends WHERE owner = $1 AND idempotency_key = $2",
+    )
+    .bind(owner)
+    .bind(key.as_str())
+    .fetch_optional(&mut *connection)
+    .await?;
+    if let Some((attempt, left)) = granted {
+        let left = u32::try_from(left).unwrap_or(0);
+        let is_same = attempt == row.id;
+        return Ok(if is_same {
+            Resent::Granted { left }
+        } else {
+            Resent::KeyReused
+        });
+    }
+    if row.is_over || row.outcome.is_some() {
+        return Ok(Resent::Over);
+    }
+    let Ok(left) = u32::try_from(row.resends_left - 1) else {
+        return Ok(Resent::Spent);
+    };
+    sqlx::query(
+        "UPDATE attempts SET resends_used = resends_used + 1, resent_at = (SELECT now FROM clock)
+         WHERE id = $1",
+    )
+    .bind(row.id)
+    .execute(&mut *connection)
+    .await?;
+    sqlx::query(
+        "INSERT INTO resends (attempt_id, owner, idempotency_key, left_after)
+         VALUES ($1, $2, $3, $4)",
+    )
+    .bind(row.id)
+    .bind(owner)
+    .bind(key.as_str())
+    .bind(row.resends_left - 1)
+    .execute(connection)
+    .await?;
+    Ok(Resent::Granted { left })
+}
+
+/// Notes how it ended, if nobody has yet.
+pub(super) async fn finish(
+    writer: SqlitePool,
+    attempt: AttemptId,
+    scope: Scope,
+    outcome: AttemptOutcome,
+) -> Result<Ended, Fault> {
+    let mut connection = writer.acquire().await?;
+    if find_in(&mut connection, attempt, &scope).await?.is_none() {
+        return Ok(Ended::Unknown);
+    }
+    // The first to say so decides; the statement is a transaction by itself.
+    sqlx::query(
+        "UPDATE attempts SET outcome = $2, finished_at = (SELECT now FROM clock)
+         WHERE id = $1 AND outcome IS NULL",
+    )
+    .bind(attempt.as_uuid())
+    .bind(outcome.as_str())
+    .execute(&mut *connection)
+    .await?;
+    let row = find(&mut connection, attempt).await?;
+    let view = view(&mut connection, row.ok_or(Fault::Restless)?).await?;
+    match view.outcome {
+        Some(other) if other != outcome => Ok(Ended::Otherwise(other)),
+        _ => Ok(Ended::Finished(Box::new(view))),
+    }
+}
+
+fn from_columns(row: &SqliteRow) -> Result<AttemptRow, Fault> {
+    Ok(AttemptRow {
+        id: row.try_get("id")?,
+        inbox: row.try_get("inbox")?,
+        inbox_owner: row.try_get("inbox_owner")?,
+        rules: RulesRow {
+            wanted: row.try_get("wanted")?,
+            senders: row.try_get("senders")?,
+            links: row.try_get("links")?,
+            token: row.try_get("token")?,
+        },
+        callback: row.try_get("callback")?,
+        opened_at: Timestamp::from_millis(row.try_get("opened_at")?),
+        deadline: Timestamp::from_millis(row.try_get("deadline")?),
+        is_over: row.try_get("is_over")?,
+        resends_left: row.try_get("resends_left")?,
+        resent_at: row
+            .try_get::<Option<_>, _>("resent_at")?
+            .map(Timestamp::from_millis),
+        outcome: row.try_get("outcome")?,
+        current: row.try_get("current")?,
+        has_consumed: row.try_get("has_consumed")?,
+        miss: row.try_get("miss")?,
+        miss_reason: row.try_get("miss_reason")?,
+        request: row.try_get("request")?,
+    })
+}

@@ -1,0 +1,221 @@
+//! Inboxes: whose they are and what was chosen for them.
+
+use async_trait::async_trait;
+use pipeline::{InboxId, InboxLog, InboxView, NewInbox, Scope, StoreError, Timestamp};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, SqliteConnection, SqlitePool};
+
+use super::Sqlite;
+use crate::fault::Fault;
+use crate::stored::{joined, millis};
+use crate::uncancelled::SHORT;
+use crate::waiting::InboxRow;
+
+#[async_trait]
+impl InboxLog for Sqlite {
+    async fn create_inbox(&self, inbox: NewInbox) -> Result<Option<InboxView>, StoreError> {
+        let work = create(self.writer.clone(), inbox);
+        self.work.run(SHORT, work).await
+    }
+
+    async fn inbox(&self, inbox: &InboxId, scope: &Scope) -> Result<Option<InboxView>, StoreError> {
+        let work = look_up(self.readers.clone(), inbox.clone(), scope.clone());
+        self.work.run(SHORT, work).await
+    }
+
+    async fn inboxes(
+        &self,
+        scope: &Scope,
+        after: Option<&InboxId>,
+        limit: u32,
+    ) -> Result<Vec<InboxView>, StoreError> {
+        let after = after.map_or("", InboxId::as_str).to_owned();
+        let work = list(self.readers.clone(), scope.clone(), after, limit);
+        self.work.run(SHORT, work).await
+    }
+
+    async fn expire_inbox(
+        &self,
+        inbox: &InboxId,
+        scope: &Scope,
+    ) -> Result<Option<InboxView>, StoreError> {
+        let work = expire(self.writer.clone(), inbox.clone(), scope.clone());
+        self.work.run(SHORT, work).await
+    }
+
+    async fn rotate_inbox(
+        &self,
+        inbox: &InboxId,
+        to: &InboxId,
+        scope: &Scope,
+    ) -> Result<Option<InboxView>, StoreError> {
+        let work = rotate(
+            self.writer.clone(),
+            inbox.clone(),
+            to.clone(),
+            scope.clone(),
+        );
+        self.work.run(SHORT, work).await
+    }
+}
+
+async fn create(writer: SqlitePool, inbox: NewInbox) -> Result<Option<InboxView>, Fault> {
+    let row = sqlx::query(
+        "INSERT INTO inboxes
+             (inbox, owner, senders, links, verified, lifetime_ms, retention_ms, metadata,
+              expires_at, created_at)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, now + $9, now FROM clock WHERE true
+         ON CONFLICT (inbox) DO NOTHING
+         RETURNING *, 0 AS is_expired",
+    )
+    .bind(inbox.inbox.as_str())
+    .bind(inbox.owner.as_str())
+    .bind(joined(&inbox.rules.senders))
+    .bind(inbox.rules.links.as_deref().map(joined))
+    .bind(inbox.rules.requires_verified)
+    .bind(inbox.rules.lifetime.map(millis))
+    .bind(inbox.retention.map(millis))
+    .bind(inbox.metadata)
+    .bind(inbox.expires_in.map(millis))
+    .fetch_optional(&writer)
+    .await?;
+    row.map(|row| from_columns(&row)?.try_into()).transpose()
+}
+
+/// The row of an inbox.
+pub(super) async fn find(
+    connection: &mut SqliteConnection,
+    inbox: &str,
+) -> Result<Option<InboxRow>, Fault> {
+    let row = sqlx::query(
+        "SELECT *, coalesce(expires_at <= (SELECT now FROM clock), 0) AS is_expired
+         FROM inboxes WHERE inbox = $1",
+    )
+    .bind(inbox)
+    .fetch_optional(connection)
+    .await?;
+    row.map(|row| from_columns(&row)).transpose()
+}
+
+async fn look_up(
+    readers: SqlitePool,
+    inbox: InboxId,
+    scope: Scope,
+) -> Result<Option<InboxView>, Fault> {
+    let row = find(&mut *readers.acquire().await?, inbox.as_str()).await?;
+    row.filter(|row| scope.covers(&inbox, row.owner.as_deref()))
+        .map(TryInto::try_into)
+        .transpose()
+}
+
+async fn list(
+    readers: SqlitePool,
+    scope: Scope,
+    after: String,
+    limit: u32,
+) -> Result<Vec<InboxView>, Fault> {
+    let (is_all, owner, others) = match &scope {
+        Scope::All => (true, "", Vec::new()),
+        Scope::Own { owner, others } => {
+            let others: Vec<&str> = others.iter().map(InboxId::as_str).collect();
+            (false, owner.as_str(), others)
+        }
+    };
+    let rows = sqlx::query(
+        "SELECT *, coalesce(expires_at <= (SELECT now FROM clock), 0) AS is_expired
+         FROM inboxes
+         WHERE inbox > $1 AND ($2 OR owner = $3 OR inbox IN (SELECT value FROM json_each($4)))
+         ORDER BY inbox
+         LIMIT $5",
+    )
+    .bind(after)
+    .bind(is_all)
+    .bind(owner)
+    // SQLite has no arrays. Addresses hold nothing that JSON would have to escape.
+    .bind(format!("{others:?}"))
+    .bind(i64::from(limit))
+    .fetch_all(&readers)
+    .await?;
+    rows.iter()
+        .map(|row| from_columns(row)?.try_into())
+        .collect()
+}
+
+async fn expire(
+    writer: SqlitePool,
+    inbox: InboxId,
+    scope: Scope,
+) -> Result<Option<InboxView>, Fault> {
+    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+    let expired = end(&mut transaction, &inbox, &scope).await?;
+    transaction.commit().await?;
+    expired.map(TryInto::try_into).transpose()
+}
+
+async fn rotate(
+    writer: SqlitePool,
+    inbox: InboxId,
+    to: InboxId,
+    scope: Scope,
+) -> Result<Option<InboxView>, Fault> {
+    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+    if end(&mut transaction, &inbox, &scope).await?.is_none() {
+        return Ok(None);
+    }
+    let row = sqlx::query(
+        "INSERT INTO inboxes
+             (inbox, owner, senders, links, verified, lifetime_ms, retention_ms, metadata,
+              created_at)
+         SELECT $2, owner, senders, links, verified, lifetime_ms, retention_ms, metadata, now
+         FROM inboxes, clock WHERE inbox = $1
+         ON CONFLICT (inbox) DO NOTHING
+         RETURNING *, 0 AS is_expired",
+    )
+    .bind(inbox.as_str())
+    .bind(to.as_str())
+    .fetch_optional(&mut *transaction)
+    .await?;
+    let Some(row) = row else {
+        transaction.rollback().await?;
+        return Ok(None);
+    };
+    transaction.commit().await?;
+    Ok(Some(from_columns(&row)?.try_into()?))
+}
+
+/// Ends an inbox of the scope; one that has ended stays as it is.
+async fn end(
+    connection: &mut SqliteConnection,
+    inbox: &InboxId,
+    scope: &Scope,
+) -> Result<Option<InboxRow>, Fault> {
+    let row = find(&mut *connection, inbox.as_str()).await?;
+    if !row.is_some_and(|row| scope.covers(inbox, row.owner.as_deref())) {
+        return Ok(None);
+    }
+    let row = sqlx::query(
+        "UPDATE inboxes SET expires_at = min(coalesce(expires_at, now), now) FROM clock WHERE inbox = $1
+         RETURNING *, 1 AS is_expired",
+    )
+    .bind(inbox.as_str())
+    .fetch_optional(connection)
+    .await?;
+    row.map(|row| from_columns(&row)).transpose()
+}
+
+fn from_columns(row: &SqliteRow) -> Result<InboxRow, Fault> {
+    let expires_at: Option<i64> = row.try_get("expires_at")?;
+    Ok(InboxRow {
+        inbox: row.try_get("inbox")?,
+        owner: row.try_get("owner")?,
+        senders: row.try_get("senders")?,
+        links: row.try_get("links")?,
+        verified: row.try_get("verified")?,
+        lifetime_ms: row.try_get("lifetime_ms")?,
+        retention_ms: row.try_get("retention_ms")?,
+        metadata: row.try_get("metadata")?,
+        created_at: Timestamp::from_millis(row.try_get("created_at")?),
+        expires_at: expires_at.map(Timestamp::from_millis),
+        is_expired: row.try_get("is_expired")?,
+    })
+}

@@ -1,0 +1,480 @@
+//! Attempts: which mail is for which, and that each gets its own once.
+
+use std::time::Duration;
+
+use pipeline::{
+    ArtifactId, ArtifactKey, ArtifactKind, AttemptConsume, AttemptConsumed, AttemptId,
+    AttemptOutcome, AttemptView, Consumed, Ended, InboxId, Miss, MissKind, NewArtifact, NewAttempt,
+    NewMessage, Opened, Reason, Resent, Rules, Scope, ServerKey, Status, Suit, Timestamp, Wanted,
+};
+use secrecy::ExposeSecret;
+use tokio::task::JoinSet;
+
+use super::{LONG, Seams, Subject, code, inbox, mail, must, request};
+use crate::patience::until;
+
+/// The whole point of opening one first.
+pub async fn an_attempt_gets_what_comes_after_it_was_opened(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, attempt) = opened(&seams, "agent").await;
+    assert_eq!(seams.status(attempt).await, Status::Pending);
+    let id = bring_for(&seams, &to, "m1", "493817", &[attempt]).await;
+    let view = seams.look(attempt).await;
+    assert_eq!(view.status(), Status::Ready);
+    assert_eq!(view.current.map(|item| item.id), Some(id));
+    assert_eq!(
+        value(seams.take(attempt, "a", "k").await),
+        ("493817".to_owned(), false)
+    );
+    assert_eq!(seams.status(attempt).await, Status::Consumed);
+}
+
+/// Yesterday's code.
+pub async fn what_came_before_an_attempt_is_never_for_it(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let to = inbox("agent");
+    bring_for(&seams, &to, "m1", "111111", &[]).await;
+    // Recorded before, processed after: the worker had it in its hands.
+    let delivery = seams.new_delivery("m2").await;
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    let (to, attempt) = opened(&seams, "agent").await;
+    let (claim, _) = seams.claim(delivery, LONG).await;
+    let late = mail(&to, "m2", vec![suited(code(&to, "222222"), &[attempt])]);
+    seams.complete(claim, super::held(vec![late])).await;
+    assert_eq!(seams.status(attempt).await, Status::Pending);
+    assert!(matches!(
+        seams.take(attempt, "a", "k").await,
+        AttemptConsumed::NotReady(_)
+    ));
+}
+
+/// A provider that was away delivers its backlog.
+pub async fn mail_that_was_received_before_an_attempt_is_not_for_it(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, attempt) = opened(&seams, "agent").await;
+    let view = seams.look(attempt).await;
+    let stale = NewMessage {
+        received_at: Some(Timestamp::from_millis(view.opened_at.as_millis() - 1)),
+        ..mail(&to, "m1", vec![suited(code(&to, "111111"), &[attempt])])
+    };
+    seams.process("m1", vec![stale]).await;
+    assert_eq!(seams.status(attempt).await, Status::Pending);
+    let item = seams.items(&to).await.pop();
+    assert_eq!(item.map(|item| item.attempt), Some(None));
+}
+
+/// Two agents on one inbox do not steal from each other.
+pub async fn parallel_attempts_get_one_mail_each(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, first) = opened(&seams, "agent").await;
+    let (_, second) = opened(&seams, "agent").await;
+    let both = [first, second];
+    bring_for(&seams, &to, "m1", "111111", &both).await;
+    bring_for(&seams, &to, "m2", "222222", &both).await;
+    assert_eq!(value(seams.take(second, "b", "k").await).0, "222222");
+    assert_eq!(value(seams.take(first, "a", "k").await).0, "111111");
+}
+
+/// A resent code makes the one before it worthless.
+pub async fn the_newest_mail_of_an_attempt_wins(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, attempt) = opened(&seams, "agent").await;
+    let old = bring_for(&seams, &to, "m1", "111111", &[attempt]).await;
+    bring_for(&seams, &to, "m2", "222222", &[attempt]).await;
+    let answer = seams.consume(&request(old, "agent", "k1")).await;
+    assert!(matches!(answer, Consumed::Superseded), "{answer:?}");
+    assert_eq!(value(seams.take(attempt, "a", "k2").await).0, "222222");
+    let superseded: Vec<bool> = seams
+        .items(&to)
+        .await
+        .iter()
+        .map(|i| i.is_superseded)
+        .collect();
+    assert_eq!(superseded, [true, false]);
+}
+
+/// Queues reorder; the provider's time does not.
+pub async fn an_older_mail_that_comes_late_replaces_nothing(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, attempt) = opened(&seams, "agent").await;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let opened_at = seams.look(attempt).await.opened_at;
+    for (name, value, after) in [("m2", "222222", 10), ("m1", "111111", 5)] {
+        let message = NewMessage {
+            received_at: Some(opened_at.plus(Duration::from_millis(after))),
+            ..mail(&to, name, vec![suited(code(&to, value), &[attempt])])
+        };
+        seams.process(name, vec![message]).await;
+    }
+    assert_eq!(value(seams.take(attempt, "a", "k").await).0, "222222");
+}
+
+/// A mail that was sent twice, and digits that repeat by themselves.
+pub async fn a_value_is_one_artifact_within_an_attempt_and_another_outside(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, first) = opened(&seams, "agent").await;
+    bring_for(&seams, &to, "m1", "493817", &[first]).await;
+    let again = mail(&to, "m2", vec![suited(code(&to, "493817"), &[first])]);
+    let finished = seams.process("m2", vec![again]).await;
+    assert_eq!((finished.artifacts, finished.duplicate_artifacts), (0, 1));
+    assert_eq!(value(seams.take(first, "a", "k1").await).0, "493817");
+    seams.end(first).await;
+    let (_, second) = opened(&seams, "agent").await;
+    bring_for(&seams, &to, "m3", "493817", &[second]).await;
+    assert_eq!(value(seams.take(second, "a", "k2").await).0, "493817");
+}
+
+/// The same mail again does not become the other attempt's.
+pub async fn a_repeated_value_stays_with_the_attempt_that_has_it(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, first) = opened(&seams, "agent").await;
+    let (_, second) = opened(&seams, "agent").await;
+    bring_for(&seams, &to, "m1", "493817", &[first, second]).await;
+    let again = mail(
+        &to,
+        "m2",
+        vec![suited(code(&to, "493817"), &[first, second])],
+    );
+    seams.process("m2", vec![again]).await;
+    assert_eq!(seams.status(first).await, Status::Ready);
+    assert_eq!(seams.status(second).await, Status::Pending);
+}
+
+/// The answer was lost, and meanwhile a newer mail came.
+pub async fn a_retry_gets_what_its_first_request_got(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, attempt) = opened(&seams, "agent").await;
+    bring_for(&seams, &to, "m1", "111111", &[attempt]).await;
+    assert_eq!(
+        value(seams.take(attempt, "a", "k1").await),
+        ("111111".to_owned(), false)
+    );
+    bring_for(&seams, &to, "m2", "222222", &[attempt]).await;
+    assert_eq!(seams.status(attempt).await, Status::Superseded);
+    assert_eq!(
+        value(seams.take(attempt, "a", "k1").await),
+        ("111111".to_owned(), true)
+    );
+    assert_eq!(
+        value(seams.take(attempt, "a", "k2").await),
+        ("222222".to_owned(), false)
+    );
+}
+
+/// A race has one winner here as well.
+pub async fn of_fifty_consumers_of_an_attempt_one_gets_the_value(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, attempt) = opened(&seams, "agent").await;
+    bring_for(&seams, &to, "m1", "493817", &[attempt]).await;
+    let mut tasks = JoinSet::new();
+    for number in 0..50 {
+        let seams = seams.clone();
+        tasks.spawn(async move { seams.take(attempt, &format!("agent_{number}"), "k").await });
+    }
+    let answers = tasks.join_all().await;
+    let is_value = |answer: &&AttemptConsumed| matches!(answer, AttemptConsumed::Value { .. });
+    let is_already = |answer: &&AttemptConsumed| matches!(answer, AttemptConsumed::Already { .. });
+    assert_eq!(answers.iter().filter(is_value).count(), 1);
+    assert_eq!(answers.iter().filter(is_already).count(), 49);
+}
+
+/// A key stands for one request.
+pub async fn a_key_used_for_another_attempt_is_refused(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, first) = opened(&seams, "agent").await;
+    let (_, second) = opened(&seams, "agent").await;
+    bring_for(&seams, &to, "m1", "111111", &[first]).await;
+    bring_for(&seams, &to, "m2", "222222", &[second]).await;
+    value(seams.take(first, "a", "k").await);
+    let answer = seams.take(second, "a", "k").await;
+    assert!(matches!(answer, AttemptConsumed::KeyReused), "{answer:?}");
+}
+
+/// Twenty retries of opening are one attempt.
+pub async fn a_reference_means_one_attempt(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let asked = NewAttempt {
+        reference: Some(must("signup-7".parse())),
+        ..attempt(&inbox("agent"))
+    };
+    let mut tasks = JoinSet::new();
+    for _ in 0..20 {
+        let seams = seams.clone();
+        let asked = NewAttempt {
+            id: AttemptId::new(),
+            ..asked.clone()
+        };
+        tasks.spawn(async move { must(seams.attempts.open_attempt(asked).await) });
+    }
+    let (mut new, mut ids) = (0, Vec::new());
+    for answer in tasks.join_all().await {
+        match answer {
+            Opened::New(view) => {
+                new += 1;
+                ids.push(view.id);
+            }
+            Opened::Known(view) => ids.push(view.id),
+            other => panic!("{other:?}"),
+        }
+    }
+    ids.dedup();
+    assert_eq!((new, ids.len()), (1, 1));
+    let other = NewAttempt {
+        request: [1; 16],
+        ..asked
+    };
+    let answer = must(seams.attempts.open_attempt(other).await);
+    assert!(matches!(answer, Opened::ReferenceReused), "{answer:?}");
+}
+
+/// Whoever may ask again and again floods the sender.
+pub async fn resends_are_counted_once_for_each_key(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (_, attempt) = opened(&seams, "agent").await;
+    let resend = async |key: &str| {
+        let key = must(key.parse());
+        must(seams.attempts.resend(attempt, &Scope::All, &key).await)
+    };
+    assert_eq!(resend("k1").await, Resent::Granted { left: 1 });
+    assert_eq!(resend("k1").await, Resent::Granted { left: 1 });
+    assert_eq!(resend("k2").await, Resent::Granted { left: 0 });
+    assert_eq!(resend("k3").await, Resent::Spent);
+    assert_eq!(resend("k2").await, Resent::Granted { left: 0 });
+    seams.end(attempt).await;
+    assert_eq!(resend("k4").await, Resent::Over);
+}
+
+/// After a wrong code the agent asks for another and waits again.
+pub async fn a_resend_after_a_consume_waits_for_the_next(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, attempt) = opened(&seams, "agent").await;
+    bring_for(&seams, &to, "m1", "111111", &[attempt]).await;
+    value(seams.take(attempt, "a", "k1").await);
+    let answer = seams.take(attempt, "a", "k2").await;
+    assert!(
+        matches!(answer, AttemptConsumed::Already { .. }),
+        "{answer:?}"
+    );
+    must(
+        seams
+            .attempts
+            .resend(attempt, &Scope::All, &must("r".parse()))
+            .await,
+    );
+    let answer = seams.take(attempt, "a", "k2").await;
+    assert!(matches!(answer, AttemptConsumed::NotReady(_)), "{answer:?}");
+    bring_for(&seams, &to, "m2", "222222", &[attempt]).await;
+    assert_eq!(value(seams.take(attempt, "a", "k2").await).0, "222222");
+}
+
+/// What an agent has closed stays closed.
+pub async fn a_finished_attempt_gets_nothing_more(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, attempt) = opened(&seams, "agent").await;
+    seams.end(attempt).await;
+    bring_for(&seams, &to, "m1", "493817", &[attempt]).await;
+    assert_eq!(seams.look(attempt).await.current, None);
+    let again = seams
+        .attempts
+        .finish_attempt(attempt, &Scope::All, AttemptOutcome::Failed);
+    let answer = must(again.await);
+    assert!(
+        matches!(answer, Ended::Otherwise(AttemptOutcome::Succeeded)),
+        "{answer:?}"
+    );
+}
+
+/// Time is up.
+pub async fn after_its_deadline_an_attempt_gives_nothing(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let asked = NewAttempt {
+        patience: Duration::from_millis(1500),
+        ..attempt(&inbox("agent"))
+    };
+    let (to, id) = (asked.inbox.clone(), asked.id);
+    let silent = NewAttempt {
+        patience: Duration::ZERO,
+        ..attempt(&to)
+    };
+    let unheard = silent.id;
+    for asked in [asked, silent] {
+        must(seams.attempts.open_attempt(asked).await);
+    }
+    assert_eq!(seams.status(unheard).await, Status::NothingArrived);
+    bring_for(&seams, &to, "m1", "493817", &[id, unheard]).await;
+    assert_eq!(seams.status(unheard).await, Status::NothingArrived);
+    assert_eq!(seams.status(id).await, Status::Ready);
+    until("the deadline passes", async || {
+        seams.look(id).await.is_over.then_some(())
+    })
+    .await;
+    assert_eq!(seams.status(id).await, Status::Expired);
+    let answer = seams.take(id, "a", "k").await;
+    assert!(matches!(answer, AttemptConsumed::NotReady(_)), "{answer:?}");
+}
+
+/// "Timed out" alone helps nobody.
+pub async fn a_miss_is_told_until_something_comes(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, attempt) = opened(&seams, "agent").await;
+    let why = Reason::new("host_not_allowed");
+    let blocked = NewMessage {
+        misses: vec![Miss {
+            attempt,
+            kind: MissKind::Blocked,
+            reason: why.clone(),
+        }],
+        ..mail(&to, "m1", vec![code(&to, "111111")])
+    };
+    seams.process("m1", vec![blocked]).await;
+    assert_eq!(seams.status(attempt).await, Status::Blocked(why));
+    bring_for(&seams, &to, "m2", "222222", &[attempt]).await;
+    assert_eq!(seams.status(attempt).await, Status::Ready);
+}
+
+/// Another tenant's attempt does not exist.
+pub async fn an_attempt_outside_the_scope_does_not_exist(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let minted = NewAttempt {
+        is_minted: true,
+        scope: own("a"),
+        ..attempt(&inbox("minted"))
+    };
+    let id = minted.id;
+    must(seams.attempts.open_attempt(minted.clone()).await);
+    assert!(must(seams.attempts.attempt(id, &own("a")).await).is_some());
+    assert!(must(seams.attempts.attempt(id, &own("b")).await).is_none());
+    bring_for(&seams, &minted.inbox, "m1", "493817", &[id]).await;
+    let mut asked = consume(id, "b", "k");
+    asked.scope = own("b");
+    let answer = must(seams.attempts.consume_attempt(&asked).await);
+    assert!(matches!(answer, AttemptConsumed::Unknown), "{answer:?}");
+    let key = must("r".parse());
+    let answer = must(seams.attempts.resend(id, &own("b"), &key).await);
+    assert_eq!(answer, Resent::Unknown);
+    let foreign = NewAttempt {
+        scope: own("b"),
+        is_minted: false,
+        id: AttemptId::new(),
+        ..minted
+    };
+    let answer = must(seams.attempts.open_attempt(foreign).await);
+    assert!(matches!(answer, Opened::InboxUnknown), "{answer:?}");
+}
+
+#[track_caller]
+fn own(owner: &str) -> Scope {
+    Scope::Own {
+        owner: must(owner.parse()),
+        others: Vec::new(),
+    }
+}
+
+/// An attempt at an inbox, for a code, with two resends.
+#[track_caller]
+pub fn attempt(inbox: &InboxId) -> NewAttempt {
+    NewAttempt {
+        id: AttemptId::new(),
+        owner: must("a".parse()),
+        scope: Scope::All,
+        reference: None,
+        request: [0; 16],
+        inbox: inbox.clone(),
+        is_minted: false,
+        rules: Rules {
+            wanted: Wanted::Code,
+            senders: Vec::new(),
+            links: None,
+            token: None,
+        },
+        patience: LONG,
+        resends: 2,
+        callback: None,
+    }
+}
+
+/// An artifact that may be for these attempts.
+pub fn suited(artifact: NewArtifact, attempts: &[AttemptId]) -> NewArtifact {
+    let server = ServerKey::new([7; 32]);
+    let value = artifact
+        .value
+        .as_ref()
+        .map(|value| value.expose_secret().to_owned())
+        .unwrap_or_default();
+    let suits = attempts.iter().map(|&attempt| Suit {
+        attempt,
+        key: ArtifactKey::for_attempt(&server, attempt, ArtifactKind::Code, &value),
+    });
+    NewArtifact {
+        suits: suits.collect(),
+        ..artifact
+    }
+}
+
+async fn opened(seams: &Seams, name: &str) -> (InboxId, AttemptId) {
+    let asked = attempt(&inbox(name));
+    let (to, id) = (asked.inbox.clone(), asked.id);
+    match must(seams.attempts.open_attempt(asked).await) {
+        Opened::New(view) => assert_eq!(view.id, id),
+        other => panic!("expected a new attempt, got {other:?}"),
+    }
+    (to, id)
+}
+
+async fn bring_for(
+    seams: &Seams,
+    to: &InboxId,
+    name: &str,
+    value: &str,
+    attempts: &[AttemptId],
+) -> ArtifactId {
+    seams
+        .bring(to, name, suited(code(to, value), attempts))
+        .await
+}
+
+fn consume(attempt: AttemptId, consumer: &str, key: &str) -> AttemptConsume {
+    AttemptConsume {
+        attempt,
+        consumer: must(consumer.parse()),
+        scope: Scope::All,
+        idempotency_key: must(key.parse()),
+        replay_window: LONG,
+    }
+}
+
+/// The value and whether it was told before.
+#[track_caller]
+fn value(answer: AttemptConsumed) -> (String, bool) {
+    match answer {
+        AttemptConsumed::Value {
+            value, is_replay, ..
+        } => (value.expose_secret().to_owned(), is_replay),
+        other => panic!("expected a value, got {other:?}"),
+    }
+}
+
+impl Seams {
+    async fn look(&self, attempt: AttemptId) -> AttemptView {
+        match must(self.attempts.attempt(attempt, &Scope::All).await) {
+            Some(view) => view,
+            None => panic!("the attempt is gone"),
+        }
+    }
+
+    async fn status(&self, attempt: AttemptId) -> Status {
+        self.look(attempt).await.status()
+    }
+
+    async fn take(&self, attempt: AttemptId, consumer: &str, key: &str) -> AttemptConsumed {
+        let asked = consume(attempt, consumer, key);
+        must(self.attempts.consume_attempt(&asked).await)
+    }
+
+    async fn end(&self, attempt: AttemptId) {
+        let outcome = AttemptOutcome::Succeeded;
+        let ended = self.attempts.finish_attempt(attempt, &Scope::All, outcome);
+        let answer = must(ended.await);
+        assert!(matches!(answer, Ended::Finished(_)), "{answer:?}");
+    }
+}

@@ -1,0 +1,118 @@
+//! Inboxes: whose they are, what they take, and which one an address means.
+
+use std::time::Duration;
+
+use pipeline::{InboxId, InboxRules, NewInbox, Scope};
+
+use super::{LONG, Subject, attempt, code, inbox, must};
+
+/// A key sees its own inboxes and nobody else's.
+pub async fn an_inbox_is_its_owners(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let made = must(seams.inboxes.create_inbox(new("a1", "a")).await);
+    assert_eq!(made.map(|view| view.rules), Some(new("a1", "a").rules));
+    must(seams.inboxes.create_inbox(new("b1", "b")).await);
+    seams
+        .bring(&inbox("c1"), "m1", code(&inbox("c1"), "111111"))
+        .await;
+    let sees = async |scope: &Scope| {
+        let all = must(seams.inboxes.inboxes(scope, None, 10).await);
+        let names: Vec<InboxId> = all.into_iter().map(|view| view.inbox).collect();
+        names
+    };
+    assert_eq!(sees(&own("a", &[])).await, [inbox("a1")]);
+    assert_eq!(sees(&own("a", &["c1"])).await, [inbox("a1"), inbox("c1")]);
+    assert_eq!(
+        sees(&Scope::All).await,
+        [inbox("a1"), inbox("b1"), inbox("c1")]
+    );
+    let after = inbox("a1");
+    let rest = must(seams.inboxes.inboxes(&Scope::All, Some(&after), 1).await);
+    assert_eq!(
+        rest.first().map(|view| view.inbox.clone()),
+        Some(inbox("b1"))
+    );
+    let foreign = must(seams.inboxes.inbox(&inbox("b1"), &own("a", &[])).await);
+    assert_eq!(foreign, None);
+}
+
+/// Of two who want one address, one gets it.
+pub async fn an_address_is_taken_once(subject: &dyn Subject) {
+    let seams = subject.seams();
+    assert!(must(seams.inboxes.create_inbox(new("x", "a")).await).is_some());
+    assert!(must(seams.inboxes.create_inbox(new("x", "b")).await).is_none());
+    let owner = must(seams.inboxes.inbox(&inbox("x"), &Scope::All).await);
+    assert_eq!(owner.and_then(|view| view.owner).as_deref(), Some("a"));
+}
+
+/// The old address takes no mail, the new one has the old one's rules.
+pub async fn a_rotated_inbox_has_a_new_address(subject: &dyn Subject) {
+    let seams = subject.seams();
+    must(seams.inboxes.create_inbox(new("old", "a")).await);
+    let (old, new_name) = (inbox("old"), inbox("new"));
+    let rotate = async |owner: &str| {
+        let scope = own(owner, &[]);
+        must(seams.inboxes.rotate_inbox(&old, &new_name, &scope).await)
+    };
+    assert_eq!(rotate("b").await, None);
+    let rotated = rotate("a").await;
+    assert_eq!(
+        rotated.map(|view| (view.inbox, view.rules)),
+        Some((new_name.clone(), new("x", "a").rules))
+    );
+    let expectations = must(seams.work.expectations(&[old.clone(), inbox("new")]).await);
+    let expired: Vec<bool> = expectations
+        .iter()
+        .map(|expected| expected.is_expired)
+        .collect();
+    assert_eq!(expired, [true, false]);
+    let late = must(seams.attempts.open_attempt(attempt(&old)).await);
+    assert!(matches!(late, pipeline::Opened::InboxUnknown), "{late:?}");
+}
+
+/// An address with a tag means its own inbox, or else the one without the tag.
+pub async fn a_tag_is_looked_through(subject: &dyn Subject) {
+    let seams = subject.seams();
+    must(seams.inboxes.create_inbox(new("agent", "a")).await);
+    must(seams.inboxes.create_inbox(new("agent+own", "a")).await);
+    let opened = attempt(&inbox("agent"));
+    let waiting = opened.id;
+    must(seams.attempts.open_attempt(opened).await);
+    let names = ["agent+shop", "agent+own", "nobody+x"].map(inbox);
+    let expectations = must(seams.work.expectations(&names).await);
+    let found: Vec<Option<InboxId>> = expectations.iter().map(|e| e.inbox.clone()).collect();
+    assert_eq!(
+        found,
+        [Some(inbox("agent")), Some(inbox("agent+own")), None]
+    );
+    let waiters: Vec<Vec<_>> = expectations
+        .iter()
+        .map(|expected| expected.attempts.iter().map(|attempt| attempt.id).collect())
+        .collect();
+    assert_eq!(waiters, [vec![waiting], vec![], vec![]]);
+}
+
+#[track_caller]
+fn new(name: &str, owner: &str) -> NewInbox {
+    NewInbox {
+        inbox: inbox(name),
+        owner: must(owner.parse()),
+        rules: InboxRules {
+            senders: vec!["example.com".to_owned()],
+            links: Some(vec!["*.example.com".to_owned()]),
+            lifetime: Some(Duration::from_mins(3)),
+            requires_verified: true,
+        },
+        metadata: Some("{}".to_owned()),
+        expires_in: None,
+        retention: Some(LONG),
+    }
+}
+
+#[track_caller]
+fn own(owner: &str, others: &[&str]) -> Scope {
+    Scope::Own {
+        owner: must(owner.parse()),
+        others: others.iter().map(|name| inbox(name)).collect(),
+    }
+}

@@ -1,0 +1,88 @@
+//! A code or a link, reduced to what they have in common.
+
+use extract::{Code, Extracted, Link, Verdict as Found};
+use pipeline::{ArtifactKind, AttemptId, Reason, Verdict};
+
+/// What the extractor says about one kind of thing.
+#[derive(Debug, Clone)]
+pub(crate) struct Finding {
+    pub(crate) kind: ArtifactKind,
+    pub(crate) verdict: Verdict,
+    pub(crate) value: Option<String>,
+    pub(crate) rule: Reason,
+    pub(crate) confidence: u8,
+    pub(crate) host: Option<String>,
+    /// The attempts that wait for it.
+    pub(crate) suits: Vec<AttemptId>,
+}
+
+impl Finding {
+    /// The mail's code, unless it has none.
+    pub(crate) fn of_code(found: &Found<Code>) -> Option<Self> {
+        let kind = ArtifactKind::Code;
+        match found {
+            Found::Found(code) => Some(Self {
+                kind,
+                verdict: Verdict::Usable,
+                value: Some(code.value.clone()),
+                rule: Reason::new(code.rule),
+                confidence: code.confidence,
+                host: None,
+                suits: Vec::new(),
+            }),
+            Found::Withheld(reason) => Some(Self::withheld(kind, Reason::new(reason.as_str()))),
+            Found::Nothing(_) => None,
+        }
+    }
+
+    /// The mail's link, unless it has none.
+    pub(crate) fn of_link(found: &Found<Link>) -> Option<Self> {
+        let kind = ArtifactKind::Link;
+        match found {
+            Found::Found(link) => Some(Self {
+                kind,
+                verdict: Verdict::Usable,
+                value: Some(link.url.clone()),
+                rule: Reason::new(link.kind.as_str()),
+                confidence: link.confidence,
+                host: Some(link.host.clone()),
+                suits: Vec::new(),
+            }),
+            Found::Withheld(reason) => Some(Self::withheld(kind, Reason::new(reason.as_str()))),
+            Found::Nothing(_) => None,
+        }
+    }
+
+    /// Something of this kind is there and kept back.
+    pub(crate) fn withheld(kind: ArtifactKind, reason: Reason) -> Self {
+        let verdict = Verdict::Withheld(reason.clone());
+        Self::valueless(kind, verdict, reason)
+    }
+
+    /// Nothing is there: the code's reason, which says the most about a mail.
+    pub(crate) fn nothing(mail: &Extracted) -> Self {
+        let reason = match &mail.code {
+            Found::Nothing(reason) => Reason::new(reason.as_str()),
+            Found::Found(_) | Found::Withheld(_) => Reason::new("nothing_found"),
+        };
+        let verdict = Verdict::Abstained(reason.clone());
+        Self::valueless(ArtifactKind::Nothing, verdict, reason)
+    }
+
+    fn valueless(kind: ArtifactKind, verdict: Verdict, rule: Reason) -> Self {
+        Self {
+            kind,
+            verdict,
+            value: None,
+            rule,
+            confidence: 0,
+            host: None,
+            suits: Vec::new(),
+        }
+    }
+
+    /// Whether it may be given out.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.verdict == Verdict::Usable
+    }
+}

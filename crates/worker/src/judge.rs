@@ -1,0 +1,105 @@
+//! Whether what a mail holds is what an attempt waits for.
+
+use extract::{Extracted, Verdict as Found};
+use pipeline::{ArtifactKind, MissKind, Reason, Rules, Wanted, token_of};
+
+use crate::finding::Finding;
+
+/// What a mail is to an attempt.
+pub(crate) enum Judgement {
+    /// It holds what is waited for.
+    Suits(Finding),
+    /// It does not, for this reason.
+    Misses(MissKind, Reason),
+}
+
+impl Judgement {
+    /// A rule keeps it back.
+    pub(crate) fn blocked(reason: Reason) -> Self {
+        Self::Misses(MissKind::Blocked, reason)
+    }
+}
+
+/// Judges a mail by the rules of an attempt, read by the attempt's allowlist.
+pub(crate) fn judge(rules: &Rules, mail: &Extracted) -> Judgement {
+    if let Some(reason) = judge_sender(mail, &rules.senders) {
+        return Judgement::blocked(reason);
+    }
+    let Some(finding) = wanted(mail, rules.wanted) else {
+        return Judgement::Misses(MissKind::NoArtifact, absence(mail, rules.wanted));
+    };
+    if let Some(reason) = finding.verdict.reason() {
+        return Judgement::blocked(reason.clone());
+    }
+    if lacks_token(&finding, rules.token.as_deref()) {
+        return Judgement::blocked(Reason::new("token_missing"));
+    }
+    Judgement::Suits(finding)
+}
+
+/// Why the sender of a mail does not count, if so.
+pub(crate) fn judge_sender(mail: &Extracted, allowed: &[String]) -> Option<Reason> {
+    let is_allowed = is_allowed_sender(mail.sender.domain.as_deref(), allowed);
+    (!is_allowed).then(|| Reason::new("sender_not_allowed"))
+}
+
+/// Whether a token is wanted from a link that has none to give.
+fn lacks_token(finding: &Finding, token: Option<&str>) -> bool {
+    match (token, &finding.value, finding.kind) {
+        (Some(name), Some(link), ArtifactKind::Link) => token_of(link, name).is_none(),
+        _ => false,
+    }
+}
+
+/// Whether the domain is one of these or below one; with none named every one
+/// is, also none at all.
+fn is_allowed_sender(domain: Option<&str>, allowed: &[String]) -> bool {
+    let is_below = |domain: &str, parent: &String| {
+        domain
+            .strip_suffix(parent.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    allowed.is_empty()
+        || domain.is_some_and(|domain| allowed.iter().any(|parent| is_below(domain, parent)))
+}
+
+/// What the mail holds of what is wanted; of two usable things the surer one,
+/// a code first.
+fn wanted(mail: &Extracted, wanted: Wanted) -> Option<Finding> {
+    let (code, link) = (Finding::of_code(&mail.code), Finding::of_link(&mail.link));
+    let rank = |finding: &Finding| (finding.is_usable(), finding.confidence);
+    match (wanted, code, link) {
+        (Wanted::Code, code, _) => code,
+        (Wanted::Link, _, link) => link,
+        (Wanted::Either, Some(code), Some(link)) if rank(&link) > rank(&code) => Some(link),
+        (Wanted::Either, code, link) => code.or(link),
+    }
+}
+
+/// Why nothing of what is wanted was found.
+fn absence(mail: &Extracted, wanted: Wanted) -> Reason {
+    let slug = match (wanted, &mail.code, &mail.link) {
+        (Wanted::Link, _, Found::Nothing(reason))
+        | (Wanted::Code | Wanted::Either, Found::Nothing(reason), _) => reason.as_str(),
+        _ => "nothing_found",
+    };
+    Reason::new(slug)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn senders_are_compared_on_dot_boundaries() {
+        let allowed = ["example.com".to_owned()];
+        for domain in ["example.com", "mail.example.com"] {
+            assert!(is_allowed_sender(Some(domain), &allowed), "{domain}");
+        }
+        for domain in ["badexample.com", "example.com.evil.test", "com", ""] {
+            assert!(!is_allowed_sender(Some(domain), &allowed), "{domain}");
+        }
+        assert!(!is_allowed_sender(None, &allowed));
+        assert!(is_allowed_sender(None, &[]));
+    }
+}

@@ -1,0 +1,79 @@
+//! One mail and all the inboxes it was sent to.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use pipeline::{Expectation, InboxId, NewMessage, Reason, Timestamp};
+use providers::InboundMail;
+
+use crate::address::addresses;
+use crate::minimize::{Minimizer, minimize};
+use crate::process::{Deps, Failure};
+use crate::reading::Readings;
+
+/// One mail becomes one message for each inbox it was sent to.
+pub(crate) async fn read(
+    deps: &Deps,
+    mail: InboundMail,
+    recorded_at: Timestamp,
+) -> Result<Vec<NewMessage>, Failure> {
+    let settings = &deps.settings;
+    let expectations = expect(deps, &mail.recipients).await?;
+    let mut readings = Readings::begin(settings, mail.raw).await?;
+    for links in expectations.iter().flat_map(named_links) {
+        readings.add(settings, links).await?;
+    }
+    let minimizer = Minimizer {
+        server_key: &deps.server_key,
+        recorded_at,
+        received_at: mail.received_at.map(end_of_its_second),
+        lifetime: settings.lifetime,
+        same_value_window: settings.same_value_window,
+    };
+    let messages = expectations
+        .into_iter()
+        .map(|(inbox, expected)| minimize(&readings, inbox, &expected, &minimizer));
+    Ok(messages.collect())
+}
+
+/// The inboxes that the recipients mean, each once, and what is expected there.
+async fn expect(
+    deps: &Deps,
+    recipients: &[String],
+) -> Result<BTreeMap<InboxId, Expectation>, Failure> {
+    let addresses = addresses(recipients);
+    let expectations = deps.work.expectations(&addresses).await;
+    let expectations =
+        expectations.map_err(|_away| Failure::transient(Reason::new("store_unavailable")))?;
+    let is_expired = expectations.iter().any(|expected| expected.is_expired);
+    let inboxes: BTreeMap<InboxId, Expectation> = expectations
+        .into_iter()
+        .filter(|expected| !expected.is_expired)
+        .filter_map(|expected| Some((deps.settings.inboxes.inbox(&expected)?, expected)))
+        .collect();
+    match (inboxes.is_empty(), is_expired) {
+        (false, _) => Ok(inboxes),
+        (true, true) => Err(Failure::permanent(Reason::new("inbox_expired"))),
+        (true, false) => Err(Failure::permanent(Reason::new("inbox_unknown"))),
+    }
+}
+
+/// The allowlists that an inbox and those who wait there have named.
+fn named_links<'e>(
+    (_, expected): (&'e InboxId, &'e Expectation),
+) -> impl Iterator<Item = &'e Vec<String>> {
+    let attempts = expected.attempts.iter();
+    attempts
+        .filter_map(|attempt| attempt.rules.links.as_ref())
+        .chain(&expected.rules.links)
+}
+
+/// A provider that tells whole seconds has received the mail within that second,
+/// and an attempt that was opened in it must not miss it.
+fn end_of_its_second(moment: Timestamp) -> Timestamp {
+    if moment.as_millis() % 1000 == 0 {
+        moment.plus(Duration::from_millis(999))
+    } else {
+        moment
+    }
+}

@@ -1,0 +1,76 @@
+//! A mail as it reads under each allowlist that somebody waits with. Mostly that
+//! is one, and then the mail is read once.
+
+use std::sync::Arc;
+
+use extract::{Allowlist, Extracted, Policy};
+use pipeline::Reason;
+
+use crate::contain::{self, Read};
+use crate::process::Failure;
+use crate::settings::Settings;
+
+/// A mail is read no more often than this. Whoever waits beyond that is judged
+/// by the operator's own list.
+const MOST_READINGS: usize = 16;
+
+/// The readings of one mail, by allowlist.
+pub(crate) struct Readings {
+    raw: Arc<Vec<u8>>,
+    /// By the operator's own list.
+    first: Box<Extracted>,
+    /// By the lists that were named.
+    named: Vec<(Vec<String>, Box<Extracted>)>,
+}
+
+impl Readings {
+    /// Reads a mail by the operator's own list.
+    pub(crate) async fn begin(settings: &Settings, raw: Vec<u8>) -> Result<Self, Failure> {
+        let raw = Arc::new(raw);
+        let first = read(settings, &raw, settings.policy.clone()).await?;
+        let named = Vec::new();
+        Ok(Self { raw, first, named })
+    }
+
+    /// Reads it once more, by another list, if that was not done yet.
+    pub(crate) async fn add(
+        &mut self,
+        settings: &Settings,
+        links: &[String],
+    ) -> Result<(), Failure> {
+        let is_known = self.named.iter().any(|(known, _)| known == links);
+        if is_known || self.named.len() >= MOST_READINGS {
+            return Ok(());
+        }
+        // Lists are checked when they are named. One that is refused today was
+        // taken by another version, and the operator's own stands in for it.
+        let policy = match Allowlist::parse(links) {
+            Ok(links) => Policy { links },
+            Err(_) => settings.policy.clone(),
+        };
+        let extracted = read(settings, &self.raw, policy).await?;
+        self.named.push((links.to_vec(), extracted));
+        Ok(())
+    }
+
+    /// How it reads by a list; by the operator's own when none is named.
+    pub(crate) fn by(&self, links: Option<&Vec<String>>) -> &Extracted {
+        let named = links.and_then(|links| self.named.iter().find(|(known, _)| known == links));
+        named.map_or(&self.first, |(_, reading)| reading)
+    }
+}
+
+async fn read(
+    settings: &Settings,
+    raw: &Arc<Vec<u8>>,
+    policy: Policy,
+) -> Result<Box<Extracted>, Failure> {
+    let permanent = |slug| Err(Failure::permanent(Reason::new(slug)));
+    match contain::read(Arc::clone(raw), Arc::new(policy), settings.parse_budget).await {
+        Read::Mail(extracted) => Ok(extracted),
+        Read::Refused(refusal) => permanent(refusal.reason()),
+        Read::Panicked => permanent("parser_panicked"),
+        Read::TooSlow => permanent("parser_too_slow"),
+        Read::NoThread => Err(Failure::transient(Reason::new("no_thread"))),
+    }
+}
