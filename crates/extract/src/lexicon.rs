@@ -98,16 +98,23 @@ impl Lexicon {
         found
     }
 
-    /// The longest term that begins here.
+    /// The longest term that begins here and may end where it ends: another
+    /// language's longer word must not stand in the way of a shorter one.
     fn hit(&self, text: &str, at: usize) -> Option<Hit> {
-        let input = Input::new(text).range(at..).anchored(Anchored::Yes);
-        let found = self.automaton.as_ref()?.find(input)?;
-        let term = self.terms.get(found.pattern().as_usize())?;
-        term.may_end(text, found.end()).then(|| Hit {
-            range: found.range(),
-            sense: term.sense,
-            language: term.language,
-        })
+        let mut end = text.len();
+        loop {
+            let input = Input::new(text).range(at..end).anchored(Anchored::Yes);
+            let found = self.automaton.as_ref()?.find(input)?;
+            let term = self.terms.get(found.pattern().as_usize())?;
+            if let Some(end) = term.end(text, found.end()) {
+                return Some(Hit {
+                    range: at..end,
+                    sense: term.sense,
+                    language: term.language,
+                });
+            }
+            end = found.end() - 1;
+        }
     }
 
     fn build(is_wanted: impl Fn(Sense) -> bool) -> Self {
@@ -160,10 +167,18 @@ fn entries(file: &'static str) -> impl Iterator<Item = (Sense, &'static str)> {
 }
 
 impl Term {
-    fn may_end(&self, text: &str, end: usize) -> bool {
-        let last = last_char(text, end);
-        let after = text.get(end..).and_then(|after| after.chars().next());
-        self.open_after || is_boundary(last, after)
+    /// Where the word ends that the term ends in, if it may end there.
+    fn end(&self, text: &str, end: usize) -> Option<usize> {
+        let mut last = last_char(text, end);
+        let mut word_end = end;
+        for next in text.get(end..)?.chars() {
+            if is_boundary(last, Some(next)) {
+                break;
+            }
+            last = Some(next);
+            word_end += next.len_utf8();
+        }
+        (self.open_after || word_end == end).then_some(word_end)
     }
 }
 
@@ -202,4 +217,44 @@ fn script_differs(left: char, right: char) -> bool {
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_language_names_a_number_by_what_connects_in_another() {
+        let connecting = Sense::COPULA.or(Sense::IS).or(Sense::ENTER);
+        let hit = |text: &str| code_hits(text).first().map(|hit| hit.sense);
+        for word in ["the", "ein", "den", "an", "of", "your", "is", "for"] {
+            let sense = hit(word).unwrap_or_default();
+            assert!(!sense.says(Sense::NUMBER.or(Sense::KIND)), "{word}");
+        }
+        let torn = CODES.terms.iter().find(|term| {
+            term.sense.says(connecting) && term.sense.says(Sense::NUMBER.or(Sense::KIND))
+        });
+        assert_eq!(torn.map(|term| term.language), None);
+    }
+
+    #[test]
+    fn terms_end_where_words_end() {
+        let said = |text: &str| {
+            let names = Sense::CODE.or(Sense::WORD);
+            code_hits(text).iter().any(|hit| hit.sense.says(names))
+        };
+        for text in [
+            "your code",
+            "code 12",
+            "OTP",
+            "您的验证码是",
+            "kodunuz",
+            "kodem",
+        ] {
+            assert!(said(text), "{text}");
+        }
+        for text in ["codeine", "barcode", "unicode", "footpath", "opinion"] {
+            assert!(!said(text), "{text}");
+        }
+    }
 }

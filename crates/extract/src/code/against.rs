@@ -5,6 +5,7 @@ use super::context::{Context, Near};
 use super::evidence::MailContext;
 use super::number::{is_compact_date, is_year};
 use super::rule::Rule;
+use super::shape::Shape;
 use crate::lexicon::Sense;
 
 /// Adds the rules that take points; `label` is how far off the best label is.
@@ -15,12 +16,18 @@ pub(super) fn against(
     label: Option<usize>,
     rules: &mut Vec<Rule>,
 ) {
-    if is_named(candidate, around, Sense::NUMBER, 1, label) {
+    if is_named(candidate, around, Sense::NUMBER, 1, label)
+        || is_in_another_column(candidate, around)
+        || is_account(candidate, around, rules)
+    {
         rules.push(Rule::OtherNumber);
     }
     let meeting =
         mail.body.or(mail.subject).says(Sense::MEETING) && !mail.subject.says(Sense::CODE);
-    if meeting || is_named(candidate, around, Sense::KIND, 3, label) {
+    if meeting
+        || is_named(candidate, around, Sense::KIND, 3, label)
+        || is_of_another_kind(candidate, around)
+    {
         rules.push(Rule::OtherKind);
     } else if !rules.iter().any(|rule| rule.is_strong_label())
         && is_about_other_codes(candidate, around, mail)
@@ -54,6 +61,32 @@ fn is_about_other_codes(candidate: &Candidate, around: Context<'_>, mail: MailCo
     around.in_sentence(candidate, Sense::KIND) || !proper && around.around(candidate, Sense::KIND)
 }
 
+/// "Discount code: X", where the label is a word of its own.
+fn is_of_another_kind(candidate: &Candidate, around: Context<'_>) -> bool {
+    let label = around
+        .before(candidate, Sense::CODE.or(Sense::WORD))
+        .filter(|near| near.stops == 0 && near.lines == 0);
+    label.is_some_and(|label| around.follows(label.hit, Sense::KIND))
+}
+
+/// The heading of its column names something else.
+fn is_in_another_column(candidate: &Candidate, around: Context<'_>) -> bool {
+    candidate.heading.is_some()
+        && around
+            .before(candidate, Sense::CODE.or(Sense::WORD))
+            .is_none()
+}
+
+/// "The password for your account 10048213 was changed".
+fn is_account(candidate: &Candidate, around: Context<'_>, rules: &[Rule]) -> bool {
+    candidate.shape == Shape::Digits
+        && candidate.compact.len() > 6
+        && !rules.iter().any(|rule| rule.is_strong_label())
+        && around
+            .before(candidate, Sense::AUTH)
+            .is_some_and(|near| near.gap.is_blank())
+}
+
 /// Whether a term of the sense names the candidate: directly before it, or
 /// after it with a connecting word, and closer than any label.
 fn is_named(
@@ -72,7 +105,8 @@ fn is_named(
     };
     let before = around
         .before(candidate, sense)
-        .filter(|near| !near.gap.has_digits() && !near.gap.has(')'));
+        .filter(|near| !near.gap.has_digits() && !near.gap.has(')'))
+        .filter(|near| sense != Sense::NUMBER || near.lines == 0 || !around.is_asked_for(*near));
     let label_follows = |near: Near<'_>| {
         let from = near.hit.range.end;
         let next = around

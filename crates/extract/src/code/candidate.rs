@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::run::{Run, digit_groups, spelled_out};
-use super::segment::{Segment, containing};
+use super::segment::{Segment, containing, heading};
 use super::shape::{Shape, shape_of};
 use super::token::{Token, tokens};
 use crate::fold::BARRIER;
@@ -29,6 +29,8 @@ pub(super) struct Candidate {
     pub(super) numbered: bool,
     /// It is, or begins, a word of a lexicon.
     pub(super) known: bool,
+    /// The cell that heads its column, if it stands in a table with a heading.
+    pub(super) heading: Option<Range<usize>>,
 }
 
 /// Finds the candidates of a reading, and whether there were too many.
@@ -95,6 +97,7 @@ fn candidate(
             .get(..range.start)
             .is_some_and(|before| before.ends_with(['#', '№'])),
         known: wordlike && hits.iter().any(overlaps),
+        heading: alone.then(|| heading(text, range.start)).flatten(),
         range,
         value: value.to_owned(),
         shape,
@@ -113,8 +116,8 @@ pub(super) fn is_masked(text: &str, token: &Token, core: &str) -> bool {
             '$' | '€' | '£' | '¥' | '₹' | '฿' | '₽' | '₩' | '₫' | '₺' | '+' | '@' | '_'
         )
     });
-    let counted =
-        after.is_some_and(|c| matches!(c, '%' | '@' | '_' | '°' | '$' | '€' | '£' | '₫' | '₽'));
+    let counted = after
+        .is_some_and(|c| matches!(c, '%' | '@' | '_' | '#' | '°' | '$' | '€' | '£' | '₫' | '₽'));
     let reference = core
         .get(..3)
         .is_some_and(|start| start.eq_ignore_ascii_case("ref"));

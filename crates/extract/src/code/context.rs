@@ -38,6 +38,10 @@ impl Gap<'_> {
         self.0.bytes().any(|byte| byte.is_ascii_digit())
     }
 
+    pub(super) fn is_blank(self) -> bool {
+        self.0 == " "
+    }
+
     pub(super) fn has(self, sign: char) -> bool {
         self.0.contains(sign)
     }
@@ -54,6 +58,9 @@ pub(super) struct Context<'r> {
 impl<'r> Context<'r> {
     /// The nearest term of the sense before the candidate.
     pub(super) fn before(&self, candidate: &Candidate, sense: Sense) -> Option<Near<'r>> {
+        if let Some(heading) = &candidate.heading {
+            return self.within(heading, sense);
+        }
         let first = candidate.segment.saturating_sub(LINES);
         let floor = self
             .segments
@@ -71,6 +78,25 @@ impl<'r> Context<'r> {
             .take_while(|hit| hit.range.start >= floor);
         let hit = within.into_iter().find(|hit| hit.sense.says(sense))?;
         Some(self.near(hit, hit.range.end..candidate.range.start))
+    }
+
+    /// The last term of the sense in the cell that heads a column.
+    fn within(&self, heading: &Range<usize>, sense: Sense) -> Option<Near<'r>> {
+        let end = self
+            .hits
+            .partition_point(|hit| hit.range.end <= heading.end);
+        let hit = self
+            .hits
+            .get(..end)?
+            .iter()
+            .rev()
+            .take_while(|hit| hit.range.start >= heading.start)
+            .find(|hit| hit.sense.says(sense))?;
+        Some(Near {
+            lines: 1,
+            linked: true,
+            ..self.near(hit, hit.range.end..heading.end)
+        })
     }
 
     /// The nearest term of the sense after the candidate.
@@ -91,6 +117,40 @@ impl<'r> Context<'r> {
             .take_while(|hit| hit.range.end <= ceiling);
         let hit = within.into_iter().find(|hit| hit.sense.says(sense))?;
         Some(self.near(hit, candidate.range.end..hit.range.start))
+    }
+
+    /// "Enter the code below on this page": a code is asked for in the line, and
+    /// what else is named there only says where it goes.
+    pub(super) fn is_asked_for(&self, near: Near<'_>) -> bool {
+        let end = near.hit.range.end;
+        let line = self
+            .text
+            .get(..end)
+            .and_then(|before| before.rfind('\n'))
+            .unwrap_or(0);
+        let until = self.hits.partition_point(|hit| hit.range.end <= end);
+        let mut earlier = self
+            .hits
+            .get(..until)
+            .unwrap_or_default()
+            .iter()
+            .rev()
+            .take_while(|hit| hit.range.start >= line);
+        earlier.any(|hit| hit.sense.says(Sense::CODE.or(Sense::WORD)))
+            && earlier.any(|hit| hit.sense.says(Sense::ENTER))
+    }
+
+    /// Whether a term of the sense stands directly before the hit.
+    pub(super) fn follows(&self, hit: &Hit, sense: Sense) -> bool {
+        let before = self
+            .hits
+            .partition_point(|other| other.range.end <= hit.range.start)
+            .checked_sub(1)
+            .and_then(|at| self.hits.get(at));
+        before.is_some_and(|before| {
+            let gap = self.text.get(before.range.end..hit.range.start);
+            before.sense.says(sense) && matches!(gap, Some("" | " " | "-"))
+        })
     }
 
     /// Whether the sense occurs in the lines around the candidate.

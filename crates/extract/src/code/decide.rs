@@ -92,7 +92,9 @@ fn decide(scored: &[Scored], crowded: bool) -> Verdict<Code> {
         .iter()
         .filter(|one| !is_same(&one.candidate.compact, &best.candidate.compact));
     let close = rivals.clone().any(|one| {
-        one.score >= THRESHOLD && best.score - one.score < MARGIN || is_sibling(one, best)
+        one.score >= THRESHOLD && best.score - one.score < MARGIN
+            || is_sibling(one, best)
+            || is_second(one, best)
     });
     if close && disagree(scored) {
         return Verdict::Withheld(Reason::PartsDisagree);
@@ -118,6 +120,15 @@ fn is_sibling(one: &Scored, best: &Scored) -> bool {
         && one.candidate.compact.len() == best.candidate.compact.len();
     let shared = one.label.is_some() && one.label == best.label && one.source == best.source;
     alike && shared && one.score > 0 && !one.candidate.shape.is_wordlike()
+}
+
+/// "Your email code is 111111 and your phone code is 222222".
+fn is_second(one: &Scored, best: &Scored) -> bool {
+    const PLAIN: i32 = 80;
+    let alike = one.candidate.shape == best.candidate.shape
+        && one.candidate.compact.len() == best.candidate.compact.len();
+    let labelled = one.label.is_some() && best.label.is_some() && one.source == best.source;
+    alike && labelled && one.score >= PLAIN
 }
 
 /// The text and the HTML each have a good code, and not the same one.

@@ -76,9 +76,20 @@ fn shape_rule(candidate: &Candidate) -> Option<Rule> {
     match (candidate.shape, candidate.compact.len()) {
         (Shape::Digits, 6) | (Shape::Grouped | Shape::Prefixed, 6..=9) => Some(Rule::LikelyShape),
         (Shape::Letters | Shape::SmallLetters | Shape::MixedCase | Shape::Words, _)
-        | (Shape::Digits, 9..) => Some(Rule::UnlikelyShape),
+        | (Shape::Digits, 9..)
+        | (Shape::Dashed, 12..) => Some(Rule::UnlikelyShape),
+        (Shape::Mixed, _) if is_chosen(&candidate.compact) => Some(Rule::UnlikelyShape),
         _ => None,
     }
+}
+
+/// `FRIEND42`: a word and a number, so somebody thought of it.
+fn is_chosen(compact: &str) -> bool {
+    let word = compact.trim_end_matches(|c: char| c.is_ascii_digit());
+    let digits = compact.len() - word.len();
+    compact.len() >= 7
+        && (1..=3).contains(&digits)
+        && word.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 /// The best label, as one rule; returns how many words stand between.
@@ -92,7 +103,7 @@ fn labels(
     let any = Sense::CODE.or(Sense::WORD);
     let before = around.before(candidate, any);
     let after = around.after(candidate, any);
-    let first = before.and_then(|near| before_rule(candidate, near));
+    let first = before.and_then(|near| before_rule(candidate, around, near));
     let second = after
         .filter(|near| !labels_the_next(around, near.hit))
         .and_then(|near| after_rule(candidate, near));
@@ -132,10 +143,11 @@ fn labels(
     }
 }
 
-fn before_rule(candidate: &Candidate, near: Near<'_>) -> Option<Rule> {
+fn before_rule(candidate: &Candidate, around: Context<'_>, near: Near<'_>) -> Option<Rule> {
     let strong = near.hit.sense.says(Sense::CODE);
     if candidate.alone && near.lines > 0 {
-        return Some(if strong {
+        let asked = near.stops == 0 && around.is_asked_for(near);
+        return Some(if strong || asked {
             Rule::AloneBelowLabel
         } else {
             Rule::AloneBelowWord

@@ -27,16 +27,23 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
         return None;
     }
     let mut value = String::new();
-    let mut end = 0;
+    let mut dashed = false;
+    let (mut used, mut end) = (0, 0);
     for token in tokens.get(at..)?.iter().take(11) {
         let core = text.get(token.range.clone())?;
-        let joined =
-            value.is_empty() || is_cell_gap(reading.source, text.get(end..token.range.start)?);
-        let single = core.len() == 1;
-        if !single || !joined {
+        let gap = text.get(end..token.range.start)?;
+        // One dash in the middle, in a cell of its own, belongs to the code.
+        let dash = used > 2 && !dashed && gap.trim() == "-" && gap.len() > 1;
+        let joined = used == 0 || dash || is_cell_gap(reading.source, gap);
+        if core.len() != 1 || !joined {
             break;
         }
+        if dash {
+            dashed = true;
+            value.push('-');
+        }
         value.push_str(core);
+        used += 1;
         end = token.range.end;
     }
     // Numbers of a list count up, one line after the other.
@@ -46,14 +53,13 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
         .windows(2)
         .all(|pair| matches!(pair, [a, b] if a.checked_add(1) == Some(*b)));
     let is_list = counts && text.get(start..end)?.contains(['\n', '\t']);
-    if !(4..=10).contains(&value.len()) || is_list {
+    if !(4..=10).contains(&used) || is_list {
         return None;
     }
     let shape = shape_of(&value)?;
-    let used = value.len();
     let plain = value
         .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+        .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase() || byte == b'-');
     let line = text.get(end..)?.trim_start_matches(' ').starts_with('\n')
         && text.get(..start)?.trim_end_matches(' ').ends_with('\n');
     (plain || line).then_some(Run::Code {

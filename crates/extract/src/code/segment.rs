@@ -44,3 +44,53 @@ pub(super) fn containing(segments: &[Segment], at: usize) -> Option<usize> {
         .filter(|segment| segment.range.contains(&at))
         .map(|_| index)
 }
+
+/// The cell above the one at `at`, if that row heads the columns of this one:
+/// as many cells without a digit above as there are cells here, and a value in
+/// the first of them.
+pub(super) fn heading(text: &str, at: usize) -> Option<Range<usize>> {
+    const REACH: usize = 480;
+    let from = text.ceil_char_boundary(at.saturating_sub(REACH));
+    let before = text.get(from..at)?;
+    let row_at = from + before.rfind('\n')? + 1;
+    let above_end = row_at - 1;
+    let above_at = text
+        .get(from..above_end)?
+        .rfind('\n')
+        .map_or(from, |end| from + end + 1);
+    let row = text.get(row_at..)?.lines().next()?;
+    let above = text.get(above_at..above_end)?;
+    let has_digit = |cell: &str| cell.bytes().any(|byte| byte.is_ascii_digit());
+    let cells = row.split('\t').count();
+    let is_heading = cells > 1
+        && above.split('\t').count() == cells
+        && !has_digit(above)
+        && row.split('\t').next().is_some_and(has_digit);
+    let column = text.get(row_at..at)?.matches('\t').count();
+    let start = above.split('\t').take(column).map(|cell| cell.len() + 1);
+    let start = above_at + start.sum::<usize>();
+    let length = above.split('\t').nth(column)?.len();
+    is_heading.then_some(start..start + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_finds_the_heading_of_its_column() {
+        let text = "Account\tSecurity code\n10048213\t604871\n";
+        let heading_of = |value: &str| {
+            let heading = heading(text, text.find(value).unwrap())?;
+            text.get(heading)
+        };
+        assert_eq!(heading_of("604871"), Some("Security code"));
+        assert_eq!(heading_of("10048213"), Some("Account"));
+    }
+
+    #[test]
+    fn labels_beside_their_values_are_no_heading() {
+        let text = "Time\tnoon\nSecurity code\t604871\n";
+        assert_eq!(heading(text, text.find("604871").unwrap()), None);
+    }
+}

@@ -139,8 +139,10 @@ impl<'a> Walk<'a> {
         if matches!(name, "a" | "form") {
             self.page.close_anchor();
         }
-        if name == "p" {
-            self.page.separate(Break::Block);
+        match name {
+            "p" => self.page.separate(Break::Block),
+            "button" => self.page.separate(Break::Space),
+            _ => {}
         }
         if self.overflow > 0 {
             self.overflow -= 1;

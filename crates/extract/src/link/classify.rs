@@ -35,6 +35,8 @@ pub enum LinkRule {
     Repeated,
     /// Its label is as long as a sentence.
     LongLabel,
+    /// Nothing at the link itself names the action.
+    Unnamed,
 }
 
 /// Every rule and its points.
@@ -51,6 +53,7 @@ const TABLE: &[(LinkRule, i32)] = &[
     (LinkRule::NoToken, -15),
     (LinkRule::Repeated, 8),
     (LinkRule::LongLabel, -10),
+    (LinkRule::Unnamed, -20),
 ];
 
 impl LinkRule {
@@ -60,6 +63,16 @@ impl LinkRule {
             .iter()
             .find(|(rule, _)| *rule == self)
             .map_or(0, |(_, points)| *points)
+    }
+}
+
+impl LinkRule {
+    /// Evidence about this link, not only about the mail.
+    fn names_the_link(self) -> bool {
+        matches!(
+            self,
+            Self::Label | Self::Address | Self::Call | Self::Sentence | Self::CallAbove
+        )
     }
 }
 
@@ -87,6 +100,8 @@ struct Words {
     sentence: Sense,
     above: Sense,
     subject: Sense,
+    /// The link has a label at all.
+    is_named: bool,
 }
 
 /// The kind of a link and the evidence for it. A protected link has none.
@@ -102,6 +117,7 @@ pub(super) fn classify(
         sentence: all(&found.sentence),
         above: all(&found.before),
         subject,
+        is_named: !found.label.is_empty(),
     };
     if let Some(kind) = protected(&words, url) {
         return (kind, Vec::new());
@@ -137,6 +153,9 @@ pub(super) fn classify(
             .filter(|(holds, _)| *holds)
             .map(|(_, rule)| *rule),
     );
+    if !rules.iter().any(|rule| rule.names_the_link()) {
+        rules.push(LinkRule::Unnamed);
+    }
     (kind(&words), rules)
 }
 
@@ -196,10 +215,11 @@ fn is_deletion(words: &Words) -> bool {
         || words.subject.says(Sense::DELETE) && !words.subject.says(Sense::INVITE)
 }
 
-/// "If this was not you, reset your password": a reset nobody asked for.
+/// "New sign-in. If this was not you, secure your account": whatever the link
+/// is called, unless it is called what was asked for.
 fn answers_an_alarm(words: &Words) -> bool {
     let alarm = words.sentence.says(Sense::NOT_ME)
-        || words.above.says(Sense::NOT_ME) && words.label.says(Sense::RESET);
+        || words.above.or(words.subject).says(Sense::NOT_ME) && words.is_named;
     alarm
         && !words.subject.says(Sense::RESET)
         && !words.label.says(
