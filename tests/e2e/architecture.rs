@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Which of our crates each crate may depend on (outside of tests).
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("pipeline", &[]),
     ("providers", &["pipeline"]),
     ("extract", &["pipeline"]),
@@ -14,6 +14,7 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("webhook", &["pipeline", "providers"]),
     ("worker", &["pipeline", "providers", "extract"]),
     ("feed", &["pipeline"]),
+    ("poll", &["pipeline", "providers"]),
     (
         "maillatch",
         &[
@@ -25,18 +26,20 @@ const ARROWS: [(&str, &[&str]); 10] = [
             "webhook",
             "worker",
             "feed",
+            "poll",
         ],
     ),
     ("testkit", &["pipeline"]),
 ];
 
 /// Who alone may use a guarded library.
-const GUARDED: [(&str, &[&str]); 7] = [
+const GUARDED: [(&str, &[&str]); 8] = [
     ("sqlx", &["store"]),
     ("lapin", &["queue"]),
     ("mail-parser", &["extract"]),
     ("actix-web", &["webhook", "feed", "maillatch"]),
-    ("reqwest", &["worker", "maillatch"]),
+    ("reqwest", &["worker", "poll", "maillatch"]),
+    ("async-imap", &["poll"]),
     ("anyhow", &["maillatch"]),
     ("clap", &["maillatch"]),
 ];

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::command::{
-    completions, demo, doctor, eval, explain, failures, healthcheck, migrate, relay, source,
-    trigger, wait,
+    completions, demo, doctor, eval, explain, failures, healthcheck, import, migrate, relay,
+    source, trigger, wait,
 };
 use crate::config::{Config, Flags, load};
 
@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Worker(Serve),
     /// Serve the agents' feed only: list, wait, consume.
     Feed(Serve),
+    /// Ask sources for mail that their webhooks have missed, and notice silent ones.
+    Poll(Serve),
     /// Create or update the database's tables.
     Migrate(migrate::Migrate),
     /// Post a correctly signed, realistic delivery to a running server.
@@ -55,6 +57,8 @@ pub(crate) enum Command {
     Source(source::SourceCommand),
     /// Post a message from standard input, as a mail server pipes it.
     Relay(relay::Relay),
+    /// Take mail from files: a Maildir, or a folder of .eml.
+    Import(import::ImportCommand),
     /// List, show and requeue deliveries that were given up.
     Failures(failures::Failures),
     /// Check configuration, database, queue, sources and clock.

@@ -7,6 +7,7 @@ pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod failures;
 pub(crate) mod healthcheck;
+pub(crate) mod import;
 pub(crate) mod migrate;
 pub(crate) mod relay;
 pub(crate) mod roles;
@@ -51,6 +52,7 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Webhook(args) => roles::run(args, Roles::WEBHOOK).await,
         Command::Worker(args) => roles::run(args, Roles::WORKER).await,
         Command::Feed(args) => roles::run(args, Roles::FEED).await,
+        Command::Poll(args) => roles::run(args, Roles::POLL).await,
         Command::Migrate(args) => migrate::run(args).await,
         Command::Trigger(args) => trigger::run(args).await,
         Command::Wait(args) => wait::run(args).await,
@@ -59,6 +61,7 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Eval(args) => eval::run(&args),
         Command::Source(args) => source::run(args).await,
         Command::Relay(args) => relay::run(args).await,
+        Command::Import(args) => import::run(args).await,
         Command::Failures(args) => failures::run(args).await,
         Command::Doctor(args) => doctor::run(args).await,
         Command::Healthcheck(args) => healthcheck::run(args).await,

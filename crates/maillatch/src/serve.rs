@@ -7,11 +7,12 @@ use std::time::Duration;
 use actix_web::dev::{Server, ServerHandle};
 use actix_web::{App, HttpServer};
 use anyhow::{Context, Result};
+use poll::Pulls;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use webhook::Committer;
 
-use crate::wire::{Parts, feed_settings, fetcher, webhook_settings, worker_settings};
+use crate::wire::{Parts, feed_settings, fetcher, poll_deps, webhook_settings, worker_settings};
 use crate::{ops, shutdown};
 
 /// Which roles a process plays.
@@ -21,26 +22,29 @@ pub(crate) struct Roles {
     pub(crate) webhook: bool,
     pub(crate) worker: bool,
     pub(crate) feed: bool,
+    pub(crate) poll: bool,
 }
 
 impl Roles {
-    pub(crate) const ALL: Self = Self::of("up", true, true, true);
-    pub(crate) const WEBHOOK: Self = Self::of("webhook", true, false, false);
-    pub(crate) const WORKER: Self = Self::of("worker", false, true, false);
-    pub(crate) const FEED: Self = Self::of("feed", false, false, true);
+    pub(crate) const ALL: Self = Self::of("up", [true, true, true, true]);
+    pub(crate) const WEBHOOK: Self = Self::of("webhook", [true, false, false, false]);
+    pub(crate) const WORKER: Self = Self::of("worker", [false, true, false, false]);
+    pub(crate) const FEED: Self = Self::of("feed", [false, false, true, false]);
+    pub(crate) const POLL: Self = Self::of("poll", [false, false, false, true]);
 
-    const fn of(name: &'static str, webhook: bool, worker: bool, feed: bool) -> Self {
+    const fn of(name: &'static str, [webhook, worker, feed, poll]: [bool; 4]) -> Self {
         Self {
             name,
             webhook,
             worker,
             feed,
+            poll,
         }
     }
 
     /// Whether this process plays one part of several.
     pub(crate) fn is_separate(self) -> bool {
-        !(self.webhook && self.worker && self.feed)
+        !(self.webhook && self.worker && self.feed && self.poll)
     }
 }
 
@@ -66,11 +70,13 @@ impl Serving {
             parts.meters.clone(),
             &settings,
         );
-        let workers = if roles.worker {
-            start_worker(&parts, &stop)?
-        } else {
-            Vec::new()
-        };
+        let mut workers = Vec::new();
+        if roles.worker {
+            workers.extend(start_worker(&parts, &stop)?);
+        }
+        if roles.poll {
+            workers.push(start_poller(&parts, &stop)?);
+        }
         let (server, address) = http(&parts, roles, &committer, &stop)?;
         let http = server.handle();
         Ok(Self {
@@ -137,6 +143,17 @@ fn start_worker(parts: &Parts, stop: &CancellationToken) -> Result<Vec<JoinHandl
         tokio::spawn(worker::run(deps, parts.queue.bell(), stop.clone())),
         tokio::spawn(async move { worker::sweep_forever(&sweeper, stop_sweeping).await }),
     ])
+}
+
+/// The poller, which also listens for sources that have gone silent.
+fn start_poller(parts: &Parts, stop: &CancellationToken) -> Result<JoinHandle<()>> {
+    let deps = Arc::new(poll_deps(parts)?);
+    let configured = &parts.config.source;
+    let pulls = Pulls::build(configured, &parts.sources, &deps.settings)
+        .context("a source cannot be polled")?;
+    let posting = parts.sources.iter().filter(|source| source.posts());
+    let posting = posting.map(|source| source.name().clone()).collect();
+    Ok(tokio::spawn(poll::run(deps, pulls, posting, stop.clone())))
 }
 
 /// The HTTP server, bound and not yet running.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use extract::{Allowlist, Policy};
 use feed::Keys;
-use pipeline::{Backoff, Clock, Meters, ServerKey, SystemClock};
+use pipeline::{Backoff, Clock, Meters, PollerId, ServerKey, SystemClock};
 use prometheus_client::registry::Registry;
 use providers::Sources;
 use queue::Queue;
@@ -25,6 +25,7 @@ pub(crate) struct Parts {
     pub(crate) keys: Arc<Keys>,
     pub(crate) server_key: ServerKey,
     pub(crate) meters: Meters,
+    pub(crate) poll_meters: poll::Meters,
     pub(crate) registry: Arc<Registry>,
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -32,9 +33,20 @@ pub(crate) struct Parts {
 /// Opens every part. The broker may be away; the database may not.
 pub(crate) async fn wire(config: Config) -> Result<Parts> {
     let server_key = server_key(&config)?;
+    let settings = store_settings(&config);
+    open(config, server_key, &settings).await
+}
+
+/// The same beside the processes that serve: nothing is signed or keyed here.
+pub(crate) async fn wire_as_guest(config: Config) -> Result<Parts> {
+    let settings = store_settings(&config).as_guest();
+    open(config, ServerKey::derive(""), &settings).await
+}
+
+async fn open(config: Config, server_key: ServerKey, settings: &store::Settings) -> Result<Parts> {
     let sources = Sources::build(config.source.clone()).context("a source is not valid")?;
     let keys = Keys::build(config.key.clone()).context("a key is not valid")?;
-    let store = store::open(&store_settings(&config))
+    let store = store::open(settings)
         .await
         .context("failed to open the database")?;
     let queue = queue::open(&queue_settings(&config))
@@ -42,6 +54,7 @@ pub(crate) async fn wire(config: Config) -> Result<Parts> {
         .context("failed to open the queue")?;
     let mut registry = Registry::default();
     let meters = Meters::register(&mut registry);
+    let poll_meters = poll::Meters::register(&mut registry);
     Ok(Parts {
         store,
         queue,
@@ -49,6 +62,7 @@ pub(crate) async fn wire(config: Config) -> Result<Parts> {
         keys: Arc::new(keys),
         server_key,
         meters,
+        poll_meters,
         registry: Arc::new(registry),
         clock: Arc::new(SystemClock),
         config,
@@ -117,6 +131,37 @@ pub(crate) fn worker_settings(config: &Config) -> Result<worker::Settings> {
         same_value_window: config.inbox.same_value_window.0,
         sweep_every: worker.sweep_every.0,
         ring_patience: worker.ring_patience.0,
+    })
+}
+
+/// The poller's settings. A round's answers must come well within its lease.
+pub(crate) fn poll_settings(config: &Config) -> Result<poll::Settings> {
+    let poll = &config.poll;
+    if poll.answer_budget.0 * 2 > poll.lease.0 {
+        bail!("poll.answer_budget must be at most half of poll.lease");
+    }
+    Ok(poll::Settings {
+        every: poll.every.0,
+        patience: poll.patience.0,
+        lease: poll.lease.0,
+        pages: poll.pages.max(1),
+        round_budget: poll.round_budget.0,
+        answer_budget: poll.answer_budget.0,
+        message_limit: config.webhook.body_limit,
+        silence: poll.silence.0,
+    })
+}
+
+/// What asks sources for their mail.
+pub(crate) fn poll_deps(parts: &Parts) -> Result<poll::Deps> {
+    Ok(poll::Deps {
+        polls: Arc::clone(&parts.store.polls),
+        silence: Arc::clone(&parts.store.silence),
+        doorbell: Arc::clone(&parts.queue.doorbell),
+        clock: Arc::clone(&parts.clock),
+        poller: PollerId::new(),
+        meters: parts.poll_meters.clone(),
+        settings: poll_settings(&parts.config)?,
     })
 }
 

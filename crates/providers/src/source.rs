@@ -4,6 +4,7 @@ use std::fmt;
 
 use pipeline::{SourceName, Timestamp};
 
+use crate::contract::pulled::is_pulled;
 use crate::contract::{Contract, Handshake, Provider};
 use crate::gate::Gate;
 use crate::polled::{self, POLLED};
@@ -34,6 +35,11 @@ impl Source {
     /// The statuses with which its provider is refused.
     pub fn answers(&self) -> Answers {
         self.contract.answers
+    }
+
+    /// Whether it posts; one that is only polled does not.
+    pub fn posts(&self) -> bool {
+        !is_pulled(self.contract)
     }
 
     /// What the operator should know about its proof, if anything.

@@ -23,6 +23,7 @@ pub(crate) struct Config {
     pub(crate) worker: Worker,
     pub(crate) inbox: Inbox,
     pub(crate) feed: Feed,
+    pub(crate) poll: Poll,
     pub(crate) log: Log,
     #[serde(default)]
     pub(crate) source: BTreeMap<String, SourceSettings>,
@@ -154,6 +155,18 @@ pub(crate) struct Feed {
     pub(crate) wait_limit: Span,
     pub(crate) max_waits: usize,
     pub(crate) replay_window: Span,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Poll {
+    pub(crate) every: Span,
+    pub(crate) patience: Span,
+    pub(crate) lease: Span,
+    pub(crate) pages: usize,
+    pub(crate) round_budget: Span,
+    pub(crate) answer_budget: Span,
+    pub(crate) silence: Span,
 }
 
 #[derive(Debug, Deserialize)]

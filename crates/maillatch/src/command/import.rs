@@ -1,0 +1,81 @@
+//! `import`: mail from files, by the same intake as everything that is polled.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use pipeline::{InboxId, SourceName};
+use poll::{Import, Imported};
+use serde_json::json;
+
+use crate::cli::Place;
+use crate::wire::{poll_deps, wire_as_guest};
+
+/// Takes mail from files: a Maildir, or a folder of .eml.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  maillatch import mails/*.eml
+  maillatch import --to agent@inbox.test ~/Maildir
+  maillatch import --json backup/
+
+A mail is for the address in its topmost Delivered-To, X-Original-To or
+Envelope-To, else for those in To and Cc; --to says otherwise. It is as old as
+its file, and so are its codes. What was imported before is not recorded again.
+This works on the database, also while a server runs on it, which then processes
+what was recorded.
+
+Exit codes: 0 everything is in committed rows, 1 failure; try again.")]
+pub(crate) struct ImportCommand {
+    /// Files, Maildirs, and folders with .eml files, at any depth.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Whose mail it is.
+    #[arg(long, value_name = "ADDRESS")]
+    to: Vec<InboxId>,
+    /// The source that it will be from.
+    #[arg(long, default_value = "import")]
+    source: SourceName,
+    /// Print one JSON object on standard output.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) async fn run(args: ImportCommand) -> Result<ExitCode> {
+    let parts = wire_as_guest(args.place.load(None)?).await?;
+    let deps = poll_deps(&parts)?;
+    let import = Import {
+        source: args.source,
+        paths: args.paths,
+        deliver_to: args.to.iter().map(ToString::to_string).collect(),
+    };
+    let outcome = import.run(&deps, progress).await;
+    parts.queue.close().await;
+    parts.store.close().await;
+    let Imported { mails, recorded } = outcome.context("failed to import")?;
+    let known = mails.saturating_sub(recorded);
+    if args.json {
+        let line = json!({ "mails": mails, "recorded": recorded, "known": known });
+        writeln!(std::io::stdout().lock(), "{line}")?;
+    } else {
+        eprintln!("{mails} mails, {recorded} recorded, {known} known or left");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A bar on a terminal; a pipe stays clean.
+fn progress(done: u64, total: u64) {
+    let mut err = std::io::stderr().lock();
+    if !err.is_terminal() {
+        return;
+    }
+    let filled = (done * 30).checked_div(total).unwrap_or(30).min(30);
+    let filled = usize::try_from(filled).unwrap_or(30);
+    let bar = format!("{}{}", "#".repeat(filled), ".".repeat(30 - filled));
+    let end = if done >= total { "\n" } else { "" };
+    let _ = write!(err, "\r[{bar}] {done}/{total}{end}");
+}

@@ -1,0 +1,65 @@
+//! What is counted. Labels are names of the configuration and closed words.
+
+use pipeline::OfSource;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+/// One round of polling.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Round {
+    pub(crate) source: String,
+    /// What made us ask: `waiting`, `routine` or `news`.
+    pub(crate) why: &'static str,
+    /// What came of it: `done`, `continued`, `lost`, or a reason.
+    pub(crate) outcome: String,
+}
+
+/// A mail that was listed and not recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Skipped {
+    pub(crate) source: String,
+    /// `gone` or `too_large`.
+    pub(crate) why: &'static str,
+}
+
+/// The poller's meters.
+#[derive(Debug, Clone)]
+pub struct Meters {
+    pub(crate) rounds: Family<Round, Counter>,
+    pub(crate) found: Family<OfSource, Counter>,
+    pub(crate) skipped: Family<Skipped, Counter>,
+    pub(crate) failing: Family<OfSource, Gauge>,
+    pub(crate) silent: Family<OfSource, Gauge>,
+}
+
+impl Meters {
+    /// New meters, all at zero, known to `registry`.
+    pub fn register(registry: &mut Registry) -> Self {
+        let meters = Self {
+            rounds: Family::default(),
+            found: Family::default(),
+            skipped: Family::default(),
+            failing: Family::default(),
+            silent: Family::default(),
+        };
+        let m = meters.clone();
+        let registry = registry.sub_registry_with_prefix("maillatch");
+        registry.register("polls", "Rounds by source, cause and outcome", m.rounds);
+        registry.register("poll_found", "Deliveries that polling recorded", m.found);
+        registry.register("poll_skipped", "Listed mails that were left", m.skipped);
+        registry.register(
+            "poll_failing",
+            "1 while a source cannot be asked",
+            m.failing,
+        );
+        registry.register(
+            "source_silent",
+            "1 while a source is quiet for much longer than its habit",
+            m.silent,
+        );
+        meters
+    }
+}

@@ -1,0 +1,61 @@
+//! The alarm: a source that is quiet for much longer than its habit.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::{OfSource, SourceName, Standing};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::run::Deps;
+use crate::tend::jittered;
+
+/// How often is listened.
+const LISTEN: Duration = Duration::from_secs(30);
+
+/// Listens to sources that post, until `stop`.
+pub(crate) async fn watch(deps: Arc<Deps>, posting: Vec<SourceName>, stop: CancellationToken) {
+    let mut silent = HashSet::new();
+    loop {
+        for source in &posting {
+            if let Err(error) = deps.silence.listen(source).await {
+                let error: &dyn std::error::Error = &error;
+                tracing::warn!(%source, error, "the poller could not listen");
+            }
+        }
+        if let Ok(standings) = deps.silence.standings().await {
+            for standing in standings.iter().filter(|one| posting.contains(&one.source)) {
+                judge(&deps, standing, &mut silent);
+            }
+        }
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            () = sleep(jittered(LISTEN)) => {}
+        }
+    }
+}
+
+/// Sets the gauge, and says so once when silence begins and once when it ends.
+fn judge(deps: &Deps, standing: &Standing, silent: &mut HashSet<SourceName>) {
+    let source = &standing.source;
+    let is_silent = standing.is_silent(deps.settings.silence);
+    let gauge = deps
+        .meters
+        .silent
+        .get_or_create(&OfSource::new(source.as_str()));
+    gauge.set(i64::from(is_silent));
+    let quiet_seconds = standing.quiet.unwrap_or_default().as_secs();
+    let habit_seconds = standing.habit.as_secs();
+    if is_silent && silent.insert(source.clone()) {
+        tracing::error!(
+            %source,
+            quiet_seconds,
+            habit_seconds,
+            "source is silent: its webhook may be dead"
+        );
+    } else if !is_silent && silent.remove(source) {
+        tracing::info!(%source, "source is heard again");
+    }
+}
