@@ -32,3 +32,6 @@ CREATE TABLE polls (
     heard_id    uuid,
     habit_ms    bigint      NOT NULL DEFAULT 0
 );
+
+-- Who is still waited for; what ended unheard of is behind its deadline.
+CREATE INDEX attempts_awaited ON attempts (deadline) WHERE outcome IS NULL;

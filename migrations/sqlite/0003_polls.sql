@@ -33,3 +33,6 @@ CREATE TABLE polls (
     heard_id    BLOB,
     habit_ms    INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+
+-- Who is still waited for; what ended unheard of is behind its deadline.
+CREATE INDEX attempts_awaited ON attempts (deadline) WHERE outcome IS NULL;

@@ -15,36 +15,41 @@ use webhook::Committer;
 use crate::wire::{Parts, feed_settings, fetcher, poll_deps, webhook_settings, worker_settings};
 use crate::{ops, shutdown};
 
+/// A role that a process can play.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Webhook,
+    Worker,
+    Feed,
+    Poll,
+}
+
 /// Which roles a process plays.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Roles {
     pub(crate) name: &'static str,
-    pub(crate) webhook: bool,
-    pub(crate) worker: bool,
-    pub(crate) feed: bool,
-    pub(crate) poll: bool,
+    played: &'static [Role],
 }
 
 impl Roles {
-    pub(crate) const ALL: Self = Self::of("up", [true, true, true, true]);
-    pub(crate) const WEBHOOK: Self = Self::of("webhook", [true, false, false, false]);
-    pub(crate) const WORKER: Self = Self::of("worker", [false, true, false, false]);
-    pub(crate) const FEED: Self = Self::of("feed", [false, false, true, false]);
-    pub(crate) const POLL: Self = Self::of("poll", [false, false, false, true]);
+    pub(crate) const ALL: Self =
+        Self::of("up", &[Role::Webhook, Role::Worker, Role::Feed, Role::Poll]);
+    pub(crate) const WEBHOOK: Self = Self::of("webhook", &[Role::Webhook]);
+    pub(crate) const WORKER: Self = Self::of("worker", &[Role::Worker]);
+    pub(crate) const FEED: Self = Self::of("feed", &[Role::Feed]);
+    pub(crate) const POLL: Self = Self::of("poll", &[Role::Poll]);
 
-    const fn of(name: &'static str, [webhook, worker, feed, poll]: [bool; 4]) -> Self {
-        Self {
-            name,
-            webhook,
-            worker,
-            feed,
-            poll,
-        }
+    const fn of(name: &'static str, played: &'static [Role]) -> Self {
+        Self { name, played }
+    }
+
+    fn play(self, role: Role) -> bool {
+        self.played.contains(&role)
     }
 
     /// Whether this process plays one part of several.
     pub(crate) fn is_separate(self) -> bool {
-        !(self.webhook && self.worker && self.feed && self.poll)
+        self.played.len() == 1
     }
 }
 
@@ -71,10 +76,10 @@ impl Serving {
             &settings,
         );
         let mut workers = Vec::new();
-        if roles.worker {
+        if roles.play(Role::Worker) {
             workers.extend(start_worker(&parts, &stop)?);
         }
-        if roles.poll {
+        if roles.play(Role::Poll) {
             workers.push(start_poller(&parts, &stop)?);
         }
         let (server, address) = http(&parts, roles, &committer, &stop)?;
@@ -172,7 +177,7 @@ fn http(
         registry: Arc::clone(&parts.registry),
     });
     let hook_settings = webhook_settings(config)?;
-    let hooks = roles.webhook.then(|| {
+    let hooks = roles.play(Role::Webhook).then(|| {
         webhook::routes(webhook::Deps {
             sources: Arc::clone(&parts.sources),
             committer: committer.clone(),
@@ -182,7 +187,7 @@ fn http(
         })
     });
     let agents = roles
-        .feed
+        .play(Role::Feed)
         .then(|| feed::routes(feed_deps(parts, stop.clone())));
     let server = HttpServer::new(move || {
         let mut app = App::new().configure(ops.clone());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pipeline::{
     Completed, ContentDigest, DeliveryId, DeliveryKey, Lease, Leased, NewDelivery, OfSource,
-    OnConflict, Polled, Recorded, StoreError,
+    OnConflict, Polled, Recorded, StoreError, Timestamp,
 };
 use tokio::time::{Instant, timeout};
 
@@ -201,10 +201,21 @@ fn delivery(lease: &Lease, item: &Item, found: Found) -> Polled {
         body: found.body,
         on_conflict: OnConflict::Keep,
     };
-    let arrived_at = item.arrived_at;
+    let arrived_at = item.arrived_at.map(to_the_end_of_its_second);
     Polled {
         delivery,
         arrived_at,
+    }
+}
+
+/// Many sources tell whole seconds. Such a time means any moment within it; as
+/// the first one a mail would seem to have come before the attempt that was
+/// opened in that very second to wait for it.
+fn to_the_end_of_its_second(moment: Timestamp) -> Timestamp {
+    if moment.as_millis() % 1000 == 0 {
+        moment.plus(Duration::from_millis(999))
+    } else {
+        moment
     }
 }
 

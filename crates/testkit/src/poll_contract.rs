@@ -5,6 +5,7 @@ mod leases;
 mod paths;
 mod saves;
 mod silence;
+mod waiting;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,7 @@ pub use leases::*;
 pub use paths::*;
 pub use saves::*;
 pub use silence::*;
+pub use waiting::*;
 
 /// An open database under test that pollers may use.
 pub trait PollSubject: Subject {
@@ -74,6 +76,10 @@ macro_rules! poll_contract {
             the_other_path_is_noted_once_with_how_late_it_was,
             a_code_that_is_found_late_is_as_old_as_its_mail,
             a_mail_from_the_future_arrives_now,
+
+            an_attempt_without_mail_is_left_waiting_until_something_comes,
+            an_attempt_that_is_over_is_not_waited_for,
+            a_resend_is_waited_for_anew,
 
             posts_make_a_habit_and_finds_do_not,
             what_came_before_the_first_listening_is_not_counted,

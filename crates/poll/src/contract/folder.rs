@@ -71,7 +71,7 @@ impl Folder {
         let found = spawn_blocking(move || -> io::Result<Vec<Mail>> {
             let mut mails = Vec::new();
             for root in roots {
-                collect(&root, is_import, &mut mails)?;
+                collect(&fs::canonicalize(root)?, is_import, &mut mails)?;
             }
             mails.sort();
             Ok(mails)

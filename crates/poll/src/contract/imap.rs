@@ -11,11 +11,12 @@
 //! * `IDLE` where it is offered (RFC 2177), begun anew within 29 minutes.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::time::Duration;
 
 use async_imap::extensions::idle::IdleResponse;
 use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use futures_util::TryStreamExt;
 use pipeline::Timestamp;
 use providers::PollSettings;
@@ -225,7 +226,7 @@ impl Pull for Imap {
             self.deliver_to.clone()
         };
         let found = Found::raw(&to, &raw);
-        let lasting_id = Some(hex(&Sha256::digest(&found.body)));
+        let lasting_id = Some(STANDARD.encode(Sha256::digest(&found.body)));
         Ok(Fetched::Mail(Found {
             lasting_id,
             ..found
@@ -291,11 +292,4 @@ fn item(validity: u32, (uid, size, arrived_at): Listed) -> Item {
 fn joined(uids: &[u32]) -> String {
     let texts: Vec<String> = uids.iter().map(u32::to_string).collect();
     texts.join(",")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -15,7 +15,7 @@ use super::pool::Pool;
 use super::{Postgres, deliveries};
 use crate::batch::Batch;
 use crate::fault::Fault;
-use crate::stored::{millis, span};
+use crate::stored::{inbox, millis, span};
 use crate::uncancelled::{LONG, SHORT};
 
 #[async_trait]
@@ -57,10 +57,11 @@ impl PollLog for Postgres {
 
     async fn left_waiting(
         &self,
-        _after: Duration,
-        _limit: u32,
+        after: Duration,
+        limit: u32,
     ) -> Result<Vec<LeftWaiting>, StoreError> {
-        Ok(Vec::new())
+        let work = left_waiting(self.pool.clone(), after, limit);
+        self.work.run(SHORT, work).await
     }
 }
 
@@ -189,4 +190,31 @@ async fn ended(pool: Pool, lease: Lease, failure: Option<Reason>) -> Result<(), 
     .execute(&mut *pool.lend().await?)
     .await?;
     Ok(())
+}
+
+/// Open attempts that have nothing yet, or nothing since they asked their sender
+/// for another mail.
+async fn left_waiting(pool: Pool, after: Duration, limit: u32) -> Result<Vec<LeftWaiting>, Fault> {
+    let rows: Vec<(String, i64)> = sqlx::query_as(
+        "SELECT t.inbox, (extract(epoch FROM max(t.deadline) - now()) * 1000)::bigint
+         FROM attempts t
+         LEFT JOIN artifacts a ON a.id = t.current
+         LEFT JOIN messages m ON m.id = a.message_id
+         WHERE t.outcome IS NULL AND t.deadline > now()
+           AND greatest(t.opened_at, t.resent_at) <= now() - $1 * interval '1 millisecond'
+           AND (t.current IS NULL OR m.received_at < t.resent_at)
+         GROUP BY t.inbox ORDER BY t.inbox LIMIT $2",
+    )
+    .bind(millis(after))
+    .bind(i64::from(limit))
+    .fetch_all(&mut *pool.lend().await?)
+    .await?;
+    rows.into_iter().map(waiting).collect()
+}
+
+fn waiting((address, remaining): (String, i64)) -> Result<LeftWaiting, Fault> {
+    Ok(LeftWaiting {
+        inbox: inbox(&address)?,
+        remaining: span(remaining),
+    })
 }

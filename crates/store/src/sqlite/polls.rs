@@ -12,7 +12,7 @@ use sqlx::{SqliteConnection, SqlitePool};
 use super::{Sqlite, deliveries};
 use crate::batch::Batch;
 use crate::fault::Fault;
-use crate::stored::{millis, span};
+use crate::stored::{inbox, millis, span};
 use crate::uncancelled::{LONG, SHORT};
 
 #[async_trait]
@@ -54,10 +54,11 @@ impl PollLog for Sqlite {
 
     async fn left_waiting(
         &self,
-        _after: Duration,
-        _limit: u32,
+        after: Duration,
+        limit: u32,
     ) -> Result<Vec<LeftWaiting>, StoreError> {
-        Ok(Vec::new())
+        let work = left_waiting(self.readers.clone(), after, limit);
+        self.work.run(SHORT, work).await
     }
 }
 
@@ -183,4 +184,35 @@ async fn ended(writer: SqlitePool, lease: Lease, failure: Option<Reason>) -> Res
     .execute(&writer)
     .await?;
     Ok(())
+}
+
+/// Open attempts that have nothing yet, or nothing since they asked their sender
+/// for another mail.
+async fn left_waiting(
+    readers: SqlitePool,
+    after: Duration,
+    limit: u32,
+) -> Result<Vec<LeftWaiting>, Fault> {
+    let rows: Vec<(String, i64)> = sqlx::query_as(
+        "SELECT t.inbox, max(t.deadline) - clock.now
+         FROM clock, attempts t
+         LEFT JOIN artifacts a ON a.id = t.current
+         LEFT JOIN messages m ON m.id = a.message_id
+         WHERE t.outcome IS NULL AND t.deadline > clock.now
+           AND max(t.opened_at, coalesce(t.resent_at, 0)) <= clock.now - $1
+           AND (t.current IS NULL OR m.received_at < t.resent_at)
+         GROUP BY t.inbox ORDER BY t.inbox LIMIT $2",
+    )
+    .bind(millis(after))
+    .bind(i64::from(limit))
+    .fetch_all(&readers)
+    .await?;
+    rows.into_iter().map(waiting).collect()
+}
+
+fn waiting((address, remaining): (String, i64)) -> Result<LeftWaiting, Fault> {
+    Ok(LeftWaiting {
+        inbox: inbox(&address)?,
+        remaining: span(remaining),
+    })
 }

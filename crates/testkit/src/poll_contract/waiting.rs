@@ -1,0 +1,84 @@
+//! Whose mail is awaited and has not come.
+
+use std::time::Duration;
+
+use pipeline::{AttemptOutcome, InboxId, NewAttempt, NewMessage, Opened, Suit};
+
+use super::PollSubject;
+use crate::store_contract::{LONG, attempt, code, inbox, mail, must};
+
+async fn left(subject: &dyn PollSubject, after: Duration) -> Vec<InboxId> {
+    let left = must(subject.polls().left_waiting(after, 10).await);
+    assert!(left.iter().all(|one| !one.remaining.is_zero()));
+    left.into_iter().map(|one| one.inbox).collect()
+}
+
+async fn open(subject: &dyn PollSubject, attempt: NewAttempt) -> NewAttempt {
+    let opened = must(subject.seams().attempts.open_attempt(attempt.clone()).await);
+    assert!(matches!(opened, Opened::New(_)), "{opened:?}");
+    attempt
+}
+
+/// A mail with a code that suits an attempt.
+fn suited(to: &InboxId, id: &str, attempt: &NewAttempt) -> NewMessage {
+    let mut artifact = code(to, id);
+    let key = artifact.key;
+    artifact.suits = vec![Suit {
+        attempt: attempt.id,
+        key,
+    }];
+    mail(to, id, vec![artifact])
+}
+
+/// Polling begins when patience ends, and ends when the mail is there.
+pub async fn an_attempt_without_mail_is_left_waiting_until_something_comes(
+    subject: &dyn PollSubject,
+) {
+    let to = inbox("agent");
+    let opened = open(subject, attempt(&to)).await;
+    assert_eq!(left(subject, LONG).await, [], "it may take its time");
+    assert_eq!(
+        left(subject, Duration::ZERO).await,
+        std::slice::from_ref(&to)
+    );
+    let message = suited(&to, "111111", &opened);
+    let finished = subject.seams().process("evt_1", vec![message]).await;
+    assert_eq!(finished.artifacts, 1);
+    assert_eq!(left(subject, Duration::ZERO).await, []);
+}
+
+/// Polling stops by itself.
+pub async fn an_attempt_that_is_over_is_not_waited_for(subject: &dyn PollSubject) {
+    let (over, ended) = (inbox("over"), inbox("ended"));
+    let brief = NewAttempt {
+        patience: Duration::ZERO,
+        ..attempt(&over)
+    };
+    open(subject, brief).await;
+    let given_up = open(subject, attempt(&ended)).await;
+    let attempts = subject.seams().attempts;
+    let outcome = AttemptOutcome::Abandoned;
+    must(
+        attempts
+            .finish_attempt(given_up.id, &given_up.scope, outcome)
+            .await,
+    );
+    assert_eq!(left(subject, Duration::ZERO).await, []);
+}
+
+/// What came before the resend is not what is waited for.
+pub async fn a_resend_is_waited_for_anew(subject: &dyn PollSubject) {
+    let to = inbox("agent");
+    let opened = open(subject, attempt(&to)).await;
+    let message = suited(&to, "111111", &opened);
+    subject.seams().process("evt_1", vec![message]).await;
+    assert_eq!(left(subject, Duration::ZERO).await, []);
+    let attempts = subject.seams().attempts;
+    must(
+        attempts
+            .resend(opened.id, &opened.scope, &must("again".parse()))
+            .await,
+    );
+    assert_eq!(left(subject, Duration::ZERO).await, [to]);
+    assert_eq!(left(subject, LONG).await, []);
+}
