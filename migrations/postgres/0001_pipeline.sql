@@ -5,7 +5,9 @@
 CREATE TABLE deliveries (
     id              uuid        PRIMARY KEY,
     source          text        NOT NULL,
-    -- The first of the three layers of deduplication.
+    -- The first of the three layers of deduplication. This key and the digest
+    -- are tags under the server's secret: a plain hash of a mail in which only
+    -- six digits are unknown is found in seconds.
     delivery_key    bytea       NOT NULL CHECK (octet_length(delivery_key) = 16),
     content_digest  bytea       NOT NULL CHECK (octet_length(content_digest) = 32),
     content_type    text        NOT NULL,
@@ -25,25 +27,23 @@ CREATE TABLE deliveries (
     reason          text,
     recorded_at     timestamptz NOT NULL DEFAULT now(),
     finished_at     timestamptz,
-    body            bytea       NOT NULL,
+    -- The key that the body is sealed under, and the sealed body; neither once
+    -- it was wiped.
+    body_key        text,
+    body            bytea,
     CONSTRAINT deliveries_key UNIQUE (delivery_key),
     CHECK ((state = 'claimed') = (claim_token IS NOT NULL)),
     CHECK ((state IN ('done', 'buried')) = (finished_at IS NOT NULL)),
-    CHECK (state <> 'buried' OR reason IS NOT NULL)
+    CHECK (state <> 'buried' OR reason IS NOT NULL),
+    CHECK ((body IS NULL) = (body_key IS NULL)),
+    CHECK (state IN ('done', 'buried') OR body IS NOT NULL)
 );
 
 CREATE INDEX deliveries_unfinished ON deliveries (ring_at) WHERE state IN ('pending', 'claimed');
 CREATE INDEX deliveries_buried ON deliveries (finished_at) WHERE state = 'buried';
 
--- pglz, the default, costs more than the commit itself. Where lz4 is not built
--- in, bodies are kept uncompressed.
-DO $$
-BEGIN
-    EXECUTE 'ALTER TABLE deliveries ALTER COLUMN body SET COMPRESSION lz4';
-EXCEPTION WHEN feature_not_supported OR syntax_error OR invalid_parameter_value THEN
-    ALTER TABLE deliveries ALTER COLUMN body SET STORAGE EXTERNAL;
-END
-$$;
+-- What is sealed does not compress; trying costs more than the commit itself.
+ALTER TABLE deliveries ALTER COLUMN body SET STORAGE EXTERNAL;
 
 -- The address an agent waits on, and the counter that numbers its items. The
 -- row's lock orders the writers of one inbox, so numbers appear in order.
@@ -84,20 +84,28 @@ CREATE TABLE artifacts (
     rule            text        NOT NULL,
     confidence      smallint    NOT NULL CHECK (confidence BETWEEN 0 AND 100),
     host            text,
-    value           text,
+    -- The key that the value is sealed under, and the sealed value; neither
+    -- once it was wiped.
+    value_key       text,
+    value           bytea,
     expires_at      timestamptz NOT NULL,
+    wiped_at        timestamptz,
     CONSTRAINT artifacts_key UNIQUE (artifact_key),
     CONSTRAINT artifacts_place UNIQUE (inbox, seq),
-    CHECK ((verdict = 'usable') = (value IS NOT NULL)),
+    CHECK ((verdict = 'usable') = (value IS NOT NULL OR wiped_at IS NOT NULL)),
+    CHECK (value IS NULL OR wiped_at IS NULL),
+    CHECK ((value IS NULL) = (value_key IS NULL)),
     CHECK ((verdict = 'usable') = (reason IS NULL))
 );
 
 CREATE INDEX artifacts_message ON artifacts (message_id);
+ALTER TABLE artifacts ALTER COLUMN value SET STORAGE EXTERNAL;
 
 -- One row is the one use of an artifact. It is committed before the value is
--- disclosed, so the primary key is what makes a disclosure the only one.
+-- disclosed, so the primary key is what makes a disclosure the only one. No
+-- foreign key: that something was used is known for longer than what it was.
 CREATE TABLE consumes (
-    artifact_id     uuid        PRIMARY KEY REFERENCES artifacts (id),
+    artifact_id     uuid        PRIMARY KEY,
     consumer        text        NOT NULL,
     idempotency_key text        NOT NULL,
     consumed_at     timestamptz NOT NULL,

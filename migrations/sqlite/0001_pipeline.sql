@@ -10,7 +10,9 @@ CREATE VIEW clock (now) AS
 CREATE TABLE deliveries (
     id              BLOB    PRIMARY KEY NOT NULL,
     source          TEXT    NOT NULL,
-    -- The first of the three layers of deduplication.
+    -- The first of the three layers of deduplication. This key and the digest
+    -- are tags under the server's secret: a plain hash of a mail in which only
+    -- six digits are unknown is found in seconds.
     delivery_key    BLOB    NOT NULL CHECK (length(delivery_key) = 16),
     content_digest  BLOB    NOT NULL CHECK (length(content_digest) = 32),
     content_type    TEXT    NOT NULL,
@@ -30,12 +32,16 @@ CREATE TABLE deliveries (
     reason          TEXT,
     recorded_at     INTEGER NOT NULL,
     finished_at     INTEGER,
-    -- The last column: what stands before it is read without it.
-    body            BLOB    NOT NULL,
+    -- The key that the body is sealed under, and the sealed body; neither once
+    -- it was wiped. The last column: what stands before it is read without it.
+    body_key        TEXT,
+    body            BLOB,
     CONSTRAINT deliveries_key UNIQUE (delivery_key),
     CHECK ((state = 'claimed') = (claim_token IS NOT NULL)),
     CHECK ((state IN ('done', 'buried')) = (finished_at IS NOT NULL)),
-    CHECK (state <> 'buried' OR reason IS NOT NULL)
+    CHECK (state <> 'buried' OR reason IS NOT NULL),
+    CHECK ((body IS NULL) = (body_key IS NULL)),
+    CHECK (state IN ('done', 'buried') OR body IS NOT NULL)
 ) STRICT;
 
 CREATE INDEX deliveries_unfinished ON deliveries (ring_at) WHERE state IN ('pending', 'claimed');
@@ -80,20 +86,27 @@ CREATE TABLE artifacts (
     rule            TEXT    NOT NULL,
     confidence      INTEGER NOT NULL CHECK (confidence BETWEEN 0 AND 100),
     host            TEXT,
-    value           TEXT,
+    -- The key that the value is sealed under, and the sealed value; neither
+    -- once it was wiped.
+    value_key       TEXT,
+    value           BLOB,
     expires_at      INTEGER NOT NULL,
+    wiped_at        INTEGER,
     CONSTRAINT artifacts_key UNIQUE (artifact_key),
     CONSTRAINT artifacts_place UNIQUE (inbox, seq),
-    CHECK ((verdict = 'usable') = (value IS NOT NULL)),
+    CHECK ((verdict = 'usable') = (value IS NOT NULL OR wiped_at IS NOT NULL)),
+    CHECK (value IS NULL OR wiped_at IS NULL),
+    CHECK ((value IS NULL) = (value_key IS NULL)),
     CHECK ((verdict = 'usable') = (reason IS NULL))
 ) STRICT;
 
 CREATE INDEX artifacts_message ON artifacts (message_id);
 
 -- One row is the one use of an artifact. It is committed before the value is
--- disclosed, so the primary key is what makes a disclosure the only one.
+-- disclosed, so the primary key is what makes a disclosure the only one. No
+-- foreign key: that something was used is known for longer than what it was.
 CREATE TABLE consumes (
-    artifact_id     BLOB    PRIMARY KEY NOT NULL REFERENCES artifacts (id),
+    artifact_id     BLOB    PRIMARY KEY NOT NULL,
     consumer        TEXT    NOT NULL,
     idempotency_key TEXT    NOT NULL,
     consumed_at     INTEGER NOT NULL,

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use secrecy::SecretString;
+use store::KeyFile;
 use url::Url;
 
 pub use process::Process;
@@ -95,10 +96,19 @@ impl Deployment {
                 amqp_url,
             } => (database_url.as_str(), amqp_url.as_str()),
         };
+        let seal_file = match &self.backing {
+            Backing::Embedded => String::new(),
+            Backing::Full { .. } => {
+                let file = KeyFile::at(self.dir.join("seal.keys"));
+                file.create_if_missing()?;
+                file.path().display().to_string()
+            }
+        };
         let server_secret = STANDARD.encode(rand::random::<[u8; 32]>());
         let text = format!(
             "server.secret = \"{server_secret}\"\n\
              data.dir = \"{}\"\n\
+             seal.file = \"{seal_file}\"\n\
              database.url = \"{database_url}\"\n\
              queue.url = \"{amqp_url}\"\n\
              queue.name = \"{name}\"\n\

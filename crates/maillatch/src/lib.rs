@@ -12,6 +12,7 @@ mod command;
 mod config;
 mod dev;
 mod ops;
+mod secrets;
 mod serve;
 mod shutdown;
 mod telemetry;

@@ -15,6 +15,7 @@ use store::Store;
 use worker::{Fetcher, InboxPolicy};
 
 use crate::config::{Config, Profile};
+use crate::secrets::{secrets, server_key};
 
 /// Everything a role may need, opened and checked.
 pub(crate) struct Parts {
@@ -33,14 +34,15 @@ pub(crate) struct Parts {
 /// Opens every part. The broker may be away; the database may not.
 pub(crate) async fn wire(config: Config) -> Result<Parts> {
     let server_key = server_key(&config)?;
-    let settings = store_settings(&config);
+    let settings = store_settings(&config)?;
     open(config, server_key, &settings).await
 }
 
-/// The same beside the processes that serve: nothing is signed or keyed here.
+/// The same beside the processes that serve, under the same secrets.
 pub(crate) async fn wire_as_guest(config: Config) -> Result<Parts> {
-    let settings = store_settings(&config).as_guest();
-    open(config, ServerKey::derive(""), &settings).await
+    let server_key = server_key(&config)?;
+    let settings = store_settings(&config)?.as_guest();
+    open(config, server_key, &settings).await
 }
 
 async fn open(config: Config, server_key: ServerKey, settings: &store::Settings) -> Result<Parts> {
@@ -69,16 +71,13 @@ async fn open(config: Config, server_key: ServerKey, settings: &store::Settings)
     })
 }
 
-fn server_key(config: &Config) -> Result<ServerKey> {
-    let secret = config.server.secret();
-    if secret.len() < 32 {
-        bail!("server.secret needs at least 32 characters, the same for every process");
-    }
-    Ok(ServerKey::derive(secret))
+/// How to open the configured database.
+pub(crate) fn store_settings(config: &Config) -> Result<store::Settings> {
+    Ok(migrate_settings(config).sealed_with(secrets(config)?))
 }
 
-/// How to open the configured database.
-pub(crate) fn store_settings(config: &Config) -> store::Settings {
+/// How to migrate the configured database, which needs no secrets.
+pub(crate) fn migrate_settings(config: &Config) -> store::Settings {
     store::Settings {
         max_connections: config.database.max_connections,
         acquire_timeout: config.database.acquire_timeout.0,

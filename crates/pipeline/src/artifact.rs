@@ -78,8 +78,12 @@ impl Verdict {
     }
 }
 
-/// The server's own secret, which makes artifact keys useless to whoever steals
-/// the database: the million six-digit codes fall to a plain hash in seconds.
+/// The server's own secret, which makes the keys of rows useless to whoever
+/// steals the database: the million six-digit codes fall to a plain hash in
+/// seconds, and so does a mail in which nothing but six digits is unknown.
+///
+/// It is not rotated with the keys that seal values: whoever changes it forgets
+/// what was seen before.
 #[derive(Clone)]
 pub struct ServerKey([u8; 32]);
 
@@ -97,7 +101,12 @@ impl ServerKey {
     /// A tag that nobody without this key can make for these fields. The first
     /// field names the purpose, so that a tag for one is none for another.
     pub fn tag(&self, fields: &[&[u8]]) -> [u8; 16] {
-        digest::half(digest::keyed(&self.0, fields))
+        digest::half(self.long_tag(fields))
+    }
+
+    /// The same, at full length.
+    pub(crate) fn long_tag(&self, fields: &[&[u8]]) -> [u8; 32] {
+        digest::keyed(&self.0, fields)
     }
 }
 

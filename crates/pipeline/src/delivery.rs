@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{DeliveryId, Timestamp, digest};
+use crate::{DeliveryId, ServerKey, Timestamp, digest};
 
 /// The name of a configured source; it is also the last part of its webhook's path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,7 +87,14 @@ impl DeliveryKey {
         ])))
     }
 
-    /// The key as the databases keep it.
+    /// The key as it may be stored: some are made of content, and content whose
+    /// only unknown is a code falls to guessing without the server's secret.
+    #[must_use]
+    pub fn under(&self, server: &ServerKey) -> Self {
+        Self(server.tag(&[b"delivery", &self.0]))
+    }
+
+    /// The bytes of the key.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
@@ -104,7 +111,13 @@ impl ContentDigest {
         Self(digest::plain(fields))
     }
 
-    /// The digest as the databases keep it.
+    /// The digest as it may be stored; see [`DeliveryKey::under`].
+    #[must_use]
+    pub fn under(&self, server: &ServerKey) -> Self {
+        Self(server.long_tag(&[b"content", &self.0]))
+    }
+
+    /// The bytes of the digest.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -209,6 +222,19 @@ mod tests {
         assert_ne!(by_id, DeliveryKey::from_content(&source("a"), &same_bytes));
         assert_ne!(by_content, by_content.conflicting(&content));
         assert_ne!(by_id, DeliveryKey::from_poll(&source("a"), &"a".repeat(32)));
+    }
+
+    #[test]
+    fn what_is_stored_cannot_be_made_without_the_servers_secret() {
+        let content = ContentDigest::of(&[b"Your code is 493817"]);
+        let key = DeliveryKey::from_content(&source("a"), &content);
+        let [one, other] = [1, 2].map(|byte| ServerKey::new([byte; 32]));
+        assert_eq!(key.under(&one), key.under(&one));
+        assert_ne!(key.under(&one), key.under(&other));
+        assert_ne!(key.under(&one), key);
+        assert_eq!(content.under(&one), content.under(&one));
+        assert_ne!(content.under(&one), content.under(&other));
+        assert_ne!(content.under(&one), content);
     }
 
     #[test]

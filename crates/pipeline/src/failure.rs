@@ -59,8 +59,8 @@ pub struct BuriedDelivery {
     pub recorded_at: Timestamp,
     /// When it was given up.
     pub buried_at: Timestamp,
-    /// The size of its body.
-    pub body_bytes: u64,
+    /// The size of its body, unless that was wiped.
+    pub body_bytes: Option<u64>,
     /// The request's `Content-Type`.
     pub content_type: String,
     /// Whether its id was already taken by other content.

@@ -1,28 +1,31 @@
 //! A message: one e-mail to one inbox.
 
-use crate::{InboxId, MessageId, Miss, NewArtifact, Timestamp, digest};
+use crate::{InboxId, MessageId, Miss, NewArtifact, ServerKey, Timestamp};
 
 /// What makes two mails the same message: the second of the three layers.
 ///
 /// The mail's `Message-ID` alone is not trusted: whoever guesses it first could
 /// suppress the real mail. The content a reader sees is part of the key, and the
 /// transport headers are not, so the same mail over two paths is one message.
+/// It is keyed by the server's secret, or whoever steals the database could try
+/// out which code makes the content of a known mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MessageKey([u8; 16]);
 
 impl MessageKey {
     /// The key of a mail with one well-formed `Message-ID`, or without one.
-    pub fn new(inbox: &InboxId, message_id: Option<&str>, content: &[u8; 32]) -> Self {
+    pub fn new(
+        server: &ServerKey,
+        inbox: &InboxId,
+        message_id: Option<&str>,
+        content: &[u8; 32],
+    ) -> Self {
         let (kind, id): (&[u8], &[u8]) = match message_id {
             Some(id) => (b"id", id.as_bytes()),
             None => (b"none", b""),
         };
-        Self(digest::half(digest::plain(&[
-            kind,
-            inbox.as_str().as_bytes(),
-            id,
-            content,
-        ])))
+        let inbox = inbox.as_str().as_bytes();
+        Self(server.tag(&[b"mail", kind, inbox, id, content]))
     }
 
     /// The key as the databases keep it.
@@ -70,14 +73,21 @@ mod tests {
     fn inbox_id_and_content_all_count() {
         let inbox: InboxId = "a@inbox.test".parse().unwrap();
         let other: InboxId = "b@inbox.test".parse().unwrap();
-        let key = MessageKey::new(&inbox, Some("<1@x>"), &[0; 32]);
-        assert_eq!(key, MessageKey::new(&inbox, Some("<1@x>"), &[0; 32]));
-        assert_ne!(key, MessageKey::new(&other, Some("<1@x>"), &[0; 32]));
-        assert_ne!(key, MessageKey::new(&inbox, Some("<2@x>"), &[0; 32]));
-        assert_ne!(key, MessageKey::new(&inbox, Some("<1@x>"), &[1; 32]));
-        assert_ne!(
-            MessageKey::new(&inbox, None, &[0; 32]),
-            MessageKey::new(&inbox, Some(""), &[0; 32])
-        );
+        let server = ServerKey::new([7; 32]);
+        let key_of = |inbox, id, content| MessageKey::new(&server, inbox, id, &[content; 32]);
+        let key = key_of(&inbox, Some("<1@x>"), 0);
+        assert_eq!(key, key_of(&inbox, Some("<1@x>"), 0));
+        assert_ne!(key, key_of(&other, Some("<1@x>"), 0));
+        assert_ne!(key, key_of(&inbox, Some("<2@x>"), 0));
+        assert_ne!(key, key_of(&inbox, Some("<1@x>"), 1));
+        assert_ne!(key_of(&inbox, None, 0), key_of(&inbox, Some(""), 0));
+    }
+
+    #[test]
+    fn without_the_servers_secret_the_key_cannot_be_made() {
+        let inbox: InboxId = "a@inbox.test".parse().unwrap();
+        let key_of =
+            |server| MessageKey::new(&ServerKey::new([server; 32]), &inbox, None, &[0; 32]);
+        assert_ne!(key_of(1), key_of(2));
     }
 }

@@ -195,13 +195,13 @@ pub trait FailureLog: Send + Sync {
     /// Up to `limit` buried deliveries, newest first.
     async fn buried(&self, limit: u32) -> Result<Vec<BuriedDelivery>, StoreError>;
 
-    /// One buried delivery and its body.
+    /// One buried delivery and its body, unless that was wiped.
     async fn exhume(
         &self,
         delivery: DeliveryId,
-    ) -> Result<Option<(BuriedDelivery, Vec<u8>)>, StoreError>;
+    ) -> Result<Option<(BuriedDelivery, Option<Vec<u8>>)>, StoreError>;
 
     /// Makes a buried delivery pending again with its attempts at zero and due
-    /// at once; false when it is not buried.
+    /// at once; false when it is not buried, or its body was wiped.
     async fn requeue(&self, delivery: DeliveryId) -> Result<bool, StoreError>;
 }

@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use pipeline::{ContentDigest, DeliveryId, DeliveryKey, NewDelivery, OnConflict, Recorded};
 
 use crate::fault::Fault;
+use crate::seal::{KeyId, Row};
+use crate::settings::Secrets;
 
 /// A delivery that still needs an answer, and the key it tries to take.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +31,8 @@ pub(crate) struct Holder {
 #[derive(Debug)]
 pub(crate) struct Batch {
     deliveries: Vec<NewDelivery>,
+    /// What the bodies are sealed under.
+    pub(crate) body_key: KeyId,
     /// For a delivery that repeats an earlier one of the batch: where that is.
     repeats: Vec<Option<usize>>,
     answers: Vec<Option<Recorded>>,
@@ -36,15 +40,21 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Collapses the deliveries that repeat one another.
-    pub(crate) fn new(deliveries: Vec<NewDelivery>) -> Self {
+    /// Collapses the deliveries that repeat one another, and makes of the others
+    /// what may be stored: sealed bodies, and keys under the server's secret.
+    pub(crate) fn new(mut deliveries: Vec<NewDelivery>, secrets: &Secrets) -> Result<Self, Fault> {
+        let key = secrets.keyring.sealing();
         let mut first: HashMap<(DeliveryKey, ContentDigest), usize> = HashMap::new();
         let mut repeats = Vec::with_capacity(deliveries.len());
         let mut open = Vec::with_capacity(deliveries.len());
-        for (place, delivery) in deliveries.iter().enumerate() {
+        for (place, delivery) in deliveries.iter_mut().enumerate() {
+            delivery.key = delivery.key.under(&secrets.server_key);
+            delivery.content = delivery.content.under(&secrets.server_key);
             let known = first.get(&(delivery.key, delivery.content)).copied();
             repeats.push(known);
             if known.is_none() {
+                let row = Row::delivery(delivery.id, delivery.source.as_str());
+                delivery.body = key.seal(row, &delivery.body)?.bytes;
                 first.insert((delivery.key, delivery.content), place);
                 open.push(Candidate {
                     place,
@@ -54,12 +64,13 @@ impl Batch {
             }
         }
         let answers = vec![None; deliveries.len()];
-        Self {
+        Ok(Self {
             deliveries,
+            body_key: key.id().clone(),
             repeats,
             answers,
             open,
-        }
+        })
     }
 
     /// Takes those that still need a row, ordered by key: two committers that
@@ -151,7 +162,18 @@ impl Batch {
 
 #[cfg(test)]
 mod tests {
+    use pipeline::ServerKey;
+
     use super::*;
+    use crate::seal::SealKey;
+
+    fn batch(deliveries: Vec<NewDelivery>) -> Batch {
+        let secrets = Secrets {
+            keyring: SealKey::new([7; 32]).into(),
+            server_key: ServerKey::new([7; 32]),
+        };
+        Batch::new(deliveries, &secrets).unwrap()
+    }
 
     fn delivery(id: &str, body: &str) -> NewDelivery {
         let source = "test".parse().unwrap();
@@ -167,8 +189,19 @@ mod tests {
     }
 
     #[test]
+    fn nothing_that_can_be_guessed_is_kept() {
+        let new = delivery("a", "Your code is 493817");
+        let (key, content) = (new.key, new.content);
+        let batch = batch(vec![new]);
+        let kept = &batch.deliveries[0];
+        assert_ne!(kept.key, key);
+        assert_ne!(kept.content, content);
+        assert!(!kept.body.windows(6).any(|six| six == b"493817"));
+    }
+
+    #[test]
     fn repeats_share_the_answer_of_the_first() {
-        let mut batch = Batch::new(vec![
+        let mut batch = batch(vec![
             delivery("b", "1"),
             delivery("a", "1"),
             delivery("b", "1"),
@@ -194,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_loser_whose_holder_has_gone_tries_again() {
-        let mut batch = Batch::new(vec![delivery("a", "1")]);
+        let mut batch = batch(vec![delivery("a", "1")]);
         let candidate = batch.take_open()[0];
         batch.lost(candidate, None).unwrap();
         assert_eq!(batch.take_open()[0].key, candidate.key);
@@ -202,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_loser_to_other_content_tries_its_conflict_key() {
-        let mut batch = Batch::new(vec![delivery("a", "1")]);
+        let mut batch = batch(vec![delivery("a", "1")]);
         let candidate = batch.take_open()[0];
         let holder = Holder {
             id: DeliveryId::new(),

@@ -11,6 +11,8 @@ pub(crate) enum Fault {
     Database(sqlx::Error),
     /// A row holds what this code cannot have written; the text names the column.
     Damaged(&'static str),
+    /// A value is sealed under a key of this name, which this process has not got.
+    KeyUnknown(String),
     /// The rows changed under us more often than is plausible.
     Restless,
 }
@@ -26,7 +28,8 @@ impl From<Fault> for StoreError {
         let may_pass = match &fault {
             Fault::Database(error) => may_pass(error),
             Fault::Damaged(_) => false,
-            Fault::Restless => true,
+            // The operator may put the key back.
+            Fault::KeyUnknown(_) | Fault::Restless => true,
         };
         let cause = Box::new(Cause(describe(&fault)));
         if may_pass {
@@ -54,6 +57,7 @@ fn describe(fault: &Fault) -> String {
     match fault {
         Fault::Database(error) => describe_driver(error),
         Fault::Damaged(column) => format!("the column `{column}` holds what was never written"),
+        Fault::KeyUnknown(key) => format!("there is no sealing key {key}"),
         Fault::Restless => "the rows kept changing".to_owned(),
     }
 }
@@ -165,6 +169,10 @@ mod tests {
         ));
         assert!(matches!(
             StoreError::from(Fault::Restless),
+            StoreError::Unavailable(_)
+        ));
+        assert!(matches!(
+            StoreError::from(Fault::KeyUnknown("0".to_owned())),
             StoreError::Unavailable(_)
         ));
     }

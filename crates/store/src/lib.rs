@@ -3,10 +3,11 @@
 //!
 //! This crate never cancels a database future, never decides a duplicate by a
 //! prior read, never reckons a lease, a wait or an expiry by any clock but the
-//! database's, and never logs a body, an address, a code or a link.
+//! database's, never writes a body or a value unsealed, and never logs a body, an
+//! address, a code or a link.
 //!
-//! Read `open.rs` first, then `uncancelled.rs` (how every method runs), then one
-//! of the two databases: `postgres.rs` and `sqlite.rs` hold the same files, so
+//! Read `open.rs` first, then `uncancelled.rs` (how every method runs), `seal.rs`
+//! (what no column shows), then one of the two databases: `postgres.rs` and `sqlite.rs` hold the same files, so
 //! that a diff of two of them shows the dialects and nothing else.
 
 mod open;
@@ -17,6 +18,7 @@ mod arrivals;
 mod batch;
 mod fault;
 mod migrations;
+mod seal;
 mod stored;
 mod uncancelled;
 mod waiting;
@@ -27,4 +29,5 @@ mod sqlite;
 pub use migrations::Migrated;
 pub use open::{OpenError, Store, migrate, open};
 pub use scratch::{create_database, drop_database};
-pub use settings::Settings;
+pub use seal::{KeyFile, KeyFileError, KeyId, Keyring, SealKey};
+pub use settings::{Secrets, Settings};

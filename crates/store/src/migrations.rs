@@ -1,7 +1,7 @@
 //! The migrations that this binary brings, twins for the two databases.
 
 use sqlx::SqlSafeStr;
-use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 
 use crate::open::OpenError;
 
@@ -62,6 +62,15 @@ pub(crate) fn migrator(dialect: fn(&Twin) -> &'static str) -> Migrator {
         )
     });
     Migrator::with_migrations(steps.collect())
+}
+
+/// Why migrations were not applied. A file that has changed since it was applied
+/// is one of those before the first release.
+pub(crate) fn refused(error: MigrateError) -> OpenError {
+    match error {
+        MigrateError::VersionMismatch(_) => OpenError::Unreleased(Box::new(error)),
+        other => OpenError::Migrate(Box::new(other)),
+    }
 }
 
 /// Refuses a database that knows more than this binary.

@@ -23,6 +23,9 @@ pub enum OpenError {
     /// The URL does not say where the database is.
     #[error("the database URL cannot be used")]
     Url(#[source] Source),
+    /// There is nothing to seal its rows with.
+    #[error("the database cannot be opened without sealing keys")]
+    NoSecrets,
     /// It cannot be reached, or does not let us in.
     #[error("the database cannot be reached")]
     Connect(#[source] Source),
@@ -32,6 +35,12 @@ pub enum OpenError {
     /// A migration failed.
     #[error("a migration cannot be applied")]
     Migrate(#[source] Source),
+    /// It was made by a version that was never released.
+    #[error(
+        "the database was made by a version before the first release, whose rows are not sealed: \
+         start with an empty one"
+    )]
+    Unreleased(#[source] Source),
     /// It was not migrated to what this binary needs.
     #[error("the database lacks the migrations {0}: run `maillatch migrate`")]
     MigrationsMissing(String),

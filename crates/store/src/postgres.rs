@@ -24,7 +24,7 @@ mod silence;
 use crate::arrivals::Arrivals;
 use crate::migrations::{self, Migrated};
 use crate::open::OpenError;
-use crate::settings::Settings;
+use crate::settings::{Secrets, Settings};
 use crate::uncancelled::Uncancelled;
 
 use listen::Listener;
@@ -33,6 +33,7 @@ use pool::Pool;
 /// An open Postgres database.
 pub(crate) struct Postgres {
     pool: Pool,
+    secrets: Secrets,
     work: Uncancelled,
     arrivals: Arrivals,
     listener: Listener,
@@ -40,6 +41,7 @@ pub(crate) struct Postgres {
 
 impl Postgres {
     pub(crate) async fn open(settings: &Settings) -> Result<Self, OpenError> {
+        let secrets = settings.secrets()?;
         if settings.migrate {
             Self::migrate(settings).await?;
         }
@@ -56,6 +58,7 @@ impl Postgres {
         Ok(Self {
             listener: Listener::new(options, arrivals.clone()),
             pool,
+            secrets,
             work: Uncancelled::default(),
             arrivals,
         })

@@ -2,13 +2,30 @@
 
 use std::time::Duration;
 
+use pipeline::ServerKey;
 use secrecy::SecretString;
+
+use crate::open::OpenError;
+use crate::seal::Keyring;
+
+/// What rows are sealed and recognised with.
+#[derive(Debug, Clone)]
+pub struct Secrets {
+    /// Seals bodies and values, and opens them.
+    pub keyring: Keyring,
+    /// Keys the digests that duplicates are known by. It does not rotate with
+    /// the keys above: a changed one knows no duplicate of what came before.
+    pub server_key: ServerKey,
+}
 
 /// Where the database is and how it is used.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// `postgres://…`, or `sqlite:` and the path of a file.
     pub url: SecretString,
+    /// What rows are sealed with; without it a database can be migrated, and
+    /// not opened.
+    pub secrets: Option<Secrets>,
     /// The most connections one process opens; `SQLite` has one writer and uses
     /// the rest for reading.
     pub max_connections: u32,
@@ -33,6 +50,7 @@ impl Settings {
     pub fn new(url: SecretString) -> Self {
         Self {
             url,
+            secrets: None,
             max_connections: 8,
             acquire_timeout: Duration::from_secs(2),
             migrate: false,
@@ -40,6 +58,20 @@ impl Settings {
             guest: false,
             application_name: "maillatch".to_owned(),
         }
+    }
+
+    /// The same database, with what its rows are sealed with.
+    #[must_use]
+    pub fn sealed_with(self, secrets: Secrets) -> Self {
+        Self {
+            secrets: Some(secrets),
+            ..self
+        }
+    }
+
+    /// What rows are sealed with, or the refusal to open anything without it.
+    pub(crate) fn secrets(&self) -> Result<Secrets, OpenError> {
+        self.secrets.clone().ok_or(OpenError::NoSecrets)
     }
 
     /// The same database, opened beside whoever owns it.

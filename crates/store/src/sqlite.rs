@@ -24,7 +24,7 @@ use sqlx::SqlitePool;
 use crate::arrivals::Arrivals;
 use crate::migrations::Migrated;
 use crate::open::OpenError;
-use crate::settings::Settings;
+use crate::settings::{Secrets, Settings};
 use crate::uncancelled::Uncancelled;
 
 use lock::FileLock;
@@ -35,6 +35,7 @@ pub(crate) struct Sqlite {
     /// where waiting is a lottery.
     writer: SqlitePool,
     readers: SqlitePool,
+    secrets: Secrets,
     work: Uncancelled,
     arrivals: Arrivals,
     /// A guest has none.
@@ -43,6 +44,7 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     pub(crate) async fn open(settings: &Settings, path: &str) -> Result<Self, OpenError> {
+        let secrets = settings.secrets()?;
         let lock = (!settings.guest)
             .then(|| FileLock::take(path))
             .transpose()?;
@@ -58,6 +60,7 @@ impl Sqlite {
         Ok(Self {
             readers: connect::readers(settings, path).await?,
             writer,
+            secrets,
             work: Uncancelled::default(),
             arrivals: Arrivals::default(),
             lock,

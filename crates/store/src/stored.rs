@@ -10,6 +10,7 @@ use pipeline::{
 use uuid::Uuid;
 
 use crate::fault::Fault;
+use crate::seal::OVERHEAD;
 
 /// A span as both databases add it to their clock. A hundred years stand for
 /// ever, so that no sum leaves the range of a time.
@@ -26,6 +27,11 @@ pub(crate) fn span(millis: i64) -> Duration {
 /// A count that a database has made.
 pub(crate) fn count(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
+}
+
+/// The size of a body, from that of the sealed one.
+pub(crate) fn body_bytes(sealed: i64) -> u64 {
+    count(sealed).saturating_sub(OVERHEAD)
 }
 
 /// A number of attempts.

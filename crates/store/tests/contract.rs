@@ -4,6 +4,7 @@
 mod cancellation;
 mod disclosure;
 mod postgres;
+mod seal;
 mod sqlite;
 mod subject;
 

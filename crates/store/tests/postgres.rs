@@ -9,11 +9,11 @@ use sqlx::{Connection, PgConnection};
 use store::{Migrated, OpenError, Settings};
 use testkit::patience::{soon, until};
 use testkit::proxy::Proxy;
-use testkit::store_contract::{Subject, code, delivery, inbox, mail, must};
+use testkit::store_contract::{Subject, code, delivery, inbox, mail, must, server_key};
 use tokio::task::JoinSet;
 use url::Url;
 
-use crate::subject::{Database, PostgresDatabase};
+use crate::subject::{Database, PostgresDatabase, secrets};
 
 async fn connect(database: &Database) -> PgConnection {
     must(PgConnection::connect(&database.url).await)
@@ -147,13 +147,12 @@ async fn a_retry_is_answered_when_the_first_try_has_ended_and_by_how_it_ended() 
         must(sqlx::raw_sql("BEGIN").execute(&mut other).await);
         let insert = sqlx::query(
             "INSERT INTO deliveries
-                 (id, source, delivery_key, content_digest, content_type, body)
-             VALUES ($1, 'contract', $2, $3, 'application/json', $4)",
+                 (id, source, delivery_key, content_digest, content_type, body_key, body)
+             VALUES ($1, 'contract', $2, $3, 'application/json', '', '')",
         )
         .bind(first.id.as_uuid())
-        .bind(first.key.as_bytes().as_slice())
-        .bind(first.content.as_bytes().as_slice())
-        .bind(&first.body);
+        .bind(first.key.under(&server_key()).as_bytes().as_slice())
+        .bind(first.content.under(&server_key()).as_bytes().as_slice());
         must(insert.execute(&mut other).await);
 
         let retry = delivery(name, b"body");
@@ -207,7 +206,8 @@ async fn a_server_behind_a_cut_or_frozen_wire_is_unavailable_until_it_is_back() 
     let proxy = Proxy::to(&server).await;
     must(url.set_port(Some(proxy.address().port())));
     must(url.set_host(Some("127.0.0.1")));
-    let store = must(store::open(&Settings::new(url.to_string().into())).await);
+    let settings = Settings::new(url.to_string().into()).sealed_with(secrets());
+    let store = must(store::open(&settings).await);
 
     for (name, fail) in [
         ("cut", Proxy::cut as fn(&Proxy)),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pipeline::{PollLog, SilenceLog};
-use store::{Settings, Store};
+use store::{SealKey, Secrets, Settings, Store};
 use testkit::poll_contract::PollSubject;
 use testkit::server::shared_url;
-use testkit::store_contract::{Seams, Subject, must};
+use testkit::store_contract::{Seams, Subject, must, server_key};
 use url::Url;
 use uuid::Uuid;
 
@@ -22,6 +22,14 @@ pub(crate) fn seams(store: &Store) -> Seams {
         attempts: store.attempts,
         failures: store.failures,
         probe: store.probe,
+    }
+}
+
+/// The same for every opener, so that what one has sealed another opens.
+pub(crate) fn secrets() -> Secrets {
+    Secrets {
+        keyring: SealKey::new([7; 32]).into(),
+        server_key: server_key(),
     }
 }
 
@@ -46,7 +54,7 @@ impl Directory {
     }
 
     pub(crate) fn settings(&self) -> Settings {
-        Settings::new(self.url().into())
+        Settings::new(self.url().into()).sealed_with(secrets())
     }
 }
 
@@ -96,7 +104,7 @@ impl Database {
     }
 
     pub(crate) fn settings(&self) -> Settings {
-        Settings::new(self.url.clone().into())
+        Settings::new(self.url.clone().into()).sealed_with(secrets())
     }
 
     pub(crate) async fn drop(&self) {

@@ -32,7 +32,8 @@ pub(crate) fn minimize(
 ) -> NewMessage {
     let mail = readings.by(expected.rules.links.as_ref());
     let identity = &mail.identity;
-    let key = MessageKey::new(&inbox, identity.message_id.as_deref(), &identity.content);
+    let message_id = identity.message_id.as_deref();
+    let key = MessageKey::new(with.server_key, &inbox, message_id, &identity.content);
     let (findings, misses) = find(readings, mail, expected);
     let lifetime = expected.rules.lifetime.unwrap_or(with.lifetime);
     let artifacts = findings.into_iter().map(|finding| {

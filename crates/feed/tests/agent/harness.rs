@@ -52,7 +52,7 @@ impl Server {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let dir = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", dir.path().join("feed.db").display());
-        let store = store::open(&store::Settings::new(url.into()))
+        let store = store::open(&store::Settings::new(url.into()).sealed_with(secrets()))
             .await
             .unwrap();
         let meters = Meters::register(&mut Registry::default());
@@ -190,7 +190,12 @@ fn message(inbox: InboxId, artifact: NewArtifact) -> NewMessage {
     let id = MessageId::new();
     NewMessage {
         id,
-        key: MessageKey::new(&inbox, Some(&id.to_string()), &[0; 32]),
+        key: MessageKey::new(
+            &ServerKey::new([7; 32]),
+            &inbox,
+            Some(&id.to_string()),
+            &[0; 32],
+        ),
         inbox,
         sender: Sender {
             address: Some("no-reply@example.com".to_owned()),
@@ -275,4 +280,11 @@ pub(crate) async fn ask(request: RequestBuilder) -> Answer {
 /// The path of an inbox's feed.
 pub(crate) fn feed_of(inbox: &str, query: &str) -> String {
     format!("/v1/inboxes/{inbox}/artifacts{query}")
+}
+
+fn secrets() -> store::Secrets {
+    store::Secrets {
+        keyring: store::SealKey::new([7; 32]).into(),
+        server_key: ServerKey::new([7; 32]),
+    }
 }

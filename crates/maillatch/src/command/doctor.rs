@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use clap::Args;
 use pipeline::{Clock, Probe, SystemClock};
 use secrecy::ExposeSecret;
@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep};
 use crate::cli::Place;
 use crate::config::{Config, Profile};
 use crate::dev::DevEnv;
+use crate::secrets::{key_file, keyring};
 use crate::wire::{queue_settings, store_settings, worker_settings};
 
 /// Checks configuration, database, queue, sources, keys and clock.
@@ -120,6 +121,7 @@ async fn examine(config: &Config) -> Vec<Check> {
             format!("{} profile", config.profile().name()),
         ),
         secret(config),
+        sealing(config),
         sources(config),
         keys(config),
         Check::of("policy", policy(config)),
@@ -136,6 +138,27 @@ fn secret(config: &Config) -> Check {
         (32.., _) => Check::good("secret", "set"),
         _ => Check::bad("secret", "server.secret needs at least 32 characters"),
     }
+}
+
+fn sealing(config: &Config) -> Check {
+    match (key_file(config), keyring(config)) {
+        (_, Ok(keyring)) => {
+            let names: Vec<String> = keyring.names().iter().map(ToString::to_string).collect();
+            Check::good(
+                "sealing",
+                format!("seals with {}", names.join(", opens with ")),
+            )
+        }
+        (Some(file), Err(_)) if is_to_be_made(config, &file) => {
+            Check::good("sealing", "a key, minted at the first start")
+        }
+        (_, Err(error)) => Check::bad("sealing", format!("{error:#}")),
+    }
+}
+
+fn is_to_be_made(config: &Config, file: &store::KeyFile) -> bool {
+    let is_new = !file.path().exists() && !config.data.dir.join("maillatch.db").exists();
+    is_new && config.profile() == Profile::Embedded && config.seal.file.as_os_str().is_empty()
 }
 
 fn sources(config: &Config) -> Check {
@@ -197,9 +220,13 @@ async fn database(config: &Config) -> Vec<Check> {
             "SQLite, created at the first start",
         )];
     }
-    let store = match store::open(&store_settings(config).as_guest()).await {
+    let opened = match store_settings(config) {
+        Ok(settings) => store::open(&settings.as_guest()).await.map_err(Error::from),
+        Err(error) => Err(error),
+    };
+    let store = match opened {
         Ok(store) => store,
-        Err(error) => return vec![Check::of("database", Err(error.into()))],
+        Err(error) => return vec![Check::of("database", Err(error))],
     };
     let mut checks = vec![probed("database", &*store.probe).await];
     if let Ok(backlog) = store.deliveries.backlog().await {

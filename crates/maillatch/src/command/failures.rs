@@ -60,7 +60,7 @@ enum Action {
 
 pub(crate) async fn run(args: Failures) -> Result<ExitCode> {
     let config = args.place.load(None)?;
-    let settings = store_settings(&config).as_guest();
+    let settings = store_settings(&config)?.as_guest();
     let store = store::open(&settings)
         .await
         .context("failed to open the database")?;
@@ -110,6 +110,9 @@ async fn show(store: &Store, id: DeliveryId, body: bool, as_json: bool) -> Resul
     };
     let mut out = std::io::stdout().lock();
     if body {
+        let Some(bytes) = bytes else {
+            bail!("the body of {id} was wiped");
+        };
         out.write_all(&bytes)?;
     } else if as_json {
         writeln!(out, "{}", as_object(&item))?;
@@ -121,11 +124,10 @@ async fn show(store: &Store, id: DeliveryId, body: bool, as_json: bool) -> Resul
         writeln!(out, "recorded      {}", item.recorded_at)?;
         writeln!(out, "buried        {}", item.buried_at)?;
         writeln!(out, "content type  {}", item.content_type)?;
-        writeln!(
-            out,
-            "body          {} bytes (--body prints it)",
-            item.body_bytes
-        )?;
+        match item.body_bytes {
+            Some(bytes) => writeln!(out, "body          {bytes} bytes (--body prints it)")?,
+            None => writeln!(out, "body          wiped")?,
+        }
         writeln!(
             out,
             "conflict      {}",
@@ -160,7 +162,7 @@ async fn requeue(
         }
     }
     for id in &refused {
-        eprintln!("{id} is not buried");
+        eprintln!("{id} is not buried, or its body was wiped");
     }
     eprintln!("{} requeued", requeued.len());
     if as_json {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::cli::Place;
-use crate::wire::store_settings;
+use crate::wire::migrate_settings;
 
 /// Creates or updates the database's tables.
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ pub(crate) struct Migrate {
 
 pub(crate) async fn run(args: Migrate) -> Result<ExitCode> {
     let config = args.place.load(None)?;
-    let migrated = store::migrate(&store_settings(&config))
+    let migrated = store::migrate(&migrate_settings(&config))
         .await
         .context("failed to migrate the database")?;
     for name in &migrated.applied {

@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::cli::Serve;
 use crate::config::{Config, Profile};
 use crate::dev::{self, DevEnv};
+use crate::secrets::settle_key_file;
 use crate::serve::{Roles, Serving};
 use crate::telemetry;
 use crate::wire::{check_separate_role, wire};
@@ -50,6 +51,7 @@ fn settle_in(config: &mut Config) -> Result<DevEnv> {
     if config.server.secret().is_empty() {
         config.server.set_secret(dev.server_secret().to_owned());
     }
+    settle_key_file(config)?;
     let uses_dev_secrets = config.source.is_empty() || config.key.is_empty();
     if uses_dev_secrets && !is_loopback(&config.server.listen)? {
         bail!(

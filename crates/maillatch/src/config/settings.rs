@@ -17,6 +17,7 @@ use super::span::Span;
 pub(crate) struct Config {
     pub(crate) server: Server,
     pub(crate) data: Data,
+    pub(crate) seal: Seal,
     pub(crate) database: Database,
     pub(crate) queue: Queue,
     pub(crate) webhook: Webhook,
@@ -94,6 +95,13 @@ impl Server {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Data {
     pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Seal {
+    pub(crate) file: PathBuf,
+    pub(crate) keys: Vec<SecretString>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -27,7 +27,8 @@ impl AgentLog for Postgres {
     }
 
     async fn consume(&self, request: &ConsumeRequest) -> Result<Consumed, StoreError> {
-        let work = consumes::consume(self.pool.clone(), request.clone());
+        let keyring = self.secrets.keyring.clone();
+        let work = consumes::consume(self.pool.clone(), keyring, request.clone());
         self.work.run(SHORT, work).await
     }
 

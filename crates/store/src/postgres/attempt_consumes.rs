@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::pool::Pool;
 use super::{Postgres, attempts, consumes};
 use crate::fault::Fault;
+use crate::seal::Keyring;
 use crate::uncancelled::SHORT;
 
 #[async_trait]
@@ -34,7 +35,8 @@ impl AttemptLog for Postgres {
         &self,
         request: &AttemptConsume,
     ) -> Result<AttemptConsumed, StoreError> {
-        let work = consume(self.pool.clone(), request.clone());
+        let keyring = self.secrets.keyring.clone();
+        let work = consume(self.pool.clone(), keyring, request.clone());
         self.work.run(SHORT, work).await
     }
 
@@ -59,10 +61,14 @@ impl AttemptLog for Postgres {
     }
 }
 
-async fn consume(pool: Pool, request: AttemptConsume) -> Result<AttemptConsumed, Fault> {
+async fn consume(
+    pool: Pool,
+    keyring: Keyring,
+    request: AttemptConsume,
+) -> Result<AttemptConsumed, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
-    let consumed = take(&mut transaction, &request).await?;
+    let consumed = take(&mut transaction, &keyring, &request).await?;
     transaction.commit().await?;
     Ok(consumed)
 }
@@ -72,6 +78,7 @@ async fn consume(pool: Pool, request: AttemptConsume) -> Result<AttemptConsumed,
 /// newest.
 async fn take(
     connection: &mut PgConnection,
+    keyring: &Keyring,
     request: &AttemptConsume,
 ) -> Result<AttemptConsumed, Fault> {
     let row = attempts::find_in(connection, request.attempt, &request.scope).await?;
@@ -98,7 +105,7 @@ async fn take(
         idempotency_key: request.idempotency_key.clone(),
         replay_window: request.replay_window,
     };
-    let consumed = consumes::take(connection, &asked).await?;
+    let consumed = consumes::take(connection, keyring, &asked).await?;
     answer(connection, request, artifact, consumed).await
 }
 

@@ -14,13 +14,15 @@ use super::moment::timestamp;
 use super::pool::Pool;
 use super::{Postgres, expectations, messages};
 use crate::fault::Fault;
+use crate::seal::{Keyring, Row};
 use crate::stored::{attempts, millis, source, span};
 use crate::uncancelled::{LONG, SHORT};
 
 #[async_trait]
 impl WorkLog for Postgres {
     async fn claim(&self, delivery: DeliveryId, lease: Duration) -> Result<Claimed, StoreError> {
-        let work = claim(self.pool.clone(), delivery, lease);
+        let keyring = self.secrets.keyring.clone();
+        let work = claim(self.pool.clone(), keyring, delivery, lease);
         self.work.run(SHORT, work).await
     }
 
@@ -34,7 +36,8 @@ impl WorkLog for Postgres {
         claim: Claim,
         processed: Processed,
     ) -> Result<Completed<Finished>, StoreError> {
-        let work = messages::complete(self.pool.clone(), claim, processed);
+        let keyring = self.secrets.keyring.clone();
+        let work = messages::complete(self.pool.clone(), keyring, claim, processed);
         self.work.run(LONG, work).await
     }
 
@@ -54,14 +57,19 @@ impl WorkLog for Postgres {
     }
 }
 
-type Row = (String, String, Vec<u8>, i32, OffsetDateTime, i64);
+type Columns = (String, String, Vec<u8>, String, i32, OffsetDateTime, i64);
 
 /// One guarded update: of two claimers the second waits for the first, looks at
 /// the row again and finds that it may not be claimed yet.
-async fn claim(pool: Pool, delivery: DeliveryId, lease: Duration) -> Result<Claimed, Fault> {
+async fn claim(
+    pool: Pool,
+    keyring: Keyring,
+    delivery: DeliveryId,
+    lease: Duration,
+) -> Result<Claimed, Fault> {
     let token = ClaimToken::new();
     let mut connection = pool.lend().await?;
-    let row: Option<Row> = sqlx::query_as(
+    let row: Option<Columns> = sqlx::query_as(
         "UPDATE deliveries
          SET state = 'claimed',
              attempts = attempts + 1,
@@ -69,7 +77,7 @@ async fn claim(pool: Pool, delivery: DeliveryId, lease: Duration) -> Result<Clai
              claimable_at = now() + $3 * interval '1 millisecond',
              ring_at = now() + $3 * interval '1 millisecond'
          WHERE id = $1 AND state IN ('pending', 'claimed') AND claimable_at <= now()
-         RETURNING source, content_type, body, attempts, recorded_at,
+         RETURNING source, content_type, body, body_key, attempts, recorded_at,
                    (extract(epoch FROM now() - recorded_at) * 1000)::bigint",
     )
     .bind(delivery.as_uuid())
@@ -77,9 +85,10 @@ async fn claim(pool: Pool, delivery: DeliveryId, lease: Duration) -> Result<Clai
     .bind(millis(lease))
     .fetch_optional(&mut *connection)
     .await?;
-    let Some((name, content_type, body, attempt, recorded_at, age)) = row else {
+    let Some((name, content_type, body, body_key, attempt, recorded_at, age)) = row else {
         return not_claimed(&mut connection, delivery).await;
     };
+    drop(connection);
     let claim = Claim {
         delivery,
         token,
@@ -88,9 +97,9 @@ async fn claim(pool: Pool, delivery: DeliveryId, lease: Duration) -> Result<Clai
     };
     let stored = StoredDelivery {
         id: delivery,
+        body: keyring.open(Row::delivery(delivery, &name), &body_key, &body)?,
         source: source(&name)?,
         content_type,
-        body,
         recorded_at: timestamp(recorded_at),
     };
     Ok(Claimed::Yours(claim, stored))

@@ -20,7 +20,9 @@ use crate::uncancelled::SHORT;
 #[async_trait]
 impl DeliveryLog for Postgres {
     async fn record(&self, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, StoreError> {
-        let work = record(self.pool.clone(), batch);
+        let (pool, secrets) = (self.pool.clone(), self.secrets.clone());
+        // Sealing needs no connection, so none is held meanwhile.
+        let work = async move { record(pool, Batch::new(batch, &secrets)?).await };
         self.work.run(SHORT, work).await
     }
 
@@ -40,8 +42,8 @@ impl DeliveryLog for Postgres {
 }
 
 /// Each statement is a commit of its own; a single one is the usual case.
-async fn record(pool: Pool, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, Fault> {
-    settle(&mut *pool.lend().await?, Batch::new(batch)).await
+async fn record(pool: Pool, batch: Batch) -> Result<Vec<Recorded>, Fault> {
+    settle(&mut *pool.lend().await?, batch).await
 }
 
 /// Inserts what is new and looks up what is not, until everybody has an answer.
@@ -92,8 +94,8 @@ async fn insert_one(
     let delivery = batch.delivery(candidate)?;
     let written = sqlx::query(
         "INSERT INTO deliveries
-             (id, source, delivery_key, content_digest, content_type, conflict_of, body)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)
+             (id, source, delivery_key, content_digest, content_type, conflict_of, body, body_key)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
          ON CONFLICT (delivery_key) DO NOTHING",
     )
     .bind(delivery.id.as_uuid())
@@ -103,6 +105,7 @@ async fn insert_one(
     .bind(&delivery.content_type)
     .bind(candidate.conflict_of.map(|id| id.as_uuid()))
     .bind(&delivery.body)
+    .bind(batch.body_key.as_str())
     .execute(connection)
     .await?;
     let is_new = written.rows_affected() == 1;
@@ -120,8 +123,8 @@ async fn insert_several(
     }
     let inserted: Vec<Uuid> = sqlx::query_scalar(
         "INSERT INTO deliveries
-             (id, source, delivery_key, content_digest, content_type, conflict_of, body)
-         SELECT * FROM UNNEST
+             (id, source, delivery_key, content_digest, content_type, conflict_of, body, body_key)
+         SELECT *, $8 FROM UNNEST
              ($1::uuid[], $2::text[], $3::bytea[], $4::bytea[], $5::text[], $6::uuid[], $7::bytea[])
          ON CONFLICT (delivery_key) DO NOTHING
          RETURNING id",
@@ -133,6 +136,7 @@ async fn insert_several(
     .bind(columns.content_types)
     .bind(columns.conflicts)
     .bind(columns.bodies)
+    .bind(batch.body_key.as_str())
     .fetch_all(connection)
     .await?;
     Ok(inserted.into_iter().collect())

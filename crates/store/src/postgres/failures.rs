@@ -9,7 +9,8 @@ use super::Postgres;
 use super::moment::timestamp;
 use super::pool::Pool;
 use crate::fault::Fault;
-use crate::stored::{attempts, count, source};
+use crate::seal::{Keyring, Row as SealedRow};
+use crate::stored::{attempts, body_bytes, source};
 use crate::uncancelled::SHORT;
 
 #[async_trait]
@@ -22,8 +23,8 @@ impl FailureLog for Postgres {
     async fn exhume(
         &self,
         delivery: DeliveryId,
-    ) -> Result<Option<(BuriedDelivery, Vec<u8>)>, StoreError> {
-        let work = exhume(self.pool.clone(), delivery);
+    ) -> Result<Option<(BuriedDelivery, Option<Vec<u8>>)>, StoreError> {
+        let work = exhume(self.pool.clone(), self.secrets.keyring.clone(), delivery);
         self.work.run(SHORT, work).await
     }
 
@@ -50,20 +51,30 @@ async fn buried(pool: Pool, limit: u32) -> Result<Vec<BuriedDelivery>, Fault> {
 
 async fn exhume(
     pool: Pool,
+    keyring: Keyring,
     delivery: DeliveryId,
-) -> Result<Option<(BuriedDelivery, Vec<u8>)>, Fault> {
+) -> Result<Option<(BuriedDelivery, Option<Vec<u8>>)>, Fault> {
     let row = sqlx::query(
         "SELECT id, source, reason, attempts, recorded_at, finished_at, content_type,
                 octet_length(body)::bigint AS body_bytes, conflict_of IS NOT NULL AS is_conflict,
-                body
+                body, body_key
          FROM deliveries
          WHERE id = $1 AND state = 'buried'",
     )
     .bind(delivery.as_uuid())
     .fetch_optional(&mut *pool.lend().await?)
     .await?;
-    row.map(|row| Ok((read(&row)?, row.try_get("body")?)))
-        .transpose()
+    let Some(row) = row else { return Ok(None) };
+    let buried = read(&row)?;
+    let sealed: Option<(String, Vec<u8>)> = match row.try_get("body_key")? {
+        Some(key) => Some((key, row.try_get("body")?)),
+        None => None,
+    };
+    let body = sealed.map(|(key, body)| {
+        let row = SealedRow::delivery(delivery, buried.source.as_str());
+        keyring.open(row, &key, &body)
+    });
+    Ok(Some((buried, body.transpose()?)))
 }
 
 async fn requeue(pool: Pool, delivery: DeliveryId) -> Result<bool, Fault> {
@@ -71,7 +82,7 @@ async fn requeue(pool: Pool, delivery: DeliveryId) -> Result<bool, Fault> {
         "UPDATE deliveries
          SET state = 'pending', attempts = 0, claimable_at = now(), ring_at = now(),
              reason = NULL, finished_at = NULL
-         WHERE id = $1 AND state = 'buried'",
+         WHERE id = $1 AND state = 'buried' AND body IS NOT NULL",
     )
     .bind(delivery.as_uuid())
     .execute(&mut *pool.lend().await?)
@@ -88,7 +99,7 @@ fn read(row: &PgRow) -> Result<BuriedDelivery, Fault> {
         attempts: attempts(row.try_get("attempts")?)?,
         recorded_at: timestamp(row.try_get("recorded_at")?),
         buried_at: timestamp(row.try_get("finished_at")?),
-        body_bytes: count(row.try_get("body_bytes")?),
+        body_bytes: row.try_get::<Option<i64>, _>("body_bytes")?.map(body_bytes),
         content_type: row.try_get("content_type")?,
         is_conflict: row.try_get("is_conflict")?,
     })

@@ -11,6 +11,7 @@ use super::artifacts;
 use super::moment::moment;
 use super::pool::Pool;
 use crate::fault::Fault;
+use crate::seal::{Keyring, SealedMessage};
 use crate::stored::{joined, span};
 
 /// Writes everything or nothing: the delivery's state behind the fence, then
@@ -21,19 +22,22 @@ use crate::stored::{joined, span};
 /// the same lock, and nobody who holds one waits for a row of ours.
 pub(super) async fn complete(
     pool: Pool,
+    keyring: Keyring,
     claim: Claim,
     processed: Processed,
 ) -> Result<Completed<Finished>, Fault> {
+    let Processed { messages, ignored } = processed;
+    let messages = SealedMessage::seal(messages, &keyring)?;
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
-    let reason = processed.ignored.as_ref().map(Reason::as_str);
+    let reason = ignored.as_ref().map(Reason::as_str);
     let Some(came) = finish(&mut transaction, &claim, reason).await? else {
         transaction.rollback().await?;
         return Ok(Completed::Lost);
     };
-    let mut by_inbox: BTreeMap<&str, Vec<&NewMessage>> = BTreeMap::new();
-    for message in &processed.messages {
-        let inbox = message.inbox.as_str();
+    let mut by_inbox: BTreeMap<&str, Vec<&SealedMessage>> = BTreeMap::new();
+    for message in &messages {
+        let inbox = message.message.inbox.as_str();
         by_inbox.entry(inbox).or_default().push(message);
     }
     let mut places = Vec::with_capacity(by_inbox.len());
@@ -45,10 +49,10 @@ pub(super) async fn complete(
     for (inbox, last_seq, messages) in places {
         let mut seq = last_seq;
         for message in messages {
-            let inserted = insert(&mut transaction, &claim, message, &came).await?;
+            let inserted = insert(&mut transaction, &claim, &message.message, &came).await?;
             let Some(received_at) = inserted else {
                 finished.duplicate_messages += 1;
-                let lag = meet(&mut transaction, message, &came).await?;
+                let lag = meet(&mut transaction, &message.message, &came).await?;
                 finished.other_path_lag = finished.other_path_lag.max(lag);
                 continue;
             };

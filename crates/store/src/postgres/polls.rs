@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pipeline::{
     Completed, DeliveryKey, Lease, Leased, LeftWaiting, PollLog, Polled, PollerId, Reason,
-    Recorded, SourceName, StoreError, Timestamp,
+    Recorded, ServerKey, SourceName, StoreError, Timestamp,
 };
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
@@ -36,7 +36,8 @@ impl PollLog for Postgres {
     }
 
     async fn unseen(&self, keys: &[DeliveryKey]) -> Result<Vec<DeliveryKey>, StoreError> {
-        let work = unseen(self.pool.clone(), keys.to_vec());
+        let server_key = self.secrets.server_key.clone();
+        let work = unseen(self.pool.clone(), server_key, keys.to_vec());
         self.work.run(SHORT, work).await
     }
 
@@ -46,7 +47,16 @@ impl PollLog for Postgres {
         found: Vec<Polled>,
         cursor: &str,
     ) -> Result<Completed<Vec<Recorded>>, StoreError> {
-        let work = save(self.pool.clone(), lease.clone(), found, cursor.to_owned());
+        let (pool, secrets) = (self.pool.clone(), self.secrets.clone());
+        let (lease, cursor) = (lease.clone(), cursor.to_owned());
+        let work = async move {
+            let (found, arrivals) = found
+                .into_iter()
+                .map(|it| (it.delivery, it.arrived_at))
+                .unzip();
+            let batch = Batch::new(found, &secrets)?;
+            save(pool, lease, batch, arrivals, cursor).await
+        };
         self.work.run(LONG, work).await
     }
 
@@ -112,15 +122,20 @@ async fn release(pool: Pool, lease: Lease) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn unseen(pool: Pool, keys: Vec<DeliveryKey>) -> Result<Vec<DeliveryKey>, Fault> {
-    let bytes: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes().as_slice()).collect();
+async fn unseen(
+    pool: Pool,
+    server_key: ServerKey,
+    keys: Vec<DeliveryKey>,
+) -> Result<Vec<DeliveryKey>, Fault> {
+    let stored = |key: &DeliveryKey| key.under(&server_key).as_bytes().to_vec();
+    let bytes: Vec<Vec<u8>> = keys.iter().map(stored).collect();
     let seen: Vec<Vec<u8>> =
         sqlx::query_scalar("SELECT delivery_key FROM deliveries WHERE delivery_key = ANY($1)")
             .bind(bytes)
             .fetch_all(&mut *pool.lend().await?)
             .await?;
     let seen: HashSet<Vec<u8>> = seen.into_iter().collect();
-    let is_unseen = |key: &DeliveryKey| !seen.contains(key.as_bytes().as_slice());
+    let is_unseen = |key: &DeliveryKey| !seen.contains(&stored(key));
     Ok(keys.into_iter().filter(is_unseen).collect())
 }
 
@@ -129,7 +144,8 @@ async fn unseen(pool: Pool, keys: Vec<DeliveryKey>) -> Result<Vec<DeliveryKey>, 
 async fn save(
     pool: Pool,
     lease: Lease,
-    found: Vec<Polled>,
+    batch: Batch,
+    arrivals: Vec<Option<Timestamp>>,
     cursor: String,
 ) -> Result<Completed<Vec<Recorded>>, Fault> {
     let mut connection = pool.lend().await?;
@@ -144,8 +160,6 @@ async fn save(
         transaction.rollback().await?;
         return Ok(Completed::Lost);
     }
-    let arrivals: Vec<Option<Timestamp>> = found.iter().map(|polled| polled.arrived_at).collect();
-    let batch = Batch::new(found.into_iter().map(|polled| polled.delivery).collect());
     let answers = deliveries::settle(&mut transaction, batch).await?;
     mark(&mut transaction, &answers, &arrivals).await?;
     transaction.commit().await?;

@@ -32,7 +32,7 @@ pub(super) async fn migrate(options: &PgConnectOptions) -> Result<Migrated, Open
     migrations::migrator(|twin| twin.postgres)
         .run_direct(None, &mut connection, false)
         .await
-        .map_err(|error| OpenError::Migrate(Box::new(error)))?;
+        .map_err(migrations::refused)?;
     connection.close().await.map_err(connect_error)?;
     Ok(Migrated::since(&before))
 }

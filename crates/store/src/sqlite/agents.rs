@@ -27,7 +27,8 @@ impl AgentLog for Sqlite {
     }
 
     async fn consume(&self, request: &ConsumeRequest) -> Result<Consumed, StoreError> {
-        let work = consumes::consume(self.writer.clone(), request.clone());
+        let keyring = self.secrets.keyring.clone();
+        let work = consumes::consume(self.writer.clone(), keyring, request.clone());
         self.work.run(SHORT, work).await
     }
 

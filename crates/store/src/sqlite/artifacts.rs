@@ -3,13 +3,13 @@
 //! has seen place 7 will never see a 6 appear behind it.
 
 use pipeline::{Finished, NewArtifact, NewMessage, Reason, Timestamp};
-use secrecy::ExposeSecret;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
 use super::binding::{self, Binding};
 use crate::fault::Fault;
+use crate::seal::{Sealed, SealedMessage};
 use crate::stored::{Item, millis};
 
 /// The last place that was taken in an inbox, which exists from now on.
@@ -31,16 +31,18 @@ pub(super) async fn last_seq(connection: &mut SqliteConnection, inbox: &str) -> 
 /// Inserts what a message held behind the place `seq`; tells the last place now.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
-    message: &NewMessage,
+    message: &SealedMessage,
     received_at: i64,
     mut seq: i64,
     finished: &mut Finished,
 ) -> Result<i64, Fault> {
+    let SealedMessage { message, values } = message;
     let inbox = message.inbox.as_str();
-    for artifact in &message.artifacts {
+    for (artifact, value) in message.artifacts.iter().zip(values) {
         let binding = binding::choose(connection, inbox, artifact, received_at).await?;
         let place = Place {
             message,
+            value: value.as_ref(),
             received_at,
             seq: seq + 1,
         };
@@ -60,6 +62,7 @@ pub(super) async fn insert(
 /// Where an artifact would stand.
 struct Place<'m> {
     message: &'m NewMessage,
+    value: Option<&'m Sealed>,
     received_at: i64,
     seq: i64,
 }
@@ -79,8 +82,8 @@ async fn insert_one(
     let written = sqlx::query(
         "INSERT INTO artifacts
              (id, message_id, inbox, seq, artifact_key, kind, verdict, reason, rule,
-              confidence, host, value, expires_at, attempt_id)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 + $14, $15)
+              confidence, host, value, value_key, expires_at, attempt_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 + $15, $16)
          ON CONFLICT (artifact_key) DO NOTHING",
     )
     .bind(artifact.id.as_uuid())
@@ -94,7 +97,8 @@ async fn insert_one(
     .bind(artifact.rule.as_str())
     .bind(i16::from(artifact.confidence))
     .bind(artifact.host.as_deref())
-    .bind(artifact.value.as_ref().map(ExposeSecret::expose_secret))
+    .bind(place.value.map(|sealed| sealed.bytes.as_slice()))
+    .bind(place.value.map(|sealed| sealed.key.as_str()))
     .bind(place.received_at)
     .bind(millis(artifact.lifetime))
     .bind(attempt)

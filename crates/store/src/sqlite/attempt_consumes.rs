@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::{Sqlite, attempts, consumes};
 use crate::fault::Fault;
+use crate::seal::Keyring;
 use crate::uncancelled::SHORT;
 
 #[async_trait]
@@ -33,7 +34,8 @@ impl AttemptLog for Sqlite {
         &self,
         request: &AttemptConsume,
     ) -> Result<AttemptConsumed, StoreError> {
-        let work = consume(self.writer.clone(), request.clone());
+        let keyring = self.secrets.keyring.clone();
+        let work = consume(self.writer.clone(), keyring, request.clone());
         self.work.run(SHORT, work).await
     }
 
@@ -58,9 +60,13 @@ impl AttemptLog for Sqlite {
     }
 }
 
-async fn consume(writer: SqlitePool, request: AttemptConsume) -> Result<AttemptConsumed, Fault> {
+async fn consume(
+    writer: SqlitePool,
+    keyring: Keyring,
+    request: AttemptConsume,
+) -> Result<AttemptConsumed, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    let consumed = take(&mut transaction, &request).await?;
+    let consumed = take(&mut transaction, &keyring, &request).await?;
     transaction.commit().await?;
     Ok(consumed)
 }
@@ -70,6 +76,7 @@ async fn consume(writer: SqlitePool, request: AttemptConsume) -> Result<AttemptC
 /// newest.
 async fn take(
     connection: &mut SqliteConnection,
+    keyring: &Keyring,
     request: &AttemptConsume,
 ) -> Result<AttemptConsumed, Fault> {
     let row = attempts::find_in(connection, request.attempt, &request.scope).await?;
@@ -96,7 +103,7 @@ async fn take(
         idempotency_key: request.idempotency_key.clone(),
         replay_window: request.replay_window,
     };
-    let consumed = consumes::take(connection, &asked).await?;
+    let consumed = consumes::take(connection, keyring, &asked).await?;
     answer(connection, request, artifact, consumed).await
 }
 

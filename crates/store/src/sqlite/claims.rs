@@ -13,13 +13,15 @@ use super::connect::check_error;
 use super::{Sqlite, expectations, messages};
 use crate::fault::Fault;
 use crate::open::OpenError;
+use crate::seal::{Keyring, Row};
 use crate::stored::{attempts, millis, source, span};
 use crate::uncancelled::{LONG, SHORT};
 
 #[async_trait]
 impl WorkLog for Sqlite {
     async fn claim(&self, delivery: DeliveryId, lease: Duration) -> Result<Claimed, StoreError> {
-        let work = claim(self.writer.clone(), delivery, lease);
+        let keyring = self.secrets.keyring.clone();
+        let work = claim(self.writer.clone(), keyring, delivery, lease);
         self.work.run(SHORT, work).await
     }
 
@@ -34,8 +36,9 @@ impl WorkLog for Sqlite {
         processed: Processed,
     ) -> Result<Completed<Finished>, StoreError> {
         let (writer, arrivals) = (self.writer.clone(), self.arrivals.clone());
+        let keyring = self.secrets.keyring.clone();
         let work = async move {
-            let (completed, news) = messages::complete(writer, claim, processed).await?;
+            let (completed, news) = messages::complete(writer, keyring, claim, processed).await?;
             for inbox in news {
                 arrivals.announce(&inbox);
             }
@@ -77,18 +80,19 @@ pub(super) async fn release_orphans(writer: &SqlitePool) -> Result<(), OpenError
     Ok(())
 }
 
-type Row = (String, String, Vec<u8>, i32, i64, i64);
+type Columns = (String, String, Vec<u8>, String, i32, i64, i64);
 
 /// One guarded update: of two claimers the second finds that the row may not be
 /// claimed yet.
 async fn claim(
     writer: SqlitePool,
+    keyring: Keyring,
     delivery: DeliveryId,
     lease: Duration,
 ) -> Result<Claimed, Fault> {
     let token = ClaimToken::new();
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    let row: Option<Row> = sqlx::query_as(
+    let row: Option<Columns> = sqlx::query_as(
         "UPDATE deliveries
          SET state = 'claimed',
              attempts = attempts + 1,
@@ -97,7 +101,7 @@ async fn claim(
              ring_at = (SELECT now FROM clock) + $3
          WHERE id = $1 AND state IN ('pending', 'claimed')
            AND claimable_at <= (SELECT now FROM clock)
-         RETURNING source, content_type, body, attempts, recorded_at,
+         RETURNING source, content_type, body, body_key, attempts, recorded_at,
                    (SELECT now FROM clock) - recorded_at",
     )
     .bind(delivery.as_uuid())
@@ -105,7 +109,7 @@ async fn claim(
     .bind(millis(lease))
     .fetch_optional(&mut *transaction)
     .await?;
-    let Some((name, content_type, body, attempt, recorded_at, age)) = row else {
+    let Some((name, content_type, body, body_key, attempt, recorded_at, age)) = row else {
         let answer = not_claimed(&mut transaction, delivery).await?;
         transaction.rollback().await?;
         return Ok(answer);
@@ -119,9 +123,9 @@ async fn claim(
     };
     let stored = StoredDelivery {
         id: delivery,
+        body: keyring.open(Row::delivery(delivery, &name), &body_key, &body)?,
         source: source(&name)?,
         content_type,
-        body,
         recorded_at: Timestamp::from_millis(recorded_at),
     };
     Ok(Claimed::Yours(claim, stored))

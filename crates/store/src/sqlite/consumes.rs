@@ -6,21 +6,24 @@ use secrecy::SecretString;
 use sqlx::{SqliteConnection, SqlitePool};
 
 use crate::fault::Fault;
+use crate::seal::{Keyring, Row};
 use crate::stored::{inbox, millis, verdict};
 
 /// What an artifact is, as far as consuming it goes.
 struct Wanted {
     kind: ArtifactKind,
-    value: SecretString,
+    /// Nothing once it was wiped.
+    value: Option<SecretString>,
     expires_at: Timestamp,
 }
 
 pub(super) async fn consume(
     writer: SqlitePool,
+    keyring: Keyring,
     request: ConsumeRequest,
 ) -> Result<Consumed, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    let consumed = take(&mut transaction, &request).await?;
+    let consumed = take(&mut transaction, &keyring, &request).await?;
     transaction.commit().await?;
     Ok(consumed)
 }
@@ -29,14 +32,16 @@ pub(super) async fn consume(
 /// go nowhere, until the caller has committed it.
 pub(super) async fn take(
     connection: &mut SqliteConnection,
+    keyring: &Keyring,
     request: &ConsumeRequest,
 ) -> Result<Consumed, Fault> {
-    let wanted = match look_up(connection, request).await? {
+    let wanted = match look_up(connection, keyring, request).await? {
         Ok(wanted) => wanted,
         Err(refused) => return Ok(refused),
     };
     if let Some(at) = insert(connection, request).await? {
         let Wanted { kind, value, .. } = wanted;
+        let value = value.ok_or(Fault::Damaged("value"))?;
         return Ok(Consumed::First { kind, value, at });
     }
     explain(connection, request, wanted).await
@@ -45,26 +50,28 @@ pub(super) async fn take(
 /// The artifact if it may be asked for at all, or the answer why not.
 async fn look_up(
     connection: &mut SqliteConnection,
+    keyring: &Keyring,
     request: &ConsumeRequest,
 ) -> Result<Result<Wanted, Consumed>, Fault> {
-    type Row = (
+    type Columns = (
         String,
         String,
         String,
         Option<String>,
         Option<String>,
+        Option<Vec<u8>>,
         i64,
         Option<String>,
     );
-    let row: Option<Row> = sqlx::query_as(
-        "SELECT a.inbox, a.kind, a.verdict, a.reason, a.value, a.expires_at, i.owner
+    let row: Option<Columns> = sqlx::query_as(
+        "SELECT a.inbox, a.kind, a.verdict, a.reason, a.value_key, a.value, a.expires_at, i.owner
          FROM artifacts a JOIN inboxes i ON i.inbox = a.inbox
          WHERE a.id = $1",
     )
     .bind(request.artifact.as_uuid())
     .fetch_optional(connection)
     .await?;
-    let Some((address, kind, word, reason, value, expires_at, owner)) = row else {
+    let Some((address, kind, word, reason, key, value, expires_at, owner)) = row else {
         return Ok(Err(Consumed::Unknown));
     };
     if !request.scope.covers(&inbox(&address)?, owner.as_deref()) {
@@ -73,9 +80,13 @@ async fn look_up(
     if let Some(reason) = verdict(&word, reason.as_deref())?.reason() {
         return Ok(Err(Consumed::Withheld(reason.clone())));
     }
+    // A value that does not open is found out before the artifact is used up.
+    let row = Row::artifact(request.artifact, &address);
+    let value = key.zip(value);
+    let value = value.map(|(key, value)| keyring.open_text(row, &key, &value));
     Ok(Ok(Wanted {
         kind: ArtifactKind::from_word(&kind).ok_or(Fault::Damaged("kind"))?,
-        value: value.ok_or(Fault::Damaged("value"))?.into(),
+        value: value.transpose()?,
         expires_at: Timestamp::from_millis(expires_at),
     }))
 }
@@ -125,10 +136,9 @@ async fn explain(
     if let Some((consumed_at, is_replay)) = row {
         let at = Timestamp::from_millis(consumed_at);
         let Wanted { kind, value, .. } = wanted;
-        return Ok(if is_replay {
-            Consumed::Replayed { kind, value, at }
-        } else {
-            Consumed::Already { at }
+        return Ok(match value.filter(|_| is_replay) {
+            Some(value) => Consumed::Replayed { kind, value, at },
+            None => Consumed::Already { at },
         });
     }
     let (key_is_used, is_superseded, is_expired): (bool, bool, bool) = sqlx::query_as(

@@ -16,7 +16,9 @@ use crate::uncancelled::SHORT;
 #[async_trait]
 impl DeliveryLog for Sqlite {
     async fn record(&self, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, StoreError> {
-        let work = record(self.writer.clone(), batch);
+        let (writer, secrets) = (self.writer.clone(), self.secrets.clone());
+        // Sealing needs no connection, so none is held meanwhile.
+        let work = async move { record(writer, Batch::new(batch, &secrets)?).await };
         self.work.run(SHORT, work).await
     }
 
@@ -35,9 +37,9 @@ impl DeliveryLog for Sqlite {
     }
 }
 
-async fn record(writer: SqlitePool, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, Fault> {
+async fn record(writer: SqlitePool, batch: Batch) -> Result<Vec<Recorded>, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    let answers = settle(&mut transaction, Batch::new(batch)).await?;
+    let answers = settle(&mut transaction, batch).await?;
     transaction.commit().await?;
     Ok(answers)
 }
@@ -74,8 +76,8 @@ async fn insert(
     let written = sqlx::query(
         "INSERT INTO deliveries
              (id, source, delivery_key, content_digest, content_type, conflict_of, body,
-              recorded_at, claimable_at, ring_at)
-         SELECT $1, $2, $3, $4, $5, $6, $7, now, now, now + 2000 FROM clock
+              body_key, recorded_at, claimable_at, ring_at)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now, now + 2000 FROM clock
          WHERE true
          ON CONFLICT (delivery_key) DO NOTHING",
     )
@@ -86,6 +88,7 @@ async fn insert(
     .bind(&delivery.content_type)
     .bind(candidate.conflict_of.map(|id| id.as_uuid()))
     .bind(&delivery.body)
+    .bind(batch.body_key.as_str())
     .execute(connection)
     .await?;
     Ok(written.rows_affected() == 1)

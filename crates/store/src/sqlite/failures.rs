@@ -7,7 +7,8 @@ use sqlx::{Row, SqlitePool};
 
 use super::Sqlite;
 use crate::fault::Fault;
-use crate::stored::{attempts, count, source};
+use crate::seal::{Keyring, Row as SealedRow};
+use crate::stored::{attempts, body_bytes, source};
 use crate::uncancelled::SHORT;
 
 #[async_trait]
@@ -20,8 +21,8 @@ impl FailureLog for Sqlite {
     async fn exhume(
         &self,
         delivery: DeliveryId,
-    ) -> Result<Option<(BuriedDelivery, Vec<u8>)>, StoreError> {
-        let work = exhume(self.readers.clone(), delivery);
+    ) -> Result<Option<(BuriedDelivery, Option<Vec<u8>>)>, StoreError> {
+        let work = exhume(self.readers.clone(), self.secrets.keyring.clone(), delivery);
         self.work.run(SHORT, work).await
     }
 
@@ -48,20 +49,30 @@ async fn buried(readers: SqlitePool, limit: u32) -> Result<Vec<BuriedDelivery>, 
 
 async fn exhume(
     readers: SqlitePool,
+    keyring: Keyring,
     delivery: DeliveryId,
-) -> Result<Option<(BuriedDelivery, Vec<u8>)>, Fault> {
+) -> Result<Option<(BuriedDelivery, Option<Vec<u8>>)>, Fault> {
     let row = sqlx::query(
         "SELECT id, source, reason, attempts, recorded_at, finished_at, content_type,
                 length(body) AS body_bytes, conflict_of IS NOT NULL AS is_conflict,
-                body
+                body, body_key
          FROM deliveries
          WHERE id = $1 AND state = 'buried'",
     )
     .bind(delivery.as_uuid())
     .fetch_optional(&readers)
     .await?;
-    row.map(|row| Ok((read(&row)?, row.try_get("body")?)))
-        .transpose()
+    let Some(row) = row else { return Ok(None) };
+    let buried = read(&row)?;
+    let sealed: Option<(String, Vec<u8>)> = match row.try_get("body_key")? {
+        Some(key) => Some((key, row.try_get("body")?)),
+        None => None,
+    };
+    let body = sealed.map(|(key, body)| {
+        let row = SealedRow::delivery(delivery, buried.source.as_str());
+        keyring.open(row, &key, &body)
+    });
+    Ok(Some((buried, body.transpose()?)))
 }
 
 async fn requeue(writer: SqlitePool, delivery: DeliveryId) -> Result<bool, Fault> {
@@ -70,7 +81,7 @@ async fn requeue(writer: SqlitePool, delivery: DeliveryId) -> Result<bool, Fault
          SET state = 'pending', attempts = 0,
              claimable_at = (SELECT now FROM clock), ring_at = (SELECT now FROM clock),
              reason = NULL, finished_at = NULL
-         WHERE id = $1 AND state = 'buried'",
+         WHERE id = $1 AND state = 'buried' AND body IS NOT NULL",
     )
     .bind(delivery.as_uuid())
     .execute(&writer)
@@ -87,7 +98,7 @@ fn read(row: &SqliteRow) -> Result<BuriedDelivery, Fault> {
         attempts: attempts(row.try_get("attempts")?)?,
         recorded_at: Timestamp::from_millis(row.try_get("recorded_at")?),
         buried_at: Timestamp::from_millis(row.try_get("finished_at")?),
-        body_bytes: count(row.try_get("body_bytes")?),
+        body_bytes: row.try_get::<Option<i64>, _>("body_bytes")?.map(body_bytes),
         content_type: row.try_get("content_type")?,
         is_conflict: row.try_get("is_conflict")?,
     })

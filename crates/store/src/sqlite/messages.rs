@@ -8,24 +8,28 @@ use sqlx::{SqliteConnection, SqlitePool};
 
 use super::artifacts;
 use crate::fault::Fault;
+use crate::seal::{Keyring, SealedMessage};
 use crate::stored::{joined, span};
 
 /// Writes everything or nothing: the delivery's state behind the fence, then
 /// messages, artifacts and their places. Also tells which inboxes have news.
 pub(super) async fn complete(
     writer: SqlitePool,
+    keyring: Keyring,
     claim: Claim,
     processed: Processed,
 ) -> Result<(Completed<Finished>, Vec<String>), Fault> {
+    let Processed { messages, ignored } = processed;
+    let messages = SealedMessage::seal(messages, &keyring)?;
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    let reason = processed.ignored.as_ref().map(Reason::as_str);
+    let reason = ignored.as_ref().map(Reason::as_str);
     let Some(came) = finish(&mut transaction, &claim, reason).await? else {
         transaction.rollback().await?;
         return Ok((Completed::Lost, Vec::new()));
     };
-    let mut by_inbox: BTreeMap<&str, Vec<&NewMessage>> = BTreeMap::new();
-    for message in &processed.messages {
-        let inbox = message.inbox.as_str();
+    let mut by_inbox: BTreeMap<&str, Vec<&SealedMessage>> = BTreeMap::new();
+    for message in &messages {
+        let inbox = message.message.inbox.as_str();
         by_inbox.entry(inbox).or_default().push(message);
     }
     let mut finished = Finished::default();
@@ -34,10 +38,10 @@ pub(super) async fn complete(
         let last_seq = artifacts::last_seq(&mut transaction, inbox).await?;
         let mut seq = last_seq;
         for message in messages {
-            let inserted = insert(&mut transaction, &claim, message, &came).await?;
+            let inserted = insert(&mut transaction, &claim, &message.message, &came).await?;
             let Some(received_at) = inserted else {
                 finished.duplicate_messages += 1;
-                let lag = meet(&mut transaction, message, &came).await?;
+                let lag = meet(&mut transaction, &message.message, &came).await?;
                 finished.other_path_lag = finished.other_path_lag.max(lag);
                 continue;
             };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pipeline::{
     Completed, DeliveryKey, Lease, Leased, LeftWaiting, PollLog, Polled, PollerId, Reason,
-    Recorded, SourceName, StoreError, Timestamp,
+    Recorded, ServerKey, SourceName, StoreError, Timestamp,
 };
 use sqlx::{SqliteConnection, SqlitePool};
 
@@ -33,7 +33,8 @@ impl PollLog for Sqlite {
     }
 
     async fn unseen(&self, keys: &[DeliveryKey]) -> Result<Vec<DeliveryKey>, StoreError> {
-        let work = unseen(self.readers.clone(), keys.to_vec());
+        let server_key = self.secrets.server_key.clone();
+        let work = unseen(self.readers.clone(), server_key, keys.to_vec());
         self.work.run(SHORT, work).await
     }
 
@@ -43,7 +44,16 @@ impl PollLog for Sqlite {
         found: Vec<Polled>,
         cursor: &str,
     ) -> Result<Completed<Vec<Recorded>>, StoreError> {
-        let work = save(self.writer.clone(), lease.clone(), found, cursor.to_owned());
+        let (writer, secrets) = (self.writer.clone(), self.secrets.clone());
+        let (lease, cursor) = (lease.clone(), cursor.to_owned());
+        let work = async move {
+            let (found, arrivals) = found
+                .into_iter()
+                .map(|it| (it.delivery, it.arrived_at))
+                .unzip();
+            let batch = Batch::new(found, &secrets)?;
+            save(writer, lease, batch, arrivals, cursor).await
+        };
         self.work.run(LONG, work).await
     }
 
@@ -110,13 +120,17 @@ async fn release(writer: SqlitePool, lease: Lease) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn unseen(readers: SqlitePool, keys: Vec<DeliveryKey>) -> Result<Vec<DeliveryKey>, Fault> {
+async fn unseen(
+    readers: SqlitePool,
+    server_key: ServerKey,
+    keys: Vec<DeliveryKey>,
+) -> Result<Vec<DeliveryKey>, Fault> {
     let mut unseen = Vec::new();
     let mut connection = readers.acquire().await?;
     for key in keys {
         let seen: Option<i64> =
             sqlx::query_scalar("SELECT 1 FROM deliveries WHERE delivery_key = $1")
-                .bind(key.as_bytes().as_slice())
+                .bind(key.under(&server_key).as_bytes().as_slice())
                 .fetch_optional(&mut *connection)
                 .await?;
         if seen.is_none() {
@@ -131,7 +145,8 @@ async fn unseen(readers: SqlitePool, keys: Vec<DeliveryKey>) -> Result<Vec<Deliv
 async fn save(
     writer: SqlitePool,
     lease: Lease,
-    found: Vec<Polled>,
+    batch: Batch,
+    arrivals: Vec<Option<Timestamp>>,
     cursor: String,
 ) -> Result<Completed<Vec<Recorded>>, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
@@ -145,8 +160,6 @@ async fn save(
         transaction.rollback().await?;
         return Ok(Completed::Lost);
     }
-    let arrivals: Vec<Option<Timestamp>> = found.iter().map(|polled| polled.arrived_at).collect();
-    let batch = Batch::new(found.into_iter().map(|polled| polled.delivery).collect());
     let answers = deliveries::settle(&mut transaction, batch).await?;
     for (answer, arrived) in answers.iter().zip(arrivals) {
         if answer.is_fresh() {

@@ -31,7 +31,7 @@ pub(super) async fn migrate(writer: &SqlitePool) -> Result<Migrated, OpenError> 
     migrations::migrator(|twin| twin.sqlite)
         .run_direct(None, &mut *connection, false)
         .await
-        .map_err(|error| OpenError::Migrate(Box::new(error)))?;
+        .map_err(migrations::refused)?;
     Ok(Migrated::since(&before))
 }
 

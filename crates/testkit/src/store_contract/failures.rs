@@ -25,14 +25,14 @@ pub async fn a_buried_delivery_is_kept_with_its_reason_and_body(subject: &dyn Su
         attempts: 2,
         recorded_at: stored.recorded_at,
         buried_at: listed.buried_at,
-        body_bytes: 5,
+        body_bytes: Some(5),
         content_type: "application/json".to_owned(),
         is_conflict: false,
     };
     assert_eq!(*listed, expected);
     assert!(listed.buried_at >= listed.recorded_at);
     let exhumed = must(seams.failures.exhume(id).await);
-    assert_eq!(exhumed, Some((expected, b"evt_1".to_vec())));
+    assert_eq!(exhumed, Some((expected, Some(b"evt_1".to_vec()))));
     assert_eq!(must(seams.failures.exhume(DeliveryId::new()).await), None);
 }
 

@@ -24,6 +24,11 @@ pub fn must<T, E: Debug>(result: Result<T, E>) -> T {
     }
 }
 
+/// The server's secret in every test.
+pub fn server_key() -> ServerKey {
+    ServerKey::new([7; 32])
+}
+
 /// An inbox of this name.
 #[track_caller]
 pub fn inbox(name: &str) -> InboxId {
@@ -61,7 +66,7 @@ pub fn code_in_window(inbox: &InboxId, value: &str, window: u64) -> NewArtifact 
     let kind = ArtifactKind::Code;
     NewArtifact {
         id: ArtifactId::new(),
-        key: ArtifactKey::for_value(&ServerKey::new([7; 32]), inbox, kind, value, window),
+        key: ArtifactKey::for_value(&server_key(), inbox, kind, value, window),
         kind,
         verdict: Verdict::Usable,
         value: Some(value.into()),
@@ -79,7 +84,7 @@ pub fn valueless(inbox: &InboxId, kind: ArtifactKind, verdict: Verdict) -> NewAr
     let message = id.as_uuid().into_bytes();
     NewArtifact {
         id,
-        key: ArtifactKey::for_message(&ServerKey::new([7; 32]), &message, kind),
+        key: ArtifactKey::for_message(&server_key(), &message, kind),
         kind,
         verdict,
         value: None,
@@ -92,7 +97,7 @@ pub fn mail(inbox: &InboxId, message_id: &str, artifacts: Vec<NewArtifact>) -> N
     NewMessage {
         id: MessageId::new(),
         inbox: inbox.clone(),
-        key: MessageKey::new(inbox, Some(message_id), &[0; 32]),
+        key: MessageKey::new(&server_key(), inbox, Some(message_id), &[0; 32]),
         sender: Sender {
             address: Some("no-reply@shop.test".to_owned()),
             domain: Some("shop.test".to_owned()),

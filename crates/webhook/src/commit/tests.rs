@@ -25,7 +25,7 @@ impl Gate {
         let directory = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", directory.path().join("test.db").display());
         Arc::new(Self {
-            store: store::open(&store::Settings::new(url.into()))
+            store: store::open(&store::Settings::new(url.into()).sealed_with(secrets()))
                 .await
                 .unwrap(),
             passes: Semaphore::new(0),
@@ -239,4 +239,11 @@ async fn the_bytes_are_held_until_the_commit_ends() {
     );
     gate.open();
     until("room again", || async { committer.hold().ok() }).await;
+}
+
+fn secrets() -> store::Secrets {
+    store::Secrets {
+        keyring: store::SealKey::new([7; 32]).into(),
+        server_key: pipeline::ServerKey::new([7; 32]),
+    }
 }

@@ -40,7 +40,7 @@ impl Desk {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let dir = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", dir.path().join("test.db").display());
-        let store = store::open(&store::Settings::new(url.into()))
+        let store = store::open(&store::Settings::new(url.into()).sealed_with(secrets()))
             .await
             .unwrap();
         let queue = queue::open(&queue::Settings::default()).await.unwrap();
@@ -197,4 +197,11 @@ pub(crate) fn otp_mail(message_id: &str, code: &str) -> Vec<u8> {
 /// A mail of `depth` messages, each inside the one before.
 pub(crate) fn nested(depth: usize) -> Vec<u8> {
     "Content-Type:message/rfc822\n\n".repeat(depth).into_bytes()
+}
+
+fn secrets() -> store::Secrets {
+    store::Secrets {
+        keyring: store::SealKey::new([7; 32]).into(),
+        server_key: ServerKey::new([7; 32]),
+    }
 }

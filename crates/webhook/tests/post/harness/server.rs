@@ -106,7 +106,7 @@ impl Server {
     pub(crate) async fn start_with(setup: Setup) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let url = format!("sqlite:{}", directory.path().join("test.db").display());
-        let store = store::open(&store::Settings::new(url.into()))
+        let store = store::open(&store::Settings::new(url.into()).sealed_with(secrets()))
             .await
             .expect("a database");
         let rings = Arc::new(Remembering::default());
@@ -243,4 +243,11 @@ fn source_of(provider: &str) -> SourceSettings {
         _ => {}
     }
     settings
+}
+
+fn secrets() -> store::Secrets {
+    store::Secrets {
+        keyring: store::SealKey::new([7; 32]).into(),
+        server_key: pipeline::ServerKey::new([7; 32]),
+    }
 }

@@ -1,0 +1,203 @@
+//! The keys of a process. They may change while it runs: a file that was changed
+//! is read again, at once when a row names a key that is not known yet.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use super::file::{KeyFile, KeyFileError, Stamp};
+use super::key::{KeyId, SealKey};
+
+/// For how long a process may go on sealing under a key that another one has
+/// put behind.
+const STALE: Duration = Duration::from_secs(1);
+
+/// The keys that seal and open: the first one seals, all open.
+#[derive(Clone)]
+pub struct Keyring {
+    file: Option<KeyFile>,
+    held: Arc<RwLock<Held>>,
+}
+
+struct Held {
+    sealing: SealKey,
+    others: Vec<SealKey>,
+    stamp: Option<Stamp>,
+    looked_at: Instant,
+}
+
+impl Held {
+    fn of(keys: Vec<SealKey>, stamp: Option<Stamp>) -> Result<Self, KeyFileError> {
+        let mut names: Vec<&KeyId> = keys.iter().map(SealKey::id).collect();
+        names.sort();
+        let twice = names.iter().zip(names.iter().skip(1)).find(|(a, b)| a == b);
+        if let Some((name, _)) = twice {
+            return Err(KeyFileError::Twice((*name).clone()));
+        }
+        let mut keys = keys.into_iter();
+        Ok(Self {
+            sealing: keys.next().ok_or(KeyFileError::Empty)?,
+            others: keys.collect(),
+            stamp,
+            looked_at: Instant::now(),
+        })
+    }
+
+    fn find(&self, id: &str) -> Option<SealKey> {
+        let mut all = std::iter::once(&self.sealing).chain(&self.others);
+        all.find(|key| key.id().as_str() == id).cloned()
+    }
+}
+
+impl From<SealKey> for Keyring {
+    fn from(sealing: SealKey) -> Self {
+        let held = Held {
+            sealing,
+            others: Vec::new(),
+            stamp: None,
+            looked_at: Instant::now(),
+        };
+        Self::over(None, held)
+    }
+}
+
+impl Keyring {
+    /// These keys, for as long as the process runs.
+    pub fn of(keys: Vec<SealKey>) -> Result<Self, KeyFileError> {
+        Ok(Self::over(None, Held::of(keys, None)?))
+    }
+
+    /// The keys of a file, as they are now and as they become.
+    pub fn in_file(file: KeyFile) -> Result<Self, KeyFileError> {
+        let held = read(&file)?;
+        Ok(Self::over(Some(file), held))
+    }
+
+    fn over(file: Option<KeyFile>, held: Held) -> Self {
+        Self {
+            file,
+            held: Arc::new(RwLock::new(held)),
+        }
+    }
+
+    /// The key that seals now.
+    pub fn sealing(&self) -> SealKey {
+        let is_fresh = self.with(|held| held.looked_at.elapsed() < STALE);
+        if !is_fresh {
+            self.look_again();
+        }
+        self.with(|held| held.sealing.clone())
+    }
+
+    /// The names of all keys, the sealing one first.
+    pub fn names(&self) -> Vec<KeyId> {
+        self.with(|held| {
+            let all = std::iter::once(&held.sealing).chain(&held.others);
+            all.map(|key| key.id().clone()).collect()
+        })
+    }
+
+    pub(super) fn opening(&self, id: &str) -> Option<SealKey> {
+        self.with(|held| held.find(id)).or_else(|| {
+            self.look_again();
+            self.with(|held| held.find(id))
+        })
+    }
+
+    /// Reads the file again if it has changed. What cannot be read does not take
+    /// away the keys that are held: they still open what they have sealed.
+    fn look_again(&self) {
+        let Some(file) = &self.file else { return };
+        let stamp = file.stamp();
+        let is_unchanged =
+            self.with(|held| stamp.is_ok() && held.stamp == stamp.as_ref().ok().cloned());
+        let held = if is_unchanged { None } else { Some(read(file)) };
+        let mut now = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        now.looked_at = Instant::now();
+        match held {
+            Some(Ok(held)) => {
+                tracing::info!(key.id = %held.sealing.id(), "the sealing keys have changed");
+                *now = held;
+            }
+            Some(Err(error)) => tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "the sealing keys cannot be read again; those that are held stay"
+            ),
+            None => {}
+        }
+    }
+
+    // Nothing panics while it holds the lock, so a poisoned one is as good as any.
+    fn with<T>(&self, look: impl FnOnce(&Held) -> T) -> T {
+        look(&self.held.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The stamp is taken first: a change in between is then seen by the next look.
+fn read(file: &KeyFile) -> Result<Held, KeyFileError> {
+    let stamp = file.stamp()?;
+    Held::of(file.read()?, Some(stamp))
+}
+
+impl fmt::Debug for Keyring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(dir: &tempfile::TempDir) -> KeyFile {
+        let file = KeyFile::at(dir.path().join("seal.keys"));
+        file.create_if_missing().unwrap();
+        file
+    }
+
+    #[test]
+    fn a_key_that_a_row_names_is_found_as_soon_as_it_is_in_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = file(&dir);
+        let ring = Keyring::in_file(file.clone()).unwrap();
+        let before = ring.sealing();
+        let added = file.put_in_front().unwrap();
+        assert!(ring.opening(added.as_str()).is_some());
+        assert!(ring.opening(before.id().as_str()).is_some());
+        assert_eq!(*ring.sealing().id(), added);
+        assert!(ring.opening("000000000000").is_none());
+    }
+
+    #[test]
+    fn a_changed_file_is_noticed_for_sealing_by_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = file(&dir);
+        let ring = Keyring::in_file(file.clone()).unwrap();
+        let added = file.put_in_front().unwrap();
+        let longest = Instant::now() + 5 * STALE;
+        while *ring.sealing().id() != added {
+            assert!(Instant::now() < longest, "the new key is not used");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn keys_that_are_held_outlive_a_file_that_cannot_be_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = file(&dir);
+        let ring = Keyring::in_file(file.clone()).unwrap();
+        let held = ring.sealing();
+        std::fs::write(file.path(), "nonsense").unwrap();
+        assert!(ring.opening("000000000000").is_none());
+        std::fs::remove_file(file.path()).unwrap();
+        assert!(ring.opening("000000000000").is_none());
+        assert!(ring.opening(held.id().as_str()).is_some());
+    }
+
+    #[test]
+    fn a_ring_has_at_least_one_key_and_none_twice() {
+        assert!(matches!(Keyring::of(Vec::new()), Err(KeyFileError::Empty)));
+        let twice = vec![SealKey::new([7; 32]), SealKey::new([7; 32])];
+        assert!(matches!(Keyring::of(twice), Err(KeyFileError::Twice(_))));
+    }
+}
