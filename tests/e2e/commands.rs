@@ -245,7 +245,7 @@ async fn what_cannot_work_is_refused_with_a_sentence() {
         (&["up", "--listen", "nonsense"], "not an address"),
         (&["up", "--config", "missing.toml"], "missing.toml"),
         (&["migrate", "--database-url", "mysql://x"], "postgres://"),
-        (&["failures", "list", "--data-dir", "nowhere"], "database"),
+        (&["failures", "list", "--data-dir", "nowhere"], "seal.keys"),
     ];
     for (args, sentence) in cases {
         let output = ended(in_dir(dir.path(), args)).await;
@@ -307,6 +307,7 @@ async fn migrate_can_be_run_again_and_roles_refuse_an_unmigrated_database() {
         ],
     );
     early.env("MAILLATCH_SERVER__SECRET", "s".repeat(32));
+    early.env("MAILLATCH_SEAL__KEYS", store::SealKey::mint());
     let early = ended(early).await;
     assert!(
         text(&early.stderr).contains("maillatch migrate"),

@@ -70,18 +70,32 @@ pub(crate) fn key_file(config: &Config) -> Option<KeyFile> {
 /// Makes the embedded profile's own key file at its first start, and never a
 /// second time: another key would not open what is there.
 pub(crate) fn settle_key_file(config: &Config) -> Result<()> {
-    let is_own = config.seal.keys.is_empty() && config.seal.file.as_os_str().is_empty();
-    let Some(file) = key_file(config).filter(|_| is_own) else {
+    let Some(file) = own_file(config) else {
         return Ok(());
     };
-    let url = config.database_url();
-    let database = url.expose_secret().trim_start_matches("sqlite:");
-    if !file.path().exists() && Path::new(database).exists() {
+    if !file.path().exists() && has_database(config) {
         bail!(
-            "{} is gone, and {database} is sealed with it: put it back, or start with an empty \
+            "{} is gone, and the database is sealed with it: put it back, or start with an empty \
              data directory",
             file.path().display()
         );
     }
     Ok(file.create_if_missing()?)
+}
+
+/// Whether the embedded profile makes its key file when it starts.
+pub(crate) fn is_to_be_minted(config: &Config) -> bool {
+    own_file(config).is_some_and(|file| !file.path().exists()) && !has_database(config)
+}
+
+/// The file that is this program's own to make: none was configured.
+fn own_file(config: &Config) -> Option<KeyFile> {
+    let is_own = config.seal.keys.is_empty() && config.seal.file.as_os_str().is_empty();
+    key_file(config).filter(|_| is_own)
+}
+
+fn has_database(config: &Config) -> bool {
+    let url = config.database_url();
+    let path = url.expose_secret().trim_start_matches("sqlite:");
+    Path::new(path).exists()
 }

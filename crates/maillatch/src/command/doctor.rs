@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 use crate::cli::Place;
 use crate::config::{Config, Profile};
 use crate::dev::DevEnv;
-use crate::secrets::{key_file, keyring};
+use crate::secrets::{is_to_be_minted, keyring};
 use crate::wire::{queue_settings, store_settings, worker_settings};
 
 /// Checks configuration, database, queue, sources, keys and clock.
@@ -141,24 +141,12 @@ fn secret(config: &Config) -> Check {
 }
 
 fn sealing(config: &Config) -> Check {
-    match (key_file(config), keyring(config)) {
-        (_, Ok(keyring)) => {
-            let names: Vec<String> = keyring.names().iter().map(ToString::to_string).collect();
-            Check::good(
-                "sealing",
-                format!("seals with {}", names.join(", opens with ")),
-            )
-        }
-        (Some(file), Err(_)) if is_to_be_made(config, &file) => {
+    match keyring(config) {
+        Err(_) if is_to_be_minted(config) => {
             Check::good("sealing", "a key, minted at the first start")
         }
-        (_, Err(error)) => Check::bad("sealing", format!("{error:#}")),
+        keyring => Check::of("sealing", keyring.map(|ring| format!("keys {ring}"))),
     }
-}
-
-fn is_to_be_made(config: &Config, file: &store::KeyFile) -> bool {
-    let is_new = !file.path().exists() && !config.data.dir.join("maillatch.db").exists();
-    is_new && config.profile() == Profile::Embedded && config.seal.file.as_os_str().is_empty()
 }
 
 fn sources(config: &Config) -> Check {

@@ -139,9 +139,18 @@ fn read(file: &KeyFile) -> Result<Held, KeyFileError> {
     Held::of(file.read()?, Some(stamp))
 }
 
+/// The names of the keys, the sealing one first.
+impl fmt::Display for Keyring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.names();
+        let names: Vec<&str> = names.iter().map(KeyId::as_str).collect();
+        f.write_str(&names.join(", "))
+    }
+}
+
 impl fmt::Debug for Keyring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.names()).finish()
+        write!(f, "Keyring({self})")
     }
 }
 
