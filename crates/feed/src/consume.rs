@@ -1,31 +1,21 @@
 //! `POST /v1/artifacts/{artifact}/consume`: the one use of an artifact.
 
-use std::time::Duration;
-
 use actix_web::http::StatusCode;
-use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{
-    ArtifactId, ArtifactKind, ConsumeRequest, Consumed, IdempotencyKey, Outcome, Timestamp,
-};
+use pipeline::{ArtifactId, ArtifactKind, ConsumeRequest, Consumed, Outcome, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
 
 use crate::auth::Caller;
-use crate::list::patiently;
+use crate::body::{self, idempotency_key};
+use crate::patience::patiently;
 use crate::problem::Problem;
 use crate::reply;
 use crate::routes::Feed;
 
-/// `{}` and white space; whoever sends more has misunderstood something.
-const LONGEST_BODY: usize = 1024;
-/// A body that drips in holds a connection for this long at most.
-const BODY_PATIENCE: Duration = Duration::from_secs(5);
-
-/// The names of the headers, as the draft of the IETF's HTTPAPI group has them.
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+/// The header's name, as the draft of the IETF's HTTPAPI group has it.
+pub(crate) const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The value and what it is. This is the one struct of the crate that a value
 /// is written into, and it is built from a committed consume alone.
@@ -36,6 +26,11 @@ struct Disclosure<'a> {
     value: &'a str,
     consumed_at: Timestamp,
 }
+
+/// What a caller may say in the body.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nothing {}
 
 /// Consumes an artifact.
 ///
@@ -52,7 +47,7 @@ pub(crate) async fn consume(
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
     let idempotency_key = idempotency_key(request.headers())?;
-    expect_no_wishes(body).await?;
+    let Nothing {} = body::object(body).await?;
     let artifact = path.parse().map_err(|_unfit| Problem::NotFound)?;
 
     let request = ConsumeRequest {
@@ -65,32 +60,6 @@ pub(crate) async fn consume(
     let consumed = patiently(feed.deps.log.consume(&request)).await;
     count(&feed, consumed.as_ref().ok());
     answer(artifact, consumed?)
-}
-
-fn idempotency_key(headers: &HeaderMap) -> Result<IdempotencyKey, Problem> {
-    let mut all = headers.get_all(IDEMPOTENCY_KEY);
-    let first = all.next().ok_or(Problem::IdempotencyKeyRequired)?;
-    let key = first.to_str().ok().and_then(|text| text.parse().ok());
-    key.filter(|_| all.next().is_none())
-        .ok_or(Problem::IdempotencyKeyInvalid)
-}
-
-/// What a caller may say in the body: nothing yet.
-async fn expect_no_wishes(body: web::Payload) -> Result<(), Problem> {
-    let read = tokio::time::timeout(BODY_PATIENCE, body.to_bytes_limited(LONGEST_BODY));
-    let bytes = match read.await {
-        Ok(Ok(Ok(bytes))) => bytes,
-        Ok(Ok(Err(_)) | Err(_)) => return Err(Problem::InvalidBody),
-        Err(_elapsed) => return Err(Problem::RequestTimeout),
-    };
-    if bytes.is_empty() {
-        return Ok(());
-    }
-    // Not a struct without fields: serde reads `[]` as one, too.
-    match serde_json::from_slice::<Map<String, Value>>(&bytes) {
-        Ok(wishes) if wishes.is_empty() => Ok(()),
-        Ok(_) | Err(_) => Err(Problem::InvalidBody),
-    }
 }
 
 fn count(feed: &Feed, consumed: Option<&Consumed>) {

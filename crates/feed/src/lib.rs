@@ -1,4 +1,5 @@
-//! What agents call: a minimized list, a bounded wait, and consume at most once.
+//! What agents call: attempts and inboxes, a minimized list, a bounded wait, and
+//! consume at most once.
 //!
 //! This crate never sees a mail, a body, a subject or a signature: it depends on
 //! the words and seams of `pipeline` alone, and what it may say of an artifact
@@ -6,21 +7,28 @@
 //!
 //! Read it in the order of the modules below.
 
+mod policy;
 mod routes;
 mod settings;
 
 mod auth;
 mod keys;
 
+mod attempt;
+mod inbox;
+
 mod consume;
 mod list;
 mod wait;
 
+mod body;
 mod cursor;
 mod item;
+mod patience;
 mod problem;
 mod reply;
 
 pub use keys::{KeySettings, Keys, KeysError};
+pub use policy::Policy;
 pub use routes::{Deps, routes};
 pub use settings::Settings;

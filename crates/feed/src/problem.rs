@@ -53,8 +53,17 @@ pub(crate) enum Problem {
     /// 409: a newer mail has brought another one.
     #[error("a newer message has superseded it; consume the newest one")]
     Superseded,
-    /// 422: one key for two artifacts.
-    #[error("the Idempotency-Key was used for another artifact; take a new key")]
+    /// 409: somebody has the address.
+    #[error("the address is taken")]
+    InboxTaken,
+    /// 409: the sender was asked often enough.
+    #[error("the attempt's budget of resends is spent")]
+    ResendsSpent,
+    /// 409: its deadline has passed, or it was finished.
+    #[error("the attempt is over; open another one")]
+    AttemptOver,
+    /// 422: one key for two requests.
+    #[error("the Idempotency-Key was used for another request; take a new key")]
     IdempotencyKeyReused,
     /// 429: this key's waits are all taken.
     #[error("this key has too many waits open at once")]
@@ -113,6 +122,9 @@ impl Problem {
             Self::AlreadyConsumed(_) => (S::CONFLICT, "already-consumed", "Already consumed"),
             Self::Withheld(_) => (S::CONFLICT, "withheld", "Withheld"),
             Self::Superseded => (S::CONFLICT, "superseded", "Superseded"),
+            Self::InboxTaken => (S::CONFLICT, "inbox-taken", "Inbox taken"),
+            Self::ResendsSpent => (S::CONFLICT, "resends-spent", "Resends spent"),
+            Self::AttemptOver => (S::CONFLICT, "attempt-over", "Attempt over"),
             Self::Expired(_) => (S::GONE, "expired", "Expired"),
             Self::IdempotencyKeyReused => (
                 S::UNPROCESSABLE_ENTITY,

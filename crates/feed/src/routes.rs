@@ -5,12 +5,13 @@ use std::sync::Arc;
 use actix_web::http::Method;
 use actix_web::middleware::DefaultHeaders;
 use actix_web::web::{self, ServiceConfig};
+use actix_web::{Resource, Route};
 use pipeline::{AgentLog, AttemptLog, DeliveryLog, InboxLog, Meters, ServerKey};
 use tokio_util::sync::CancellationToken;
 
 use crate::problem::Problem;
 use crate::wait::WaitRoom;
-use crate::{Keys, Settings, consume, list};
+use crate::{Keys, Policy, Settings, attempt, consume, inbox, list};
 
 /// What the feed needs from the rest of the process.
 #[derive(Clone)]
@@ -32,6 +33,8 @@ pub struct Deps {
     pub meters: Meters,
     /// The bounds.
     pub settings: Settings,
+    /// What agents may ask for.
+    pub policy: Policy,
     /// Cancelled when the process is to end: open waits are then answered.
     pub shutdown: CancellationToken,
 }
@@ -58,17 +61,70 @@ pub fn routes(deps: Deps) -> impl FnOnce(&mut ServiceConfig) + Clone {
                         .add(("Cache-Control", "no-store"))
                         .add(("X-Content-Type-Options", "nosniff")),
                 )
-                .service(
-                    web::resource("/inboxes/{inbox}/artifacts")
-                        .route(web::get().to(list::list))
-                        .default_service(web::to(async || Problem::MethodNotAllowed(Method::GET))),
-                )
-                .service(
-                    web::resource("/artifacts/{artifact}/consume")
-                        .route(web::post().to(consume::consume))
-                        .default_service(web::to(async || Problem::MethodNotAllowed(Method::POST))),
-                )
+                .configure(attempts)
+                .configure(inboxes)
+                .service(only(
+                    web::resource("/artifacts/{artifact}/consume"),
+                    web::post().to(consume::consume),
+                    Method::POST,
+                ))
                 .default_service(web::to(async || Problem::NotFound)),
         );
     }
+}
+
+fn attempts(config: &mut ServiceConfig) {
+    let post = |path: &str, route| only(web::resource(path), route, Method::POST);
+    config
+        .service(post("/attempts", web::post().to(attempt::open)))
+        .service(only(
+            web::resource("/attempts/{attempt}"),
+            web::get().to(attempt::show),
+            Method::GET,
+        ))
+        .service(post(
+            "/attempts/{attempt}/consume",
+            web::post().to(attempt::consume),
+        ))
+        .service(post(
+            "/attempts/{attempt}/resend",
+            web::post().to(attempt::resend),
+        ))
+        .service(post(
+            "/attempts/{attempt}/finish",
+            web::post().to(attempt::finish),
+        ));
+}
+
+fn inboxes(config: &mut ServiceConfig) {
+    config
+        .service(only(
+            web::resource("/inboxes").route(web::get().to(inbox::list)),
+            web::post().to(inbox::create),
+            Method::POST,
+        ))
+        .service(only(
+            web::resource("/inboxes/{inbox}").route(web::delete().to(inbox::expire)),
+            web::get().to(inbox::show),
+            Method::GET,
+        ))
+        .service(only(
+            web::resource("/inboxes/{inbox}/rotate"),
+            web::post().to(inbox::rotate),
+            Method::POST,
+        ))
+        .service(only(
+            web::resource("/inboxes/{inbox}/artifacts"),
+            web::get().to(list::list),
+            Method::GET,
+        ));
+}
+
+/// A resource that answers any method but its own with a problem that names it.
+fn only(resource: Resource, route: Route, method: Method) -> Resource {
+    let refuse = move || {
+        let method = method.clone();
+        async move { Problem::MethodNotAllowed(method) }
+    };
+    resource.route(route).default_service(web::to(refuse))
 }

@@ -2,6 +2,9 @@
 //! SQLite file. Names such as A13 are rows of the catalogue of bad input.
 
 #[cfg(test)]
+#[path = "agent/attempt.rs"]
+mod attempt;
+#[cfg(test)]
 #[path = "agent/auth.rs"]
 mod auth;
 #[cfg(test)]

@@ -12,7 +12,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use webhook::Committer;
 
-use crate::wire::{Parts, feed_settings, fetcher, poll_deps, webhook_settings, worker_settings};
+use crate::wire::{
+    Parts, feed_policy, feed_settings, fetcher, poll_deps, webhook_settings, worker_settings,
+};
 use crate::{ops, shutdown};
 
 /// A role that a process can play.
@@ -186,9 +188,11 @@ fn http(
             settings: hook_settings,
         })
     });
-    let agents = roles
-        .play(Role::Feed)
-        .then(|| feed::routes(feed_deps(parts, stop.clone())));
+    let agents = if roles.play(Role::Feed) {
+        Some(feed::routes(feed_deps(parts, stop.clone())?))
+    } else {
+        None
+    };
     let server = HttpServer::new(move || {
         let mut app = App::new().configure(ops.clone());
         if let Some(hooks) = hooks.clone() {
@@ -223,8 +227,8 @@ fn http(
 }
 
 /// What the feed works with.
-fn feed_deps(parts: &Parts, shutdown: CancellationToken) -> feed::Deps {
-    feed::Deps {
+fn feed_deps(parts: &Parts, shutdown: CancellationToken) -> Result<feed::Deps> {
+    Ok(feed::Deps {
         log: Arc::clone(&parts.store.agents),
         inboxes: Arc::clone(&parts.store.inboxes),
         attempts: Arc::clone(&parts.store.attempts),
@@ -233,6 +237,7 @@ fn feed_deps(parts: &Parts, shutdown: CancellationToken) -> feed::Deps {
         cursor_key: parts.server_key.clone(),
         meters: parts.meters.clone(),
         settings: feed_settings(&parts.config),
+        policy: feed_policy(&parts.config)?,
         shutdown,
-    }
+    })
 }

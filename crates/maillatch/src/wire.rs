@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use extract::{Allowlist, Policy};
 use feed::Keys;
-use pipeline::{Backoff, Clock, Meters, PollerId, ServerKey, SystemClock};
+use pipeline::{Backoff, Clock, InboxId, Meters, PollerId, ServerKey, SystemClock};
 use prometheus_client::registry::Registry;
 use providers::Sources;
 use queue::Queue;
@@ -175,6 +175,27 @@ pub(crate) fn fetcher(config: &Config) -> Result<Fetcher> {
 fn policy(allow_links: &[String]) -> Result<Policy> {
     let links = Allowlist::parse(allow_links).context("inbox.allow_links is not valid")?;
     Ok(Policy { links })
+}
+
+/// What agents may ask for.
+pub(crate) fn feed_policy(config: &Config) -> Result<feed::Policy> {
+    let links = &config.attempt.links;
+    let has_bound = !links.iter().any(|entry| entry == "*");
+    if has_bound {
+        Allowlist::parse(links).context("attempt.links is not valid")?;
+    }
+    let domain = config.inbox.mint_domain.to_ascii_lowercase();
+    if format!("any@{domain}").parse::<InboxId>().is_err() {
+        bail!("inbox.mint_domain is not a domain");
+    }
+    Ok(feed::Policy {
+        mint_domain: domain,
+        link_ceiling: has_bound.then(|| links.clone()),
+        is_link_entry: |entry| Allowlist::parse([entry]).is_ok(),
+        longest_attempt: config.attempt.longest.0,
+        unhealthy_after: config.attempt.unhealthy_after.0,
+        ..feed::Policy::default()
+    })
 }
 
 /// The feed's settings.

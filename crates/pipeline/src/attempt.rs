@@ -209,6 +209,8 @@ pub struct AttemptView {
     pub opened_at: Timestamp,
     /// Until when it is awaited.
     pub deadline: Timestamp,
+    /// How long that still is; nothing when the deadline has passed.
+    pub remaining: Duration,
     /// Whether the deadline has passed.
     pub is_over: bool,
     /// How often its sender may still be asked for another mail.

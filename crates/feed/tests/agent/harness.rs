@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer};
-use feed::{Deps, KeySettings, Keys, Settings, routes};
+use feed::{Deps, KeySettings, Keys, Policy, Settings, routes};
 use pipeline::{
     AgentLog, ArtifactId, ArtifactKey, ArtifactKind, InboxId, MessageId, MessageKey, Meters,
     NewArtifact, NewMessage, Reason, Sender, ServerKey, Verdict,
@@ -67,6 +67,10 @@ impl Server {
             cursor_key: ServerKey::new([7; 32]),
             meters: meters.clone(),
             settings,
+            policy: Policy {
+                unhealthy_after: Duration::from_millis(100),
+                ..Policy::default()
+            },
             shutdown: shutdown.clone(),
         });
         let server = HttpServer::new(move || App::new().configure(routes.clone()))
@@ -128,6 +132,11 @@ impl Server {
         arrives(&self.store, inbox.parse().unwrap(), artifact).await
     }
 
+    /// Records a delivery that no worker takes.
+    pub(crate) async fn leave_unprocessed(&self, id: &str) {
+        seams(&self.store).new_delivery(id).await;
+    }
+
     /// Asks the HTTP server to end and waits until it has.
     pub(crate) async fn stop(&self) {
         self.shutdown.cancel();
@@ -138,7 +147,15 @@ impl Server {
 /// Has an artifact arrive in a database, and returns its id.
 pub(crate) async fn arrives(store: &Store, inbox: InboxId, artifact: NewArtifact) -> String {
     let id = artifact.id.to_string();
-    let seams = Seams {
+    let finished = seams(store)
+        .process(&id, vec![message(inbox, artifact)])
+        .await;
+    assert_eq!(finished.artifacts, 1);
+    id
+}
+
+fn seams(store: &Store) -> Seams {
+    Seams {
         deliveries: Arc::clone(&store.deliveries),
         work: Arc::clone(&store.work),
         agents: Arc::clone(&store.agents),
@@ -146,10 +163,7 @@ pub(crate) async fn arrives(store: &Store, inbox: InboxId, artifact: NewArtifact
         attempts: Arc::clone(&store.attempts),
         failures: Arc::clone(&store.failures),
         probe: Arc::clone(&store.probe),
-    };
-    let finished = seams.process(&id, vec![message(inbox, artifact)]).await;
-    assert_eq!(finished.artifacts, 1);
-    id
+    }
 }
 
 fn keys(tokens: &BTreeMap<&'static str, String>) -> Keys {

@@ -23,6 +23,7 @@ pub(crate) struct Config {
     pub(crate) webhook: Webhook,
     pub(crate) worker: Worker,
     pub(crate) inbox: Inbox,
+    pub(crate) attempt: Attempt,
     pub(crate) feed: Feed,
     pub(crate) poll: Poll,
     pub(crate) log: Log,
@@ -155,6 +156,15 @@ pub(crate) struct Inbox {
     pub(crate) allow_links: Vec<String>,
     pub(crate) lifetime: Span,
     pub(crate) same_value_window: Span,
+    pub(crate) mint_domain: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Attempt {
+    pub(crate) longest: Span,
+    pub(crate) links: Vec<String>,
+    pub(crate) unhealthy_after: Span,
 }
 
 #[derive(Debug, Deserialize)]

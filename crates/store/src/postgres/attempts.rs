@@ -112,7 +112,8 @@ async fn find(
     attempt: AttemptId,
 ) -> Result<Option<AttemptRow>, Fault> {
     let row = sqlx::query(
-        "SELECT t.*, i.owner AS inbox_owner, t.deadline <= clock_timestamp() AS is_over,
+        "SELECT t.*, i.owner AS inbox_owner, (extract(epoch FROM t.deadline - clock_timestamp()) * 1000)::bigint
+                    AS remaining_ms,
                 t.resends - t.resends_used AS resends_left,
                 EXISTS (SELECT FROM artifacts a JOIN consumes c ON c.artifact_id = a.id
                         WHERE a.attempt_id = t.id) AS has_consumed
@@ -208,7 +209,7 @@ async fn grant(
             Resent::KeyReused
         });
     }
-    if row.is_over || row.outcome.is_some() {
+    if row.remaining_ms <= 0 || row.outcome.is_some() {
         return Ok(Resent::Over);
     }
     let Ok(left) = u32::try_from(row.resends_left - 1) else {
@@ -276,7 +277,7 @@ fn from_columns(row: &PgRow) -> Result<AttemptRow, Fault> {
         callback: row.try_get("callback")?,
         opened_at: timestamp(row.try_get("opened_at")?),
         deadline: timestamp(row.try_get("deadline")?),
-        is_over: row.try_get("is_over")?,
+        remaining_ms: row.try_get("remaining_ms")?,
         resends_left: row.try_get("resends_left")?,
         resent_at: row.try_get::<Option<_>, _>("resent_at")?.map(timestamp),
         outcome: row.try_get("outcome")?,

@@ -47,6 +47,7 @@ impl Inbox {
             cursor_key: ServerKey::new([7; 32]),
             meters: meters.clone(),
             settings: feed::Settings::default(),
+            policy: feed::Policy::default(),
             shutdown: CancellationToken::new(),
         };
         Self {

@@ -1,0 +1,24 @@
+//! `/v1/attempts`: the one handle an agent needs.
+
+mod consume;
+mod finish;
+mod open;
+mod resend;
+mod show;
+mod told;
+mod wait;
+
+pub(crate) use consume::consume;
+pub(crate) use finish::finish;
+pub(crate) use open::open;
+pub(crate) use resend::resend;
+pub(crate) use show::show;
+
+use pipeline::AttemptId;
+
+use crate::problem::Problem;
+
+/// The attempt that a path names; one that cannot be is like one that is not.
+fn attempt_of(path: &str) -> Result<AttemptId, Problem> {
+    path.parse().map_err(|_unfit| Problem::NotFound)
+}

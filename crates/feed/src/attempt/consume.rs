@@ -1,0 +1,156 @@
+//! `POST /v1/attempts/{attempt}/consume`: wait for it and take it, in one call.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::HeaderValue;
+use actix_web::{HttpRequest, HttpResponse, web};
+use pipeline::{
+    ArtifactId, ArtifactKind, AttemptConsume, AttemptConsumed, AttemptId, AttemptView, Outcome,
+    Timestamp, token_of,
+};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+
+use super::attempt_of;
+use super::told::Told;
+use super::wait;
+use crate::auth::Caller;
+use crate::body::{self, idempotency_key};
+use crate::consume::IDEMPOTENCY_REPLAYED;
+use crate::patience::{PREFERENCE_APPLIED, Patience, patiently};
+use crate::problem::Problem;
+use crate::reply;
+use crate::routes::Feed;
+
+/// What a caller may say in the body.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Wish {
+    /// For how many seconds to wait; `Prefer: wait=N` says the same.
+    wait: Option<u64>,
+}
+
+/// The value, or the one field of it that was asked for. Built from a committed
+/// consume alone.
+#[derive(Serialize)]
+struct Disclosure<'a> {
+    attempt: AttemptId,
+    artifact: ArtifactId,
+    state: &'static str,
+    kind: ArtifactKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<&'a str>,
+    consumed_at: Timestamp,
+}
+
+/// Waits for an attempt's artifact and consumes it.
+///
+/// Returns: 200 with the value, also for the same caller's retry with the same
+/// key; 200 with the state and no value when there is nothing to consume, also
+/// after the wait; 400 without a fitting key or for an odd body; 401 without a
+/// token; 404 for an attempt that is not there or not the caller's; 409 when it
+/// was consumed by another request; 422 for a key that was used otherwise; 429
+/// when the key has too many waits open; 503 when the store is away.
+pub(crate) async fn consume(
+    request: HttpRequest,
+    path: web::Path<String>,
+    caller: Caller,
+    payload: web::Payload,
+    feed: web::Data<Feed>,
+) -> Result<HttpResponse, Problem> {
+    let idempotency_key = idempotency_key(request.headers())?;
+    let wish: Wish = body::object(payload).await?;
+    let attempt = attempt_of(&path)?;
+    let most = feed.deps.settings.wait_limit;
+    let patience = Patience::of(wish.wait, request.headers(), most)?;
+
+    let view = wait::until(&feed, &caller, attempt, patience.span, wait::is_ready).await?;
+    let asked = AttemptConsume {
+        attempt,
+        consumer: caller.consumer,
+        scope: caller.scope,
+        idempotency_key,
+        replay_window: feed.deps.settings.replay_window,
+    };
+    let consumed = patiently(feed.deps.attempts.consume_attempt(&asked)).await;
+    count(&feed, consumed.as_ref().ok());
+    let mut response = answer(&feed, &view, consumed?).await?;
+    if let Some(applied) = patience.applied {
+        response.headers_mut().insert(PREFERENCE_APPLIED, applied);
+    }
+    Ok(response)
+}
+
+async fn answer(
+    feed: &Feed,
+    attempt: &AttemptView,
+    consumed: AttemptConsumed,
+) -> Result<HttpResponse, Problem> {
+    match consumed {
+        AttemptConsumed::Value {
+            artifact,
+            kind,
+            value,
+            at,
+            is_replay,
+        } => {
+            let mut response = disclose(attempt, artifact, kind, &value, at)?;
+            if is_replay {
+                let told = HeaderValue::from_static("true");
+                response.headers_mut().insert(IDEMPOTENCY_REPLAYED, told);
+            }
+            Ok(response)
+        }
+        AttemptConsumed::NotReady(view) => {
+            let told = Told::of(feed, *view).await?;
+            Ok(reply::json(StatusCode::OK, "application/json", &told))
+        }
+        AttemptConsumed::Already { at } => Err(Problem::AlreadyConsumed(at)),
+        AttemptConsumed::KeyReused => Err(Problem::IdempotencyKeyReused),
+        AttemptConsumed::Unknown => Err(Problem::NotFound),
+    }
+}
+
+fn disclose(
+    attempt: &AttemptView,
+    artifact: ArtifactId,
+    kind: ArtifactKind,
+    value: &SecretString,
+    consumed_at: Timestamp,
+) -> Result<HttpResponse, Problem> {
+    let value = value.expose_secret();
+    let (value, token) = match attempt.rules.token.as_deref() {
+        // Only links that have the field are for such an attempt.
+        Some(name) => (None, Some(token_of(value, name).ok_or(Problem::Internal)?)),
+        None => (Some(value), None),
+    };
+    let disclosure = Disclosure {
+        attempt: attempt.id,
+        artifact,
+        state: "consumed",
+        kind,
+        value,
+        token,
+        consumed_at,
+    };
+    Ok(reply::json(StatusCode::OK, "application/json", &disclosure))
+}
+
+fn count(feed: &Feed, consumed: Option<&AttemptConsumed>) {
+    let outcome = match consumed {
+        Some(AttemptConsumed::Value {
+            is_replay: false, ..
+        }) => "first",
+        Some(AttemptConsumed::Value {
+            is_replay: true, ..
+        }) => "replayed",
+        Some(AttemptConsumed::NotReady(_)) => "not_ready",
+        Some(AttemptConsumed::Already { .. }) => "already",
+        Some(AttemptConsumed::KeyReused) => "key_reused",
+        Some(AttemptConsumed::Unknown) => "unknown",
+        None => "failed",
+    };
+    let label = Outcome::new("attempt", outcome);
+    feed.deps.meters.consumes.get_or_create(&label).inc();
+}

@@ -1,0 +1,65 @@
+//! `POST /v1/attempts/{attempt}/finish`: how it ended.
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse, web};
+use pipeline::{AttemptOutcome, Ended};
+use serde::Deserialize;
+
+use super::attempt_of;
+use super::told::Told;
+use crate::auth::Caller;
+use crate::body::{self, optional_key};
+use crate::patience::patiently;
+use crate::problem::Problem;
+use crate::reply;
+use crate::routes::Feed;
+
+/// What a caller says in the body.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Report {
+    outcome: Outcome,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    Succeeded,
+    Failed,
+    Abandoned,
+}
+
+/// Notes how an attempt ended; no mail counts for it any more. Saying the same
+/// again changes nothing, so an `Idempotency-Key` may be sent and is not needed.
+///
+/// Returns: 200 with the attempt; 400 for an odd body; 401 without a token; 404
+/// for an attempt that is not there or not the caller's; 409 when it was finished
+/// with another outcome; 503 when the store is away.
+pub(crate) async fn finish(
+    request: HttpRequest,
+    path: web::Path<String>,
+    caller: Caller,
+    payload: web::Payload,
+    feed: web::Data<Feed>,
+) -> Result<HttpResponse, Problem> {
+    optional_key(request.headers())?;
+    let report: Report = body::object(payload).await?;
+    let attempt = attempt_of(&path)?;
+    let outcome = match report.outcome {
+        Outcome::Succeeded => AttemptOutcome::Succeeded,
+        Outcome::Failed => AttemptOutcome::Failed,
+        Outcome::Abandoned => AttemptOutcome::Abandoned,
+    };
+    let ended = feed
+        .deps
+        .attempts
+        .finish_attempt(attempt, &caller.scope, outcome);
+    match patiently(ended).await? {
+        Ended::Finished(view) => {
+            let told = Told::of(&feed, *view).await?;
+            Ok(reply::json(StatusCode::OK, "application/json", &told))
+        }
+        Ended::Otherwise(_) => Err(Problem::AttemptOver),
+        Ended::Unknown => Err(Problem::NotFound),
+    }
+}

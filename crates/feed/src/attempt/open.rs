@@ -1,0 +1,162 @@
+//! `POST /v1/attempts`: before the mail is triggered.
+
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse, web};
+use pipeline::{
+    AttemptId, IdempotencyKey, InboxId, NewAttempt, Opened, Rules, Wanted, is_token_name,
+};
+use serde::{Deserialize, Serialize};
+
+use super::told::Told;
+use crate::auth::Caller;
+use crate::body::{self, optional_key};
+use crate::inbox::{is_domain, mint};
+use crate::patience::patiently;
+use crate::problem::Problem;
+use crate::reply;
+use crate::routes::Feed;
+
+/// How many domains or hosts an attempt may name.
+const MOST_ENTRIES: usize = 50;
+/// How often a sender may be asked for another mail at most.
+const MOST_RESENDS: u32 = 10;
+
+/// What is asked for. Everything has a default: a code at a fresh address,
+/// within ten minutes.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Wish {
+    /// What to wait for: `code`, `link` or `either`.
+    kind: Kind,
+    /// Domains that the sender may have, they or one below.
+    from: Vec<String>,
+    /// Where a link may lead: `example.com` or `*.example.com`.
+    links: Option<Vec<String>>,
+    /// The field of the link that is handed out in place of the link.
+    token: Option<String>,
+    /// For how many seconds to wait.
+    deadline: u64,
+    /// How often the sender may be asked for another mail.
+    resends: u32,
+    /// The inbox to wait on; a fresh address when left out.
+    inbox: Option<String>,
+    /// The caller's own word; the same word means the same attempt.
+    reference: Option<String>,
+    /// The configured callback that gets the value in the caller's place.
+    callback: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Code,
+    Link,
+    Either,
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Self {
+            kind: Kind::Code,
+            from: Vec::new(),
+            links: None,
+            token: None,
+            deadline: 600,
+            resends: 1,
+            inbox: None,
+            reference: None,
+            callback: None,
+        }
+    }
+}
+
+/// Opens an attempt, or finds the one with the same reference.
+///
+/// Returns: 201 with the attempt and the address to use; 200 when the reference
+/// was known; 400 for a body that cannot be granted; 401 without a key; 404 for
+/// an inbox that is not there or not the caller's; 422 for a reference that was
+/// used for another request; 503 when the store is away.
+pub(crate) async fn open(
+    request: HttpRequest,
+    caller: Caller,
+    payload: web::Payload,
+    feed: web::Data<Feed>,
+) -> Result<HttpResponse, Problem> {
+    let key = optional_key(request.headers())?;
+    let wish: Wish = body::object(payload).await?;
+    let attempt = attempt(&feed, caller, wish, key)?;
+    let (status, view) = match patiently(feed.deps.attempts.open_attempt(attempt)).await? {
+        Opened::New(view) => (StatusCode::CREATED, view),
+        Opened::Known(view) => (StatusCode::OK, view),
+        Opened::ReferenceReused => return Err(Problem::IdempotencyKeyReused),
+        Opened::InboxUnknown => return Err(Problem::NotFound),
+    };
+    let told = Told::of(&feed, view).await?;
+    Ok(reply::json(status, "application/json", &told))
+}
+
+/// The attempt that a wish stands for, if it can be granted.
+fn attempt(
+    feed: &Feed,
+    caller: Caller,
+    wish: Wish,
+    key: Option<IdempotencyKey>,
+) -> Result<NewAttempt, Problem> {
+    let request = serde_json::to_vec(&wish).map_err(|_never| Problem::Internal)?;
+    let request = feed.deps.cursor_key.tag(&[b"attempt request", &request]);
+    let reference = match &wish.reference {
+        Some(word) => Some(word.parse().map_err(|_unfit| Problem::InvalidBody)?),
+        None => key,
+    };
+    let patience = Duration::from_secs(wish.deadline);
+    let policy = &feed.deps.policy;
+    let is_callback = |name: &String| policy.callbacks.contains(name);
+    let fits = (1..=policy.longest_attempt.as_secs()).contains(&wish.deadline)
+        && wish.resends <= MOST_RESENDS
+        && wish.callback.as_ref().is_none_or(is_callback);
+    if !fits {
+        return Err(Problem::InvalidBody);
+    }
+    let inbox: Option<InboxId> = match &wish.inbox {
+        Some(address) => Some(address.parse().map_err(|_unfit| Problem::InvalidBody)?),
+        None => None,
+    };
+    Ok(NewAttempt {
+        id: AttemptId::new(),
+        owner: caller.consumer,
+        scope: caller.scope,
+        reference,
+        request,
+        is_minted: inbox.is_none(),
+        inbox: inbox.map_or_else(|| mint(feed), Ok)?,
+        callback: wish.callback.clone(),
+        resends: wish.resends,
+        rules: rules(feed, wish)?,
+        patience,
+    })
+}
+
+fn rules(feed: &Feed, wish: Wish) -> Result<Rules, Problem> {
+    let wanted = match wish.kind {
+        Kind::Code => Wanted::Code,
+        Kind::Link => Wanted::Link,
+        Kind::Either => Wanted::Either,
+    };
+    let senders: Vec<String> = wish.from.iter().map(|d| d.to_ascii_lowercase()).collect();
+    let entries = wish.links.as_deref().unwrap_or_default();
+    let fits = senders.len() <= MOST_ENTRIES
+        && entries.len() <= MOST_ENTRIES
+        && senders.iter().all(|domain| is_domain(domain))
+        && feed.deps.policy.allows_links(entries)
+        && wish.token.as_deref().is_none_or(is_token_name)
+        && (wish.token.is_none() || wanted == Wanted::Link);
+    fits.then_some(Rules {
+        wanted,
+        senders,
+        links: wish.links,
+        token: wish.token,
+    })
+    .ok_or(Problem::InvalidBody)
+}

@@ -1,0 +1,149 @@
+//! How an attempt stands, as an agent is told: a closed word, why, and what to
+//! do next.
+
+use pipeline::{
+    AttemptId, AttemptOutcome, AttemptView, InboxId, Reason, Status, Timestamp, Wanted,
+};
+use serde::Serialize;
+
+use crate::item::Item;
+use crate::patience::patiently;
+use crate::problem::Problem;
+use crate::routes::Feed;
+
+/// All that is said of an attempt. There is no value in it.
+#[derive(Serialize)]
+pub(crate) struct Told {
+    id: AttemptId,
+    /// The address to give to whoever sends the mail.
+    inbox: InboxId,
+    kind: Wanted,
+    state: &'static str,
+    /// Which rule blocks it, or why nothing safe was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Reason>,
+    /// Which part of the server is not well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    component: Option<&'static str>,
+    /// What to do now.
+    next: Next,
+    hint: &'static str,
+    opened_at: Timestamp,
+    deadline: Timestamp,
+    resends_left: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<AttemptOutcome>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    callback: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifact: Option<Item>,
+}
+
+/// The next step, as a closed word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Next {
+    /// Ask again, with a wait.
+    Wait,
+    /// Consume it.
+    Consume,
+    /// Ask the sender for another mail, if the budget allows it.
+    Resend,
+    /// Open another attempt.
+    Open,
+    /// Tell the operator.
+    TellOperator,
+    /// Nothing.
+    Nothing,
+}
+
+impl Told {
+    /// What is said, after a look at the server's own health when nothing came.
+    pub(crate) async fn of(feed: &Feed, view: AttemptView) -> Result<Self, Problem> {
+        let is_unheard = view.status() == Status::Pending && view.may_change();
+        let component = if is_unheard {
+            unhealthy(feed).await?
+        } else {
+            None
+        };
+        Ok(Self::plainly(view, component))
+    }
+
+    fn plainly(view: AttemptView, component: Option<&'static str>) -> Self {
+        let status = view.status();
+        let can_resend = view.resends_left > 0 && view.may_change();
+        let (state, reason) = match &status {
+            Status::Pending if component.is_some() => ("unhealthy", None),
+            Status::Pending => ("pending", None),
+            Status::Ready => ("ready", None),
+            Status::Consumed => ("consumed", None),
+            Status::Superseded => ("superseded", None),
+            Status::Blocked(reason) => ("blocked", Some(reason.clone())),
+            Status::NoArtifact(reason) => ("no_artifact", Some(reason.clone())),
+            Status::NothingArrived => ("nothing_arrived", None),
+            Status::Expired => ("expired", None),
+        };
+        let (next, hint) = advice(&status, component.is_some(), can_resend);
+        Self {
+            id: view.id,
+            inbox: view.inbox,
+            kind: view.rules.wanted,
+            state,
+            reason,
+            component,
+            next,
+            hint,
+            opened_at: view.opened_at,
+            deadline: view.deadline,
+            resends_left: view.resends_left,
+            outcome: view.outcome,
+            callback: view.callback,
+            artifact: view.current.map(Item::of),
+        }
+    }
+}
+
+/// What to do, in a word and in a sentence of ours.
+fn advice(status: &Status, is_unhealthy: bool, can_resend: bool) -> (Next, &'static str) {
+    match status {
+        Status::Pending if is_unhealthy => (
+            Next::TellOperator,
+            "mail waits to be processed; the operator should look at the workers",
+        ),
+        Status::Pending => (Next::Wait, "nothing has arrived yet; ask again with a wait"),
+        Status::Ready => (Next::Consume, "consume it"),
+        Status::Superseded => (
+            Next::Consume,
+            "a newer message has come; consume it with a new Idempotency-Key",
+        ),
+        Status::Consumed => (Next::Nothing, "its value was given out"),
+        Status::Blocked(_) if can_resend => (
+            Next::Resend,
+            "a message came and a rule kept it back; widen the rule or ask for another",
+        ),
+        Status::Blocked(_) => (
+            Next::TellOperator,
+            "a message came and a rule kept it back; the operator's allowlist decides",
+        ),
+        Status::NoArtifact(_) if can_resend => (
+            Next::Resend,
+            "a message came without anything safe to give out; ask for another",
+        ),
+        Status::NoArtifact(_) => (
+            Next::Open,
+            "a message came without anything safe to give out; open another attempt",
+        ),
+        Status::NothingArrived => (
+            Next::Open,
+            "no message came in time; check the address that was given, and open another attempt",
+        ),
+        Status::Expired => (Next::Open, "its time is over; open another attempt"),
+    }
+}
+
+/// Which part of the server keeps mail from arriving, if one does.
+async fn unhealthy(feed: &Feed) -> Result<Option<&'static str>, Problem> {
+    let backlog = patiently(feed.deps.deliveries.backlog()).await?;
+    let is_late = backlog.oldest > feed.deps.policy.unhealthy_after;
+    Ok(is_late.then_some("worker"))
+}

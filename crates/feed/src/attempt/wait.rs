@@ -1,0 +1,60 @@
+//! A bounded wait for an attempt to change.
+
+use std::time::Duration;
+
+use pipeline::{AttemptId, AttemptView, Status};
+use tokio::time::Instant;
+
+use crate::auth::Caller;
+use crate::patience::patiently;
+use crate::problem::Problem;
+use crate::routes::Feed;
+
+/// The attempt as it stands as soon as it is `enough`, cannot change any more,
+/// `patience` has passed or the process ends.
+pub(super) async fn until(
+    feed: &Feed,
+    caller: &Caller,
+    attempt: AttemptId,
+    patience: Duration,
+    enough: impl Fn(&AttemptView) -> bool,
+) -> Result<AttemptView, Problem> {
+    let began = Instant::now();
+    let view = look(feed, caller, attempt).await?;
+    if patience.is_zero() || enough(&view) || !view.may_change() {
+        return Ok(view);
+    }
+    let _seat = feed.room.enter(&caller.consumer)?;
+    // Watch first and look second: what arrives between the two is then news,
+    // not something that this wait sleeps through.
+    let mut arrival = feed.deps.log.watch(&view.inbox);
+    loop {
+        let view = look(feed, caller, attempt).await?;
+        if enough(&view) || !view.may_change() {
+            return Ok(view);
+        }
+        // The deadline is the database's; a little later it has passed there.
+        let until = began + patience;
+        let wake = until.min(Instant::now() + view.remaining + Duration::from_millis(5));
+        tokio::select! {
+            () = arrival.news() => {}
+            () = tokio::time::sleep_until(wake) => if wake == until {
+                return look(feed, caller, attempt).await;
+            },
+            () = feed.deps.shutdown.cancelled() => return Ok(view),
+        }
+    }
+}
+
+/// Whether there is something to consume.
+pub(super) fn is_ready(view: &AttemptView) -> bool {
+    matches!(
+        view.status(),
+        Status::Ready | Status::Superseded | Status::Consumed
+    )
+}
+
+async fn look(feed: &Feed, caller: &Caller, attempt: AttemptId) -> Result<AttemptView, Problem> {
+    let view = patiently(feed.deps.attempts.attempt(attempt, &caller.scope)).await?;
+    view.ok_or(Problem::NotFound)
+}

@@ -1,0 +1,96 @@
+//! What an operator lets agents ask for.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::Duration;
+
+/// The bounds of what inboxes and attempts may be.
+#[derive(Clone)]
+pub struct Policy {
+    /// The domain under which addresses are minted.
+    pub mint_domain: String,
+    /// Where the links of an attempt or an inbox may lead at most, in the words
+    /// of the allowlist; `None` sets no bound beside the gate.
+    pub link_ceiling: Option<Vec<String>>,
+    /// Whether a text can stand in an allowlist of links.
+    pub is_link_entry: fn(&str) -> bool,
+    /// The callbacks that are configured, by name.
+    pub callbacks: BTreeSet<String>,
+    /// The longest time an attempt may wait.
+    pub longest_attempt: Duration,
+    /// How long the oldest delivery may lie unprocessed before an attempt that
+    /// hears nothing is told so.
+    pub unhealthy_after: Duration,
+}
+
+impl Policy {
+    /// Whether a list of links may be named: each can stand in an allowlist,
+    /// and lies under the ceiling.
+    pub(crate) fn allows_links(&self, links: &[String]) -> bool {
+        links.iter().all(|link| {
+            (self.is_link_entry)(link)
+                && self
+                    .link_ceiling
+                    .as_ref()
+                    .is_none_or(|ceiling| ceiling.iter().any(|over| lies_under(link, over)))
+        })
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            mint_domain: "inbox.test".to_owned(),
+            link_ceiling: None,
+            is_link_entry: |_| true,
+            callbacks: BTreeSet::new(),
+            longest_attempt: Duration::from_hours(24),
+            unhealthy_after: Duration::from_secs(10),
+        }
+    }
+}
+
+impl fmt::Debug for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Policy")
+            .field("mint_domain", &self.mint_domain)
+            .field("link_ceiling", &self.link_ceiling)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether an entry of an allowlist admits nothing that `over` does not: it is
+/// the same one, or lies below `*.domain`.
+fn lies_under(entry: &str, over: &str) -> bool {
+    let Some(domain) = over.strip_prefix("*.") else {
+        return entry == over;
+    };
+    let host = entry.split('/').next().unwrap_or(entry);
+    let below = host
+        .strip_suffix(domain)
+        .is_some_and(|rest| rest.ends_with('.'));
+    entry == over || below
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_lies_under_its_own_domain_and_no_other() {
+        assert!(lies_under("example.com", "example.com"));
+        assert!(lies_under("*.example.com", "*.example.com"));
+        assert!(lies_under("login.example.com", "*.example.com"));
+        assert!(lies_under("*.a.example.com", "*.example.com"));
+        assert!(lies_under("a.example.com/verify/", "*.example.com"));
+        for (entry, over) in [
+            ("*.example.com", "example.com"),
+            ("example.com", "*.example.com"),
+            ("badexample.com", "*.example.com"),
+            ("a.example.com", "example.com"),
+            ("evil.test/x.example.com", "*.example.com"),
+        ] {
+            assert!(!lies_under(entry, over), "{entry} under {over}");
+        }
+    }
+}

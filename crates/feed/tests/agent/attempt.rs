@@ -1,0 +1,325 @@
+//! Attempts over HTTP: opened first, waited for, consumed once, and every miss
+//! explained.
+
+use pipeline::{ArtifactKey, ArtifactKind, AttemptId, NewArtifact, ServerKey, Suit};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Server, ask, code};
+
+impl Server {
+    async fn post(&self, key: &str, path: &str, idempotency: &str, body: &Value) -> Answer {
+        let request = self
+            .bare(Method::POST, path)
+            .bearer_auth(self.token(key))
+            .header("Idempotency-Key", idempotency);
+        ask(request.body(body.to_string())).await
+    }
+
+    async fn open(&self, key: &str, body: Value) -> Value {
+        let request = self.bare(Method::POST, "/v1/attempts");
+        let answer = ask(request.bearer_auth(self.token(key)).body(body.to_string())).await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+        answer.json()
+    }
+
+    async fn take(&self, attempt: &Value, key: &str, idempotency: &str, wait: u64) -> Answer {
+        let path = format!("/v1/attempts/{}/consume", text(&attempt["id"]));
+        self.post(key, &path, idempotency, &json!({ "wait": wait }))
+            .await
+    }
+
+    /// Has a value arrive that is for an attempt.
+    async fn arrives_for(&self, attempt: &Value, artifact: NewArtifact) -> String {
+        let id: AttemptId = text(&attempt["id"]).parse().unwrap();
+        let key = ArtifactKey::for_attempt(
+            &ServerKey::new([7; 32]),
+            id,
+            ArtifactKind::Code,
+            &artifact.id.to_string(),
+        );
+        let suits = vec![Suit { attempt: id, key }];
+        self.arrives(text(&attempt["inbox"]), NewArtifact { suits, ..artifact })
+            .await
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+fn link(value: &str) -> NewArtifact {
+    NewArtifact {
+        kind: ArtifactKind::Link,
+        host: Some("example.com".to_owned()),
+        ..code(value)
+    }
+}
+
+#[actix_web::test]
+async fn one_call_waits_for_the_code_and_takes_it() {
+    let server = Server::start().await;
+    let attempt = server.open("a", json!({})).await;
+    assert!(
+        text(&attempt["inbox"]).ends_with("@inbox.test"),
+        "{attempt}"
+    );
+    assert_eq!(attempt["state"], "pending");
+    let (answer, _) = tokio::join!(server.take(&attempt, "a", "k1", 30), async {
+        while server.meters.waiting.get() == 0 {
+            tokio::task::yield_now().await;
+        }
+        server.arrives_for(&attempt, code("493817")).await
+    });
+    assert_eq!(answer.status, 200);
+    let body = answer.json();
+    assert_eq!(body["value"], "493817");
+    assert_eq!(body["state"], "consumed");
+    // The answer was lost; the same request gets it again, nobody else does.
+    let again = server.take(&attempt, "a", "k1", 0).await;
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!(again.json()["value"], "493817");
+    let other = server.take(&attempt, "b", "k1", 0).await;
+    assert!(
+        !other
+            .problem(409, "already-consumed")
+            .to_string()
+            .contains("493817")
+    );
+}
+
+#[actix_web::test]
+async fn a_timeout_is_an_answer_with_a_next_step() {
+    let server = Server::start().await;
+    let attempt = server.open("a", json!({})).await;
+    let answer = server.take(&attempt, "a", "k1", 1).await;
+    assert_eq!(answer.status, 200);
+    let body = answer.json();
+    assert_eq!(body["state"], "pending");
+    assert_eq!(body["next"], "wait");
+    assert!(body.get("value").is_none());
+    let brief = server.open("a", json!({ "deadline": 1 })).await;
+    // The deadline ends the wait, not the other way round.
+    let answer = server.take(&brief, "a", "k2", 30).await;
+    assert_eq!(answer.json()["state"], "nothing_arrived");
+    assert_eq!(answer.json()["next"], "open");
+}
+
+#[actix_web::test]
+async fn looking_discloses_nothing_and_wakes_for_news() {
+    let server = Server::start().await;
+    let attempt = server.open("a", json!({})).await;
+    let path = format!("/v1/attempts/{}?wait=30", text(&attempt["id"]));
+    let (answer, _) = tokio::join!(server.read(&path), async {
+        while server.meters.waiting.get() == 0 {
+            tokio::task::yield_now().await;
+        }
+        server.arrives_for(&attempt, code("493817")).await
+    });
+    let body = answer.json();
+    assert_eq!(body["state"], "ready");
+    assert_eq!(body["next"], "consume");
+    assert!(!answer.text.contains("493817"), "{body}");
+}
+
+#[actix_web::test]
+async fn a_token_comes_without_its_link() {
+    let server = Server::start().await;
+    let wish = json!({ "kind": "link", "links": ["example.com"], "token": "t" });
+    let attempt = server.open("a", wish).await;
+    server
+        .arrives_for(&attempt, link("https://example.com/v?t=abcdef-123"))
+        .await;
+    let answer = server.take(&attempt, "a", "k1", 0).await;
+    assert_eq!(answer.json()["token"], "abcdef-123");
+    assert!(!answer.text.contains("example.com"), "{answer:?}");
+}
+
+#[actix_web::test]
+async fn a_reference_returns_the_same_attempt() {
+    let server = Server::start().await;
+    let wish = json!({ "reference": "signup-7" });
+    let first = server.open("a", wish.clone()).await;
+    let again = server.post("a", "/v1/attempts", "k", &wish).await;
+    assert_eq!(again.status, 200);
+    assert_eq!(again.json()["id"], first["id"]);
+    assert_eq!(again.json()["inbox"], first["inbox"]);
+    let other = json!({ "reference": "signup-7", "kind": "link" });
+    let answer = server.post("a", "/v1/attempts", "k", &other).await;
+    answer.problem(422, "idempotency-key-reused");
+    // The word is the caller's own.
+    let foreign = server.open("b", wish).await;
+    assert_ne!(foreign["id"], first["id"]);
+}
+
+#[actix_web::test]
+async fn what_cannot_be_granted_is_refused_without_an_echo() {
+    let server = Server::start().await;
+    for wish in [
+        json!({ "kind": "number" }),
+        json!({ "deadline": 0 }),
+        json!({ "deadline": 90_000 }),
+        json!({ "deadline": -1 }),
+        json!({ "resends": 11 }),
+        json!({ "from": ["not a domain canary"] }),
+        json!({ "from": ["localhost"] }),
+        json!({ "inbox": "canary" }),
+        json!({ "reference": "a canary" }),
+        json!({ "token": "t" }),
+        json!({ "kind": "link", "token": "a canary" }),
+        json!({ "callback": "canary" }),
+        json!({ "canary": 1 }),
+        json!(["canary"]),
+    ] {
+        let answer = server.post("a", "/v1/attempts", "k", &wish).await;
+        let problem = answer.problem(400, "invalid-body");
+        assert!(!problem.to_string().contains("canary"), "{wish}");
+    }
+}
+
+#[actix_web::test]
+async fn another_tenants_attempt_is_not_there() {
+    let server = Server::start().await;
+    let attempt = server.open("a", json!({})).await;
+    let id = text(&attempt["id"]).to_owned();
+    let look = server
+        .read_as("narrow", &format!("/v1/attempts/{id}"))
+        .await;
+    look.problem(404, "not-found");
+    server
+        .take(&attempt, "narrow", "k", 0)
+        .await
+        .problem(404, "not-found");
+    for (verb, body) in [
+        ("resend", json!({})),
+        ("finish", json!({ "outcome": "failed" })),
+    ] {
+        let path = format!("/v1/attempts/{id}/{verb}");
+        server
+            .post("narrow", &path, "k", &body)
+            .await
+            .problem(404, "not-found");
+    }
+    let wish = json!({ "inbox": attempt["inbox"] });
+    server
+        .post("narrow", "/v1/attempts", "k", &wish)
+        .await
+        .problem(404, "not-found");
+    // Its own, at an address of its own, is.
+    let own = server.open("narrow", json!({})).await;
+    let path = format!("/v1/attempts/{}", text(&own["id"]));
+    assert_eq!(server.read_as("narrow", &path).await.status, 200);
+    let feed = format!("/v1/inboxes/{}/artifacts", text(&own["inbox"]));
+    assert_eq!(server.read_as("narrow", &feed).await.status, 200);
+}
+
+#[actix_web::test]
+async fn resends_are_budgeted_and_an_end_is_an_end() {
+    let server = Server::start().await;
+    let attempt = server.open("a", json!({ "resends": 1 })).await;
+    let path = |verb: &str| format!("/v1/attempts/{}/{verb}", text(&attempt["id"]));
+    let granted = server.post("a", &path("resend"), "r1", &json!({})).await;
+    assert_eq!(granted.json()["resends_left"], 0);
+    let spent = server.post("a", &path("resend"), "r2", &json!({})).await;
+    spent.problem(409, "resends-spent");
+    let outcome = json!({ "outcome": "succeeded" });
+    for _ in 0..2 {
+        let done = server.post("a", &path("finish"), "f", &outcome).await;
+        assert_eq!(done.json()["outcome"], "succeeded");
+    }
+    let other = json!({ "outcome": "failed" });
+    server
+        .post("a", &path("finish"), "f", &other)
+        .await
+        .problem(409, "attempt-over");
+    server
+        .post("a", &path("resend"), "r3", &json!({}))
+        .await
+        .problem(409, "attempt-over");
+}
+
+#[actix_web::test]
+async fn a_superseded_artifact_is_not_given_out() {
+    let server = Server::start().await;
+    let attempt = server.open("a", json!({})).await;
+    let old = server.arrives_for(&attempt, code("111111")).await;
+    server.arrives_for(&attempt, code("222222")).await;
+    server
+        .consume("a", &old, "k1")
+        .await
+        .problem(409, "superseded");
+    let newest = server.take(&attempt, "a", "k2", 0).await;
+    assert_eq!(newest.json()["value"], "222222");
+}
+
+#[actix_web::test]
+async fn an_attempt_that_hears_nothing_learns_that_the_workers_sleep() {
+    let server = Server::start().await;
+    let attempt = server.open("a", json!({})).await;
+    server.leave_unprocessed("waits").await;
+    let path = format!("/v1/attempts/{}", text(&attempt["id"]));
+    testkit::patience::until("the backlog is old enough", async || {
+        let body = server.read(&path).await.json();
+        (body["state"] == "unhealthy").then(|| assert_eq!(body["component"], "worker"))
+    })
+    .await;
+}
+
+#[actix_web::test]
+async fn inboxes_are_made_listed_rotated_and_ended() {
+    let server = Server::start().await;
+    let wish = json!({ "from": ["Example.com"], "links": ["*.example.com"], "code_lifetime": 60,
+                       "metadata": { "run": 7 }, "require": "verified" });
+    let made = server.post("narrow", "/v1/inboxes", "k", &wish).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    let made = made.json();
+    assert_eq!(made["from"], json!(["example.com"]));
+    assert_eq!(made["metadata"], json!({ "run": 7 }));
+    let path = format!("/v1/inboxes/{}", text(&made["address"]));
+    server.read_as("b", &path).await;
+    let rotated = server
+        .post("narrow", &format!("{path}/rotate"), "k", &json!({}))
+        .await;
+    let rotated = rotated.json();
+    assert_ne!(rotated["address"], made["address"]);
+    assert_eq!(rotated["links"], made["links"]);
+    assert_eq!(
+        server.read_as("narrow", &path).await.json()["state"],
+        "expired"
+    );
+    let fresh = format!("/v1/inboxes/{}", text(&rotated["address"]));
+    let delete = server
+        .bare(Method::DELETE, &fresh)
+        .bearer_auth(server.token("narrow"));
+    assert_eq!(ask(delete).await.json()["state"], "expired");
+    let all = server.read_as("narrow", "/v1/inboxes").await.json();
+    assert_eq!(all["items"].as_array().unwrap().len(), 2);
+    // Only who sees everything may choose an address.
+    let chosen = json!({ "address": "chosen@inbox.test" });
+    server
+        .post("narrow", "/v1/inboxes", "k", &chosen)
+        .await
+        .problem(400, "invalid-body");
+    assert_eq!(
+        server.post("a", "/v1/inboxes", "k", &chosen).await.status,
+        201
+    );
+    server
+        .post("a", "/v1/inboxes", "k", &chosen)
+        .await
+        .problem(409, "inbox-taken");
+    server
+        .read_as("narrow", "/v1/inboxes/chosen@inbox.test")
+        .await
+        .problem(404, "not-found");
+}
+
+#[actix_web::test]
+async fn ten_minted_addresses_differ() {
+    let server = Server::start().await;
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..10 {
+        let attempt = server.open("a", json!({})).await;
+        assert!(seen.insert(text(&attempt["inbox"]).to_owned()));
+    }
+}
