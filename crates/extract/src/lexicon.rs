@@ -253,7 +253,14 @@ mod tests {
         ] {
             assert!(said(text), "{text}");
         }
-        for text in ["codeine", "barcode", "unicode", "footpath", "opinion"] {
+        for text in [
+            "codeine",
+            "barcode",
+            "unicode",
+            "footpath",
+            "opinion",
+            "геокод",
+        ] {
             assert!(!said(text), "{text}");
         }
     }

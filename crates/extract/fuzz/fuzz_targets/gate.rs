@@ -1,8 +1,14 @@
-//! Any URL: what passes is https, named, and passes again unchanged.
+//! Any URL: what passes is https, named, allowed, and passes again unchanged.
 #![no_main]
+
+use std::sync::LazyLock;
 
 use extract::{Allowlist, judge};
 use libfuzzer_sys::fuzz_target;
+
+static LISTED: LazyLock<Allowlist> = LazyLock::new(|| {
+    Allowlist::parse(["example.com", "*.example.com"]).expect("two good entries")
+});
 
 fuzz_target!(|url: &str| {
     let any = Allowlist::any();
@@ -10,5 +16,9 @@ fuzz_target!(|url: &str| {
         assert!(destination.url.starts_with("https://"));
         let again = judge(&destination.url, &any).expect("what passed once passes again");
         assert_eq!(again.url, destination.url);
+    }
+    if let Ok(destination) = judge(url, &LISTED) {
+        let host = destination.host.as_str();
+        assert!(host == "example.com" || host.ends_with(".example.com"));
     }
 });

@@ -77,11 +77,22 @@ pub(super) fn token_strength(url: &Url) -> u8 {
         .filter(|(key, _)| !is_identifier(key))
         .map(|(_, value)| value.into_owned());
     let long = pieces.chain(secrets).any(|piece| is_token(&piece));
-    match (named, long) {
+    let short = url.path().split('/').any(is_short_token);
+    match (named || short, long) {
         (_, true) => 2,
         (true, false) => 1,
         (false, false) => 0,
     }
+}
+
+/// `x7Kp2Q`: letters of both cases with digits among them, as short links have.
+fn is_short_token(segment: &str) -> bool {
+    let inner = segment.trim_end_matches(|c: char| c.is_ascii_digit());
+    (6..16).contains(&segment.len())
+        && segment.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && inner.bytes().any(|byte| byte.is_ascii_digit())
+        && inner.bytes().any(|byte| byte.is_ascii_uppercase())
+        && inner.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
 fn is_token_name(key: &str) -> bool {
@@ -196,6 +207,8 @@ mod tests {
             2
         );
         assert_eq!(strength("https://a.com/v?t=a1"), 1);
+        assert_eq!(strength("https://a.com/s/x7Kp2Q"), 1);
+        assert_eq!(strength("https://a.com/sign-in/Help2026"), 0);
         assert_eq!(strength("https://a.com/the-complete-guide-to-buttons"), 0);
     }
 }

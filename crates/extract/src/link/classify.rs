@@ -216,10 +216,12 @@ fn is_deletion(words: &Words) -> bool {
 }
 
 /// "New sign-in. If this was not you, secure your account": whatever the link
-/// is called, unless it is called what was asked for.
+/// is called, unless it is called what was asked for. A reset in a mail about
+/// signing in is one that nobody asked for.
 fn answers_an_alarm(words: &Words) -> bool {
     let alarm = words.sentence.says(Sense::NOT_ME)
-        || words.above.or(words.subject).says(Sense::NOT_ME) && words.is_named;
+        || words.above.or(words.subject).says(Sense::NOT_ME) && words.is_named
+        || words.label.says(Sense::RESET) && words.subject.says(Sense::LOGIN);
     alarm
         && !words.subject.says(Sense::RESET)
         && !words.label.says(

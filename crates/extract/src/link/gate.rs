@@ -114,6 +114,9 @@ fn parse(written: &str) -> Result<Url, Rejection> {
     if written.len() > MAX_URL {
         return Err(Rejection::TooLong);
     }
+    // Other letters could be escaped and let through behind the host, but every
+    // mailer escapes them itself, and what is left over tends to be bidirectional
+    // marks, full-width slashes and letters that pose as a host.
     if !written
         .bytes()
         .all(|byte| byte.is_ascii_graphic() && byte != b'\\')

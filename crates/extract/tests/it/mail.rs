@@ -161,6 +161,12 @@ fn parts_that_disagree_are_both_withheld() {
 }
 
 #[test]
+fn parts_that_disagree_are_withheld_however_sure_one_of_them_is() {
+    let raw = b"From: a@b.example\r\nContent-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\n\r\nYour verification code is 111111. It expires in 10 minutes.\r\n--b\r\nContent-Type: text/html\r\n\r\n<p>Hello</p><p>222222</p>\r\n--b--\r\n";
+    assert_eq!(extract_any(raw).code.reason(), Some(Reason::PartsDisagree));
+}
+
+#[test]
 fn fifty_codes_are_ambiguous() {
     let line = |n: u32| format!("Your code is {}\n", 100_003 + n * 7_919);
     let body = (0..50).map(line).collect::<Vec<_>>().concat();
