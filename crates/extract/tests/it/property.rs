@@ -49,7 +49,7 @@ fn policy() -> Policy {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_bytes_end_in_a_value(raw in prop::collection::vec(any::<u8>(), 0..2_000)) {
