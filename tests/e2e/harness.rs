@@ -176,6 +176,32 @@ impl Harness {
         }
     }
 
+    /// Waits until a count is at least what it must become.
+    pub(crate) async fn until_at_least(&self, rows: &'static str, wanted: i64) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let count = self.count(rows).await;
+            if count >= wanted {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{rows}: {count}, not {wanted}");
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// The meters of the first process that plays a role.
+    pub(crate) async fn metrics(&self, role: Role) -> String {
+        let answer = self.ask(role, "metrics").await;
+        answer.body.as_str().unwrap().to_owned()
+    }
+
+    /// What `doctor` says.
+    pub(crate) async fn doctor(&self) -> String {
+        let mut command = self.command(&["doctor"]);
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+        String::from_utf8(output.await.unwrap().stdout).unwrap()
+    }
+
     /// Runs a command of the binary against this deployment's configuration.
     pub(crate) fn command(&self, args: &[&str]) -> std::process::Command {
         let mut command = std::process::Command::new(binary());

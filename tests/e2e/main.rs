@@ -8,6 +8,8 @@
 )]
 
 mod harness;
+mod mailbox;
+mod provider_api;
 mod speaker;
 
 mod architecture;
@@ -17,6 +19,9 @@ mod crash;
 mod duplicates;
 mod outage;
 mod poison;
+mod poll_http;
+mod poll_imap;
+mod poll_leases;
 mod silence;
 mod sources;
 mod stop;

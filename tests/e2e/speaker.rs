@@ -57,6 +57,20 @@ impl Speaker {
         answer(request).await
     }
 
+    /// Posts what somebody else has signed.
+    pub(crate) async fn send(
+        &self,
+        url: url::Url,
+        headers: &[(String, String)],
+        body: &[u8],
+    ) -> Result<Answer> {
+        let headers = headers.iter();
+        let request = headers.fold(self.0.post(url), |request, (name, value)| {
+            request.header(name, value)
+        });
+        answer(request.body(body.to_vec())).await
+    }
+
     /// Every item of an inbox, page after page.
     pub(crate) async fn items(
         &self,

@@ -31,7 +31,7 @@ pub enum Backing {
     },
 }
 
-/// One of the three roles.
+/// One of the roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Takes posts.
@@ -40,6 +40,8 @@ pub enum Role {
     Worker,
     /// Serves agents.
     Feed,
+    /// Asks sources for their mail.
+    Poll,
 }
 
 impl Role {
@@ -48,6 +50,7 @@ impl Role {
             Self::Webhook => "webhook",
             Self::Worker => "worker",
             Self::Feed => "feed",
+            Self::Poll => "poll",
         }
     }
 }
@@ -131,7 +134,7 @@ impl Deployment {
     async fn start_all(&mut self) -> Result<()> {
         match self.backing {
             Backing::Embedded => {
-                let all = vec![Role::Webhook, Role::Worker, Role::Feed];
+                let all = vec![Role::Webhook, Role::Worker, Role::Feed, Role::Poll];
                 let process = self.start("up").await?;
                 self.processes.push((all, process));
             }
@@ -145,6 +148,14 @@ impl Deployment {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Starts one more process that plays a role; of pollers there are none
+    /// before.
+    pub async fn add(&mut self, role: Role) -> Result<()> {
+        let process = self.start(role.command()).await?;
+        self.processes.push((vec![role], process));
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! A private PostgreSQL or RabbitMQ, run by `tests/services`.
+//! A private PostgreSQL, RabbitMQ or Dovecot, run by `tests/services`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -40,6 +40,12 @@ impl Server {
         Self::new("rabbitmq")
     }
 
+    /// Starts a Dovecot and waits until it is ready.
+    #[track_caller]
+    pub fn dovecot() -> Self {
+        Self::new("dovecot")
+    }
+
     #[track_caller]
     fn new(kind: &'static str) -> Self {
         let name = format!(
@@ -60,6 +66,11 @@ impl Server {
     /// Where it listens; the same over restarts.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Where its data are.
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// Starts it again, with the data it had, and waits until it is ready.

@@ -1,5 +1,7 @@
 //! `doctor`: is this deployment fit to run?
 
+mod standing;
+
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,7 +17,7 @@ use crate::cli::Place;
 use crate::config::{Config, Profile};
 use crate::dev::DevEnv;
 use crate::secrets::{is_to_be_minted, keyring};
-use crate::wire::{queue_settings, store_settings, worker_settings};
+use crate::wire::{poll_settings, queue_settings, store_settings, worker_settings};
 
 /// Checks configuration, database, queue, sources, keys and clock.
 #[derive(Debug, Args)]
@@ -154,6 +156,9 @@ fn sources(config: &Config) -> Check {
     match providers::Sources::build(config.source.clone()) {
         Err(error) => Check::of("sources", Err(error.into())),
         Ok(sources) if !config.source.is_empty() => {
+            if let Err(error) = pulls(config, &sources) {
+                return Check::of("sources", Err(error));
+            }
             let names: Vec<&str> = sources
                 .iter()
                 .map(|source| source.name().as_str())
@@ -175,6 +180,12 @@ fn sources(config: &Config) -> Check {
         },
         Ok(_) => Check::doubtful("sources", "none: no webhook will be accepted"),
     }
+}
+
+/// Whether what is to be polled can be.
+fn pulls(config: &Config, sources: &providers::Sources) -> Result<poll::Pulls> {
+    let settings = poll_settings(config)?;
+    Ok(poll::Pulls::build(&config.source, sources, &settings)?)
 }
 
 fn keys(config: &Config) -> Check {
@@ -240,6 +251,7 @@ async fn database(config: &Config) -> Vec<Check> {
             Check::good("deliveries", detail)
         });
     }
+    checks.extend(standing::standing(config, &store).await);
     store.close().await;
     checks
 }

@@ -1,0 +1,59 @@
+//! How sources have been doing: silent ones, and those that cannot be polled.
+
+use pipeline::Standing;
+use store::Store;
+
+use super::Check;
+use crate::config::Config;
+
+/// One line for each kind of trouble, or one that says there is none.
+pub(super) async fn standing(config: &Config, store: &Store) -> Vec<Check> {
+    let Ok(standings) = store.silence.standings().await else {
+        return Vec::new();
+    };
+    let configured = |one: &&Standing| config.source.contains_key(one.source.as_str());
+    let standings: Vec<&Standing> = standings.iter().filter(configured).collect();
+    vec![silence(config, &standings), polling(config, &standings)]
+}
+
+fn silence(config: &Config, standings: &[&Standing]) -> Check {
+    let floor = config.poll.silence.0;
+    let silent: Vec<String> = standings
+        .iter()
+        .filter(|one| one.is_silent(floor))
+        .map(|one| {
+            let quiet = one.quiet.unwrap_or_default().as_secs();
+            let habit = one.habit.as_secs();
+            format!(
+                "{} is silent for {quiet} s, usually at most {habit} s",
+                one.source
+            )
+        })
+        .collect();
+    if silent.is_empty() {
+        Check::good("webhooks", "no source is silent beyond its habit")
+    } else {
+        Check::doubtful("webhooks", silent.join("; "))
+    }
+}
+
+fn polling(config: &Config, standings: &[&Standing]) -> Check {
+    let polled = config
+        .source
+        .values()
+        .filter(|source| source.poll.is_some());
+    let polled = polled.count();
+    let failing: Vec<String> = standings
+        .iter()
+        .filter_map(|one| Some((one, one.failure.as_ref()?)))
+        .map(|(one, why)| match one.polled {
+            Some(ago) => format!("{}: {why}, last good {} s ago", one.source, ago.as_secs()),
+            None => format!("{}: {why}, never good", one.source),
+        })
+        .collect();
+    if failing.is_empty() {
+        Check::good("polling", format!("{polled} sources are polled"))
+    } else {
+        Check::doubtful("polling", failing.join("; "))
+    }
+}

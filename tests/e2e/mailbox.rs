@@ -1,0 +1,150 @@
+//! A mailbox on a Dovecot of the test's own, and another client that uses it.
+
+use std::path::PathBuf;
+
+use testkit::server::Server;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use url::Url;
+
+/// Whose mailbox it is.
+const USER: &str = "agent";
+
+pub(crate) struct Mailbox {
+    server: Server,
+    delivered: usize,
+}
+
+impl Mailbox {
+    pub(crate) async fn start() -> Self {
+        let server = tokio::task::spawn_blocking(Server::dovecot).await.unwrap();
+        let mailbox = Self {
+            server,
+            delivered: 0,
+        };
+        // The first login makes the Maildir.
+        mailbox.client().await.run("STATUS INBOX (MESSAGES)").await;
+        mailbox
+    }
+
+    fn url(&self) -> Url {
+        Url::parse(self.server.url()).unwrap()
+    }
+
+    /// The settings of a source that polls it, with or without TLS.
+    pub(crate) fn source(&self, name: &str, with_tls: bool) -> String {
+        let directory = self.server.directory();
+        let (scheme, port) = if with_tls {
+            (
+                "imaps",
+                std::fs::read_to_string(directory.join("port.tls")).unwrap(),
+            )
+        } else {
+            ("imap", self.url().port().unwrap().to_string())
+        };
+        let password = self.url().password().unwrap().to_owned();
+        let ca = directory.join("cert.pem");
+        format!(
+            "source.{name} = {{ provider = \"imap\", poll = {{ server = \"{scheme}://localhost:{}\", \
+             user = \"{USER}\", password = \"{password}\", ca_file = \"{}\" }} }}\n",
+            port.trim(),
+            ca.display()
+        )
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.server.directory().join("mail").join(USER)
+    }
+
+    /// Delivers a mail as a mail server does: written aside, then moved in.
+    pub(crate) fn deliver(&mut self, mail: &[u8]) {
+        self.delivered += 1;
+        let name = format!(
+            "{}.M{}.test",
+            1_794_000_000 + self.delivered,
+            self.delivered
+        );
+        let aside = self.folder().join("tmp").join(&name);
+        std::fs::write(&aside, mail).unwrap();
+        std::fs::rename(aside, self.folder().join("new").join(name)).unwrap();
+    }
+
+    /// Another client, logged in and with the inbox selected.
+    pub(crate) async fn client(&self) -> Client {
+        let address = ("127.0.0.1", self.url().port().unwrap());
+        let stream = TcpStream::connect(address).await.unwrap();
+        let mut client = Client {
+            stream: BufReader::new(stream),
+            tag: 0,
+        };
+        client.line().await;
+        let password = self.url().password().unwrap().to_owned();
+        client.run(&format!("LOGIN {USER} {password}")).await;
+        client.run("SELECT INBOX").await;
+        client
+    }
+
+    /// Makes all UIDs void, as restoring a mailbox from a backup does. The new
+    /// UIDVALIDITY is a second's number, so it may take more than one try.
+    pub(crate) async fn change_uid_validity(&mut self) {
+        let before = self.client().await.status("UIDVALIDITY").await;
+        while self.client().await.status("UIDVALIDITY").await == before {
+            self.server.stop();
+            self.forget_uids();
+            self.server.start();
+        }
+    }
+
+    fn forget_uids(&self) {
+        for entry in std::fs::read_dir(self.folder()).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if name.starts_with("dovecot") {
+                std::fs::remove_file(&path).unwrap();
+            }
+        }
+    }
+}
+
+/// Another client of the mailbox.
+pub(crate) struct Client {
+    stream: BufReader<TcpStream>,
+    tag: u32,
+}
+
+impl Client {
+    async fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stream.read_line(&mut line).await.unwrap();
+        line
+    }
+
+    /// Runs a command and returns everything it was answered.
+    pub(crate) async fn run(&mut self, command: &str) -> String {
+        self.tag += 1;
+        let tag = format!("t{} ", self.tag);
+        let sent = format!("{tag}{command}\r\n");
+        self.stream
+            .get_mut()
+            .write_all(sent.as_bytes())
+            .await
+            .unwrap();
+        let mut said = String::new();
+        loop {
+            let line = self.line().await;
+            assert!(!line.is_empty(), "the server hung up");
+            said.push_str(&line);
+            if line.starts_with(&tag) {
+                assert!(line.starts_with(&format!("{tag}OK")), "{command}: {said}");
+                return said;
+            }
+        }
+    }
+
+    /// A number out of `STATUS`.
+    pub(crate) async fn status(&mut self, item: &str) -> i64 {
+        let said = self.run(&format!("STATUS INBOX ({item})")).await;
+        let (_, rest) = said.split_once(&format!("({item} ")).unwrap();
+        rest.split(')').next().unwrap().parse().unwrap()
+    }
+}

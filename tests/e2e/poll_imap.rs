@@ -1,0 +1,128 @@
+//! A mailbox by IMAP: every mail in it becomes one message, whatever happens to
+//! the poller, the mailbox and the mails already read.
+
+use maillatch::deployment::Role;
+
+use crate::harness::{Harness, otp_mail};
+use crate::mailbox::Mailbox;
+
+/// Leases short enough that a killed poller is soon followed by the next.
+const BRISK: &str = "poll.lease = \"2s\"\npoll.answer_budget = \"1s\"\npoll.every = \"1s\"\n";
+
+fn number(variable: &str, usual: usize) -> usize {
+    let set = std::env::var(variable).ok();
+    set.map_or(usual, |text| text.parse().unwrap())
+}
+
+fn mail(n: usize) -> Vec<u8> {
+    otp_mail(&n.to_string(), &(100_000 + n * 73).to_string())
+}
+
+const MESSAGES: &str = "SELECT count(*) FROM messages";
+
+/// `POLL_MAILS=1000 POLL_KILLS=10` makes it as long as it is meant.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_mail_of_a_mailbox_is_ingested_once_whatever_happens() {
+    let (mails, kills) = (number("POLL_MAILS", 120), number("POLL_KILLS", 3));
+    let mut mailbox = Mailbox::start().await;
+    let settings = format!("{BRISK}{}", mailbox.source("mailbox", false));
+    let mut harness = Harness::full_with(&settings).await;
+    harness.deployment.add(Role::Poll).await.unwrap();
+    let share = mails / (kills + 1);
+    let mut delivered = 0;
+    for kill in 0..kills {
+        for _ in 0..share {
+            mailbox.deliver(&mail(delivered));
+            delivered += 1;
+        }
+        let half = i64::try_from(delivered - share / 2).unwrap();
+        harness.until_at_least(MESSAGES, half.min(1)).await;
+        read_and_delete(&mailbox, &harness).await;
+        harness.deployment.kill(Role::Poll).await.unwrap();
+        harness.deployment.revive().await.unwrap();
+        if kill == kills / 2 {
+            mailbox.change_uid_validity().await;
+        }
+    }
+    while delivered < mails {
+        mailbox.deliver(&mail(delivered));
+        delivered += 1;
+    }
+    let all = i64::try_from(mails).unwrap();
+    harness.until_count(MESSAGES, all).await;
+    harness
+        .until_count("SELECT count(*) FROM deliveries WHERE state <> 'done'", 0)
+        .await;
+    assert_eq!(harness.count("SELECT count(*) FROM deliveries").await, all);
+    assert_eq!(harness.count("SELECT count(*) FROM artifacts").await, all);
+    let by_poll = "SELECT count(*) FROM messages WHERE path = 'poll'";
+    assert_eq!(harness.count(by_poll).await, all);
+    harness.end().await;
+}
+
+/// Another client: looks at everything, and deletes the oldest of what the
+/// poller has by now.
+async fn read_and_delete(mailbox: &Mailbox, harness: &Harness) {
+    let ingested = harness.count("SELECT count(*) FROM deliveries").await;
+    let mut client = mailbox.client().await;
+    let there = client.status("MESSAGES").await;
+    if there > 0 {
+        client.run("STORE 1:* +FLAGS (\\Seen)").await;
+    }
+    // Mail is ingested in the order it came, and so are the numbers; what was
+    // deleted before makes this more careful, not less.
+    let ours = (ingested / 4).min(there - 1);
+    if ours > 0 && harness.count("SELECT count(*) FROM deliveries").await >= there {
+        client
+            .run(&format!("STORE 1:{ours} +FLAGS (\\Deleted)"))
+            .await;
+        client.run("EXPUNGE").await;
+    }
+    client.run("LOGOUT").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mail_is_announced_over_tls_and_stays_unread() {
+    let mut mailbox = Mailbox::start().await;
+    let settings = format!("poll.every = \"10m\"\n{}", mailbox.source("mailbox", true));
+    let harness = Harness::embedded_with(&settings).await;
+    // The first round is at once; then there is nothing but the server's word.
+    harness
+        .until_count("SELECT count(*) FROM polls WHERE polled_at IS NOT NULL", 1)
+        .await;
+    mailbox.deliver(&mail(1));
+    harness.until_items("agent@inbox.test", 1).await;
+    let mut client = mailbox.client().await;
+    let flags = client.run("FETCH 1 (FLAGS)").await;
+    assert!(!flags.contains("\\Seen"), "{flags}");
+    let metrics = harness.metrics(Role::Poll).await;
+    assert!(
+        metrics.contains("why=\"news\",outcome=\"done\""),
+        "{metrics}"
+    );
+    harness.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mailbox_that_lets_nobody_in_is_noticed_and_blocks_nothing() {
+    let mut mailbox = Mailbox::start().await;
+    let good = mailbox.source("good", false);
+    let bad = mailbox
+        .source("bad", false)
+        .replace("secret-of", "wrong-secret-of");
+    let gone = mailbox.source("gone", false);
+    let gone = gone.replace("imap://localhost:", "imap://localhost:1/?");
+    let harness = Harness::embedded_with(&format!("{BRISK}{good}{bad}{gone}")).await;
+    mailbox.deliver(&mail(1));
+    harness.until_items("agent@inbox.test", 1).await;
+    let failing = "SELECT count(*) FROM polls WHERE failure = 'poll_unauthorised'";
+    harness.until_count(failing, 1).await;
+    let doctor = harness.doctor().await;
+    assert!(doctor.contains("poll_unauthorised"), "{doctor}");
+    let log = harness.deployment.logs().unwrap();
+    assert!(
+        !log.contains("secret-of-the-tests"),
+        "a password was logged"
+    );
+    harness.end().await;
+}

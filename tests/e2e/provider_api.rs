@@ -1,0 +1,371 @@
+//! Providers as their APIs are: lists that shift while mail arrives, pages,
+//! links that expire, and a wish to be left alone now and then.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use actix_web::dev::ServerHandle;
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
+use pipeline::{Clock, SystemClock, Timestamp};
+use serde_json::{Value, json};
+
+/// A mail at a provider.
+#[derive(Debug, Clone)]
+pub(crate) struct Mail {
+    pub(crate) id: String,
+    pub(crate) recipient: String,
+    pub(crate) raw: String,
+    /// The object that the webhook carries, where it does.
+    pub(crate) object: Value,
+    pub(crate) at: Timestamp,
+}
+
+#[derive(Default)]
+struct Shelves {
+    /// The mails of each provider, oldest first.
+    mails: Mutex<BTreeMap<String, Vec<Mail>>>,
+    lists: AtomicUsize,
+    links: AtomicUsize,
+}
+
+/// A server that plays every provider, each below a path of its own.
+pub(crate) struct ProviderApi {
+    shelves: Arc<Shelves>,
+    handle: ServerHandle,
+    port: u16,
+}
+
+/// Fewer than any provider's, so that a few mails are several pages.
+const PAGE: usize = 10;
+
+impl ProviderApi {
+    pub(crate) fn start() -> Self {
+        let shelves = Arc::new(Shelves::default());
+        let data = Arc::clone(&shelves);
+        let server = HttpServer::new(move || {
+            let shelves = Arc::clone(&data);
+            App::new().default_service(web::to(move |request: HttpRequest| {
+                let shelves = Arc::clone(&shelves);
+                async move { answer(&shelves, &request) }
+            }))
+        });
+        let server = server
+            .workers(1)
+            .disable_signals()
+            .bind("127.0.0.1:0")
+            .unwrap();
+        let port = server.addrs()[0].port();
+        let server = server.run();
+        let handle = server.handle();
+        tokio::spawn(server);
+        Self {
+            shelves,
+            handle,
+            port,
+        }
+    }
+
+    /// Where a provider's API is.
+    pub(crate) fn url(&self, provider: &str) -> String {
+        format!("http://127.0.0.1:{}/{provider}", self.port)
+    }
+
+    /// A mail arrives at a provider.
+    pub(crate) fn arrive(&self, provider: &str, mail: Mail) {
+        let mut mails = self.shelves.mails.lock().unwrap();
+        mails.entry(provider.to_owned()).or_default().push(mail);
+    }
+
+    /// How often lists were asked for.
+    pub(crate) fn lists(&self) -> usize {
+        self.shelves.lists.load(Ordering::SeqCst)
+    }
+
+    pub(crate) async fn stop(self) {
+        self.handle.stop(false).await;
+    }
+}
+
+fn answer(shelves: &Shelves, request: &HttpRequest) -> HttpResponse {
+    let path: Vec<String> = request
+        .path()
+        .split('/')
+        .skip(1)
+        .map(percent_decoded)
+        .collect();
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    let [provider, rest @ ..] = path.as_slice() else {
+        return HttpResponse::NotFound().finish();
+    };
+    if !is_authorised(provider, request) && !rest.contains(&"link") {
+        return HttpResponse::Unauthorized().finish();
+    }
+    let query: BTreeMap<String, String> =
+        url::form_urlencoded::parse(request.query_string().as_bytes())
+            .into_owned()
+            .collect();
+    let mails = shelves.mails.lock().unwrap();
+    let mails = mails.get(*provider).map_or(&[][..], Vec::as_slice);
+    let is_list = matches!(
+        rest,
+        ["emails", "receiving"]
+            | ["v0", "inboxes", _, "messages"]
+            | ["v3", "grants", _, "messages"]
+            | ["messages", "inbound"]
+            | ["v3", _, "events", ..]
+            | ["mails"]
+    );
+    if is_list && shelves.lists.fetch_add(1, Ordering::SeqCst) % 9 == 4 {
+        return HttpResponse::TooManyRequests()
+            .insert_header(("retry-after", "1"))
+            .finish();
+    }
+    let base = format!("http://{}/{provider}", request.connection_info().host());
+    let found = match *provider {
+        "resend" => resend(shelves, mails, rest, &query, &base),
+        "agentmail" => agentmail(mails, rest, &query),
+        "nylas" => nylas(mails, rest, &query),
+        "postmark" => postmark(mails, rest, &query),
+        "mailgun" => mailgun(mails, rest, &query, &base),
+        "http-list" => list(mails, rest, &query),
+        _ => None,
+    };
+    found.unwrap_or_else(|| HttpResponse::NotFound().finish())
+}
+
+fn percent_decoded(part: &str) -> String {
+    let query = format!("x={}", part.replace('+', "%2B"));
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    pairs.next().unwrap().1.into_owned()
+}
+
+fn is_authorised(provider: &str, request: &HttpRequest) -> bool {
+    let header = |name: &str| request.headers().get(name).and_then(|v| v.to_str().ok());
+    match provider {
+        "postmark" => header("x-postmark-server-token") == Some("the-api-key"),
+        // `api:the-api-key` in base64.
+        "mailgun" => header("authorization") == Some("Basic YXBpOnRoZS1hcGkta2V5"),
+        "http-list" => header("x-key") == Some("the-api-key"),
+        _ => header("authorization") == Some("Bearer the-api-key"),
+    }
+}
+
+fn reply(value: &Value) -> HttpResponse {
+    HttpResponse::Ok().json(value)
+}
+
+fn by_id<'m>(mails: &'m [Mail], id: &str) -> Option<&'m Mail> {
+    mails.iter().find(|mail| mail.id == id)
+}
+
+fn seconds(query: &BTreeMap<String, String>, name: &str) -> i64 {
+    query
+        .get(name)
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0)
+}
+
+/// Newest first, behind an id; the link to a message expires now and then.
+fn resend(
+    shelves: &Shelves,
+    mails: &[Mail],
+    path: &[&str],
+    query: &BTreeMap<String, String>,
+    base: &str,
+) -> Option<HttpResponse> {
+    match path {
+        ["emails", "receiving"] => {
+            let mut newest = mails.iter().rev();
+            if let Some(after) = query.get("after") {
+                newest.by_ref().find(|mail| mail.id == *after);
+            }
+            let page: Vec<Value> = newest
+                .by_ref()
+                .take(PAGE)
+                .map(|mail| json!({ "id": mail.id, "created_at": mail.at.to_string() }))
+                .collect();
+            Some(reply(&json!({ "object": "list", "has_more": newest.next().is_some(), "data": page })))
+        }
+        ["emails", "receiving", id] => {
+            let mail = by_id(mails, id)?;
+            let number = shelves.links.fetch_add(1, Ordering::SeqCst);
+            let link = format!("{base}/link/{id}?number={number}");
+            Some(reply(&json!({
+                "id": id,
+                "to": ["somebody@else.test"],
+                "received_for": [mail.recipient],
+                "raw": { "download_url": link },
+            })))
+        }
+        ["link", id] => {
+            if seconds(query, "number") % 7 == 3 {
+                return Some(HttpResponse::Gone().finish());
+            }
+            Some(HttpResponse::Ok().body(by_id(mails, id)?.raw.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Oldest first, behind a time; what is spam is only shown on demand, and every
+/// eleventh mail has no text and must be had raw.
+fn agentmail(
+    mails: &[Mail],
+    path: &[&str],
+    query: &BTreeMap<String, String>,
+) -> Option<HttpResponse> {
+    let is_spam = |mail: &Mail| mail.id.ends_with('3');
+    match path {
+        ["v0", "inboxes", _, "messages"] => {
+            let wants = |name: &str| query.get(name).map(String::as_str) == Some("true");
+            assert!(wants("ascending"));
+            let shows = wants("include_spam") && wants("include_blocked");
+            let shows = shows && wants("include_unauthenticated");
+            let skip = usize::try_from(seconds(query, "page_token")).unwrap();
+            let after = query["after"].as_str();
+            let all: Vec<&Mail> = mails
+                .iter()
+                .filter(|mail| mail.at.to_string().as_str() > after)
+                .filter(|mail| shows || !is_spam(mail))
+                .collect();
+            let page: Vec<Value> = all
+                .iter()
+                .skip(skip)
+                .take(PAGE)
+                .map(|mail| {
+                    json!({ "message_id": mail.id, "timestamp": mail.at.to_string(), "labels": ["received"] })
+                })
+                .collect();
+            let next = (all.len() > skip + PAGE).then(|| (skip + PAGE).to_string());
+            Some(reply(&json!({ "messages": page, "next_page_token": next })))
+        }
+        ["v0", "inboxes", _, "messages", id] => {
+            let mut message = by_id(mails, id)?.object.clone();
+            message.as_object_mut().unwrap().remove("inbox_id");
+            if id.ends_with('7') {
+                message.as_object_mut().unwrap().remove("text");
+            }
+            Some(reply(&message))
+        }
+        ["v0", "inboxes", _, "messages", id, "raw"] => {
+            Some(HttpResponse::Ok().body(by_id(mails, id)?.raw.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Newest first, behind a time in whole seconds.
+fn nylas(mails: &[Mail], path: &[&str], query: &BTreeMap<String, String>) -> Option<HttpResponse> {
+    let ["v3", "grants", _, "messages"] = path else {
+        return None;
+    };
+    let skip = usize::try_from(seconds(query, "page_token")).unwrap();
+    let after = seconds(query, "received_after");
+    let all: Vec<&Mail> = mails
+        .iter()
+        .rev()
+        .filter(|mail| mail.at.as_seconds() >= after)
+        .collect();
+    let page: Vec<Value> = all
+        .iter()
+        .skip(skip)
+        .take(PAGE)
+        .map(|mail| {
+            let mut object = mail.object.clone();
+            object["date"] = json!(mail.at.as_seconds());
+            object
+        })
+        .collect();
+    let next = (all.len() > skip + PAGE).then(|| (skip + PAGE).to_string());
+    Some(reply(&json!({ "data": page, "next_cursor": next })))
+}
+
+/// Newest first, by offset; times are the sender's.
+fn postmark(
+    mails: &[Mail],
+    path: &[&str],
+    query: &BTreeMap<String, String>,
+) -> Option<HttpResponse> {
+    match path {
+        ["messages", "inbound"] => {
+            let from = query["fromdate"].as_str();
+            assert!(from.len() == 19 && from.contains('T'), "{from}");
+            let skip = usize::try_from(seconds(query, "offset")).unwrap();
+            let count = usize::try_from(seconds(query, "count")).unwrap();
+            let page: Vec<Value> = mails
+                .iter()
+                .rev()
+                .skip(skip)
+                .take(count)
+                .map(|mail| json!({ "MessageID": mail.id, "Date": "Sun, 15 Nov 2026 01:00:00 -0500" }))
+                .collect();
+            Some(reply(&json!({ "TotalCount": mails.len(), "InboundMessages": page })))
+        }
+        ["messages", "inbound", id, "details"] => Some(reply(&by_id(mails, id)?.object)),
+        _ => None,
+    }
+}
+
+/// Oldest first, by whole URLs; an empty page is the end.
+fn mailgun(
+    mails: &[Mail],
+    path: &[&str],
+    query: &BTreeMap<String, String>,
+    base: &str,
+) -> Option<HttpResponse> {
+    match path {
+        ["v3", _, "events", rest @ ..] => {
+            assert!(!rest.is_empty() || query["event"] == "stored");
+            let skip = rest.first().and_then(|text| text.parse().ok()).unwrap_or(0);
+            let page: Vec<Value> = mails
+                .iter()
+                .skip(skip)
+                .take(PAGE)
+                .map(|mail| {
+                    let millis = u32::try_from(mail.at.as_millis() % 1000).unwrap();
+                    let at = f64::from(millis) / 1000.0;
+                    #[expect(clippy::cast_precision_loss, reason = "seconds fit")]
+                    let at = at + mail.at.as_seconds() as f64;
+                    json!({
+                        "id": mail.id,
+                        "timestamp": at,
+                        "storage": { "url": format!("{base}/stored/{}", mail.id) },
+                    })
+                })
+                .collect();
+            let next = format!("{base}/v3/inbox.test/events/{}", skip + page.len());
+            Some(reply(&json!({ "items": page, "paging": { "next": next } })))
+        }
+        ["stored", id] => {
+            let mail = by_id(mails, id)?;
+            Some(reply(&json!({ "body-mime": mail.raw, "recipients": mail.recipient })))
+        }
+        _ => None,
+    }
+}
+
+/// Newest first, without times, with a token for the next page.
+fn list(mails: &[Mail], path: &[&str], query: &BTreeMap<String, String>) -> Option<HttpResponse> {
+    match path {
+        ["mails"] => {
+            let skip = usize::try_from(seconds(query, "cursor")).unwrap();
+            let page: Vec<Value> = mails
+                .iter()
+                .rev()
+                .skip(skip)
+                .take(PAGE)
+                .map(|mail| json!({ "id": mail.id, "to": [mail.recipient] }))
+                .collect();
+            let next = (mails.len() > skip + PAGE).then_some(skip + PAGE);
+            Some(reply(&json!({ "data": { "mails": page }, "next": next })))
+        }
+        ["mails", id, "raw"] => Some(HttpResponse::Ok().body(by_id(mails, id)?.raw.clone())),
+        _ => None,
+    }
+}
+
+/// Now, as a provider writes it.
+pub(crate) fn now() -> Timestamp {
+    SystemClock.now()
+}
