@@ -21,6 +21,7 @@ mod outage;
 mod poison;
 mod poll_http;
 mod poll_imap;
+mod poll_import;
 mod poll_leases;
 mod silence;
 mod sources;

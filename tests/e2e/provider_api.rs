@@ -185,7 +185,9 @@ fn resend(
                 .take(PAGE)
                 .map(|mail| json!({ "id": mail.id, "created_at": mail.at.to_string() }))
                 .collect();
-            Some(reply(&json!({ "object": "list", "has_more": newest.next().is_some(), "data": page })))
+            Some(reply(
+                &json!({ "object": "list", "has_more": newest.next().is_some(), "data": page }),
+            ))
         }
         ["emails", "receiving", id] => {
             let mail = by_id(mails, id)?;
@@ -300,7 +302,9 @@ fn postmark(
                 .take(count)
                 .map(|mail| json!({ "MessageID": mail.id, "Date": "Sun, 15 Nov 2026 01:00:00 -0500" }))
                 .collect();
-            Some(reply(&json!({ "TotalCount": mails.len(), "InboundMessages": page })))
+            Some(reply(
+                &json!({ "TotalCount": mails.len(), "InboundMessages": page }),
+            ))
         }
         ["messages", "inbound", id, "details"] => Some(reply(&by_id(mails, id)?.object)),
         _ => None,
@@ -339,7 +343,9 @@ fn mailgun(
         }
         ["stored", id] => {
             let mail = by_id(mails, id)?;
-            Some(reply(&json!({ "body-mime": mail.raw, "recipients": mail.recipient })))
+            Some(reply(
+                &json!({ "body-mime": mail.raw, "recipients": mail.recipient }),
+            ))
         }
         _ => None,
     }

@@ -17,7 +17,7 @@ use crate::cli::Place;
 use crate::config::{Config, Profile};
 use crate::dev::DevEnv;
 use crate::secrets::{is_to_be_minted, keyring};
-use crate::wire::{poll_settings, queue_settings, store_settings, worker_settings};
+use crate::wire::{queue_settings, store_settings, worker_settings};
 
 /// Checks configuration, database, queue, sources, keys and clock.
 #[derive(Debug, Args)]
@@ -156,7 +156,7 @@ fn sources(config: &Config) -> Check {
     match providers::Sources::build(config.source.clone()) {
         Err(error) => Check::of("sources", Err(error.into())),
         Ok(sources) if !config.source.is_empty() => {
-            if let Err(error) = pulls(config, &sources) {
+            if let Err(error) = standing::pulls(config, &sources) {
                 return Check::of("sources", Err(error));
             }
             let names: Vec<&str> = sources
@@ -180,12 +180,6 @@ fn sources(config: &Config) -> Check {
         },
         Ok(_) => Check::doubtful("sources", "none: no webhook will be accepted"),
     }
-}
-
-/// Whether what is to be polled can be.
-fn pulls(config: &Config, sources: &providers::Sources) -> Result<poll::Pulls> {
-    let settings = poll_settings(config)?;
-    Ok(poll::Pulls::build(&config.source, sources, &settings)?)
 }
 
 fn keys(config: &Config) -> Check {

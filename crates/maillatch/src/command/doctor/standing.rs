@@ -1,10 +1,20 @@
 //! How sources have been doing: silent ones, and those that cannot be polled.
 
+use anyhow::Result;
 use pipeline::Standing;
+use poll::Pulls;
+use providers::Sources;
 use store::Store;
 
 use super::Check;
 use crate::config::Config;
+use crate::wire::poll_settings;
+
+/// Whether what is to be polled can be.
+pub(super) fn pulls(config: &Config, sources: &Sources) -> Result<Pulls> {
+    let settings = poll_settings(config)?;
+    Ok(Pulls::build(&config.source, sources, &settings)?)
+}
 
 /// One line for each kind of trouble, or one that says there is none.
 pub(super) async fn standing(config: &Config, store: &Store) -> Vec<Check> {
