@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::command::{
-    completions, demo, doctor, eval, explain, failures, healthcheck, import, migrate, relay,
-    source, trigger, wait,
+    attempt, completions, demo, doctor, eval, explain, failures, healthcheck, import, migrate,
+    relay, source, trigger, wait,
 };
 use crate::config::{Config, Flags, load};
 
@@ -26,7 +26,7 @@ Three commands to a code:
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 nothing arrived, 4 arrived without an
 artifact, 5 withheld by policy, 6 already consumed, 7 not authorised, 8 server
-unreachable, 130 interrupted.";
+unreachable or unhealthy, 9 expired, 130 interrupted.";
 
 /// What to do; without a command, `up`.
 #[derive(Debug, Subcommand)]
@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Trigger(trigger::Trigger),
     /// Wait for a code or a link, consume it, and print it.
     Wait(wait::Wait),
+    /// Open an attempt before the mail is triggered; look at it, consume it, finish it.
+    Attempt(attempt::AttemptCommand),
     /// Show the whole story against a real server of its own, and check each step.
     Demo(demo::Demo),
     /// Show what a mail holds, and the evidence for it.

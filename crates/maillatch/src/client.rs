@@ -4,6 +4,7 @@
 
 mod agent;
 mod answer;
+mod attempt;
 mod call;
 mod hook;
 mod remote;
@@ -11,6 +12,7 @@ mod sample;
 
 pub use agent::{Client, Connection};
 pub use answer::{Consumption, Disclosed, Item, Kind, Page, State};
+pub use attempt::{Attempt, Taken};
 pub use call::CallError;
 pub use hook::{Delivery, Hook, Posted, SignedPost};
 pub(crate) use remote::Remote;

@@ -1,5 +1,6 @@
 //! One file for each command; this one chooses.
 
+pub(crate) mod attempt;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -56,6 +57,7 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Migrate(args) => migrate::run(args).await,
         Command::Trigger(args) => trigger::run(args).await,
         Command::Wait(args) => wait::run(args).await,
+        Command::Attempt(args) => attempt::run(args).await,
         Command::Demo(args) => demo::run(args).await,
         Command::Explain(args) => explain::run(&args),
         Command::Eval(args) => eval::run(&args),

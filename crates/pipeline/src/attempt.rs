@@ -4,15 +4,19 @@
 //! mail counts; what is older can never be handed out for it. A mail goes to one
 //! attempt, and an attempt's newest mail wins.
 
+mod answer;
+mod view;
+
 use std::time::Duration;
 
-use secrecy::SecretString;
 use serde::Serialize;
 
 use crate::{
-    ArtifactId, ArtifactKey, ArtifactKind, ArtifactView, AttemptId, ConsumerId, IdempotencyKey,
-    InboxId, Reason, Scope, Timestamp, Verdict,
+    ArtifactKey, ArtifactKind, AttemptId, ConsumerId, IdempotencyKey, InboxId, Reason, Scope,
 };
+
+pub use answer::{AttemptConsume, AttemptConsumed, Ended, Resent};
+pub use view::{AttemptView, Status};
 
 /// What an attempt waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -192,166 +196,4 @@ impl AttemptOutcome {
             .into_iter()
             .find(|outcome| outcome.as_str() == word)
     }
-}
-
-/// All that is known of an attempt, without the value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AttemptView {
-    /// Its row.
-    pub id: AttemptId,
-    /// Where mail for it is awaited.
-    pub inbox: InboxId,
-    /// Which mail counts.
-    pub rules: Rules,
-    /// The configured callback that consumes in the agent's place.
-    pub callback: Option<String>,
-    /// From when on mail counts, by the database's clock.
-    pub opened_at: Timestamp,
-    /// Until when it is awaited.
-    pub deadline: Timestamp,
-    /// How long that still is; nothing when the deadline has passed.
-    pub remaining: Duration,
-    /// Whether the deadline has passed.
-    pub is_over: bool,
-    /// How often its sender may still be asked for another mail.
-    pub resends_left: u32,
-    /// When its sender was last asked for another mail.
-    pub resent_at: Option<Timestamp>,
-    /// How the agent said it ended.
-    pub outcome: Option<AttemptOutcome>,
-    /// The newest artifact that is this attempt's.
-    pub current: Option<ArtifactView>,
-    /// Whether an artifact of this attempt was consumed.
-    pub has_consumed: bool,
-    /// What the last mail that was of no use was like.
-    pub miss: Option<(MissKind, Reason)>,
-}
-
-/// How an attempt stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
-    /// Nothing has come yet.
-    Pending,
-    /// An artifact is there to be consumed.
-    Ready,
-    /// Its artifact was consumed.
-    Consumed,
-    /// One was consumed and a newer one has come, which can be consumed too.
-    Superseded,
-    /// Mail came, and this rule keeps it back.
-    Blocked(Reason),
-    /// Mail came, and nothing safe was in it, for this reason.
-    NoArtifact(Reason),
-    /// The deadline has passed without any mail.
-    NothingArrived,
-    /// An artifact came and its time is over, or the deadline has passed.
-    Expired,
-}
-
-impl AttemptView {
-    /// How it stands, by the newest that came.
-    pub fn status(&self) -> Status {
-        if let Some(current) = &self.current {
-            return match &current.verdict {
-                _ if self.awaits_another(current) => Status::Pending,
-                _ if current.consumed_at.is_some() => Status::Consumed,
-                _ if current.is_expired || self.is_over => Status::Expired,
-                Verdict::Withheld(reason) | Verdict::Abstained(reason) => {
-                    Status::Blocked(reason.clone())
-                }
-                Verdict::Usable if self.has_consumed => Status::Superseded,
-                Verdict::Usable => Status::Ready,
-            };
-        }
-        match &self.miss {
-            Some((MissKind::Blocked, reason)) => Status::Blocked(reason.clone()),
-            Some((MissKind::NoArtifact, reason)) => Status::NoArtifact(reason.clone()),
-            None if self.is_over => Status::NothingArrived,
-            None => Status::Pending,
-        }
-    }
-
-    /// Whether its sender was asked for another mail after this one was used up.
-    fn awaits_another(&self, current: &ArtifactView) -> bool {
-        let was_asked = self.resent_at.zip(current.consumed_at);
-        self.may_change() && was_asked.is_some_and(|(resent, consumed)| resent >= consumed)
-    }
-
-    /// Whether waiting may still change how it stands.
-    pub fn may_change(&self) -> bool {
-        !self.is_over && self.outcome.is_none()
-    }
-}
-
-/// A request for whatever an attempt has.
-#[derive(Debug, Clone)]
-pub struct AttemptConsume {
-    /// Which attempt.
-    pub attempt: AttemptId,
-    /// Who asks.
-    pub consumer: ConsumerId,
-    /// What the asker may see.
-    pub scope: Scope,
-    /// The asker's word for this request.
-    pub idempotency_key: IdempotencyKey,
-    /// For how long the same request gets the same answer.
-    pub replay_window: Duration,
-}
-
-/// What came of an [`AttemptConsume`].
-#[derive(Debug, Clone)]
-pub enum AttemptConsumed {
-    /// The value; its consume row is committed and names this request.
-    Value {
-        /// Which artifact it is.
-        artifact: ArtifactId,
-        /// Whether it is a code or a link.
-        kind: ArtifactKind,
-        /// The code or the link.
-        value: SecretString,
-        /// When it was consumed.
-        at: Timestamp,
-        /// Whether this request was answered before.
-        is_replay: bool,
-    },
-    /// Nothing to consume right now; the attempt says how it stands.
-    NotReady(Box<AttemptView>),
-    /// Its artifact was consumed by another request.
-    Already {
-        /// When.
-        at: Timestamp,
-    },
-    /// The idempotency key was used for something else.
-    KeyReused,
-    /// There is no such attempt in the asker's scope.
-    Unknown,
-}
-
-/// What came of asking for another mail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Resent {
-    /// It may be asked for; this often more after that.
-    Granted {
-        /// How often more.
-        left: u32,
-    },
-    /// The budget is spent.
-    Spent,
-    /// The attempt is over.
-    Over,
-    /// The idempotency key was used for another attempt.
-    KeyReused,
-    /// There is no such attempt in the asker's scope.
-    Unknown,
-}
-
-/// What came of finishing an attempt.
-#[derive(Debug, Clone)]
-pub enum Ended {
-    /// It is finished with this outcome, now or before.
-    Finished(Box<AttemptView>),
-    /// It was finished with another outcome.
-    Otherwise(AttemptOutcome),
-    /// There is no such attempt in the asker's scope.
-    Unknown,
 }

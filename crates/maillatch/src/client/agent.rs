@@ -1,14 +1,17 @@
-//! An agent: it lists, waits and consumes.
+//! An agent: it opens attempts, lists, waits and consumes.
 
 use std::time::Duration;
 
 use anyhow::Result;
 use pipeline::InboxId;
-use reqwest::StatusCode;
+use reqwest::{RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::{Value, json};
 use url::Url;
 
 use super::answer::{Consumption, Disclosed, Disclosure, Page, Problem};
+use super::attempt::{Attempt, Taken};
 use super::call::{self, Answer, CallError};
 
 /// Where the server is, and what to show it.
@@ -89,6 +92,89 @@ impl Client {
             Some("idempotency-key-reused") => Ok(Consumption::KeyReused),
             _ => Err(failure(&answer)),
         }
+    }
+
+    /// Opens an attempt; `wish` has the fields of `POST /v1/attempts`.
+    pub async fn open_attempt(&self, wish: &Value) -> Result<Attempt, CallError> {
+        let request = self.http.post(self.path(&["attempts"])).json(wish);
+        self.attempt_in(request).await
+    }
+
+    /// How an attempt stands. With a `wait` the server answers when that
+    /// changes, or after that many whole seconds.
+    pub async fn attempt(&self, id: &str, wait: Duration) -> Result<Attempt, CallError> {
+        let mut url = self.path(&["attempts", id]);
+        if !wait.is_zero() {
+            let seconds = wait.as_secs().max(1).to_string();
+            url.query_pairs_mut().append_pair("wait", &seconds);
+        }
+        self.attempt_in(self.http.get(url)).await
+    }
+
+    /// Waits for an attempt's artifact and consumes it. When the answer is lost,
+    /// the same call with the same key gets it again.
+    pub async fn consume_attempt(
+        &self,
+        id: &str,
+        idempotency_key: &str,
+        wait: Duration,
+    ) -> Result<Taken, CallError> {
+        let request = self
+            .http
+            .post(self.path(&["attempts", id, "consume"]))
+            .header("Idempotency-Key", idempotency_key)
+            .json(&json!({ "wait": wait.as_secs() }));
+        let answer = call::send(request.bearer_auth(self.key.expose_secret())).await?;
+        if answer.status == StatusCode::OK {
+            return serde_json::from_slice(&answer.body).map_err(CallError::Odd);
+        }
+        let problem = Problem::read(&answer.body);
+        match problem.slug() {
+            Some("already-consumed") => Ok(Taken::Already {
+                consumed_at: problem.consumed_at,
+            }),
+            _ => Err(failure(&answer)),
+        }
+    }
+
+    /// Asks whether the sender may be asked for another mail; tells how often
+    /// more, or nothing when it may not.
+    pub async fn resend(&self, id: &str, idempotency_key: &str) -> Result<Option<u32>, CallError> {
+        #[derive(Deserialize)]
+        struct Grant {
+            resends_left: u32,
+        }
+        let request = self
+            .http
+            .post(self.path(&["attempts", id, "resend"]))
+            .header("Idempotency-Key", idempotency_key);
+        let answer = call::send(request.bearer_auth(self.key.expose_secret())).await?;
+        if answer.status == StatusCode::OK {
+            let grant: Grant = serde_json::from_slice(&answer.body).map_err(CallError::Odd)?;
+            return Ok(Some(grant.resends_left));
+        }
+        match Problem::read(&answer.body).slug() {
+            Some("resends-spent" | "attempt-over") => Ok(None),
+            _ => Err(failure(&answer)),
+        }
+    }
+
+    /// Says how an attempt ended.
+    pub async fn finish_attempt(&self, id: &str, outcome: &str) -> Result<Attempt, CallError> {
+        let request = self
+            .http
+            .post(self.path(&["attempts", id, "finish"]))
+            .json(&json!({ "outcome": outcome }));
+        self.attempt_in(request).await
+    }
+
+    async fn attempt_in(&self, request: RequestBuilder) -> Result<Attempt, CallError> {
+        let answer = call::send(request.bearer_auth(self.key.expose_secret())).await?;
+        if answer.status.is_success() {
+            let told: Value = serde_json::from_slice(&answer.body).map_err(CallError::Odd)?;
+            return Attempt::read(told).map_err(CallError::Odd);
+        }
+        Err(failure(&answer))
     }
 
     fn path(&self, segments: &[&str]) -> Url {

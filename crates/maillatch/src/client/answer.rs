@@ -69,6 +69,8 @@ pub struct Item {
     pub host: Option<String>,
     /// The message it came in.
     pub message: String,
+    /// The attempt it is for.
+    pub attempt: Option<String>,
     /// The sender's address, if it is a plain one.
     pub sender: Option<String>,
     /// The sender's domain.

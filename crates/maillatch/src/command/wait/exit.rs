@@ -17,6 +17,22 @@ pub(crate) const AUTH: u8 = 7;
 /// There is no server, or it cannot do its work.
 pub(crate) const UNREACHABLE: u8 = 8;
 
+/// It came in time and its time is over.
+pub(crate) const EXPIRED: u8 = 9;
+
+/// What a process ends with when an attempt stands like this.
+pub(crate) fn of_state(state: &str) -> ExitCode {
+    ExitCode::from(match state {
+        "pending" | "nothing_arrived" => NOTHING_ARRIVED,
+        "no_artifact" => NO_ARTIFACT,
+        "blocked" => WITHHELD,
+        "consumed" => ALREADY_CONSUMED,
+        "unhealthy" => UNREACHABLE,
+        "expired" => EXPIRED,
+        _ => 0,
+    })
+}
+
 /// The word and the exit code for a call that failed for good.
 pub(crate) fn of_failure(error: &CallError) -> (&'static str, ExitCode) {
     match error {

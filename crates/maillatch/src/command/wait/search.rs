@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pipeline::{Clock, SystemClock};
+use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
@@ -39,12 +40,29 @@ struct Progress {
     is_caught_up: bool,
     /// Whether the server has answered yet.
     has_met_server: bool,
+    /// The attempt that says to the server that somebody waits here.
+    attempt: Option<String>,
 }
 
-/// Finds the newest artifact that can be had and consumes it.
+/// Finds the newest artifact that can be had and consumes it. While there is
+/// none, an attempt is open, so that the server knows that somebody waits and
+/// polls the inbox if no webhook comes.
 pub(super) async fn search(search: &Search<'_>) -> Result<Found, CallError> {
-    let until = Instant::now() + search.timeout;
     let mut progress = Progress::default();
+    let found = search_on(search, &mut progress).await;
+    if let Some(attempt) = &progress.attempt {
+        let outcome = match &found {
+            Ok(Found::Value(_)) => "succeeded",
+            Ok(Found::None(_)) | Err(_) => "abandoned",
+        };
+        // It ends by itself at its deadline, too.
+        let _ = search.client.finish_attempt(attempt, outcome).await;
+    }
+    found
+}
+
+async fn search_on(search: &Search<'_>, progress: &mut Progress) -> Result<Found, CallError> {
+    let until = Instant::now() + search.timeout;
     let mut pause = FIRST_PAUSE;
     loop {
         if progress.is_caught_up
@@ -57,9 +75,12 @@ pub(super) async fn search(search: &Search<'_>) -> Result<Found, CallError> {
             continue;
         }
         if progress.is_caught_up && Instant::now() >= until {
-            return Ok(Found::None(progress.sight.miss()));
+            return Ok(Found::None(std::mem::take(&mut progress.sight).miss()));
         }
-        match look(search, &progress, until).await {
+        if progress.is_caught_up && progress.attempt.is_none() {
+            progress.attempt = open(search).await;
+        }
+        match look(search, progress, until).await {
             Ok(page) => {
                 let is_quick = page.items.is_empty() && progress.is_caught_up;
                 progress.take(search, page);
@@ -76,6 +97,21 @@ pub(super) async fn search(search: &Search<'_>) -> Result<Found, CallError> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Opens an attempt for what is searched; nothing when the key may not. What
+/// came since the last page is on the next one, so nothing is missed.
+async fn open(search: &Search<'_>) -> Option<String> {
+    let from = search.from_domain.map(|domain| vec![bare(domain)]);
+    let wish = json!({
+        "kind": search.kind.as_str(),
+        "inbox": search.inbox.as_str(),
+        "from": from.unwrap_or_default(),
+        "deadline": search.timeout.as_secs().clamp(1, 86_400),
+        "resends": 0,
+    });
+    let attempt = search.client.open_attempt(&wish).await.ok()?;
+    Some(attempt.id)
 }
 
 /// One page: at once while catching up, then with a wait. Dropping a wait at
@@ -108,7 +144,8 @@ impl Progress {
         self.is_caught_up = self.is_caught_up || page.items.is_empty();
         self.cursor = Some(page.next_cursor);
         for item in page.items {
-            if !is_from(&item, search.from_domain) || is_over(&item) {
+            let is_anothers = item.attempt.is_some() && item.attempt != self.attempt;
+            if is_anothers || !is_from(&item, search.from_domain) || is_over(&item) {
                 continue;
             }
             if item.state == State::Available && item.kind == search.kind {
@@ -152,13 +189,18 @@ async fn consume(search: &Search<'_>, item: &Item) -> Result<Result<Disclosed, M
 
 fn is_from(item: &Item, domain: Option<&str>) -> bool {
     let Some(wanted) = domain else { return true };
-    let wanted = wanted.trim_start_matches('@').to_ascii_lowercase();
+    let wanted = bare(wanted);
     item.sender_domain.as_deref().is_some_and(|domain| {
         domain == wanted
             || domain
                 .strip_suffix(wanted.as_str())
                 .is_some_and(|rest| rest.ends_with('.'))
     })
+}
+
+/// A domain without the `@` that people write before it.
+fn bare(domain: &str) -> String {
+    domain.trim_start_matches('@').to_ascii_lowercase()
 }
 
 /// Whether an item's time is over, so that it explains nothing any more. The
