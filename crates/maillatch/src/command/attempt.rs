@@ -83,14 +83,14 @@ impl Out {
     /// A line for people and scripts.
     fn line(&self, line: &str) {
         if !self.json {
-            self.write(line);
+            write(line);
         }
     }
 
     /// The object for machines.
     fn object(&self, object: &serde_json::Value) {
         if self.json {
-            self.write(&object.to_string());
+            write(&object.to_string());
         }
     }
 
@@ -105,12 +105,12 @@ impl Out {
         }
         self.object(&attempt.told);
     }
+}
 
-    fn write(&self, line: &str) {
-        let mut out = std::io::stdout().lock();
-        // A reader that is gone wants to hear nothing.
-        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-    }
+fn write(line: &str) {
+    let mut out = std::io::stdout().lock();
+    // A reader that is gone wants to hear nothing.
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
 type Done = Result<ExitCode, CallError>;

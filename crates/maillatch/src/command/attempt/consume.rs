@@ -109,16 +109,12 @@ impl Resend {
         let key = self.key.unwrap_or_else(fresh_key);
         let left = client.resend(&self.attempt, &key).await?;
         out.object(&json!({ "allowed": left.is_some(), "resends_left": left.unwrap_or(0) }));
-        match left {
-            Some(left) => {
-                out.line(&format!("allowed, {left} left"));
-                Ok(ExitCode::SUCCESS)
-            }
-            None => {
-                out.line("refused");
-                Ok(ExitCode::FAILURE)
-            }
-        }
+        let Some(left) = left else {
+            out.line("refused");
+            return Ok(ExitCode::FAILURE);
+        };
+        out.line(&format!("allowed, {left} left"));
+        Ok(ExitCode::SUCCESS)
     }
 }
 
