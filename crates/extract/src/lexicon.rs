@@ -7,7 +7,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind, StartKind};
+use aho_corasick::automaton::Automaton;
+use aho_corasick::nfa::contiguous::NFA;
+use aho_corasick::{Anchored, Input, MatchKind};
 
 use crate::fold::folded;
 
@@ -32,7 +34,7 @@ struct Term {
 }
 
 struct Lexicon {
-    automaton: Option<AhoCorasick>,
+    automaton: Option<NFA>,
     terms: Vec<Term>,
 }
 
@@ -104,7 +106,7 @@ impl Lexicon {
         let mut end = text.len();
         loop {
             let input = Input::new(text).range(at..end).anchored(Anchored::Yes);
-            let found = self.automaton.as_ref()?.find(input)?;
+            let found = self.automaton.as_ref()?.try_find(&input).ok()??;
             let term = self.terms.get(found.pattern().as_usize())?;
             if let Some(end) = term.end(text, found.end()) {
                 return Some(Hit {
@@ -139,9 +141,7 @@ impl Lexicon {
                 }
             }
         }
-        let automaton = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .start_kind(StartKind::Anchored)
+        let automaton = NFA::builder()
             .ascii_case_insensitive(true)
             .dense_depth(3)
             .match_kind(MatchKind::LeftmostLongest)
