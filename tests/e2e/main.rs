@@ -23,6 +23,7 @@ mod poll_http;
 mod poll_imap;
 mod poll_import;
 mod poll_leases;
+mod poll_waiting;
 mod silence;
 mod sources;
 mod stop;

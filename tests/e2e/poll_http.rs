@@ -25,7 +25,7 @@ const BRISK: &str = "poll.lease = \"2s\"\npoll.answer_budget = \"1s\"\n";
 const POSTING: [&str; 5] = ["agentmail", "mailgun", "nylas", "postmark", "resend"];
 
 /// The source of a provider, as TOML that is laid over the rest.
-fn source(api: &ProviderApi, provider: &str, every: u32) -> String {
+pub(crate) fn source(api: &ProviderApi, provider: &str, every: u32) -> String {
     let proof = match provider {
         "postmark" => "url_token = \"a-long-token\"".to_owned(),
         "http-list" => String::new(),
@@ -51,7 +51,7 @@ fn source(api: &ProviderApi, provider: &str, every: u32) -> String {
 }
 
 /// The same sources, for signing what their providers post.
-fn signers(settings: &str) -> Sources {
+pub(crate) fn signers(settings: &str) -> Sources {
     let table: toml::Table = settings.parse().unwrap();
     let sources: BTreeMap<String, SourceSettings> = table["source"].clone().try_into().unwrap();
     Sources::build(sources).unwrap()
@@ -63,12 +63,12 @@ fn code(provider: usize, n: usize) -> String {
 }
 
 /// A post that tells of a mail, and the mail as the provider's API has it.
-struct Told {
-    mail: Mail,
+pub(crate) struct Told {
+    pub(crate) mail: Mail,
     post: Option<Post>,
 }
 
-fn told(signers: &Sources, provider: &str, id: &str, value: &str) -> Told {
+pub(crate) fn told(signers: &Sources, provider: &str, id: &str, value: &str) -> Told {
     let recipient = format!("{provider}@inbox.test");
     let text = format!("Your verification code is {value}. It expires in 10 minutes.");
     let sample = Sample {
@@ -122,7 +122,7 @@ fn told(signers: &Sources, provider: &str, id: &str, value: &str) -> Told {
 }
 
 /// Posts until it is taken, as a provider does.
-async fn push(harness: &Harness, provider: &str, told: &Told) {
+pub(crate) async fn push(harness: &Harness, provider: &str, told: &Told) {
     let post = told.post.as_ref().unwrap();
     for _ in 0..100 {
         let Ok(mut url) = harness.deployment.url(Role::Webhook, 0) else {

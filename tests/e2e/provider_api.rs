@@ -300,7 +300,7 @@ fn postmark(
                 .rev()
                 .skip(skip)
                 .take(count)
-                .map(|mail| json!({ "MessageID": mail.id, "Date": "Sun, 15 Nov 2026 01:00:00 -0500" }))
+                .map(|mail| json!({ "MessageID": mail.id, "Date": sent(mail.at) }))
                 .collect();
             Some(reply(
                 &json!({ "TotalCount": mails.len(), "InboundMessages": page }),
@@ -369,6 +369,13 @@ fn list(mails: &[Mail], path: &[&str], query: &BTreeMap<String, String>) -> Opti
         ["mails", id, "raw"] => Some(HttpResponse::Ok().body(by_id(mails, id)?.raw.clone())),
         _ => None,
     }
+}
+
+/// A time as a mail's header has it.
+fn sent(at: Timestamp) -> String {
+    let at = time::OffsetDateTime::from_unix_timestamp(at.as_seconds()).unwrap();
+    at.format(&time::format_description::well_known::Rfc2822)
+        .unwrap()
 }
 
 /// Now, as a provider writes it.

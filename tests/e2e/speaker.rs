@@ -138,6 +138,22 @@ impl Speaker {
         answer(request).await
     }
 
+    /// Posts a request of the first consumer to a feed.
+    pub(crate) async fn call(
+        &self,
+        to: &Deployment,
+        path: &str,
+        key: &str,
+        body: &Value,
+    ) -> Result<Answer> {
+        let request = self.0.post(to.url(Role::Feed, 0)?.join(path)?);
+        let request = request
+            .bearer_auth(to.key(0).expose_secret())
+            .header("idempotency-key", key)
+            .json(body);
+        answer(request).await
+    }
+
     /// Gets any path of a role, as the first consumer.
     pub(crate) async fn ask(
         &self,

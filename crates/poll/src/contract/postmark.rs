@@ -69,10 +69,13 @@ impl Pull for Postmark {
         let items: Vec<Item> = listed.iter().filter_map(item).collect();
         let is_full = listed.len() >= COUNT && offset + 2 * COUNT <= DEEPEST;
         let next = is_full.then(|| (offset + COUNT - OVERLAP).to_string());
+        let read_until = walk.mark.map(Timestamp::from_millis);
         let walk = walk.through_a_window(date.map_or(now, |date| date.min(now)));
         let mut page = walk.step(items, next, REACH, now)?;
         for item in &mut page.items {
-            item.arrived_at = item.note.as_str().and_then(sent_at);
+            // A sender's clock may be behind; what the last walk did not see came
+            // after it.
+            item.arrived_at = item.note.as_str().and_then(sent_at).max(read_until);
         }
         Ok(page)
     }

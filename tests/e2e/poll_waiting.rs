@@ -1,0 +1,110 @@
+//! An agent waits and its webhook is dead: the mail is asked for. Its webhook is
+//! healthy: nobody is asked for anything.
+
+use maillatch::deployment::Role;
+use serde_json::{Value, json};
+
+use crate::harness::Harness;
+use crate::poll_http::{push, signers, source, told};
+use crate::provider_api::ProviderApi;
+
+/// So seldom that no routine round falls into a test.
+const SELDOM: u32 = 6000;
+const INBOX: &str = "postmark@inbox.test";
+
+/// One source, and polling for whoever waits longer than this.
+fn settings(api: &ProviderApi, patience: &str) -> String {
+    format!(
+        "poll.patience = \"{patience}\"\n{}",
+        source(api, "postmark", SELDOM)
+    )
+}
+
+async fn on_embedded(settings: &str) -> Harness {
+    Harness::embedded_with(settings).await
+}
+
+async fn on_full(settings: &str) -> Harness {
+    let mut harness = Harness::full_with(settings).await;
+    harness.deployment.add(Role::Poll).await.unwrap();
+    harness
+}
+
+async fn call(harness: &Harness, path: &str, key: &str, body: Value) -> Value {
+    let to = &harness.deployment;
+    let answer = harness.speaker.call(to, path, key, &body).await.unwrap();
+    assert!(answer.status.is_success(), "{answer:?}");
+    answer.body
+}
+
+async fn open(harness: &Harness, key: &str) -> String {
+    let opened = call(harness, "v1/attempts", key, json!({ "inbox": INBOX })).await;
+    opened["id"].as_str().unwrap().to_owned()
+}
+
+async fn take(harness: &Harness, attempt: &str, key: &str) -> Value {
+    let path = format!("v1/attempts/{attempt}/consume");
+    call(harness, &path, key, json!({ "wait": 50 })).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_code_whose_webhook_never_comes_is_found_on_the_embedded_profile() {
+    let api = ProviderApi::start();
+    let harness = on_embedded(&settings(&api, "1s")).await;
+    a_code_whose_webhook_never_comes_is_found(harness, api).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_code_whose_webhook_never_comes_is_found_on_the_full_profile() {
+    let api = ProviderApi::start();
+    let harness = on_full(&settings(&api, "1s")).await;
+    a_code_whose_webhook_never_comes_is_found(harness, api).await;
+}
+
+async fn a_code_whose_webhook_never_comes_is_found(harness: Harness, api: ProviderApi) {
+    let signers = signers(&source(&api, "postmark", SELDOM));
+    let attempt = open(&harness, "open").await;
+    api.arrive("postmark", told(&signers, "postmark", "m1", "493817").mail);
+    let taken = take(&harness, &attempt, "take").await;
+    assert_eq!(taken["value"], "493817", "{taken}");
+    let metrics = harness.metrics(Role::Poll).await;
+    assert!(
+        metrics.contains("why=\"waiting\",outcome=\"done\""),
+        "{metrics}"
+    );
+    assert!(!metrics.contains("why=\"routine\""), "{metrics}");
+    harness.end().await;
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_webhooks_work_nothing_is_polled_on_the_embedded_profile() {
+    let api = ProviderApi::start();
+    let harness = on_embedded(&settings(&api, "20s")).await;
+    while_webhooks_work_nothing_is_polled(harness, api).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_webhooks_work_nothing_is_polled_on_the_full_profile() {
+    let api = ProviderApi::start();
+    let harness = on_full(&settings(&api, "20s")).await;
+    while_webhooks_work_nothing_is_polled(harness, api).await;
+}
+
+async fn while_webhooks_work_nothing_is_polled(harness: Harness, api: ProviderApi) {
+    let signers = signers(&source(&api, "postmark", SELDOM));
+    for n in 0..5 {
+        let attempt = open(&harness, &format!("open-{n}")).await;
+        let code = format!("49381{n}");
+        let told = told(&signers, "postmark", &format!("m{n}"), &code);
+        api.arrive("postmark", told.mail.clone());
+        push(&harness, "postmark", &told).await;
+        let taken = take(&harness, &attempt, &format!("take-{n}")).await;
+        assert_eq!(taken["value"], code.as_str(), "{taken}");
+    }
+    assert_eq!(api.lists(), 0, "somebody asked the provider");
+    let metrics = harness.metrics(Role::Poll).await;
+    assert!(!metrics.contains("maillatch_polls_total{"), "{metrics}");
+    harness.end().await;
+    api.stop().await;
+}
