@@ -1,12 +1,16 @@
 //! Who asks: one bearer token, in one header, and nowhere else.
 
-use std::future::{Ready, ready};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
 
 use actix_web::dev::Payload;
 use actix_web::http::header::{AUTHORIZATION, HeaderMap};
 use actix_web::{FromRequest, HttpRequest, web};
-use pipeline::{ConsumerId, Scope};
+use pipeline::{ConsumerId, Permission, Scope};
 
+use crate::access::permission_for;
+use crate::patience::patiently;
 use crate::problem::Problem;
 use crate::routes::Feed;
 
@@ -17,24 +21,47 @@ pub(crate) struct Caller {
     pub(crate) consumer: ConsumerId,
     /// What exists for it.
     pub(crate) scope: Scope,
+    /// What it may do.
+    pub(crate) permissions: Arc<[Permission]>,
+    /// The id of its key, if that is one of the database's and can be revoked.
+    pub(crate) minted: Option<Arc<str>>,
+}
+
+impl Caller {
+    /// Refuses a caller whose key has been revoked or has expired since its
+    /// request began. Whoever has waited asks this before it says anything.
+    pub(crate) async fn still_stands(&self, feed: &Feed) -> Result<(), Problem> {
+        let stands = patiently(feed.deps.keys.stands(self)).await?;
+        stands.then_some(()).ok_or(Problem::Unauthenticated)
+    }
 }
 
 /// Having a `Caller` as an argument is what makes a route need a key.
 impl FromRequest for Caller {
     type Error = Problem;
-    type Future = Ready<Result<Self, Problem>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Problem>>>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(authenticate(request).ok_or(Problem::Unauthenticated))
+        let request = request.clone();
+        Box::pin(async move {
+            let caller = authenticate(&request).await?;
+            let needed = permission_for(&request);
+            let may = caller.permissions.contains(&needed);
+            may.then_some(caller).ok_or(Problem::Forbidden(needed))
+        })
     }
 }
 
-fn authenticate(request: &HttpRequest) -> Option<Caller> {
-    let feed = request.app_data::<web::Data<Feed>>()?;
+async fn authenticate(request: &HttpRequest) -> Result<Caller, Problem> {
+    let feed = request
+        .app_data::<web::Data<Feed>>()
+        .ok_or(Problem::Internal)?;
     if holds_a_token(request.query_string()) {
-        return None;
+        return Err(Problem::Unauthenticated);
     }
-    feed.deps.keys.caller(bearer(request.headers())?)
+    let token = bearer(request.headers()).ok_or(Problem::Unauthenticated)?;
+    let caller = patiently(feed.deps.keys.caller(token)).await?;
+    caller.ok_or(Problem::Unauthenticated)
 }
 
 /// The token of the one `Authorization` header; two headers are two answers to

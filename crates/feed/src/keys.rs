@@ -1,23 +1,22 @@
-//! The keys that agents present, and what each may see.
+//! The keys that agents present, and what each may see: those of the
+//! configuration, and behind them those of the database.
 //!
 //! A token is 256 random bits, so a fast hash is the right one to keep: there is
 //! no dictionary to try against it.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
-use pipeline::{ConsumerId, InboxId, Scope};
-use rand::RngExt;
-use rand::distr::Alphanumeric;
+use pipeline::{ConsumerId, InboxId, KeyLog, Scope, StoreError};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::auth::Caller;
+use crate::minted::MintedKeys;
+use crate::token::{PREFIX, permissions_of, random, sha256};
 
-/// What every token begins with, so that secret scanners know a leaked one.
-const PREFIX: &str = "mlk_";
 /// Fewer characters than this after the prefix could be guessed.
 const SHORTEST: usize = 32;
 /// More are not read; nobody needs to make us hash a megabyte.
@@ -26,7 +25,7 @@ const LONGEST: usize = 256;
 const MINTED: usize = 43;
 
 /// One key as the configuration has it, under the name that its consumes carry.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeySettings {
     /// The token in clear: `mlk_` and at least 32 letters, digits, `-` or `_`.
@@ -36,6 +35,10 @@ pub struct KeySettings {
     /// The inboxes it may see besides those it makes itself; `["*"]` for all.
     #[serde(default)]
     pub inboxes: Vec<String>,
+    /// What it may do: `attempt`, `feed`, `consume`, `operator`; all but the
+    /// last if nothing is said.
+    #[serde(default)]
+    pub scopes: Vec<String>,
 }
 
 /// The configured keys cannot be used. Names are shown, tokens never.
@@ -56,13 +59,19 @@ pub enum KeysError {
     /// Something in the list is no address.
     #[error("key `{0}`: `inboxes` is [\"*\"] or a list of addresses")]
     Inboxes(String),
+    /// Something in the list is no scope.
+    #[error("key `{0}`: `scopes` is a list of attempt, feed, consume and operator")]
+    Scopes(String),
     /// Two names for one token would be one consumer under two names.
     #[error("key `{0}` has the same token as another key")]
     Repeated(String),
 }
 
 /// Who may ask, known by the SHA-256 of their tokens.
-pub struct Keys(Vec<Key>);
+pub struct Keys {
+    configured: Vec<Key>,
+    minted: Option<MintedKeys>,
+}
 
 struct Key {
     hash: [u8; 32],
@@ -83,40 +92,78 @@ impl Keys {
                 .map_err(|_unfit| KeysError::Name(name.clone()))?;
             let scope = scope_of(&consumer, &setting.inboxes);
             let scope = scope.ok_or(KeysError::Inboxes(name.clone()))?;
-            keys.push(Key {
-                hash,
-                caller: Caller { consumer, scope },
-            });
+            let permissions =
+                permissions_of(&setting.scopes).ok_or(KeysError::Scopes(name.clone()))?;
+            let caller = Caller {
+                consumer,
+                scope,
+                permissions: permissions.into(),
+                minted: None,
+            };
+            keys.push(Key { hash, caller });
         }
-        Ok(Self(keys))
+        Ok(Self {
+            configured: keys,
+            minted: None,
+        })
     }
 
-    /// A new random token.
+    /// These keys, and behind them those of a database.
+    #[must_use]
+    pub fn with(self, log: Arc<dyn KeyLog>) -> Self {
+        Self {
+            minted: Some(MintedKeys::over(log)),
+            ..self
+        }
+    }
+
+    /// A new random token for the configuration.
     pub fn mint() -> String {
-        let random = rand::rng().sample_iter(Alphanumeric).take(MINTED);
-        PREFIX.chars().chain(random.map(char::from)).collect()
+        format!("{PREFIX}{}", random(MINTED))
     }
 
-    /// Whose token this is. Every key is compared, each in constant time, so
-    /// that the time it takes says nothing about any of them.
-    pub(crate) fn caller(&self, token: &str) -> Option<Caller> {
+    /// Whose token this is.
+    pub(crate) async fn caller(&self, token: &str) -> Result<Option<Caller>, StoreError> {
         if !is_token(token) {
-            return None;
+            return Ok(None);
         }
-        let hash = sha256(token);
+        if let Some(caller) = self.configured(&sha256(token)) {
+            return Ok(Some(caller.clone()));
+        }
+        match &self.minted {
+            Some(minted) => minted.caller(token).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a caller's key is as good as it was; a configured one is good for
+    /// as long as the process runs.
+    pub(crate) async fn stands(&self, caller: &Caller) -> Result<bool, StoreError> {
+        match (&self.minted, &caller.minted) {
+            (Some(minted), Some(id)) => minted.stands(id).await,
+            _ => Ok(true),
+        }
+    }
+
+    /// Every key is compared, each in constant time, so that the time it takes
+    /// says nothing about any of them.
+    fn configured(&self, hash: &[u8; 32]) -> Option<&Caller> {
         let mut found = None;
-        for key in &self.0 {
-            if bool::from(key.hash.ct_eq(&hash)) {
+        for key in &self.configured {
+            if bool::from(key.hash.ct_eq(hash)) {
                 found = Some(&key.caller);
             }
         }
-        found.cloned()
+        found
     }
 }
 
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.0.iter().map(|key| key.caller.consumer.as_str());
+        let names = self
+            .configured
+            .iter()
+            .map(|key| key.caller.consumer.as_str());
         f.debug_list().entries(names).finish()
     }
 }
@@ -135,7 +182,7 @@ fn hash_of(name: &str, setting: &KeySettings) -> Result<[u8; 32], KeysError> {
 }
 
 /// What a key may see: everything, or what it makes itself and these inboxes.
-fn scope_of(consumer: &ConsumerId, inboxes: &[String]) -> Option<Scope> {
+pub(crate) fn scope_of(consumer: &ConsumerId, inboxes: &[String]) -> Option<Scope> {
     if matches!(inboxes, [all] if all == "*") {
         return Some(Scope::All);
     }
@@ -157,10 +204,6 @@ fn is_token(text: &str) -> bool {
     })
 }
 
-fn sha256(token: &str) -> [u8; 32] {
-    Sha256::digest(token.as_bytes()).into()
-}
-
 fn stored_hash(text: &str) -> Option<[u8; 32]> {
     let digits = text.strip_prefix("sha256:")?.as_bytes();
     let (pairs, rest) = digits.as_chunks::<2>();
@@ -175,6 +218,8 @@ fn byte([high, low]: [u8; 2]) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use pipeline::Permission;
+
     use super::*;
 
     const TOKEN: &str = "mlk_abcdefghijklmnopqrstuvwxyz012345";
@@ -184,20 +229,42 @@ mod tests {
             token: Some(token.into()),
             hash: None,
             inboxes: vec!["*".to_owned()],
+            scopes: Vec::new(),
         }
+    }
+
+    fn caller<'k>(keys: &'k Keys, token: &str) -> Option<&'k Caller> {
+        keys.configured(&sha256(token))
     }
 
     fn keys(settings: KeySettings) -> Result<Keys, KeysError> {
         Keys::build(BTreeMap::from([("agent".to_owned(), settings)]))
     }
 
-    #[test]
-    fn a_key_is_found_by_its_token_and_by_nothing_else() {
+    #[tokio::test]
+    async fn a_key_is_found_by_its_token_and_by_nothing_else() {
         let keys = keys(by_token(TOKEN)).unwrap();
-        assert_eq!(keys.caller(TOKEN).unwrap().consumer.as_str(), "agent");
+        let found = keys.caller(TOKEN).await.unwrap();
+        assert_eq!(found.unwrap().consumer.as_str(), "agent");
         for wrong in ["", "mlk_", &format!("{TOKEN}x"), &Keys::mint(), "agent"] {
-            assert!(keys.caller(wrong).is_none(), "{wrong:?}");
+            assert!(keys.caller(wrong).await.unwrap().is_none(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn a_key_may_do_what_its_scopes_say_and_the_usual_when_they_say_nothing() {
+        let mut setting = by_token(TOKEN);
+        let usual = keys(setting.clone()).unwrap();
+        let may = |keys: &Keys| caller(keys, TOKEN).unwrap().permissions.to_vec();
+        assert_eq!(may(&usual), Permission::USUAL);
+        setting.scopes = vec!["operator".to_owned(), "feed".to_owned()];
+        let named = keys(setting.clone()).unwrap();
+        assert_eq!(may(&named), [Permission::Feed, Permission::Operator]);
+        setting.scopes = vec!["root".to_owned()];
+        assert_eq!(
+            keys(setting).unwrap_err(),
+            KeysError::Scopes("agent".to_owned())
+        );
     }
 
     #[test]
@@ -208,7 +275,7 @@ mod tests {
         setting.token = None;
         setting.hash = Some(hash.to_owned());
         let keys = keys(setting).unwrap();
-        assert!(keys.caller(TOKEN).is_some());
+        assert!(caller(&keys, TOKEN).is_some());
     }
 
     #[test]

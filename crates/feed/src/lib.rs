@@ -11,8 +11,11 @@ mod policy;
 mod routes;
 mod settings;
 
+mod access;
 mod auth;
 mod keys;
+mod minted;
+mod token;
 
 mod attempt;
 mod inbox;
@@ -32,3 +35,4 @@ pub use keys::{KeySettings, Keys, KeysError};
 pub use policy::Policy;
 pub use routes::{Deps, routes};
 pub use settings::Settings;
+pub use token::{KeyOrder, KeyOrderError};

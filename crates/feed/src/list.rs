@@ -66,7 +66,9 @@ pub(crate) async fn list(
         place.look(&feed).await?
     } else {
         let _seat = feed.room.enter(&caller.consumer)?;
-        wait::arrivals(&feed, &place, patience.span).await?
+        let views = wait::arrivals(&feed, &place, patience.span).await?;
+        caller.still_stands(&feed).await?;
+        views
     };
 
     let mut response = page(&feed, &place, views);

@@ -6,7 +6,7 @@
 use actix_web::body::BoxBody;
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, Responder, ResponseError};
-use pipeline::{Reason, StoreError, Timestamp};
+use pipeline::{Permission, Reason, StoreError, Timestamp};
 use serde::Serialize;
 
 use crate::reply;
@@ -32,6 +32,9 @@ pub(crate) enum Problem {
     /// 401: not exactly one known bearer token in the one place for it.
     #[error("send one Authorization header with a valid Bearer key, and no key in the query")]
     Unauthenticated,
+    /// 403: the key lacks a scope; which one.
+    #[error("this key lacks the scope that the path needs")]
+    Forbidden(Permission),
     /// 404: nothing there for this caller; the same for what exists elsewhere.
     #[error("there is nothing here for this key")]
     NotFound,
@@ -91,6 +94,8 @@ struct Document<'a> {
     expired_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a Reason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<Permission>,
 }
 
 impl Problem {
@@ -112,6 +117,7 @@ impl Problem {
                 "Idempotency-Key invalid",
             ),
             Self::Unauthenticated => (S::UNAUTHORIZED, "unauthenticated", "Unauthenticated"),
+            Self::Forbidden(_) => (S::FORBIDDEN, "forbidden", "Forbidden"),
             Self::NotFound => (S::NOT_FOUND, "not-found", "Not found"),
             Self::MethodNotAllowed(_) => (
                 S::METHOD_NOT_ALLOWED,
@@ -167,6 +173,10 @@ impl Problem {
             },
             reason: match self {
                 Self::Withheld(reason) => Some(reason),
+                _ => None,
+            },
+            scope: match self {
+                Self::Forbidden(scope) => Some(*scope),
                 _ => None,
             },
         }

@@ -17,6 +17,9 @@ mod fault;
 #[path = "agent/harness.rs"]
 mod harness;
 #[cfg(test)]
+#[path = "agent/keys.rs"]
+mod keys;
+#[cfg(test)]
 #[path = "agent/list.rs"]
 mod list;
 #[cfg(test)]

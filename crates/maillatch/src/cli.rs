@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::command::{
-    attempt, completions, demo, doctor, eval, explain, failures, healthcheck, import, migrate,
+    attempt, completions, demo, doctor, eval, explain, failures, healthcheck, import, key, migrate,
     relay, source, trigger, wait,
 };
 use crate::config::{Config, Flags, load};
@@ -63,6 +63,8 @@ pub(crate) enum Command {
     Import(import::ImportCommand),
     /// List, show and requeue deliveries that were given up.
     Failures(failures::Failures),
+    /// Make, list and revoke the keys of agents.
+    Key(key::KeyCommand),
     /// Check configuration, database, queue, sources and clock.
     Doctor(doctor::Doctor),
     /// Ask a running server whether it is ready (for container health checks).

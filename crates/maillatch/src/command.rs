@@ -9,6 +9,7 @@ pub(crate) mod explain;
 pub(crate) mod failures;
 pub(crate) mod healthcheck;
 pub(crate) mod import;
+pub(crate) mod key;
 pub(crate) mod migrate;
 pub(crate) mod relay;
 pub(crate) mod roles;
@@ -65,6 +66,7 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Relay(args) => relay::run(args).await,
         Command::Import(args) => import::run(args).await,
         Command::Failures(args) => failures::run(args).await,
+        Command::Key(args) => key::run(args).await,
         Command::Doctor(args) => doctor::run(args).await,
         Command::Healthcheck(args) => healthcheck::run(args).await,
         Command::Completions(args) => Ok(completions::run(&args)),

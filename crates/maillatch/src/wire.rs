@@ -58,10 +58,10 @@ async fn open(config: Config, server_key: ServerKey, settings: &store::Settings)
     let meters = Meters::register(&mut registry);
     let poll_meters = poll::Meters::register(&mut registry);
     Ok(Parts {
-        store,
         queue,
         sources: Arc::new(sources),
-        keys: Arc::new(keys),
+        keys: Arc::new(keys.with(Arc::clone(&store.keys))),
+        store,
         server_key,
         meters,
         poll_meters,

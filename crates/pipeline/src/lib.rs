@@ -13,6 +13,7 @@
 //! | *attempt* | one try of an agent to get a code or a link | `attempts` |
 //! | *claim* | one worker's right to process a delivery, for a while | |
 //! | *bell* | the queue: it carries delivery ids and nothing else | |
+//! | *key* | who may ask, and for what | `keys` |
 //! | *lease* | one poller's right to ask a source, for a while | `polls` |
 //!
 //! Duplicates collapse three times, each time by a unique key in the database:
@@ -35,6 +36,7 @@ mod token;
 
 mod agents;
 mod failure;
+mod keys;
 mod poll;
 mod queue;
 mod retry;
@@ -58,6 +60,7 @@ pub use delivery::{
 pub use failure::{BuriedDelivery, Reason};
 pub use id::{ArtifactId, AttemptId, ClaimToken, DeliveryId, IdError, MessageId, PollerId};
 pub use inbox::{Expectation, InboxError, InboxId, InboxRules, InboxView, NewInbox};
+pub use keys::{KeyLog, KeyView, LiveKey, NewKey, Permission};
 pub use message::{MessageKey, NewMessage, Sender};
 pub use meters::{Meters, OfSource, Outcome};
 pub use poll::{Lease, Leased, LeftWaiting, PollLog, Polled, SilenceLog, Standing};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use pipeline::{
-    AgentLog, AttemptLog, DeliveryLog, FailureLog, InboxLog, PollLog, Probe, SilenceLog, WorkLog,
+    AgentLog, AttemptLog, DeliveryLog, FailureLog, InboxLog, KeyLog, PollLog, Probe, SilenceLog,
+    WorkLog,
 };
 use secrecy::ExposeSecret;
 
@@ -79,6 +80,8 @@ pub struct Store {
     pub inboxes: Arc<dyn InboxLog>,
     /// For the feed: attempts.
     pub attempts: Arc<dyn AttemptLog>,
+    /// For the feed and the operator: keys.
+    pub keys: Arc<dyn KeyLog>,
     /// For the operator.
     pub failures: Arc<dyn FailureLog>,
     /// For the poller.
@@ -99,7 +102,7 @@ enum Database {
 impl Store {
     fn over<D>(database: Arc<D>, wrap: fn(Arc<D>) -> Database) -> Self
     where
-        D: DeliveryLog + WorkLog + AgentLog + InboxLog + AttemptLog,
+        D: DeliveryLog + WorkLog + AgentLog + InboxLog + AttemptLog + KeyLog,
         D: FailureLog + PollLog + SilenceLog + Probe + 'static,
     {
         Self {
@@ -108,6 +111,7 @@ impl Store {
             agents: Arc::<D>::clone(&database),
             inboxes: Arc::<D>::clone(&database),
             attempts: Arc::<D>::clone(&database),
+            keys: Arc::<D>::clone(&database),
             failures: Arc::<D>::clone(&database),
             polls: Arc::<D>::clone(&database),
             silence: Arc::<D>::clone(&database),

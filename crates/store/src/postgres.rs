@@ -12,6 +12,7 @@ mod deliveries;
 mod expectations;
 mod failures;
 mod inboxes;
+mod keys;
 mod listen;
 mod messages;
 mod moment;

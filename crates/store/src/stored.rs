@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactId, ArtifactKind, ArtifactView, AttemptId, InboxId, MessageId, Reason, Seq, SourceName,
-    Standing, Timestamp, Verdict,
+    ArtifactId, ArtifactKind, ArtifactView, AttemptId, InboxId, KeyView, MessageId, Permission,
+    Reason, Seq, SourceName, Standing, Timestamp, Verdict,
 };
 use uuid::Uuid;
 
@@ -140,6 +140,40 @@ impl TryFrom<Doing> for Standing {
             habit: span(doing.habit),
             polled: doing.polled.map(span),
             failure: doing.failure.as_deref().map(Reason::from_stored),
+        })
+    }
+}
+
+/// A key, column by column.
+pub(crate) struct KeyRow {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) scopes: String,
+    pub(crate) inboxes: String,
+    pub(crate) created_at: Timestamp,
+    pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) revoked_at: Option<Timestamp>,
+    pub(crate) used_at: Option<Timestamp>,
+    pub(crate) is_expired: bool,
+}
+
+impl TryFrom<KeyRow> for KeyView {
+    type Error = Fault;
+
+    fn try_from(row: KeyRow) -> Result<Self, Fault> {
+        let permissions = row.scopes.split_whitespace().map(Permission::from_word);
+        Ok(Self {
+            id: row.id,
+            name: row.name.parse().or(Err(Fault::Damaged("name")))?,
+            permissions: permissions
+                .collect::<Option<_>>()
+                .ok_or(Fault::Damaged("scopes"))?,
+            inboxes: split(&row.inboxes),
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+            revoked_at: row.revoked_at,
+            used_at: row.used_at,
+            is_expired: row.is_expired,
         })
     }
 }

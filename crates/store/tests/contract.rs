@@ -12,6 +12,7 @@ mod on_postgres {
     use crate::subject::PostgresDatabase;
 
     testkit::store_contract!(PostgresDatabase);
+    testkit::key_contract!(PostgresDatabase);
     testkit::poll_contract!(PostgresDatabase);
 }
 
@@ -19,5 +20,6 @@ mod on_sqlite {
     use crate::subject::SqliteFile;
 
     testkit::store_contract!(SqliteFile);
+    testkit::key_contract!(SqliteFile);
     testkit::poll_contract!(SqliteFile);
 }

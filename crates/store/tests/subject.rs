@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{PollLog, SilenceLog};
+use pipeline::{KeyLog, PollLog, SilenceLog};
 use store::{SealKey, Secrets, Settings, Store};
+use testkit::key_contract::KeySubject;
 use testkit::poll_contract::PollSubject;
 use testkit::server::shared_url;
 use testkit::store_contract::{Seams, Subject, must, server_key};
@@ -157,5 +158,17 @@ impl PollSubject for PostgresDatabase {
 
     fn silence(&self) -> Arc<dyn SilenceLog> {
         Arc::clone(&self.store.silence)
+    }
+}
+
+impl KeySubject for SqliteFile {
+    fn keys(&self) -> Arc<dyn KeyLog> {
+        Arc::clone(&self.store.keys)
+    }
+}
+
+impl KeySubject for PostgresDatabase {
+    fn keys(&self) -> Arc<dyn KeyLog> {
+        Arc::clone(&self.store.keys)
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! This crate never ships: it is a dependency of tests only.
 
+/// What every database must do for keys; run by `crates/store` on each of its kinds.
+pub mod key_contract;
 /// Bounded waiting for something that is to come true.
 pub mod patience;
 /// What every database must do for pollers; run by `crates/store` on each of its kinds.

@@ -25,16 +25,29 @@ pub(super) async fn until(
         return Ok(view);
     }
     let _seat = feed.room.enter(&caller.consumer)?;
+    let until = began + patience;
+    let view = change(feed, caller, &view, until, enough).await?;
+    caller.still_stands(feed).await?;
+    Ok(view)
+}
+
+async fn change(
+    feed: &Feed,
+    caller: &Caller,
+    before: &AttemptView,
+    until: Instant,
+    enough: impl Fn(&AttemptView) -> bool,
+) -> Result<AttemptView, Problem> {
+    let attempt = before.id;
     // Watch first and look second: what arrives between the two is then news,
     // not something that this wait sleeps through.
-    let mut arrival = feed.deps.log.watch(&view.inbox);
+    let mut arrival = feed.deps.log.watch(&before.inbox);
     loop {
         let view = look(feed, caller, attempt).await?;
         if enough(&view) || !view.may_change() {
             return Ok(view);
         }
         // The deadline is the database's; a little later it has passed there.
-        let until = began + patience;
         let wake = until.min(Instant::now() + view.remaining + Duration::from_millis(5));
         tokio::select! {
             () = arrival.news() => {}

@@ -8,8 +8,8 @@ use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer};
 use feed::{Deps, KeySettings, Keys, Policy, Settings, routes};
 use pipeline::{
-    AgentLog, ArtifactId, ArtifactKey, ArtifactKind, InboxId, MessageId, MessageKey, Meters,
-    NewArtifact, NewMessage, Reason, Sender, ServerKey, Verdict,
+    AgentLog, ArtifactId, ArtifactKey, ArtifactKind, InboxId, KeyLog, MessageId, MessageKey,
+    Meters, NewArtifact, NewMessage, Reason, Sender, ServerKey, Verdict,
 };
 use prometheus_client::registry::Registry;
 use reqwest::{Method, RequestBuilder, Response};
@@ -49,21 +49,53 @@ impl Server {
         settings: Settings,
         front: impl FnOnce(&Store) -> Arc<dyn AgentLog>,
     ) -> Self {
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        let (dir, store) = open().await;
+        let keys = Arc::clone(&store.keys);
+        let log = front(&store);
+        Self::serve(settings, store, dir, log, keys)
+    }
+
+    /// Starts a feed that sees the keys of the database through something else.
+    pub(crate) async fn start_with_keys(
+        settings: Settings,
+        front: impl FnOnce(&Store) -> Arc<dyn KeyLog>,
+    ) -> Self {
+        let (dir, store) = open().await;
+        let keys = front(&store);
+        let log = Arc::clone(&store.agents);
+        Self::serve(settings, store, dir, log, keys)
+    }
+
+    /// Another feed over the same database, as another process would be.
+    pub(crate) async fn another(&self) -> Self {
+        let file = self.dir.path().join("feed.db");
+        let url = format!("sqlite:{}", file.display());
+        let settings = store::Settings::new(url.into())
+            .sealed_with(secrets())
+            .as_guest();
+        let store = store::open(&settings).await.unwrap();
+        let (log, keys) = (Arc::clone(&store.agents), Arc::clone(&store.keys));
         let dir = tempfile::tempdir().unwrap();
-        let url = format!("sqlite:{}", dir.path().join("feed.db").display());
-        let store = store::open(&store::Settings::new(url.into()).sealed_with(secrets()))
-            .await
-            .unwrap();
+        Self::serve(Settings::default(), store, dir, log, keys)
+    }
+
+    fn serve(
+        settings: Settings,
+        store: Store,
+        dir: tempfile::TempDir,
+        log: Arc<dyn AgentLog>,
+        minted: Arc<dyn KeyLog>,
+    ) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let meters = Meters::register(&mut Registry::default());
         let shutdown = CancellationToken::new();
         let tokens = BTreeMap::from(["a", "b", "narrow"].map(|name| (name, Keys::mint())));
         let routes = routes(Deps {
-            log: front(&store),
+            log,
             inboxes: Arc::clone(&store.inboxes),
             attempts: Arc::clone(&store.attempts),
             deliveries: Arc::clone(&store.deliveries),
-            keys: Arc::new(keys(&tokens)),
+            keys: Arc::new(keys(&tokens).with(minted)),
             cursor_key: ServerKey::new([7; 32]),
             meters: meters.clone(),
             settings,
@@ -144,6 +176,13 @@ impl Server {
     }
 }
 
+async fn open() -> (tempfile::TempDir, Store) {
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", dir.path().join("feed.db").display());
+    let store = store::open(&store::Settings::new(url.into()).sealed_with(secrets())).await;
+    (dir, store.unwrap())
+}
+
 /// Has an artifact arrive in a database, and returns its id.
 pub(crate) async fn arrives(store: &Store, inbox: InboxId, artifact: NewArtifact) -> String {
     let id = artifact.id.to_string();
@@ -173,6 +212,7 @@ fn keys(tokens: &BTreeMap<&'static str, String>) -> Keys {
             token: Some(token.clone().into()),
             hash: None,
             inboxes: vec![inboxes.to_owned()],
+            scopes: Vec::new(),
         };
         (name.to_owned(), setting)
     });

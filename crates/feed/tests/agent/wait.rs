@@ -12,7 +12,7 @@ use crate::fault::Untimely;
 use crate::harness::{Answer, INBOX, OTHER_INBOX, Server, ask, feed_of};
 
 /// Resolves when `count` waits are open.
-async fn waiting(server: &Server, count: i64) {
+pub(crate) async fn waiting(server: &Server, count: i64) {
     patience::until("the waits are open", async || {
         (server.meters.waiting.get() == count).then_some(())
     })

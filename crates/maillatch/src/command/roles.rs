@@ -70,6 +70,9 @@ fn settle_in(config: &mut Config) -> Result<DevEnv> {
             token: Some(SecretString::from(dev.get(dev::KEY).unwrap_or_default())),
             hash: None,
             inboxes: vec!["*".to_owned()],
+            scopes: pipeline::Permission::ALL
+                .map(|one| one.as_str().to_owned())
+                .to_vec(),
         };
         config.key.insert("dev".to_owned(), key);
     }

@@ -111,6 +111,7 @@ fn keys(token: &str) -> feed::Keys {
         token: Some(token.into()),
         hash: None,
         inboxes: vec!["*".to_owned()],
+        scopes: Vec::new(),
     };
     feed::Keys::build(BTreeMap::from([("agent".to_owned(), setting)])).unwrap()
 }

@@ -1,0 +1,140 @@
+//! What every database must do for keys; as with the contract of the store, one
+//! test is made of each function below.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::{ConsumerId, KeyLog, NewKey, Permission};
+
+use crate::patience;
+use crate::store_contract::{Subject, must};
+
+/// A database under test that keeps keys.
+pub trait KeySubject: Subject {
+    /// Its keys.
+    fn keys(&self) -> Arc<dyn KeyLog>;
+}
+
+/// Makes a test of every rule of the contract for a [`KeySubject`].
+#[macro_export]
+macro_rules! key_contract {
+    ($subject:ty) => {
+        $crate::key_contract!(
+            $subject:
+            a_key_is_found_by_its_id_until_it_is_revoked,
+            a_key_is_over_when_its_time_is,
+            a_name_has_one_token_at_a_time,
+            of_many_who_make_one_name_one_does,
+            a_use_is_noted_now_and_then,
+        );
+    };
+    ($subject:ty: $($rule:ident),+ $(,)?) => {
+        $(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $rule() {
+                let subject = <$subject as $crate::store_contract::Subject>::open().await;
+                $crate::key_contract::$rule(&subject).await;
+                $crate::store_contract::Subject::close(&subject).await;
+            }
+        )+
+    };
+}
+
+fn key(id: &str, name: &str) -> NewKey {
+    NewKey {
+        id: id.to_owned(),
+        name: consumer(name),
+        hash: [7; 32],
+        permissions: vec![Permission::Feed, Permission::Consume],
+        inboxes: vec!["a@inbox.test".to_owned(), "b@inbox.test".to_owned()],
+        expires_in: None,
+    }
+}
+
+fn consumer(name: &str) -> ConsumerId {
+    must(name.parse())
+}
+
+/// What was written comes back; a revoked key stays for the record only.
+pub async fn a_key_is_found_by_its_id_until_it_is_revoked(subject: &dyn KeySubject) {
+    let keys = subject.keys();
+    let made = must(keys.create_key(key("k1", "a")).await);
+    let live = must(keys.live_key("k1").await).map(|live| {
+        assert_eq!(live.hash, [7; 32]);
+        assert_eq!(live.expires_in, None);
+        live.view
+    });
+    assert_eq!(live, made);
+    let view = made.as_ref().map(|view| (&view.permissions, &view.inboxes));
+    let wanted = key("k1", "a");
+    assert_eq!(view, Some((&wanted.permissions, &wanted.inboxes)));
+    assert!(must(keys.live_key("k2").await).is_none());
+    let revoked = must(keys.revoke_key(&consumer("a")).await);
+    assert!(revoked.is_some_and(|view| view.revoked_at.is_some()));
+    assert!(must(keys.live_key("k1").await).is_none());
+    assert_eq!(must(keys.revoke_key(&consumer("a")).await), None);
+    assert_eq!(must(keys.keys().await).len(), 1);
+}
+
+/// The database's clock ends a key, without anybody's help.
+pub async fn a_key_is_over_when_its_time_is(subject: &dyn KeySubject) {
+    let keys = subject.keys();
+    let mut short = key("k1", "a");
+    short.expires_in = Some(Duration::from_millis(700));
+    must(keys.create_key(short).await);
+    let left = must(keys.live_key("k1").await).and_then(|live| live.expires_in);
+    assert!(left.is_some_and(|left| left <= Duration::from_millis(700)));
+    patience::until("the key is over", async || {
+        must(keys.live_key("k1").await).is_none().then_some(())
+    })
+    .await;
+    let all = must(keys.keys().await);
+    assert!(all.iter().all(|view| view.is_expired));
+    // Its name is free again.
+    assert!(must(keys.create_key(key("k2", "a")).await).is_some());
+}
+
+/// A second token for a name needs the first one to be revoked.
+pub async fn a_name_has_one_token_at_a_time(subject: &dyn KeySubject) {
+    let keys = subject.keys();
+    assert!(must(keys.create_key(key("k1", "a")).await).is_some());
+    assert!(must(keys.create_key(key("k2", "a")).await).is_none());
+    assert!(must(keys.create_key(key("k1", "b")).await).is_none());
+    must(keys.revoke_key(&consumer("a")).await);
+    assert!(must(keys.create_key(key("k2", "a")).await).is_some());
+    assert!(must(keys.live_key("k1").await).is_none());
+    assert!(must(keys.live_key("k2").await).is_some());
+}
+
+/// The index decides, not a look before the leap.
+pub async fn of_many_who_make_one_name_one_does(subject: &dyn KeySubject) {
+    let tasks: Vec<_> = (0..20)
+        .map(|n| {
+            let keys = subject.keys();
+            tokio::spawn(async move { keys.create_key(key(&format!("k{n}"), "a")).await })
+        })
+        .collect();
+    let mut made = 0;
+    for task in tasks {
+        made += usize::from(must(must(task.await)).is_some());
+    }
+    assert_eq!(made, 1);
+}
+
+/// Not with every request: once is enough for some minutes.
+pub async fn a_use_is_noted_now_and_then(subject: &dyn KeySubject) {
+    let keys = subject.keys();
+    must(keys.create_key(key("k1", "a")).await);
+    let is_stale = async || must(keys.live_key("k1").await).map(|live| live.use_is_stale);
+    let used_at = async || {
+        let all = must(keys.keys().await);
+        all.first().and_then(|view| view.used_at)
+    };
+    assert_eq!((is_stale().await, used_at().await), (Some(true), None));
+    must(keys.key_used("k1").await);
+    let first = used_at().await;
+    assert!(first.is_some());
+    assert_eq!(is_stale().await, Some(false));
+    must(keys.key_used("k1").await);
+    assert_eq!(used_at().await, first);
+}
