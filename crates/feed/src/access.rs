@@ -2,8 +2,9 @@
 //! is the operator's, so a route that somebody forgets here gives nothing away.
 
 use actix_web::HttpRequest;
-use actix_web::http::Method;
 use pipeline::Permission;
+
+use crate::limits::Purse;
 
 /// One way to ask something, and what it takes.
 #[derive(Debug, Clone, Copy)]
@@ -11,6 +12,17 @@ pub(crate) struct Access {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) permission: Permission,
+}
+
+impl Access {
+    /// Which budget pays for it.
+    pub(crate) fn purse(&self) -> Purse {
+        match (self.permission, self.method) {
+            (Permission::Consume, _) => Purse::Consumes,
+            (_, "GET") => Purse::Reads,
+            _ => Purse::Attempts,
+        }
+    }
 }
 
 /// All of them.
@@ -21,6 +33,7 @@ pub(crate) const TABLE: &[Access] = &[
     delete("/v1/inboxes/{inbox}", Permission::Attempt),
     post("/v1/inboxes/{inbox}/rotate", Permission::Attempt),
     get("/v1/inboxes/{inbox}/artifacts", Permission::Feed),
+    get("/v1/events", Permission::Feed),
     post("/v1/artifacts/{artifact}/consume", Permission::Consume),
     post("/v1/attempts", Permission::Attempt),
     get("/v1/attempts/{attempt}", Permission::Attempt),
@@ -53,15 +66,14 @@ const fn post(path: &'static str, permission: Permission) -> Access {
     }
 }
 
-/// What a request takes, by the route that it has met.
-pub(crate) fn permission_for(request: &HttpRequest) -> Permission {
-    let pattern = request.match_pattern();
-    let row = find(request.method(), pattern.as_deref().unwrap_or_default());
-    row.map_or(Permission::Operator, |row| row.permission)
-}
+/// What is taken for a path that is not in the table.
+const UNLISTED: Access = get("", Permission::Operator);
 
-fn find(method: &Method, pattern: &str) -> Option<&'static Access> {
-    TABLE
+/// What a request takes, by the route that it has met.
+pub(crate) fn access_of(request: &HttpRequest) -> Access {
+    let pattern = request.match_pattern().unwrap_or_default();
+    let row = TABLE
         .iter()
-        .find(|row| row.method == method.as_str() && row.path == pattern)
+        .find(|row| row.method == request.method().as_str() && row.path == pattern);
+    row.copied().unwrap_or(UNLISTED)
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use actix_web::dev::Payload;
 use actix_web::http::header::{AUTHORIZATION, HeaderMap};
-use actix_web::{FromRequest, HttpRequest, web};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
 use pipeline::{ConsumerId, Permission, Scope};
 
-use crate::access::permission_for;
+use crate::access::access_of;
+use crate::limits::{Paid, Purse};
 use crate::patience::patiently;
 use crate::problem::Problem;
 use crate::routes::Feed;
@@ -44,18 +45,54 @@ impl FromRequest for Caller {
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let request = request.clone();
         Box::pin(async move {
-            let caller = authenticate(&request).await?;
-            let needed = permission_for(&request);
-            let may = caller.permissions.contains(&needed);
-            may.then_some(caller).ok_or(Problem::Forbidden(needed))
+            let feed = feed_of(&request)?;
+            match authenticate(&request, feed).await {
+                Ok(caller) => admit(&request, feed, caller),
+                Err(Problem::Unauthenticated) => Err(refuse(&request, feed)),
+                Err(problem) => Err(problem),
+            }
         })
     }
 }
 
-async fn authenticate(request: &HttpRequest) -> Result<Caller, Problem> {
-    let feed = request
-        .app_data::<web::Data<Feed>>()
-        .ok_or(Problem::Internal)?;
+fn feed_of(request: &HttpRequest) -> Result<&Feed, Problem> {
+    let feed = request.app_data::<web::Data<Feed>>();
+    feed.map(|feed| feed.as_ref()).ok_or(Problem::Internal)
+}
+
+/// Lets a caller in who may do this, and has not done it too often. Whoever may
+/// not pays as well: asking costs the same.
+fn admit(request: &HttpRequest, feed: &Feed, caller: Caller) -> Result<Caller, Problem> {
+    let access = access_of(request);
+    let tally = feed.limits.pay(access.purse(), &caller.consumer);
+    let is_consume = access.purse() == Purse::Consumes;
+    request.extensions_mut().insert(Paid {
+        tally,
+        consumer: is_consume.then(|| caller.consumer.clone()),
+    });
+    if !tally.is_paid() {
+        return Err(Problem::RateLimited(tally.retry_after()));
+    }
+    if !caller.permissions.contains(&access.permission) {
+        return Err(Problem::Forbidden(access.permission));
+    }
+    Ok(caller)
+}
+
+/// Turns somebody away who has no good key. Good keys from the same address are
+/// not affected: an attacker behind a shared one locks nobody out.
+fn refuse(request: &HttpRequest, feed: &Feed) -> Problem {
+    let tally = feed.limits.stranger(request);
+    let consumer = None;
+    request.extensions_mut().insert(Paid { tally, consumer });
+    if tally.is_paid() {
+        Problem::Unauthenticated
+    } else {
+        Problem::RateLimited(tally.retry_after())
+    }
+}
+
+async fn authenticate(request: &HttpRequest, feed: &Feed) -> Result<Caller, Problem> {
     if holds_a_token(request.query_string()) {
         return Err(Problem::Unauthenticated);
     }

@@ -14,6 +14,7 @@ mod settings;
 mod access;
 mod auth;
 mod keys;
+mod limits;
 mod minted;
 mod token;
 
@@ -21,6 +22,7 @@ mod attempt;
 mod inbox;
 
 mod consume;
+mod events;
 mod list;
 mod wait;
 
@@ -34,5 +36,5 @@ mod reply;
 pub use keys::{KeySettings, Keys, KeysError};
 pub use policy::Policy;
 pub use routes::{Deps, routes};
-pub use settings::Settings;
+pub use settings::{Budgets, Settings};
 pub use token::{KeyOrder, KeyOrderError};

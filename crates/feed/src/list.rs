@@ -26,7 +26,7 @@ struct Parameters {
 /// Where in which inbox a page begins, and how long it may be.
 pub(crate) struct Place {
     pub(crate) inbox: InboxId,
-    after: Seq,
+    pub(crate) after: Seq,
     limit: u32,
 }
 
@@ -34,6 +34,11 @@ impl Place {
     /// The items that are there right now.
     pub(crate) async fn look(&self, feed: &Feed) -> Result<Vec<ArtifactView>, Problem> {
         patiently(feed.deps.log.artifacts(&self.inbox, self.after, self.limit)).await
+    }
+
+    /// The cursor that stands for it.
+    pub(crate) fn cursor(&self, feed: &Feed) -> String {
+        cursor::write(&feed.deps.cursor_key, &self.inbox, self.after)
     }
 }
 
@@ -58,7 +63,7 @@ pub(crate) async fn list(
 ) -> Result<HttpResponse, Problem> {
     let inbox = inbox_of(&feed, &path, &caller).await?;
     let parameters: Parameters = parameters_of(&request)?;
-    let place = place_of(&feed, inbox, &parameters)?;
+    let place = place_of(&feed, inbox, parameters.after.as_deref(), parameters.limit)?;
     let most = feed.deps.settings.wait_limit;
     let patience = Patience::of(parameters.wait, request.headers(), most)?;
 
@@ -79,7 +84,7 @@ pub(crate) async fn list(
 }
 
 /// An inbox outside the caller's scope is answered like one that cannot be.
-async fn inbox_of(feed: &Feed, path: &str, caller: &Caller) -> Result<InboxId, Problem> {
+pub(crate) async fn inbox_of(feed: &Feed, path: &str, caller: &Caller) -> Result<InboxId, Problem> {
     let inbox: InboxId = path.parse().map_err(|_unfit| Problem::NotFound)?;
     // What the key names needs no look: it may be listed before its first mail.
     if caller.scope.covers(&inbox, None) {
@@ -96,13 +101,18 @@ pub(crate) fn parameters_of<T: DeserializeOwned>(request: &HttpRequest) -> Resul
         .map_err(|_unfit| Problem::InvalidParameter)
 }
 
-fn place_of(feed: &Feed, inbox: InboxId, parameters: &Parameters) -> Result<Place, Problem> {
+pub(crate) fn place_of(
+    feed: &Feed,
+    inbox: InboxId,
+    after: Option<&str>,
+    limit: Option<u32>,
+) -> Result<Place, Problem> {
     let most = feed.deps.settings.page_limit;
-    let limit = parameters.limit.unwrap_or(most);
+    let limit = limit.unwrap_or(most);
     if !(1..=most).contains(&limit) {
         return Err(Problem::InvalidParameter);
     }
-    let after = match &parameters.after {
+    let after = match after {
         Some(text) => {
             cursor::read(&feed.deps.cursor_key, &inbox, text).ok_or(Problem::InvalidCursor)?
         }

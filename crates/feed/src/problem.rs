@@ -71,6 +71,9 @@ pub(crate) enum Problem {
     /// 429: this key's waits are all taken.
     #[error("this key has too many waits open at once")]
     TooManyWaits,
+    /// 429: a budget is spent; in how many seconds it is worth asking again.
+    #[error("too many requests of this kind; ask again after the time in Retry-After")]
+    RateLimited(u64),
     /// 500: a bug of ours, or a damaged row.
     #[error("the server met something unexpected")]
     Internal,
@@ -138,6 +141,7 @@ impl Problem {
                 "Idempotency-Key reused",
             ),
             Self::TooManyWaits => (S::TOO_MANY_REQUESTS, "too-many-waits", "Too many waits"),
+            Self::RateLimited(_) => (S::TOO_MANY_REQUESTS, "rate-limited", "Rate limited"),
             Self::Internal => (S::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
             Self::TemporarilyUnavailable => (
                 S::SERVICE_UNAVAILABLE,
@@ -151,7 +155,10 @@ impl Problem {
     fn is_retryable(&self) -> bool {
         matches!(
             self,
-            Self::RequestTimeout | Self::TooManyWaits | Self::TemporarilyUnavailable
+            Self::RequestTimeout
+                | Self::TooManyWaits
+                | Self::RateLimited(_)
+                | Self::TemporarilyUnavailable
         )
     }
 
@@ -182,11 +189,17 @@ impl Problem {
         }
     }
 
+    /// The document as text, for where no status can be sent.
+    pub(crate) fn text(&self) -> String {
+        reply::text(&self.document())
+    }
+
     /// The one header that a status asks for.
     fn header(&self) -> Option<(header::HeaderName, String)> {
         match self {
             Self::Unauthenticated => Some((header::WWW_AUTHENTICATE, "Bearer".to_owned())),
             Self::MethodNotAllowed(allowed) => Some((header::ALLOW, allowed.to_string())),
+            Self::RateLimited(seconds) => Some((header::RETRY_AFTER, seconds.to_string())),
             Self::TooManyWaits | Self::TemporarilyUnavailable => {
                 Some((header::RETRY_AFTER, "1".to_owned()))
             }

@@ -20,6 +20,12 @@ pub(crate) fn json(status: StatusCode, content_type: &str, body: &impl Serialize
     }
 }
 
+/// The same JSON as text.
+pub(crate) fn text(body: &impl Serialize) -> String {
+    let bytes = ascii(body).unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
 /// Serializes with every other character escaped: direction marks, zero-width
 /// and tag characters cannot ride along even if a field should let them in.
 fn ascii(body: &impl Serialize) -> serde_json::Result<Vec<u8>> {

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use actix_web::body::MessageBody;
+use actix_web::dev::{Service, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::middleware::DefaultHeaders;
 use actix_web::web::{self, ServiceConfig};
-use actix_web::{Resource, Route};
+use actix_web::{HttpMessage, Resource, ResponseError, Route};
 use pipeline::{AgentLog, AttemptLog, DeliveryLog, InboxLog, Meters, ServerKey};
 use tokio_util::sync::CancellationToken;
 
+use crate::limits::{Limits, Paid, announce, is_miss};
 use crate::problem::Problem;
 use crate::wait::WaitRoom;
-use crate::{Keys, Policy, Settings, attempt, consume, inbox, list};
+use crate::{Keys, Policy, Settings, attempt, consume, events, inbox, list};
 
 /// What the feed needs from the rest of the process.
 #[derive(Clone)]
@@ -43,17 +46,24 @@ pub struct Deps {
 pub(crate) struct Feed {
     pub(crate) deps: Deps,
     pub(crate) room: Arc<WaitRoom>,
+    pub(crate) limits: Limits,
 }
 
 /// The routes of the feed, for `App::configure`; every thread gets a clone and
 /// all of them count open waits in the same place.
 pub fn routes(deps: Deps) -> impl FnOnce(&mut ServiceConfig) + Clone {
     let room = WaitRoom::new(deps.settings.max_waits, deps.meters.waiting.clone());
-    let feed = web::Data::new(Feed { deps, room });
+    let limits = Limits::new(&deps.settings.budgets);
+    let feed = web::Data::new(Feed { deps, room, limits });
     move |config: &mut ServiceConfig| {
         config.service(
             web::scope("/v1")
-                .app_data(feed)
+                .app_data(feed.clone())
+                .wrap_fn(move |request, next| {
+                    let feed = feed.clone();
+                    let answer = next.call(request);
+                    async move { Ok(settle(&feed, answer.await?)) }
+                })
                 // Answers hold one-time values: no cache may keep them, and no
                 // browser may guess another type for them.
                 .wrap(
@@ -64,6 +74,11 @@ pub fn routes(deps: Deps) -> impl FnOnce(&mut ServiceConfig) + Clone {
                 .configure(attempts)
                 .configure(inboxes)
                 .service(only(
+                    web::resource("/events"),
+                    web::get().to(events::events),
+                    Method::GET,
+                ))
+                .service(only(
                     web::resource("/artifacts/{artifact}/consume"),
                     web::post().to(consume::consume),
                     Method::POST,
@@ -71,6 +86,27 @@ pub fn routes(deps: Deps) -> impl FnOnce(&mut ServiceConfig) + Clone {
                 .default_service(web::to(async || Problem::NotFound)),
         );
     }
+}
+
+/// Counts a consume that came to nothing, and says on every answer what is left.
+fn settle<B>(feed: &Feed, answer: ServiceResponse<B>) -> ServiceResponse
+where
+    B: MessageBody + 'static,
+{
+    let mut answer = answer.map_into_boxed_body();
+    let paid = answer.request().extensions().get::<Paid>().cloned();
+    let guesser = paid.as_ref().and_then(|paid| paid.consumer.as_ref());
+    if let Some(consumer) = guesser.filter(|_| is_miss(answer.status())) {
+        let tally = feed.limits.miss(consumer);
+        if !tally.is_paid() {
+            let problem = Problem::RateLimited(tally.retry_after());
+            answer = answer.into_response(problem.error_response());
+            tally.tell(answer.headers_mut());
+            return answer;
+        }
+    }
+    announce(&feed.limits, paid.as_ref(), answer.headers_mut());
+    answer
 }
 
 fn attempts(config: &mut ServiceConfig) {

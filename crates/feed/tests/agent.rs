@@ -11,6 +11,9 @@ mod auth;
 #[path = "agent/consume.rs"]
 mod consume;
 #[cfg(test)]
+#[path = "agent/events.rs"]
+mod events;
+#[cfg(test)]
 #[path = "agent/fault.rs"]
 mod fault;
 #[cfg(test)]
@@ -19,6 +22,9 @@ mod harness;
 #[cfg(test)]
 #[path = "agent/keys.rs"]
 mod keys;
+#[cfg(test)]
+#[path = "agent/limits.rs"]
+mod limits;
 #[cfg(test)]
 #[path = "agent/list.rs"]
 mod list;

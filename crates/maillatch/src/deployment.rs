@@ -119,6 +119,9 @@ impl Deployment {
              source.dev.secrets = [\"{}\"]\n\
              key.{agent_a} = {{ token = \"{a}\", inboxes = [\"*\"] }}\n\
              key.{agent_b} = {{ token = \"{b}\", inboxes = [\"*\"] }}\n\
+             feed.reads_per_minute = 1000000\n\
+             feed.consumes_per_minute = 1000000\n\
+             feed.failed_consumes_per_minute = 1000000\n\
              {extra}\n",
             self.dir.join("data").display(),
             self.secret,

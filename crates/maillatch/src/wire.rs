@@ -204,6 +204,13 @@ pub(crate) fn feed_settings(config: &Config) -> feed::Settings {
         wait_limit: config.feed.wait_limit.0,
         max_waits: config.feed.max_waits,
         replay_window: config.feed.replay_window.0,
+        budgets: feed::Budgets {
+            reads: config.feed.reads_per_minute,
+            consumes: config.feed.consumes_per_minute,
+            failed_consumes: config.feed.failed_consumes_per_minute,
+            attempts: config.feed.attempts_per_minute,
+            unauthenticated: config.feed.unauthenticated_per_minute,
+        },
         ..feed::Settings::default()
     }
 }

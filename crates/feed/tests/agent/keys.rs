@@ -1,7 +1,7 @@
 //! Keys of the database: made, believed for a moment, revoked.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -140,25 +140,37 @@ async fn a_wait_that_outlives_its_key_says_nothing() {
 }
 
 #[tokio::test]
-async fn without_the_database_a_key_is_believed_for_a_moment_and_no_longer() {
-    let server = Server::start().await;
+async fn a_key_is_believed_for_a_moment_and_no_longer_when_nobody_can_be_asked() {
+    let is_away = Arc::new(AtomicBool::new(false));
+    let front = Arc::clone(&is_away);
+    let server = Server::start_with_keys(Settings::default(), move |store| {
+        Arc::new(Counting {
+            log: Arc::clone(&store.keys),
+            looks: Arc::default(),
+            is_away: front,
+        })
+    })
+    .await;
     let token = server.make_key(order("agent-7")).await;
     let path = feed_of(INBOX, "");
     assert_eq!(server.read_with(&token, &path).await.status, 200);
-    server.store.close().await;
-    // Whether the key is believed still or looked up in vain, it is 503: never
-    // 401, for nobody knows that the key is bad, and never 200.
-    let closed = Instant::now();
-    while closed.elapsed() < Duration::from_millis(2500) {
+    is_away.store(true, Ordering::SeqCst);
+    let away = Instant::now();
+    // Never 401, for nobody knows that the key is bad.
+    let refused = patience::until("the key is not believed any more", async || {
         let answer = server.read_with(&token, &path).await;
-        answer.problem(503, "temporarily-unavailable");
-    }
+        (answer.status != 200).then_some(answer)
+    })
+    .await;
+    refused.problem(503, "temporarily-unavailable");
+    assert!(away.elapsed() < EFFECTIVE, "{:?}", away.elapsed());
 }
 
 /// Keys that count how often they are asked for one.
 struct Counting {
     log: Arc<dyn KeyLog>,
     looks: Arc<AtomicUsize>,
+    is_away: Arc<AtomicBool>,
 }
 
 #[async_trait]
@@ -169,6 +181,9 @@ impl KeyLog for Counting {
 
     async fn live_key(&self, id: &str) -> Result<Option<LiveKey>, StoreError> {
         self.looks.fetch_add(1, Ordering::SeqCst);
+        if self.is_away.load(Ordering::SeqCst) {
+            return Err(StoreError::Unavailable("away".into()));
+        }
         self.log.live_key(id).await
     }
 
@@ -194,6 +209,7 @@ async fn a_token_whose_check_does_not_fit_costs_no_look() {
         Arc::new(Counting {
             log: Arc::clone(&store.keys),
             looks: counted,
+            is_away: Arc::default(),
         })
     })
     .await;
@@ -205,7 +221,7 @@ async fn a_token_whose_check_does_not_fit_costs_no_look() {
     for bad in [
         wrong,
         token.replace("mlk_", "mlk_x"),
-        token[..20].to_owned(),
+        token.chars().take(20).collect(),
     ] {
         server
             .read_with(&bad, &path)

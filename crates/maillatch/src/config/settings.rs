@@ -2,6 +2,7 @@
 //! `deploy/default.toml`.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use feed::KeySettings;
@@ -173,6 +174,11 @@ pub(crate) struct Feed {
     pub(crate) wait_limit: Span,
     pub(crate) max_waits: usize,
     pub(crate) replay_window: Span,
+    pub(crate) reads_per_minute: NonZeroU32,
+    pub(crate) consumes_per_minute: NonZeroU32,
+    pub(crate) failed_consumes_per_minute: NonZeroU32,
+    pub(crate) attempts_per_minute: NonZeroU32,
+    pub(crate) unauthenticated_per_minute: NonZeroU32,
 }
 
 #[derive(Debug, Deserialize)]

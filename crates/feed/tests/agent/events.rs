@@ -1,0 +1,160 @@
+//! The feed as server-sent events.
+
+use feed::Settings;
+use reqwest::{Method, Response};
+
+use crate::harness::{INBOX, OTHER_INBOX, Server, ask, feed_of};
+use crate::wait::waiting;
+
+/// What a stream has said so far.
+struct Listener {
+    response: Response,
+    text: String,
+}
+
+impl Listener {
+    async fn start(server: &Server, query: &str, last: Option<&str>) -> Self {
+        let path = format!("/v1/events?inbox={INBOX}{query}");
+        let mut request = server
+            .bare(Method::GET, &path)
+            .bearer_auth(server.token("a"));
+        if let Some(last) = last {
+            request = request.header("Last-Event-ID", last);
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        let header = |name: &str| response.headers().get(name).unwrap().to_str().unwrap();
+        assert_eq!(header("content-type"), "text/event-stream");
+        assert_eq!(header("cache-control"), "no-store");
+        assert_eq!(header("x-accel-buffering"), "no");
+        assert!(header("ratelimit").starts_with("\"reads\""));
+        let text = String::new();
+        Self { response, text }
+    }
+
+    /// Listens until this many artifacts were told.
+    async fn until(&mut self, count: usize) -> Vec<(String, String)> {
+        while self.artifacts().len() < count {
+            let chunk = self.response.chunk().await.unwrap();
+            let chunk = chunk.expect("the stream has ended");
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+        self.artifacts()
+    }
+
+    /// Listens to the end and returns all of it.
+    async fn to_the_end(mut self) -> String {
+        while let Some(chunk) = self.response.chunk().await.unwrap() {
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+        self.text
+    }
+
+    /// The cursors and artifact ids of whole events.
+    fn artifacts(&self) -> Vec<(String, String)> {
+        let events = self.text.split_inclusive("\n\n");
+        let whole = events.filter(|event| event.ends_with("\n\n"));
+        whole
+            .filter_map(|event| {
+                let event = event.strip_prefix("id: ")?;
+                let (cursor, rest) = event.split_once("\nevent: artifact\ndata: ")?;
+                let item: serde_json::Value = serde_json::from_str(rest.trim()).unwrap();
+                Some((cursor.to_owned(), item["id"].as_str().unwrap().to_owned()))
+            })
+            .collect()
+    }
+}
+
+fn ids(events: &[(String, String)]) -> Vec<&str> {
+    events.iter().map(|(_, id)| id.as_str()).collect()
+}
+
+#[tokio::test]
+async fn a_stream_tells_what_is_there_and_what_arrives_in_order() {
+    let server = Server::start().await;
+    let first = server.code_arrives(INBOX, "111111").await;
+    let mut listener = Listener::start(&server, "", None).await;
+    let told = listener.until(1).await;
+    assert_eq!(ids(&told), [first.as_str()]);
+    server.code_arrives(OTHER_INBOX, "999999").await;
+    let second = server.code_arrives(INBOX, "222222").await;
+    let third = server.code_arrives(INBOX, "333333").await;
+    let told = listener.until(3).await;
+    assert_eq!(ids(&told), [&first, &second, &third]);
+    assert!(listener.text.starts_with("retry: 2000\n\n"));
+    for value in ["111111", "222222", "333333", "999999"] {
+        assert!(!listener.text.contains(value), "{}", listener.text);
+    }
+    // The ids are the list's own cursors.
+    let (cursor, _) = &told[1];
+    let rest = server
+        .read(&feed_of(INBOX, &format!("?after={cursor}")))
+        .await;
+    assert_eq!(rest.ids(), [third]);
+}
+
+#[tokio::test]
+async fn a_client_that_comes_back_misses_nothing_and_hears_nothing_twice() {
+    let server = Server::start().await;
+    let mut all = Vec::new();
+    for n in 0..5 {
+        all.push(server.code_arrives(INBOX, &format!("11111{n}")).await);
+    }
+    let mut listener = Listener::start(&server, "", None).await;
+    let told = listener.until(5).await;
+    drop(listener);
+    all.push(server.code_arrives(INBOX, "222222").await);
+    let (last, _) = &told[2];
+    // What the browser remembers outranks what the address says.
+    let (first, _) = &told[0];
+    let mut again = Listener::start(&server, &format!("&after={first}"), Some(last)).await;
+    assert_eq!(ids(&again.until(3).await), all[3..]);
+    let mut by_parameter = Listener::start(&server, &format!("&after={last}"), None).await;
+    assert_eq!(ids(&by_parameter.until(3).await), all[3..]);
+}
+
+#[tokio::test]
+async fn a_stopping_process_says_so_and_ends_the_stream() {
+    let server = Server::start().await;
+    let listener = Listener::start(&server, "", None).await;
+    waiting(&server, 1).await;
+    let (text, ()) = futures_util::future::join(listener.to_the_end(), server.stop()).await;
+    assert!(text.ends_with("event: shutdown\ndata: {}\n\n"), "{text}");
+    assert_eq!(server.meters.waiting.get(), 0);
+}
+
+#[tokio::test]
+async fn streams_are_counted_with_the_waits() {
+    let settings = Settings {
+        max_waits: 1,
+        ..Settings::default()
+    };
+    let server = Server::start_with(settings).await;
+    let _listener = Listener::start(&server, "", None).await;
+    let second = server.read(&format!("/v1/events?inbox={INBOX}")).await;
+    second.problem(429, "too-many-waits");
+    let wait = server.read(&feed_of(INBOX, "?wait=5")).await;
+    wait.problem(429, "too-many-waits");
+}
+
+#[tokio::test]
+async fn odd_requests_for_a_stream_are_problems() {
+    let server = Server::start().await;
+    for query in [
+        "",
+        "?inbox=a@inbox.test&wait=3",
+        "?inbox=a@inbox.test&inbox=b@inbox.test",
+    ] {
+        let answer = server.read(&format!("/v1/events{query}")).await;
+        answer.problem(400, "invalid-parameter");
+    }
+    let path = format!("/v1/events?inbox={INBOX}");
+    let forged = server
+        .bare(Method::GET, &path)
+        .bearer_auth(server.token("a"))
+        .header("Last-Event-ID", "AAAA");
+    ask(forged).await.problem(400, "invalid-cursor");
+    let path = format!("/v1/events?inbox={OTHER_INBOX}");
+    let foreign = server.read_as("narrow", &path).await;
+    foreign.problem(404, "not-found");
+}
