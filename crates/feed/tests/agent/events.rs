@@ -43,7 +43,7 @@ impl Listener {
     }
 
     /// Listens to the end and returns all of it.
-    async fn to_the_end(mut self) -> String {
+    async fn ended(mut self) -> String {
         while let Some(chunk) = self.response.chunk().await.unwrap() {
             self.text.push_str(std::str::from_utf8(&chunk).unwrap());
         }
@@ -118,7 +118,7 @@ async fn a_stopping_process_says_so_and_ends_the_stream() {
     let server = Server::start().await;
     let listener = Listener::start(&server, "", None).await;
     waiting(&server, 1).await;
-    let (text, ()) = futures_util::future::join(listener.to_the_end(), server.stop()).await;
+    let (text, ()) = futures_util::future::join(listener.ended(), server.stop()).await;
     assert!(text.ends_with("event: shutdown\ndata: {}\n\n"), "{text}");
     assert_eq!(server.meters.waiting.get(), 0);
 }
