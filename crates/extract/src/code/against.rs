@@ -37,7 +37,11 @@ pub(super) fn against(
     let direct = |rule: &Rule| {
         matches!(
             rule,
-            Rule::LabelDirect | Rule::LabelBare | Rule::LabelAfter | Rule::WordDirect
+            Rule::LabelDirect
+                | Rule::LabelBare
+                | Rule::LabelAfterDirect
+                | Rule::LabelAfter
+                | Rule::WordDirect
         )
     };
     if !rules.iter().any(direct)

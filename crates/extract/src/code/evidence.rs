@@ -135,12 +135,25 @@ fn labels(
     if first.is_some_and(|rule| rule.points() >= 40) && second.is_some() {
         rules.push(Rule::LabelledTwice);
     }
+    if before.is_some_and(|near| is_bracketed(candidate, around, near)) {
+        rules.push(Rule::Bracketed);
+    }
     match (first, second) {
         (Some(a), Some(b)) if b.points() > a.points() => after.map(|near| near.words),
         (Some(_), _) => before.map(|near| near.words),
         (None, Some(_)) => after.map(|near| near.words),
         (None, None) => None,
     }
+}
+
+/// "(code X)": the label and the candidate, and nothing else.
+fn is_bracketed(candidate: &Candidate, around: Context<'_>, near: Near<'_>) -> bool {
+    let before = around.text.get(..near.hit.range.start);
+    let after = around.text.get(candidate.range.end..);
+    near.words == 0
+        && near.lines == 0
+        && before.is_some_and(|before| before.ends_with('('))
+        && after.is_some_and(|after| after.starts_with(')'))
 }
 
 fn before_rule(candidate: &Candidate, around: Context<'_>, near: Near<'_>) -> Option<Rule> {
@@ -176,6 +189,7 @@ fn after_rule(candidate: &Candidate, near: Near<'_>) -> Option<Rule> {
         return (candidate.alone && near.words <= 4).then_some(Rule::AloneAboveLabel);
     }
     match (strong, near.stops, near.words) {
+        (true, 0, 0) if near.connected => Some(Rule::LabelAfterDirect),
         (true, 0, 0..=5) => Some(Rule::LabelAfter),
         (false, 0, 0..=3) => Some(Rule::WordAfter),
         (true, 0, 6..=10) => Some(Rule::WordFar),

@@ -27,6 +27,8 @@ pub enum Rule {
     /// The word stands in the sentence before.
     WordEarlier,
     /// "X is your verification code".
+    LabelAfterDirect,
+    /// "X, the verification code".
     LabelAfter,
     /// "X is your code".
     WordAfter,
@@ -56,6 +58,8 @@ pub enum Rule {
     AloneWithExpiry,
     /// Two labels, one before and one after.
     LabelledTwice,
+    /// "(code X)".
+    Bracketed,
     /// The subject speaks of a code.
     SubjectLabel,
     /// The mail says how long something is valid.
@@ -101,6 +105,7 @@ const TABLE: &[(Rule, &str, i32)] = &[
     (Rule::WordNear, "word_near", 40),
     (Rule::WordFar, "word_far", 25),
     (Rule::WordEarlier, "word_earlier", 15),
+    (Rule::LabelAfterDirect, "label_after_direct", 67),
     (Rule::LabelAfter, "label_after", 62),
     (Rule::WordAfter, "word_after", 60),
     (Rule::AloneBelowLabel, "alone_below_label", 60),
@@ -116,6 +121,7 @@ const TABLE: &[(Rule, &str, i32)] = &[
     (Rule::ImperativeToSignIn, "imperative_to_sign_in", 46),
     (Rule::AloneWithExpiry, "alone_with_expiry", 54),
     (Rule::LabelledTwice, "labelled_twice", 10),
+    (Rule::Bracketed, "bracketed", 8),
     (Rule::SubjectLabel, "subject_label", 10),
     (Rule::Expiry, "expiry", 8),
     (Rule::AuthMail, "auth_mail", 7),
@@ -150,6 +156,7 @@ impl Rule {
                 | Self::LabelBare
                 | Self::LabelLinked
                 | Self::LabelNear
+                | Self::LabelAfterDirect
                 | Self::LabelAfter
                 | Self::AloneBelowLabel
         )
