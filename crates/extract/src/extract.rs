@@ -88,6 +88,8 @@ fn withholding(flags: &[Flag], cut: bool) -> Option<Reason> {
         Some(Reason::FromAmbiguous)
     } else if flags.contains(&Flag::AutoReply) {
         Some(Reason::AutoReply)
+    } else if flags.contains(&Flag::SelfSent) {
+        Some(Reason::SelfSent)
     } else if cut || flags.contains(&Flag::Truncated) {
         Some(Reason::Truncated)
     } else {

@@ -50,6 +50,8 @@ pub enum Reason {
     Truncated,
     /// An automatic reply answers somebody else's mail.
     AutoReply,
+    /// A mail from an inbox to itself is the agent's own.
+    SelfSent,
     /// A code of another kind: a discount, a booking, a meeting, a recovery list.
     OtherKind,
     /// The only action links deny, delete or unsubscribe.
@@ -73,6 +75,7 @@ impl Reason {
             Self::FromAmbiguous => "from_ambiguous",
             Self::Truncated => "truncated",
             Self::AutoReply => "auto_reply",
+            Self::SelfSent => "self_sent",
             Self::OtherKind => "other_kind",
             Self::ProtectedLink => "protected_link",
             Self::HostNotAllowed => "host_not_allowed",

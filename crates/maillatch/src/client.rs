@@ -14,6 +14,7 @@ pub use agent::{Client, Connection};
 pub use answer::{Consumption, Disclosed, Item, Kind, Page, State};
 pub use attempt::{Attempt, Taken};
 pub use call::CallError;
+pub(crate) use hook::send;
 pub use hook::{Delivery, Hook, Posted, SignedPost};
 pub(crate) use remote::Remote;
 pub use sample::{Sample, SampleKind, sample_mail};

@@ -7,6 +7,7 @@
 //! concrete parts, `serve` runs them. What the end-to-end tests share with the
 //! demo is public: [`deployment`] and [`client`].
 
+mod certificates;
 mod cli;
 mod command;
 mod config;

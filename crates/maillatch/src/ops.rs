@@ -14,6 +14,8 @@ use serde_json::json;
 pub(crate) struct Deps {
     pub(crate) probes: Vec<Arc<dyn Probe>>,
     pub(crate) registry: Arc<Registry>,
+    /// What an operator should know, and what keeps nothing from working.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Adds the three routes, which every role has.
@@ -34,7 +36,8 @@ async fn live() -> HttpResponse {
         .body("ok\n")
 }
 
-/// Returns: 200 when every part works, 503 with the parts that do not.
+/// Returns: 200 when every part works, 503 with the parts that do not. Warnings
+/// stand beside and change neither.
 async fn ready(deps: web::Data<Deps>) -> HttpResponse {
     let mut checks = serde_json::Map::new();
     let mut all = true;
@@ -51,7 +54,7 @@ async fn ready(deps: web::Data<Deps>) -> HttpResponse {
     };
     response
         .insert_header((CACHE_CONTROL, "no-store"))
-        .json(json!({ "ready": all, "checks": checks }))
+        .json(json!({ "ready": all, "checks": checks, "warnings": deps.warnings }))
 }
 
 /// Returns: 200 with every meter in the Prometheus text format.

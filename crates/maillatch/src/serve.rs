@@ -10,10 +10,12 @@ use anyhow::{Context, Result};
 use poll::Pulls;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use webhook::Committer;
+use webhook::{Certificates, Committer};
 
+use crate::certificates::Getter;
 use crate::wire::{
-    Parts, feed_policy, feed_settings, fetcher, poll_deps, webhook_settings, worker_settings,
+    Parts, cautions, feed_policy, feed_settings, fetcher, poll_deps, webhook_settings,
+    worker_settings,
 };
 use crate::{ops, shutdown};
 
@@ -163,6 +165,19 @@ fn start_poller(parts: &Parts, stop: &CancellationToken) -> Result<JoinHandle<()
     Ok(tokio::spawn(poll::run(deps, pulls, posting, stop.clone())))
 }
 
+/// What the webhook is served from.
+fn hook_deps(parts: &Parts, committer: &Committer) -> Result<webhook::Deps> {
+    let getter = Arc::new(Getter::new()?);
+    Ok(webhook::Deps {
+        sources: Arc::clone(&parts.sources),
+        certificates: Arc::new(Certificates::new(getter, Arc::clone(&parts.clock))),
+        committer: committer.clone(),
+        clock: Arc::clone(&parts.clock),
+        meters: parts.meters.clone(),
+        settings: webhook_settings(&parts.config)?,
+    })
+}
+
 /// The HTTP server, bound and not yet running.
 fn http(
     parts: &Parts,
@@ -177,17 +192,17 @@ fn http(
             Arc::clone(&parts.queue.probe),
         ],
         registry: Arc::clone(&parts.registry),
+        warnings: if roles.play(Role::Webhook) {
+            cautions(&parts.sources)
+        } else {
+            Vec::new()
+        },
     });
-    let hook_settings = webhook_settings(config)?;
-    let hooks = roles.play(Role::Webhook).then(|| {
-        webhook::routes(webhook::Deps {
-            sources: Arc::clone(&parts.sources),
-            committer: committer.clone(),
-            clock: Arc::clone(&parts.clock),
-            meters: parts.meters.clone(),
-            settings: hook_settings,
-        })
-    });
+    let hooks = if roles.play(Role::Webhook) {
+        Some(webhook::routes(hook_deps(parts, committer)?))
+    } else {
+        None
+    };
     let agents = if roles.play(Role::Feed) {
         Some(feed::routes(feed_deps(parts, stop.clone())?))
     } else {

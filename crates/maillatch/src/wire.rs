@@ -8,7 +8,7 @@ use extract::{Allowlist, Policy};
 use feed::Keys;
 use pipeline::{Backoff, Clock, InboxId, Meters, PollerId, ServerKey, SystemClock};
 use prometheus_client::registry::Registry;
-use providers::Sources;
+use providers::{Source, Sources};
 use queue::Queue;
 use secrecy::ExposeSecret;
 use store::Store;
@@ -76,6 +76,12 @@ pub(crate) fn store_settings(config: &Config) -> Result<store::Settings> {
     Ok(migrate_settings(config).sealed_with(secrets(config)?))
 }
 
+/// What an operator should know about the sources, each with its name in front.
+pub(crate) fn cautions(sources: &Sources) -> Vec<String> {
+    let said = |source: &Source| Some(format!("{}: {}", source.name(), source.caution()?));
+    sources.iter().filter_map(said).collect()
+}
+
 /// How to migrate the configured database, which needs no secrets.
 pub(crate) fn migrate_settings(config: &Config) -> store::Settings {
     store::Settings {
@@ -106,6 +112,12 @@ pub(crate) fn webhook_settings(config: &Config) -> Result<webhook::Settings> {
         commit_timeout: webhook.commit_timeout.0,
         committers: webhook.committers,
         batch: webhook.commit_batch,
+        trusted_proxies: webhook
+            .trusted_proxies
+            .iter()
+            .map(|range| providers::address_range(range))
+            .collect::<Option<_>>()
+            .context("webhook.trusted_proxies lists addresses such as 10.0.0.0/8")?,
     };
     settings.checked().context("in [webhook]")
 }
@@ -167,6 +179,7 @@ pub(crate) fn poll_deps(parts: &Parts) -> Result<poll::Deps> {
 /// What gets mail from a provider's API.
 pub(crate) fn fetcher(config: &Config) -> Result<Fetcher> {
     Ok(Fetcher::new(
+        Arc::new(SystemClock),
         config.worker.fetch_budget.0,
         config.webhook.body_limit,
     )?)

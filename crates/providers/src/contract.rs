@@ -7,6 +7,7 @@ mod generic;
 mod github_style;
 mod mailersend;
 mod mailgun;
+mod mailhook;
 mod mandrill;
 mod native;
 mod nylas;
@@ -16,6 +17,7 @@ pub(crate) mod pulled;
 mod relay;
 mod resend;
 mod sendgrid;
+mod ses_sns;
 pub(crate) mod standard_webhooks;
 mod stripe_style;
 
@@ -29,6 +31,8 @@ use crate::{
     Answers, Coverage, DecodeError, Decoded, Post, RawRequest, Sample, SourceSettings, Verified,
     VerifyError,
 };
+
+pub(crate) use ses_sns::s3_place;
 
 /// One provider's contract, as data.
 #[derive(Debug)]
@@ -65,6 +69,12 @@ pub(crate) enum Handshake {
 
 /// What a contract does, behind a source's settings.
 pub(crate) trait Provider: Send + Sync {
+    /// Where the certificate is that the post says it is signed with, for those
+    /// who sign so; checked to be the provider's own place.
+    fn certificate_url(&self, _request: &RawRequest<'_>) -> Result<Option<String>, VerifyError> {
+        Ok(None)
+    }
+
     /// Proves a post's origin, or refuses it.
     fn verify(
         &self,
@@ -72,6 +82,16 @@ pub(crate) trait Provider: Send + Sync {
         request: &RawRequest<'_>,
         now: Timestamp,
     ) -> Result<Verified, VerifyError>;
+
+    /// How much its proof covers, where that depends on the settings.
+    fn coverage(&self) -> Option<Coverage> {
+        None
+    }
+
+    /// How old a proof may be; `None` where no time is signed.
+    fn tolerance(&self) -> Option<Duration> {
+        None
+    }
 
     /// Reads the mail out of a body that was recorded.
     fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError>;
@@ -82,7 +102,7 @@ pub(crate) trait Provider: Send + Sync {
 }
 
 /// Every contract, by name.
-const ALL: [&Contract; 19] = [
+const ALL: [&Contract; 21] = [
     &agentmail::CONTRACT,
     &cloudflare::CONTRACT,
     &cloudmailin::CONTRACT,
@@ -93,6 +113,7 @@ const ALL: [&Contract; 19] = [
     &pulled::IMAP,
     &mailersend::CONTRACT,
     &mailgun::CONTRACT,
+    &mailhook::CONTRACT,
     &mandrill::CONTRACT,
     &nylas::CONTRACT,
     &postal::CONTRACT,
@@ -100,6 +121,7 @@ const ALL: [&Contract; 19] = [
     &relay::CONTRACT,
     &resend::CONTRACT,
     &sendgrid::CONTRACT,
+    &ses_sns::CONTRACT,
     &standard_webhooks::CONTRACT,
     &stripe_style::CONTRACT,
 ];

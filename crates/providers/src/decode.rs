@@ -2,8 +2,8 @@
 
 use pipeline::{Class, Reason, Timestamp};
 
-use crate::Elsewhere;
 use crate::letter::Letter;
+use crate::{Confirmation, Elsewhere};
 
 /// One mail goes to no more inboxes than this.
 const MOST_RECIPIENTS: usize = 100;
@@ -20,6 +20,9 @@ pub struct InboundMail {
     pub rebuilt: bool,
     /// When the provider received it, if the payload says so.
     pub received_at: Option<Timestamp>,
+    /// Whom the provider says it is from, where it says so besides the message;
+    /// the message counts, and a difference is worth a mark.
+    pub stated_from: Option<String>,
 }
 
 impl InboundMail {
@@ -45,6 +48,14 @@ impl InboundMail {
         }
     }
 
+    /// The same mail, which the provider says is from this address.
+    pub(crate) fn stated_from(self, from: Option<&str>) -> Self {
+        Self {
+            stated_from: from.map(str::to_owned),
+            ..self
+        }
+    }
+
     fn addressed(
         recipients: Vec<String>,
         raw: Vec<u8>,
@@ -57,6 +68,7 @@ impl InboundMail {
                 raw,
                 rebuilt,
                 received_at: None,
+                stated_from: None,
             }),
             _ => Err(DecodeError::TooManyRecipients),
         }
@@ -70,6 +82,8 @@ pub enum Decoded {
     Mails(Vec<InboundMail>),
     /// One inbound mail that has to be fetched first.
     Elsewhere(Elsewhere),
+    /// A subscription that the provider wants confirmed before it posts mail.
+    Confirm(Confirmation),
     /// Something else that the provider also posts, and which it was.
     Ignored(Reason),
 }
@@ -92,6 +106,9 @@ pub enum DecodeError {
     /// The message is not base64 where it must be.
     #[error("the message is not base64")]
     NotBase64,
+    /// The message is in a bucket that is not the source's.
+    #[error("the message is in another bucket")]
+    BucketForeign,
     /// It names nobody as recipient.
     #[error("the payload names no recipient")]
     NoRecipient,
@@ -126,6 +143,7 @@ impl DecodeError {
             Self::DuplicateKey => "duplicate_key",
             Self::TooManyFields => "too_many_fields",
             Self::NotBase64 => "not_base64",
+            Self::BucketForeign => "bucket_foreign",
             Self::NoRecipient => "no_recipient",
             Self::TooManyRecipients => "too_many_recipients",
         })

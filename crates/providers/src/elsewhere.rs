@@ -3,6 +3,8 @@
 
 use secrecy::SecretString;
 
+use crate::Scope;
+
 /// Where a mail is, below the provider's API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Elsewhere {
@@ -32,6 +34,18 @@ pub enum Holds {
 pub struct Api {
     /// Where it is; nothing is ever fetched from anywhere else.
     pub url: String,
-    /// What to show it.
+    /// What to show it, or to sign with.
     pub key: SecretString,
+    /// For whom and where to sign, if requests are signed as AWS has it; else
+    /// the key is shown as it is.
+    pub scope: Option<Scope>,
+}
+
+/// A subscription that waits for our yes: a URL at the provider to be got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confirmation {
+    /// The provider's own place; nothing of the post is in it.
+    pub base: String,
+    /// The query, to be escaped by whoever builds the URL.
+    pub query: Vec<(&'static str, String)>,
 }

@@ -1,9 +1,14 @@
-//! A password in front of the proof: basic authentication or a token in the
-//! URL. For providers that sign nothing it is the only proof there is; for
-//! those whose signature leaves the body out it is the second.
+//! What stands in front of the proof: a password, by basic authentication or as a
+//! token in the URL, and a list of the addresses that posts come from. For
+//! providers that sign nothing the password is the only proof there is; for those
+//! whose signature leaves the body out either is the second. A list alone proves
+//! nothing: addresses are shared and are no secret.
+
+use std::net::IpAddr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
@@ -20,6 +25,14 @@ pub(crate) struct Gate {
     authorization: Option<SecretString>,
     /// The value of `token` in the URL's query.
     url_token: Option<SecretString>,
+    /// Where posts may come from; anywhere when there are none.
+    addresses: Vec<IpNet>,
+}
+
+/// Reads `192.0.2.7`, `192.0.2.0/24` and the like.
+pub fn address_range(text: &str) -> Option<IpNet> {
+    let alone = || text.parse::<IpAddr>().ok().map(IpNet::from);
+    text.parse::<IpNet>().ok().or_else(alone)
 }
 
 impl Gate {
@@ -39,15 +52,24 @@ impl Gate {
             None => None,
             Some(token) => Some(long_enough(token)?.clone()),
         };
+        let addresses = settings.addresses.iter().map(|text| address_range(text));
         Ok(Self {
             authorization,
             url_token,
+            addresses: addresses
+                .collect::<Option<_>>()
+                .ok_or(SourceFlaw::Unusable("addresses"))?,
         })
     }
 
-    /// Whether there is anything to check.
+    /// Whether a password is asked for.
     pub(crate) fn is_shut(&self) -> bool {
         self.authorization.is_some() || self.url_token.is_some()
+    }
+
+    /// Whether posts may come from some addresses alone.
+    pub(crate) fn is_narrow(&self) -> bool {
+        !self.addresses.is_empty()
     }
 
     /// Adds to a post what [`Self::check`] asks for.
@@ -64,6 +86,9 @@ impl Gate {
     }
 
     pub(crate) fn check(&self, request: &RawRequest<'_>) -> Result<(), VerifyError> {
+        if self.is_narrow() && !request.sender().is_some_and(|sender| self.lists(sender)) {
+            return Err(VerifyError::AddressForeign);
+        }
         if let Some(expected) = &self.authorization {
             compare(expected, request.only("authorization")?)?;
         }
@@ -77,6 +102,14 @@ impl Gate {
             compare(expected, token.as_bytes())?;
         }
         Ok(())
+    }
+}
+
+impl Gate {
+    /// Whether an address is listed; one of IPv4 may come written as IPv6.
+    fn lists(&self, sender: IpAddr) -> bool {
+        let sender = sender.to_canonical();
+        self.addresses.iter().any(|range| range.contains(&sender))
     }
 }
 
@@ -150,6 +183,48 @@ mod tests {
             "token=a-long-token&token=a-long-token",
         ] {
             assert_eq!(with(bad), Err(VerifyError::Credentials), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn only_listed_addresses_pass_and_an_unknown_one_never() {
+        let gate = gate(&SourceSettings {
+            addresses: ["192.0.2.0/28", "198.51.100.7", "2001:db8::/32"]
+                .map(str::to_owned)
+                .into(),
+            ..SourceSettings::default()
+        });
+        let from = |sender: Option<&str>| {
+            let sender = sender.map(|text| text.parse().expect("an address"));
+            gate.check(&RawRequest::new([], b"").with_sender(sender))
+        };
+        for good in [
+            "192.0.2.15",
+            "198.51.100.7",
+            "2001:db8::1",
+            "::ffff:192.0.2.1",
+        ] {
+            assert_eq!(from(Some(good)), Ok(()), "{good}");
+        }
+        for bad in [
+            Some("192.0.2.16"),
+            Some("198.51.100.8"),
+            Some("2001:db9::1"),
+            None,
+        ] {
+            assert_eq!(from(bad), Err(VerifyError::AddressForeign), "{bad:?}");
+        }
+        assert!(!gate.is_shut(), "a list is no password");
+    }
+
+    #[test]
+    fn what_is_no_address_is_no_gate() {
+        for bad in ["", "192.0.2", "192.0.2.0/33", "example.com", "::1/129"] {
+            let settings = SourceSettings {
+                addresses: vec![bad.to_owned()],
+                ..SourceSettings::default()
+            };
+            assert!(Gate::build(&settings).is_err(), "{bad}");
         }
     }
 

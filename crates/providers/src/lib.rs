@@ -11,6 +11,7 @@
 mod request;
 mod verify;
 
+mod certificate;
 mod freshness;
 mod gate;
 mod identity;
@@ -19,6 +20,7 @@ mod scheme;
 mod signature;
 mod symmetric;
 
+mod aws;
 mod decode;
 mod elsewhere;
 mod form;
@@ -37,17 +39,22 @@ mod source;
 mod sources;
 
 pub use answers::Answers;
+pub use aws::{Scope, escape};
+pub use certificate::Certificate;
 pub use contract::standard_webhooks::sign;
 pub use contract::{Contract, contracts};
 pub use decode::{DecodeError, Decoded, InboundMail};
-pub use elsewhere::{Api, Elsewhere, Holds};
+pub use elsewhere::{Api, Confirmation, Elsewhere, Holds};
+pub use gate::address_range;
 pub use key::KeyError;
 pub use poll_settings::{ListSettings, PollSettings};
 pub use polled::{POLLED, polled};
 pub use reach::is_within;
 pub use request::RawRequest;
 pub use sample::{Post, Sample};
-pub use settings::{PayloadSettings, RawForm, SchemeSettings, SecretSetting, SourceSettings};
+pub use settings::{
+    PayloadSettings, RawForm, S3Settings, SchemeSettings, SecretSetting, SourceSettings,
+};
 pub use source::Source;
 pub use sources::{SourceError, SourceFlaw, Sources};
 pub use verify::{Coverage, Verified, VerifyError};

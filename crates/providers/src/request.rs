@@ -1,6 +1,8 @@
 //! A post as it came over the wire.
 
-use crate::VerifyError;
+use std::net::IpAddr;
+
+use crate::{Certificate, VerifyError};
 
 /// The parts of a post that a provider may have signed, untouched.
 #[derive(Debug, Clone)]
@@ -11,6 +13,10 @@ pub struct RawRequest<'a> {
     body: &'a [u8],
     /// What stands behind the `?` of the URL.
     query: &'a str,
+    /// Who sent it, as far as the network tells.
+    sender: Option<IpAddr>,
+    /// What the post says it is signed with, when it says so.
+    certificate: Option<&'a Certificate>,
 }
 
 impl<'a> RawRequest<'a> {
@@ -20,6 +26,8 @@ impl<'a> RawRequest<'a> {
             headers: headers.into_iter().collect(),
             body,
             query: "",
+            sender: None,
+            certificate: None,
         }
     }
 
@@ -27,6 +35,22 @@ impl<'a> RawRequest<'a> {
     #[must_use]
     pub fn with_query(self, query: &'a str) -> Self {
         Self { query, ..self }
+    }
+
+    /// The same post, sent from this address.
+    #[must_use]
+    pub fn with_sender(self, sender: Option<IpAddr>) -> Self {
+        Self { sender, ..self }
+    }
+
+    /// The same post with the certificate from the place that
+    /// [`crate::Source::certificate_url`] gave for it, and from nowhere else.
+    #[must_use]
+    pub fn with_certificate(self, certificate: Option<&'a Certificate>) -> Self {
+        Self {
+            certificate,
+            ..self
+        }
     }
 
     /// The body before any decoding.
@@ -37,6 +61,16 @@ impl<'a> RawRequest<'a> {
     /// What stands behind the `?` of the URL.
     pub(crate) fn query(&self) -> &'a str {
         self.query
+    }
+
+    /// Who sent it, if that is known.
+    pub(crate) fn sender(&self) -> Option<IpAddr> {
+        self.sender
+    }
+
+    /// The certificate that was got for it.
+    pub(crate) fn certificate(&self) -> Option<&'a Certificate> {
+        self.certificate
     }
 
     /// The content type, or nothing when it did not come exactly once.

@@ -1,13 +1,11 @@
 //! How a source is configured.
 
-use std::fmt;
+mod secret;
 
-use pipeline::Timestamp;
 use secrecy::SecretString;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
+
+pub use secret::SecretSetting;
 
 use crate::PollSettings;
 
@@ -32,10 +30,27 @@ pub struct SourceSettings {
     pub password: Option<SecretString>,
     /// What must stand in the URL as `?token=…`.
     pub url_token: Option<SecretString>,
+    /// The addresses that its posts come from, as `192.0.2.7` or `192.0.2.0/24`;
+    /// none means any.
+    #[serde(default)]
+    pub addresses: Vec<String>,
+    /// The domains whose inboxes its mail may reach; none means all that the
+    /// server takes mail for.
+    #[serde(default)]
+    pub domains: Vec<String>,
     /// The provider's public key, in base64.
     pub public_key: Option<String>,
     /// The webhook's URL as it is entered at the provider.
     pub url: Option<String>,
+    /// The address that the webhook was made for, where the post does not say.
+    pub recipient: Option<String>,
+    /// The names (ARNs) of the SNS topics that it takes mail from.
+    #[serde(default)]
+    pub topics: Vec<String>,
+    /// Where SNS is, when it is not at the usual place of the topic's region.
+    pub sns_url: Option<String>,
+    /// How to get mail out of S3.
+    pub s3: Option<S3Settings>,
     /// The key to the provider's API, for mail that its webhook does not carry.
     pub api_key: Option<SecretString>,
     /// The API's URL, when it is not the provider's usual one.
@@ -65,6 +80,10 @@ impl SourceSettings {
             (Knob::Tolerance, self.tolerance_seconds.is_some()),
             (Knob::PublicKey, self.public_key.is_some()),
             (Knob::Url, self.url.is_some()),
+            (Knob::Recipient, self.recipient.is_some()),
+            (Knob::Topics, !self.topics.is_empty()),
+            (Knob::SnsUrl, self.sns_url.is_some()),
+            (Knob::S3, self.s3.is_some()),
             (Knob::Api, self.api_key.is_some() || self.api_url.is_some()),
             (Knob::Scheme, self.scheme.is_some()),
             (Knob::Payload, self.payload.is_some()),
@@ -82,6 +101,10 @@ pub(crate) enum Knob {
     Tolerance,
     PublicKey,
     Url,
+    Recipient,
+    Topics,
+    SnsUrl,
+    S3,
     Api,
     Scheme,
     Payload,
@@ -96,12 +119,32 @@ impl Knob {
             Self::Tolerance => "tolerance_seconds",
             Self::PublicKey => "public_key",
             Self::Url => "url",
+            Self::Recipient => "recipient",
+            Self::Topics => "topics",
+            Self::SnsUrl => "sns_url",
+            Self::S3 => "s3",
             Self::Api => "api_key",
             Self::Scheme => "scheme",
             Self::Payload => "payload",
             Self::Poll => "poll",
         }
     }
+}
+
+/// How to get mail out of S3.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct S3Settings {
+    /// The bucket that the mail is put into; none other is ever read.
+    pub bucket: String,
+    /// The id of the access key.
+    pub access_key: String,
+    /// The secret of the access key.
+    pub secret_key: SecretString,
+    /// The bucket's region; the topics' own if left out.
+    pub region: Option<String>,
+    /// Where S3 is, when it is not at the usual place of the region.
+    pub url: Option<String>,
 }
 
 /// How a sender signs with a shared secret; what is left out is the preset of
@@ -182,91 +225,9 @@ pub enum RawForm {
     Text,
 }
 
-/// A secret and when it is live. In the configuration it is the bare text, or
-/// `{ secret = "…", not_before = "2026-01-01T00:00:00Z", not_after = "…" }`.
-#[derive(Debug, Clone)]
-pub struct SecretSetting {
-    /// The secret as the provider shows it.
-    pub secret: SecretString,
-    /// It proves nothing before this moment.
-    pub not_before: Option<Timestamp>,
-    /// It proves nothing after this moment.
-    pub not_after: Option<Timestamp>,
-}
-
-impl From<SecretString> for SecretSetting {
-    fn from(secret: SecretString) -> Self {
-        Self {
-            secret,
-            not_before: None,
-            not_after: None,
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for SecretSetting {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(SecretVisitor)
-    }
-}
-
-struct SecretVisitor;
-
-impl<'de> Visitor<'de> for SecretVisitor {
-    type Value = SecretSetting;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a secret, or a table of `secret`, `not_before` and `not_after`")
-    }
-
-    fn visit_str<E: Error>(self, secret: &str) -> Result<SecretSetting, E> {
-        Ok(SecretString::from(secret).into())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<SecretSetting, A::Error> {
-        let (mut secret, mut not_before, mut not_after) = (None, None, None);
-        while let Some(key) = table.next_key::<String>()? {
-            match key.as_str() {
-                "secret" => secret = Some(SecretString::from(table.next_value::<String>()?)),
-                "not_before" => not_before = Some(moment(&table.next_value::<String>()?)?),
-                "not_after" => not_after = Some(moment(&table.next_value::<String>()?)?),
-                other => {
-                    return Err(A::Error::unknown_field(
-                        other,
-                        &["secret", "not_before", "not_after"],
-                    ));
-                }
-            }
-        }
-        Ok(SecretSetting {
-            secret: secret.ok_or_else(|| A::Error::missing_field("secret"))?,
-            not_before,
-            not_after,
-        })
-    }
-}
-
-fn moment<E: Error>(text: &str) -> Result<Timestamp, E> {
-    let moment = OffsetDateTime::parse(text, &Rfc3339).map_err(E::custom)?;
-    Ok(Timestamp::from_millis(
-        moment.unix_timestamp().saturating_mul(1000),
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_secret_is_text_or_a_table_with_its_time() {
-        let json = r#"{"provider":"x","secrets":["a",
-            {"secret":"b","not_after":"2026-01-01T00:00:00Z"}]}"#;
-        let settings: SourceSettings = serde_json::from_str(json).expect("settings");
-        assert_eq!(settings.secrets.len(), 2);
-        let until = Timestamp::from_millis(1_767_225_600_000);
-        assert_eq!(settings.secrets[1].not_after, Some(until));
-        assert!(!format!("{settings:?}").contains("\"b\""));
-    }
 
     #[test]
     fn unknown_settings_are_errors() {

@@ -1,6 +1,7 @@
 //! A source: one configured place that mail comes from.
 
 use std::fmt;
+use std::time::Duration;
 
 use pipeline::{SourceName, Timestamp};
 
@@ -18,6 +19,7 @@ pub struct Source {
     pub(crate) contract: &'static Contract,
     pub(crate) gate: Gate,
     pub(crate) api: Option<Api>,
+    pub(crate) domains: Vec<String>,
     pub(crate) provider: Box<dyn Provider>,
 }
 
@@ -42,11 +44,23 @@ impl Source {
         !is_pulled(self.contract)
     }
 
+    /// How much of a post its proof covers.
+    pub fn coverage(&self) -> Coverage {
+        self.provider.coverage().unwrap_or(self.contract.coverage)
+    }
+
+    /// How old a proof may be; `None` where no time is signed.
+    pub fn tolerance(&self) -> Option<Duration> {
+        self.provider.tolerance()
+    }
+
     /// What the operator should know about its proof, if anything.
     pub fn caution(&self) -> Option<&'static str> {
-        let is_weak = self.contract.coverage == Coverage::TokenOnly && !self.gate.is_shut();
+        let has_second = self.gate.is_shut() || self.gate.is_narrow();
+        let is_weak = self.contract.coverage == Coverage::TokenOnly && !has_second;
         is_weak.then_some(
-            "its signature does not cover the body: set `username` and `password` or `url_token`",
+            "its signature does not cover the body: set `username` and `password`, `url_token` or \
+             `addresses`",
         )
     }
 
@@ -70,6 +84,15 @@ impl Source {
         }
     }
 
+    /// Where the certificate is that this post says it is signed with, for
+    /// providers who sign so. It is one of few places, whatever the post says, and
+    /// is given only for a post that passes the password in front; what was got
+    /// there goes with the post into [`Self::verify`].
+    pub fn certificate_url(&self, request: &RawRequest<'_>) -> Result<Option<String>, VerifyError> {
+        self.gate.check(request)?;
+        self.provider.certificate_url(request)
+    }
+
     /// Proves that the provider sent this post, as of `now`.
     pub fn verify(
         &self,
@@ -86,6 +109,12 @@ impl Source {
         let mut post = self.provider.sample(sample)?;
         self.gate.pass(&mut post);
         Some(post)
+    }
+
+    /// The domains whose inboxes its mail may reach, in lower case; `None` when
+    /// nothing is said.
+    pub fn domains(&self) -> Option<&[String]> {
+        (!self.domains.is_empty()).then_some(&self.domains)
     }
 
     /// The provider's API, when the source has a key to it.

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use pipeline::SourceName;
 
 use crate::contract::pulled::is_pulled;
-use crate::contract::{Contract, contracts};
+use crate::contract::{Contract, contracts, s3_place};
 use crate::gate::Gate;
 use crate::key::KeyError;
 use crate::polled::{self, POLLED};
 use crate::settings::Knob;
-use crate::{Api, DecodeError, Decoded, Source, SourceSettings};
+use crate::{Api, DecodeError, Decoded, Scope, Source, SourceSettings};
 
 /// The configured sources cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +38,9 @@ pub enum SourceFlaw {
     /// Its provider needs a setting that is not set.
     #[error("`{0}` must be set for this provider")]
     Missing(&'static str),
+    /// A setting has a form that cannot be used.
+    #[error("`{0}` cannot be used")]
+    Unusable(&'static str),
     /// Its secrets are of no use.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -138,18 +141,35 @@ fn build(name: &str, settings: &SourceSettings) -> Result<Source, SourceFlaw> {
         contract,
         gate,
         api: api(contract, settings),
+        domains: settings
+            .domains
+            .iter()
+            .map(|domain| domain.to_ascii_lowercase())
+            .collect(),
     })
 }
 
 /// The provider's API, when there is a key to it.
 fn api(contract: &Contract, settings: &SourceSettings) -> Option<Api> {
+    if let Some(s3) = &settings.s3 {
+        let topic = settings.topics.first()?;
+        let (region, usual) = s3_place(topic, s3.region.as_deref())?;
+        let access_key = s3.access_key.clone();
+        return Some(Api {
+            url: s3.url.clone().unwrap_or(usual),
+            key: s3.secret_key.clone(),
+            scope: Some(Scope { access_key, region }),
+        });
+    }
     let key = settings.api_key.clone()?;
     let url = settings.api_url.as_deref().or(contract.api)?.to_owned();
-    Some(Api { url, key })
+    let scope = None;
+    Some(Api { url, key, scope })
 }
 
 /// Whether a post of such a source carries a signature. A provider with secrets
-/// refuses to be built without one; one with a public key alone may go without.
+/// or topics refuses to be built without one; one with a public key alone may go without.
 fn is_signed(contract: &Contract, settings: &SourceSettings) -> bool {
-    contract.knobs.contains(&Knob::Secrets) || settings.public_key.is_some()
+    let needs_one = [Knob::Secrets, Knob::Topics];
+    needs_one.iter().any(|knob| contract.knobs.contains(knob)) || settings.public_key.is_some()
 }

@@ -1,6 +1,8 @@
 //! A source that proves its posts with a shared secret in headers; what differs
 //! between such providers is a scheme, an identity and a payload.
 
+use std::time::Duration;
+
 use pipeline::{SourceName, Timestamp};
 
 use crate::contract::Provider;
@@ -33,6 +35,10 @@ impl Provider for Symmetric {
         let proven = self.scheme.prove(&self.keys, request, now)?;
         let coverage = Coverage::Body;
         Ok(self.identity.verified(source, request, proven.id, coverage))
+    }
+
+    fn tolerance(&self) -> Option<Duration> {
+        self.scheme.stamp.map(|stamp| stamp.tolerance)
     }
 
     fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {

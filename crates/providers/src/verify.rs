@@ -85,6 +85,19 @@ pub enum VerifyError {
     /// The body does not hold the proof that this provider puts there.
     #[error("the body does not hold its proof")]
     ProofMissing,
+    /// The topic is not one of the source's: whoever has an account at the
+    /// provider can sign for a topic of their own.
+    #[error("the topic is not one of the source's")]
+    TopicForeign,
+    /// It names a certificate at a place that is not the provider's.
+    #[error("the certificate is not at the provider's own place")]
+    CertificateForeign,
+    /// The certificate was not got for it.
+    #[error("the certificate is not at hand")]
+    CertificateMissing,
+    /// It comes from an address that is not listed.
+    #[error("the sender's address is not listed")]
+    AddressForeign,
     /// The proof is good and too old, or from the future.
     #[error("the timestamp is outside the tolerance")]
     Stale,
@@ -105,6 +118,10 @@ impl VerifyError {
             Self::Credentials => "credentials",
             Self::Replayed => "token_replayed",
             Self::ProofMissing => "proof_missing",
+            Self::TopicForeign => "topic_foreign",
+            Self::CertificateForeign => "certificate_foreign",
+            Self::CertificateMissing => "certificate_missing",
+            Self::AddressForeign => "address_foreign",
             Self::Stale => "stale",
         }
     }

@@ -5,6 +5,12 @@
 
 /// What every database must do for keys; run by `crates/store` on each of its kinds.
 pub mod key_contract;
+/// A provider's API on loopback.
+#[expect(
+    clippy::expect_used,
+    reason = "it runs in tests alone, where a failure is a panic"
+)]
+pub mod api;
 /// Bounded waiting for something that is to come true.
 pub mod patience;
 /// What every database must do for pollers; run by `crates/store` on each of its kinds.
@@ -15,5 +21,11 @@ pub mod proxy;
 pub mod queue_contract;
 /// A server of one's own, to be stopped, killed and started again.
 pub mod server;
+/// Amazon's side of SNS.
+#[expect(
+    clippy::expect_used,
+    reason = "it runs in tests alone, where a failure is a panic"
+)]
+pub mod sns;
 /// What every database must do; run by `crates/store` on each of its kinds.
 pub mod store_contract;

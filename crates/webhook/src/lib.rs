@@ -5,7 +5,7 @@
 //! proven, and records them.
 //!
 //! Read it in the order of a post's way: [`routes`], the handler, the checks on
-//! headers, the budgeted read, the group commit, the ringer, the answers.
+//! headers, the budgeted read, whose post it is, the group commit, the ringer, the answers.
 
 mod routes;
 
@@ -16,6 +16,9 @@ mod screen;
 mod body;
 mod budget;
 
+mod certificates;
+mod peer;
+
 mod commit;
 mod ringer;
 
@@ -24,6 +27,7 @@ mod unread;
 
 mod settings;
 
+pub use certificates::{CertificateAway, CertificateFetch, Certificates};
 pub use commit::Committer;
 pub use routes::{Deps, routes};
 pub use settings::{Settings, SettingsError};

@@ -7,7 +7,7 @@ use pipeline::{DeliveryId, NewDelivery, OnConflict, Outcome, Recorded};
 use providers::{Answers, Coverage, RawRequest, Source};
 
 use crate::reply::{Accepted, Problem};
-use crate::{Deps, body, screen};
+use crate::{Deps, body, peer, screen};
 
 /// `POST /hooks/{source}`: records an authentic post.
 ///
@@ -26,7 +26,8 @@ use crate::{Deps, body, screen};
 /// - **415** `content-encoding`, `media-type`: the body is compressed, or has no
 ///   usable content type.
 /// - **503** `overloaded`, `unavailable`, with `Retry-After`: there is no memory
-///   for it now, or the database did not commit in time. The sender tries again.
+///   for it now, the database did not commit in time, or the certificate that it
+///   is signed with could not be had. The sender tries again.
 ///
 /// Where a provider's contract says that 401, 413 or 503 would cost mail, another
 /// status stands in its place (`Source::answers`); the problem is the same.
@@ -68,7 +69,13 @@ async fn accept(
     let content_type = screen::screen(request.headers(), limit)?;
     let mut held = deps.committer.hold()?;
     let body = body::read(payload, limit, deps.settings.body_timeout, &mut held).await?;
-    let verified = source.verify(&raw(request, &body), deps.clock.now())?;
+    let post = raw(request, &body).with_sender(peer::sender(request, &deps.settings));
+    let certificate = match source.certificate_url(&post)? {
+        Some(url) => Some(deps.certificates.get(&url).await?),
+        None => None,
+    };
+    let post = post.with_certificate(certificate.as_deref());
+    let verified = source.verify(&post, deps.clock.now())?;
     let delivery = NewDelivery {
         id: DeliveryId::new(),
         source: source.name().clone(),

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::body::ReadError;
 use crate::budget::Spent;
+use crate::certificates::CertificateAway;
 use crate::commit::CommitError;
 use crate::screen::ScreenError;
 use crate::unread;
@@ -34,6 +35,8 @@ pub(crate) enum Problem {
     Incomplete,
     /// 401: the origin is not proven; one answer for every way to fail.
     Unproven(VerifyError),
+    /// 503: the certificate that the post is signed with cannot be had now.
+    Uncertified(CertificateAway),
     /// 503: there is no memory for another body now.
     Crowded,
     /// 503: the record could not be written, or not in time.
@@ -169,6 +172,11 @@ impl Problem {
                 "signature-invalid",
                 "The post is not authentic",
             ),
+            Self::Uncertified(_) => (
+                answers.unavailable,
+                "unavailable",
+                "The post could not be checked",
+            ),
             Self::Crowded => (answers.unavailable, "overloaded", "Too much at once"),
             Self::Unrecorded(_) => (
                 answers.unavailable,
@@ -182,14 +190,17 @@ impl Problem {
             title,
             retry_after: match self {
                 Self::Crowded => Some("1"),
-                Self::Unrecorded(_) => Some("5"),
+                Self::Uncertified(_) | Self::Unrecorded(_) => Some("5"),
                 _ => None,
             },
         }
     }
 
     fn leaves_body_unread(self) -> bool {
-        !matches!(self, Self::Unproven(_) | Self::Unrecorded(_))
+        !matches!(
+            self,
+            Self::Unproven(_) | Self::Uncertified(_) | Self::Unrecorded(_)
+        )
     }
 
     /// The problem as a word for meters.
@@ -203,6 +214,7 @@ impl Problem {
             Self::TooSlow => "too_slow",
             Self::Incomplete => "incomplete",
             Self::Unproven(flaw) => flaw.reason(),
+            Self::Uncertified(CertificateAway) => "certificate_away",
             Self::Crowded => "overloaded",
             Self::Unrecorded(CommitError::Failed) => "commit_failed",
             Self::Unrecorded(CommitError::Late) => "commit_late",
@@ -241,6 +253,12 @@ impl From<Spent> for Problem {
 impl From<VerifyError> for Problem {
     fn from(error: VerifyError) -> Self {
         Self::Unproven(error)
+    }
+}
+
+impl From<CertificateAway> for Problem {
+    fn from(error: CertificateAway) -> Self {
+        Self::Uncertified(error)
     }
 }
 

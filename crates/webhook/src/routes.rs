@@ -8,13 +8,15 @@ use providers::{Answers, Sources};
 
 use crate::receive::receive;
 use crate::reply::{self, Problem};
-use crate::{Committer, Settings};
+use crate::{Certificates, Committer, Settings};
 
 /// What the webhook needs.
 #[derive(Clone)]
 pub struct Deps {
     /// Who may post, and how they prove it.
     pub sources: Arc<Sources>,
+    /// Has the certificates that some of them sign with.
+    pub certificates: Arc<Certificates>,
     /// Records what was proven.
     pub committer: Committer,
     /// Tells whether a proof is fresh.

@@ -48,7 +48,9 @@ fn content_type(headers: &HeaderMap) -> Option<String> {
     let (kind, subtype) = essence.trim_end().split_once('/')?;
     let readable = is_token(kind) && is_token(subtype);
     let in_utf8 = !is_json(subtype) || charsets(parameters).all(is_utf8);
-    (readable && in_utf8).then(|| text.to_owned())
+    // What was found by polling has a form of its own, which nobody may post.
+    let is_ours = essence.trim_end().eq_ignore_ascii_case(providers::POLLED);
+    (readable && in_utf8 && !is_ours).then(|| text.to_owned())
 }
 
 fn is_token(text: &str) -> bool {
@@ -129,6 +131,8 @@ mod tests {
             "json",
             "application/",
             "/json",
+            "application/vnd.maillatch.polled",
+            "Application/vnd.maillatch.POLLED ; x=y",
             "application/ json",
             "application/json; charset=utf-16",
             "application/problem+json; charset=latin1",

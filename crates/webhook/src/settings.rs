@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ipnet::IpNet;
+
 const MIB: usize = 1024 * 1024;
 
 /// No body is ever accepted above this, whatever is configured.
@@ -27,6 +29,8 @@ pub struct Settings {
     pub committers: usize,
     /// The most deliveries in one commit.
     pub batch: usize,
+    /// Whose word about where a post came from is taken.
+    pub trusted_proxies: Vec<IpNet>,
 }
 
 impl Default for Settings {
@@ -38,6 +42,7 @@ impl Default for Settings {
             commit_timeout: Duration::from_millis(2500),
             committers: 2,
             batch: 64,
+            trusted_proxies: Vec::new(),
         }
     }
 }

@@ -41,13 +41,32 @@ impl InboxPolicy {
     }
 }
 
-/// The recipients that can be inboxes at all, each once.
-pub(crate) fn addresses(recipients: &[String]) -> Vec<InboxId> {
+/// The recipients that can be inboxes at all, each once; of a source that is kept
+/// to some domains, those at these domains.
+pub(crate) fn addresses(recipients: &[String], domains: Option<&[String]>) -> Vec<InboxId> {
+    let is_for = |inbox: &InboxId| {
+        domains.is_none_or(|domains| domains.iter().any(|domain| domain == inbox.domain()))
+    };
     let addresses: BTreeSet<InboxId> = recipients
         .iter()
         .filter_map(|recipient| recipient.trim().parse().ok())
+        .filter(is_for)
         .collect();
     addresses.into_iter().collect()
+}
+
+/// Whether the provider states another sender than the message's own. Where
+/// either is not an address, nothing can be said.
+pub(crate) fn is_other_sender(stated: Option<&str>, own: Option<&str>) -> bool {
+    let (Some(stated), Some(own)) = (stated, own) else {
+        return false;
+    };
+    let address = match stated.rsplit_once('<') {
+        Some((_, rest)) => rest.split('>').next().unwrap_or_default(),
+        None => stated,
+    };
+    let address = address.trim();
+    address.contains('@') && !address.eq_ignore_ascii_case(own)
 }
 
 #[cfg(test)]
@@ -66,7 +85,7 @@ mod tests {
             is_expired: false,
             attempts: Vec::new(),
         };
-        addresses(&recipients)
+        addresses(&recipients, None)
             .into_iter()
             .filter_map(|address| policy.inbox(&unknown(address)))
             .map(|inbox| inbox.to_string())
@@ -83,6 +102,33 @@ mod tests {
             "c@sub.inbox.test",
         ];
         assert_eq!(made(&policy, &recipients), ["a@inbox.test"]);
+    }
+
+    #[test]
+    fn p8_a_source_reaches_the_inboxes_of_its_own_domains_alone() {
+        let own = ["a.test".to_owned(), "c.test".to_owned()];
+        let recipients = ["x@a.test", "x@b.test"].map(str::to_owned);
+        let found = addresses(&recipients, Some(&own));
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["x@a.test"]);
+    }
+
+    #[test]
+    fn p16_only_another_address_is_another_sender() {
+        let other = |stated| is_other_sender(Some(stated), Some("a@b.test"));
+        for same in [
+            "A@B.test",
+            "Shop <a@b.test>",
+            "\"x <c@d.test>\" <a@b.test>",
+            "Shop",
+            "",
+        ] {
+            assert!(!other(same), "{same}");
+        }
+        assert!(other("c@d.test"));
+        assert!(other("a@b.test <c@d.test>"));
+        assert!(!is_other_sender(None, Some("a@b.test")));
+        assert!(!is_other_sender(Some("c@d.test"), None));
     }
 
     #[test]

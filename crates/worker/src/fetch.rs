@@ -2,16 +2,21 @@
 //! from nowhere else. Links found in mail are never fetched; the only links
 //! followed here are those the provider's own API answers with, within its hosts.
 
+mod place;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
-use pipeline::{Class, Reason};
-use providers::{Api, Elsewhere, Holds, is_within};
+use pipeline::{Class, Clock, Reason};
+use providers::{Api, Confirmation, Elsewhere, Holds, is_within};
 use reqwest::header::LOCATION;
-use reqwest::{Client, Response, StatusCode, redirect};
-use secrecy::{ExposeSecret, SecretString};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, redirect};
+use secrecy::ExposeSecret;
 use url::Url;
+
+use place::place;
 
 /// Redirects and links that are followed for one mail.
 const MOST_HOPS: usize = 4;
@@ -34,13 +39,16 @@ pub(crate) enum FetchError {
     /// It leads away from the provider.
     #[error("the provider's API leads elsewhere")]
     LeadsAway,
+    /// The provider will not have its question answered; it was asked too late.
+    #[error("the provider refuses the confirmation")]
+    Refused,
 }
 
 impl FetchError {
     pub(crate) fn class(self) -> Class {
         match self {
             Self::Unavailable | Self::Unauthorised => Class::Transient,
-            Self::Odd | Self::TooLarge | Self::LeadsAway => Class::Permanent,
+            Self::Odd | Self::TooLarge | Self::LeadsAway | Self::Refused => Class::Permanent,
         }
     }
 
@@ -51,6 +59,7 @@ impl FetchError {
             Self::Odd => "fetch_odd",
             Self::TooLarge => "too_large",
             Self::LeadsAway => "fetch_leads_away",
+            Self::Refused => "confirmation_refused",
         })
     }
 }
@@ -63,19 +72,26 @@ pub struct FetcherError(#[from] reqwest::Error);
 /// Gets mail from providers' APIs.
 pub struct Fetcher {
     client: Client,
+    clock: Arc<dyn Clock>,
     budget: Duration,
     most_bytes: usize,
 }
 
 impl Fetcher {
-    /// One that takes at most `budget` and `most_bytes` for one mail.
-    pub fn new(budget: Duration, most_bytes: usize) -> Result<Self, FetcherError> {
+    /// One that takes at most `budget` and `most_bytes` for one mail, and signs by
+    /// this clock where a provider wants that.
+    pub fn new(
+        clock: Arc<dyn Clock>,
+        budget: Duration,
+        most_bytes: usize,
+    ) -> Result<Self, FetcherError> {
         // Redirects are followed by hand, each one judged.
         let client = Client::builder()
             .redirect(redirect::Policy::none())
             .build()?;
         Ok(Self {
             client,
+            clock,
             budget,
             most_bytes,
         })
@@ -90,9 +106,27 @@ impl Fetcher {
         }
     }
 
+    /// Says yes to a provider that asks whether it may post mail. The place is
+    /// the provider's own by configuration, and is not left.
+    pub(crate) async fn confirm(&self, asked: &Confirmation) -> Result<(), FetchError> {
+        let mut url = Url::parse(&asked.base).ok().ok_or(FetchError::Odd)?;
+        url.query_pairs_mut().extend_pairs(&asked.query);
+        let answer = self.client.get(url).timeout(self.budget).send().await;
+        let status = answer.ok().ok_or(FetchError::Unavailable)?.status();
+        match status {
+            status if status.is_success() => Ok(()),
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => {
+                Err(FetchError::Unavailable)
+            }
+            status if status.is_client_error() => Err(FetchError::Refused),
+            status if status.is_redirection() => Err(FetchError::LeadsAway),
+            _ => Err(FetchError::Unavailable),
+        }
+    }
+
     async fn message(&self, api: &Api, mail: &Elsewhere) -> Result<Vec<u8>, FetchError> {
         let base = Url::parse(&api.url).ok().ok_or(FetchError::Odd)?;
-        let found = self.get(&base, place(&base, mail)?, &api.key).await?;
+        let found = self.get(api, &base, place(&base, mail)?).await?;
         match mail.holds {
             Holds::Message => Ok(found),
             Holds::Base64Url(keys) => {
@@ -106,26 +140,21 @@ impl Fetcher {
                 let link = Url::parse(&text_at(&found, keys)?)
                     .ok()
                     .ok_or(FetchError::Odd)?;
-                self.get(&base, link, &api.key).await
+                self.get(api, &base, link).await
             }
         }
     }
 
     /// Gets a URL within the provider's hosts; the key goes to the API's own
     /// host alone.
-    async fn get(
-        &self,
-        base: &Url,
-        mut url: Url,
-        key: &SecretString,
-    ) -> Result<Vec<u8>, FetchError> {
+    async fn get(&self, api: &Api, base: &Url, mut url: Url) -> Result<Vec<u8>, FetchError> {
         for _ in 0..MOST_HOPS {
             if !is_within(base, &url) {
                 return Err(FetchError::LeadsAway);
             }
             let mut request = self.client.get(url.clone());
             if url.origin() == base.origin() {
-                request = request.bearer_auth(key.expose_secret());
+                request = self.prove(request, api, &url)?;
             }
             let response = request.send().await.ok().ok_or(FetchError::Unavailable)?;
             if !response.status().is_redirection() {
@@ -140,6 +169,27 @@ impl Fetcher {
                 .ok_or(FetchError::Odd)?;
         }
         Err(FetchError::Odd)
+    }
+
+    /// Shows the key, or signs with it.
+    fn prove(
+        &self,
+        request: RequestBuilder,
+        api: &Api,
+        url: &Url,
+    ) -> Result<RequestBuilder, FetchError> {
+        let Some(scope) = &api.scope else {
+            return Ok(request.bearer_auth(api.key.expose_secret()));
+        };
+        let host = match (url.host_str().unwrap_or_default(), url.port()) {
+            (host, Some(port)) => format!("{host}:{port}"),
+            (host, None) => host.to_owned(),
+        };
+        let headers = scope.sign(&api.key, &host, url.path(), self.clock.now());
+        let headers = headers.ok_or(FetchError::Odd)?;
+        Ok(headers.into_iter().fold(request, |request, (name, value)| {
+            request.header(name, value)
+        }))
     }
 
     async fn read(&self, mut response: Response) -> Result<Vec<u8>, FetchError> {
@@ -163,52 +213,9 @@ impl Fetcher {
     }
 }
 
-/// The mail's place below the API, each segment escaped.
-fn place(base: &Url, mail: &Elsewhere) -> Result<Url, FetchError> {
-    let mut url = base.clone();
-    if mail
-        .path
-        .iter()
-        .any(|segment| matches!(segment.as_str(), "" | "." | ".."))
-    {
-        return Err(FetchError::Odd);
-    }
-    url.path_segments_mut()
-        .ok()
-        .ok_or(FetchError::Odd)?
-        .pop_if_empty()
-        .extend(&mail.path);
-    if let Some((name, value)) = mail.query {
-        url.query_pairs_mut().append_pair(name, value);
-    }
-    Ok(url)
-}
-
 fn text_at(json: &[u8], keys: &[&str]) -> Result<String, FetchError> {
     let json: serde_json::Value = serde_json::from_slice(json).ok().ok_or(FetchError::Odd)?;
     let found = keys.iter().try_fold(&json, |value, key| value.get(key));
     let text = found.and_then(serde_json::Value::as_str);
     text.map(str::to_owned).ok_or(FetchError::Odd)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_from_a_payload_cannot_leave_their_segment() {
-        let base = Url::parse("https://api.provider.test").unwrap();
-        let mail = |id: &str| Elsewhere {
-            recipients: Vec::new(),
-            path: vec!["mails".to_owned(), id.to_owned()],
-            query: None,
-            holds: Holds::Message,
-        };
-        let url = place(&base, &mail("../keys?x#y")).unwrap();
-        assert_eq!(
-            url.as_str(),
-            "https://api.provider.test/mails/..%2Fkeys%3Fx%23y"
-        );
-        assert_eq!(place(&base, &mail("..")), Err(FetchError::Odd));
-    }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pipeline::{Expectation, InboxId, NewMessage, Reason, Timestamp};
-use providers::InboundMail;
+use providers::{InboundMail, Source};
 
-use crate::address::addresses;
+use crate::address::{addresses, is_other_sender};
 use crate::minimize::{Minimizer, minimize};
 use crate::process::{Deps, Failure};
 use crate::reading::Readings;
@@ -14,11 +14,13 @@ use crate::reading::Readings;
 /// One mail becomes one message for each inbox it was sent to.
 pub(crate) async fn read(
     deps: &Deps,
+    source: &str,
     mail: InboundMail,
     recorded_at: Timestamp,
 ) -> Result<Vec<NewMessage>, Failure> {
     let settings = &deps.settings;
-    let expectations = expect(deps, &mail.recipients).await?;
+    let domains = deps.sources.get(source).and_then(Source::domains);
+    let expectations = expect(deps, addresses(&mail.recipients, domains)).await?;
     let mut readings = Readings::begin(settings, mail.raw).await?;
     for links in expectations.iter().flat_map(named_links) {
         readings.add(settings, links).await?;
@@ -30,18 +32,23 @@ pub(crate) async fn read(
         lifetime: settings.lifetime,
         same_value_window: settings.same_value_window,
     };
-    let messages = expectations
-        .into_iter()
-        .map(|(inbox, expected)| minimize(&readings, inbox, &expected, &minimizer));
-    Ok(messages.collect())
+    let sender = readings.by(None).sender.address.as_deref();
+    let differs = is_other_sender(mail.stated_from.as_deref(), sender);
+    let message = |(inbox, expected)| {
+        let mut message = minimize(&readings, inbox, &expected, &minimizer);
+        if differs {
+            message.flags.push("provider_mismatch".to_owned());
+        }
+        message
+    };
+    Ok(expectations.into_iter().map(message).collect())
 }
 
 /// The inboxes that the recipients mean, each once, and what is expected there.
 async fn expect(
     deps: &Deps,
-    recipients: &[String],
+    addresses: Vec<InboxId>,
 ) -> Result<BTreeMap<InboxId, Expectation>, Failure> {
-    let addresses = addresses(recipients);
     let expectations = deps.work.expectations(&addresses).await;
     let expectations =
         expectations.map_err(|_away| Failure::transient(Reason::new("store_unavailable")))?;

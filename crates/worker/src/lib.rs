@@ -15,6 +15,7 @@ mod run;
 mod sweep;
 
 mod process;
+mod report;
 
 mod address;
 mod contain;

@@ -9,8 +9,9 @@ use pipeline::{
 };
 use providers::{Decoded, Elsewhere, InboundMail, Source, Sources};
 
-use crate::fetch::Fetcher;
+use crate::fetch::{FetchError, Fetcher};
 use crate::letter;
+use crate::report::report;
 use crate::settings::Settings;
 
 /// What the worker works with.
@@ -71,6 +72,15 @@ impl Failure {
     }
 }
 
+impl From<FetchError> for Failure {
+    fn from(error: FetchError) -> Self {
+        Self {
+            class: error.class(),
+            reason: error.reason(),
+        }
+    }
+}
+
 /// Processes one delivery if it is there to be had, and counts what came of it.
 pub(crate) async fn process(deps: &Deps, id: DeliveryId) -> Outcome {
     let began = Instant::now();
@@ -107,10 +117,11 @@ async fn understand(deps: &Deps, delivery: StoredDelivery) -> Result<Processed, 
     let mails = match decoded {
         Ok(Decoded::Mails(mails)) => mails,
         Ok(Decoded::Elsewhere(elsewhere)) => vec![fetch(deps, name, elsewhere).await?],
-        Ok(Decoded::Ignored(reason)) => {
-            let (messages, ignored) = (Vec::new(), Some(reason));
-            return Ok(Processed { messages, ignored });
+        Ok(Decoded::Confirm(confirmation)) => {
+            deps.fetcher.confirm(&confirmation).await?;
+            return Ok(ignored(Reason::new("subscription_confirmed")));
         }
+        Ok(Decoded::Ignored(reason)) => return Ok(ignored(reason)),
         Err(error) => {
             let (class, reason) = (error.class(), error.reason());
             return Err(Failure { class, reason });
@@ -118,10 +129,18 @@ async fn understand(deps: &Deps, delivery: StoredDelivery) -> Result<Processed, 
     };
     let mut messages = Vec::new();
     for mail in mails {
-        messages.extend(letter::read(deps, mail, delivery.recorded_at).await?);
+        messages.extend(letter::read(deps, name, mail, delivery.recorded_at).await?);
     }
     let ignored = None;
     Ok(Processed { messages, ignored })
+}
+
+/// A delivery that holds no mail, and why it needs none.
+fn ignored(reason: Reason) -> Processed {
+    Processed {
+        messages: Vec::new(),
+        ignored: Some(reason),
+    }
 }
 
 /// Gets a mail that its webhook did not carry. Without a key to the provider's
@@ -130,18 +149,14 @@ async fn fetch(deps: &Deps, source: &str, elsewhere: Elsewhere) -> Result<Inboun
     let Some(api) = deps.sources.get(source).and_then(Source::api) else {
         return Err(Failure::permanent(Reason::new("message_not_included")));
     };
-    match deps.fetcher.fetch(api, &elsewhere).await {
-        Ok(raw) => Ok(InboundMail {
-            recipients: elsewhere.recipients,
-            raw,
-            rebuilt: false,
-            received_at: None,
-        }),
-        Err(error) => Err(Failure {
-            class: error.class(),
-            reason: error.reason(),
-        }),
-    }
+    let raw = deps.fetcher.fetch(api, &elsewhere).await?;
+    Ok(InboundMail {
+        recipients: elsewhere.recipients,
+        raw,
+        rebuilt: false,
+        received_at: None,
+        stated_from: None,
+    })
 }
 
 async fn complete(deps: &Deps, claim: Claim, processed: Processed) -> Outcome {
@@ -188,71 +203,5 @@ fn count_artifacts(deps: &Deps, messages: &[NewMessage]) {
     for artifact in messages.iter().flat_map(|message| &message.artifacts) {
         let label = pipeline::Outcome::new(artifact.kind.as_str(), artifact.verdict.as_str());
         deps.meters.artifacts.get_or_create(&label).inc();
-    }
-}
-
-/// One line and one count for each delivery; ids and closed words only.
-fn report(deps: &Deps, id: DeliveryId, source: &str, outcome: &Outcome, began: Instant) {
-    let word = match outcome {
-        Outcome::Done(finished) => {
-            count_duplicates(deps, finished);
-            count_recovered(deps, source, finished);
-            tracing::info!(delivery.id = %id, source, ?finished, "delivery done");
-            "done"
-        }
-        Outcome::Ignored(reason) => {
-            tracing::info!(delivery.id = %id, source, %reason, "delivery ignored");
-            "ignored"
-        }
-        Outcome::PutBack(reason) => {
-            tracing::warn!(delivery.id = %id, source, %reason, "delivery put back");
-            "put_back"
-        }
-        Outcome::Buried(reason) => {
-            tracing::error!(delivery.id = %id, source, %reason, "delivery buried");
-            "buried"
-        }
-        Outcome::Lost => {
-            tracing::warn!(delivery.id = %id, source, "claim lost to another worker");
-            "lost"
-        }
-        Outcome::Echo => "echo",
-        Outcome::StoreAway(error) => {
-            let error: &dyn std::error::Error = error;
-            tracing::warn!(delivery.id = %id, source, error, "delivery left to its lease");
-            "store_away"
-        }
-    };
-    let label = pipeline::Outcome::new(source, word);
-    deps.meters.processed.get_or_create(&label).inc();
-    deps.meters
-        .process_seconds
-        .observe(began.elapsed().as_secs_f64());
-}
-
-/// Messages that no post told of before polling found them.
-fn count_recovered(deps: &Deps, source: &str, finished: &Finished) {
-    if finished.recovered > 0 {
-        let label = pipeline::OfSource::new(source);
-        let recovered = deps.meters.poll_recovered.get_or_create(&label);
-        recovered.inc_by(finished.recovered.into());
-    }
-}
-
-fn count_duplicates(deps: &Deps, finished: &Finished) {
-    let layers = [
-        ("message", finished.duplicate_messages),
-        ("artifact", finished.duplicate_artifacts),
-    ];
-    let lag = finished.other_path_lag.map(|lag| lag.as_secs_f64());
-    if let Some(lag) = lag {
-        deps.meters.path_lag_seconds.observe(lag);
-    }
-    for (layer, count) in layers {
-        let label = pipeline::Outcome::new(layer, "duplicate");
-        deps.meters
-            .duplicates
-            .get_or_create(&label)
-            .inc_by(count.into());
     }
 }

@@ -4,7 +4,8 @@ use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use pipeline::{Clock, InboxId, SystemClock, Timestamp};
-use reqwest::StatusCode;
+use providers::Post;
+use reqwest::{RequestBuilder, StatusCode};
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::json;
@@ -139,18 +140,7 @@ impl Hook {
             .header("webhook-timestamp", &post.timestamp)
             .header("webhook-signature", &post.signature)
             .body(post.body.clone());
-        let answer = call::send(request).await?;
-        let accepted: Option<Accepted> = match answer.status {
-            StatusCode::OK => Some(serde_json::from_slice(&answer.body).map_err(CallError::Odd)?),
-            _ => None,
-        };
-        let (status, delivery) = accepted.map(|a| (a.status, a.delivery)).unzip();
-        Ok(Posted {
-            http: answer.status.as_u16(),
-            status,
-            delivery,
-            problem: Problem::read(&answer.body).slug().map(str::to_owned),
-        })
+        posted(request).await
     }
 
     /// Signs a delivery and posts it: one try of a sender.
@@ -158,4 +148,31 @@ impl Hook {
         let signed = self.sign(delivery)?;
         Ok(self.post(&signed).await?)
     }
+}
+
+/// Sends a post of any provider's shape to the webhook of a source.
+pub(crate) async fn send(base: &Url, source: &str, post: Post) -> Result<Posted> {
+    let mut url = call::below(base, &["hooks", source])?;
+    url.set_query(post.query.as_deref());
+    let mut request = call::http(base)?.post(url).body(post.body);
+    for (name, value) in post.headers {
+        request = request.header(name, value);
+    }
+    Ok(posted(request).await?)
+}
+
+/// Sends a post and reads what the webhook says to it.
+async fn posted(request: RequestBuilder) -> Result<Posted, CallError> {
+    let answer = call::send(request).await?;
+    let accepted: Option<Accepted> = match answer.status {
+        StatusCode::OK => Some(serde_json::from_slice(&answer.body).map_err(CallError::Odd)?),
+        _ => None,
+    };
+    let (status, delivery) = accepted.map(|a| (a.status, a.delivery)).unzip();
+    Ok(Posted {
+        http: answer.status.as_u16(),
+        status,
+        delivery,
+        problem: Problem::read(&answer.body).slug().map(str::to_owned),
+    })
 }

@@ -43,10 +43,16 @@ impl Remote {
 
     /// A source's webhook.
     pub(crate) fn hook(&self, source: &str) -> Result<Hook> {
-        Hook::new(&self.url()?, source, self.secret(dev::SIGNING_SECRET)?)
+        Hook::new(&self.url()?, source, self.signing_secret()?)
     }
 
-    fn url(&self) -> Result<Url> {
+    /// The secret that signs for a source.
+    pub(crate) fn signing_secret(&self) -> Result<SecretString> {
+        self.secret(dev::SIGNING_SECRET)
+    }
+
+    /// Where the server is.
+    pub(crate) fn url(&self) -> Result<Url> {
         if let Some(url) = &self.url {
             return Ok(url.clone());
         }

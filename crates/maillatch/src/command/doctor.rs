@@ -17,7 +17,7 @@ use crate::cli::Place;
 use crate::config::{Config, Profile};
 use crate::dev::DevEnv;
 use crate::secrets::{is_to_be_minted, keyring};
-use crate::wire::{queue_settings, store_settings, worker_settings};
+use crate::wire::{cautions, queue_settings, store_settings, worker_settings};
 
 /// Checks configuration, database, queue, sources, keys and clock.
 #[derive(Debug, Args)]
@@ -163,11 +163,7 @@ fn sources(config: &Config) -> Check {
                 .iter()
                 .map(|source| source.name().as_str())
                 .collect();
-            let cautions = sources.iter().filter_map(|source| {
-                let caution = source.caution()?;
-                Some(format!("{}: {caution}", source.name()))
-            });
-            let cautions: Vec<String> = cautions.collect();
+            let cautions = cautions(&sources);
             if cautions.is_empty() {
                 Check::good("sources", names.join(", "))
             } else {

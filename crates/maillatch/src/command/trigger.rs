@@ -1,6 +1,10 @@
 //! `trigger`: posts mail the way a provider does, correctly signed.
 
+mod play;
+mod scenario;
+
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -10,6 +14,7 @@ use serde_json::json;
 
 use crate::client::{CallError, Delivery, Hook, Posted, Remote, Sample, SampleKind, sample_mail};
 use crate::command::wait::exit;
+use scenario::Scenario;
 
 /// Posts a correctly signed, realistic delivery to a running server.
 #[derive(Debug, Args)]
@@ -18,6 +23,12 @@ Examples:
   maillatch trigger otp
   maillatch trigger magic-link --to shop-7@inbox.test
   maillatch trigger otp --count 20 --json | jq -r .value
+  maillatch trigger otp --as mailgun --scenario forged
+  maillatch trigger otp --as standard-webhooks --scenario stale --json
+
+With --as the post has that provider's own shape and proof, by a source of the
+configuration; a scenario says for each post what was done and which answer came,
+and ends with 1 if one was not what the provider's contract asks for.
 
 The mail has a text and an HTML part, a hidden preheader, and beside the code or
 link a year, a phone number and an order number that must not be taken for it.")]
@@ -28,10 +39,20 @@ pub(crate) struct Trigger {
     /// The inbox it is sent to.
     #[arg(long, value_name = "ADDRESS", default_value = "agent@inbox.test")]
     to: InboxId,
-    /// The source that posts it; its secret is in `MAILLATCH_SIGNING_SECRET` or
-    /// in the data directory.
-    #[arg(long, default_value = "dev")]
-    source: SourceName,
+    /// The source that posts it, by default `dev`; its secret is in
+    /// `MAILLATCH_SIGNING_SECRET` or in the data directory, or with `--as` in the
+    /// configuration.
+    #[arg(long)]
+    source: Option<SourceName>,
+    /// Post as this provider does, by the first source of it in the configuration.
+    #[arg(long = "as", value_name = "PROVIDER")]
+    provider: Option<String>,
+    /// What happens to the post on its way.
+    #[arg(long, value_enum, default_value_t = Scenario::Plain)]
+    scenario: Scenario,
+    /// With `--as`: a TOML file with settings.
+    #[arg(long, value_name = "FILE", requires = "provider")]
+    config: Option<PathBuf>,
     /// How many different mails to post, one after the other.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
@@ -43,8 +64,19 @@ pub(crate) struct Trigger {
     remote: Remote,
 }
 
+impl Trigger {
+    /// The source that posts.
+    fn source(&self) -> String {
+        let named = self.source.as_ref().map(SourceName::to_string);
+        named.unwrap_or_else(|| "dev".to_owned())
+    }
+}
+
 pub(crate) async fn run(args: Trigger) -> Result<ExitCode> {
-    let hook = args.remote.hook(args.source.as_str())?;
+    if args.provider.is_some() || args.scenario != Scenario::Plain {
+        return play::run(&args).await;
+    }
+    let hook = args.remote.hook(&args.source())?;
     for _ in 0..args.count {
         let sample = sample_mail(args.kind, &args.to);
         let delivery = Delivery::of_mail(&sample.mail, std::slice::from_ref(&args.to));
@@ -66,7 +98,7 @@ pub(crate) async fn run(args: Trigger) -> Result<ExitCode> {
             "{} posted to {} by source {}: 200 {}, delivery {}",
             args.kind.as_str(),
             args.to,
-            args.source,
+            args.source(),
             posted.status.as_deref().unwrap_or("?"),
             posted.delivery.as_deref().unwrap_or("?"),
         );
@@ -109,11 +141,11 @@ fn refusal(args: &Trigger, posted: &Posted) -> Result<Option<ExitCode>> {
             eprintln!(
                 "maillatch: the server refused the signature of source {} ({problem}): is \
                  MAILLATCH_SIGNING_SECRET the secret of this source?",
-                args.source
+                args.source()
             );
             Ok(Some(ExitCode::from(exit::AUTH)))
         }
-        404 => bail!("the server has no source named {}", args.source),
+        404 => bail!("the server has no source named {}", args.source()),
         http @ 500.. => bail!(
             "the server answered {http} ({problem}); whether the mail was recorded is unknown, and \
              a provider would post it again"

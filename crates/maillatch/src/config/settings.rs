@@ -132,6 +132,7 @@ pub(crate) struct Webhook {
     pub(crate) commit_timeout: Span,
     pub(crate) committers: usize,
     pub(crate) commit_batch: usize,
+    pub(crate) trusted_proxies: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -62,7 +62,9 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         .map(str::to_owned)
         .collect();
     let raw = json::text(&event, &["data", "raw"]).ok_or(DecodeError::Malformed)?;
-    InboundMail::original(recipients, raw.into()).map(Decoded::mail)
+    let mail = InboundMail::original(recipients, raw.into())?;
+    let from = json::text(&event, &["data", "from", "email"]);
+    Ok(Decoded::mail(mail.stated_from(from)))
 }
 
 fn shape(sample: &Sample<'_>) -> Shape {
@@ -70,6 +72,7 @@ fn shape(sample: &Sample<'_>) -> Shape {
         "type": "inbound.message",
         "data": {
             "id": sample.id,
+            "from": { "email": sample.from },
             "recipients": { "rcptTo": [{ "email": sample.recipient }] },
             "raw": sample.raw(),
         },

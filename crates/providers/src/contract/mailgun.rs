@@ -104,6 +104,10 @@ impl Provider for Mailgun {
         ))
     }
 
+    fn tolerance(&self) -> Option<Duration> {
+        Some(self.tolerance)
+    }
+
     fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         if is_json(content_type) {
             json::object(body)?;
@@ -115,7 +119,11 @@ impl Provider for Mailgun {
             .map(|one| one.trim().to_owned())
             .collect();
         match form::optional(&fields, "body-mime")? {
-            Some(raw) => InboundMail::original(recipients, raw.to_vec()),
+            Some(raw) => {
+                let from = form::optional(&fields, "from")?.map(text).transpose()?;
+                let mail = InboundMail::original(recipients, raw.to_vec());
+                mail.map(|mail| mail.stated_from(from))
+            }
             None => rebuilt(recipients, &fields),
         }
         .map(Decoded::mail)
@@ -133,6 +141,7 @@ impl Provider for Mailgun {
         let shape = Shape::form(&[
             ("recipient", sample.recipient),
             ("sender", sample.from),
+            ("from", sample.from),
             ("subject", sample.subject),
             ("body-mime", &sample.raw()),
             ("timestamp", &stamp),

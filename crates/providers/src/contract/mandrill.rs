@@ -100,7 +100,11 @@ impl Provider for Mandrill {
         let events = serde_json::json!([{
             "event": "inbound",
             "ts": sample.at.as_seconds(),
-            "msg": { "email": sample.recipient, "raw_msg": sample.raw() },
+            "msg": {
+                "email": sample.recipient,
+                "from_email": sample.from,
+                "raw_msg": sample.raw(),
+            },
         }])
         .to_string();
         let signed = [self.url.as_bytes(), b"mandrill_events", events.as_bytes()];
@@ -115,5 +119,6 @@ fn mail(event: &Value) -> Result<InboundMail, DecodeError> {
     let field = |name| message.get(name).and_then(Value::as_str);
     let recipient = field("email").ok_or(DecodeError::NoRecipient)?;
     let raw = field("raw_msg").ok_or(DecodeError::Malformed)?;
-    InboundMail::original(vec![recipient.to_owned()], raw.into())
+    let mail = InboundMail::original(vec![recipient.to_owned()], raw.into())?;
+    Ok(mail.stated_from(field("from_email")))
 }

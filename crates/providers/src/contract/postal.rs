@@ -11,11 +11,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pipeline::{SourceName, Timestamp};
-use ring::signature::{
-    RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY, RsaParameters, UnparsedPublicKey,
-};
 
 use super::{Contract, Handshake, Provider, native};
+use crate::certificate::{RsaHash, RsaKey};
 use crate::identity::Identity;
 use crate::settings::Knob;
 use crate::sources::SourceFlaw;
@@ -41,12 +39,8 @@ pub(crate) const CONTRACT: Contract = Contract {
     build,
 };
 
-/// Postal's choice, weak as a hash: nobody can yet make a second body for a
-/// signature that exists, which is what would be needed here.
-static ALGORITHM: &RsaParameters = &RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY;
-
 struct Postal {
-    key: UnparsedPublicKey<Vec<u8>>,
+    key: RsaKey,
 }
 
 fn build(settings: &SourceSettings) -> Result<Box<dyn Provider>, SourceFlaw> {
@@ -57,36 +51,9 @@ fn build(settings: &SourceSettings) -> Result<Box<dyn Provider>, SourceFlaw> {
     let key = STANDARD
         .decode(text.trim())
         .ok()
-        .and_then(|document| rsa_key(&document).map(<[u8]>::to_vec))
+        .and_then(|document| RsaKey::from_spki(&document))
         .ok_or(SourceFlaw::PublicKey("the base64 of an RSA key"))?;
-    Ok(Box::new(Postal {
-        key: UnparsedPublicKey::new(ALGORITHM, key),
-    }))
-}
-
-/// What stands before the bit string of an RSA key in an SPKI document, behind
-/// the outer length: the algorithm's name and no parameters.
-const RSA_ENCRYPTION: [u8; 15] = [
-    0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00,
-];
-
-/// The RSA key inside an SPKI document.
-fn rsa_key(document: &[u8]) -> Option<&[u8]> {
-    let inner = tagged(document, 0x30)?;
-    let bits = tagged(inner.strip_prefix(&RSA_ENCRYPTION)?, 0x03)?;
-    bits.strip_prefix(&[0])
-}
-
-/// The contents of a DER value that is all there is.
-fn tagged(bytes: &[u8], tag: u8) -> Option<&[u8]> {
-    let rest = bytes.strip_prefix(&[tag])?;
-    let (length, contents) = match rest {
-        [short, contents @ ..] if *short < 0x80 => (usize::from(*short), contents),
-        [0x81, one, contents @ ..] => (usize::from(*one), contents),
-        [0x82, high, low, contents @ ..] => (usize::from(*high) << 8 | usize::from(*low), contents),
-        _ => return None,
-    };
-    (contents.len() == length).then_some(contents)
+    Ok(Box::new(Postal { key }))
 }
 
 impl Provider for Postal {
@@ -100,10 +67,12 @@ impl Provider for Postal {
             .decode(request.only("x-postal-signature")?)
             .ok()
             .ok_or(VerifyError::SignatureUnknown)?;
-        self.key
-            .verify(request.body(), &signature)
-            .ok()
-            .ok_or(VerifyError::SignatureMismatch)?;
+        if !self
+            .key
+            .has_signed(RsaHash::Sha1, request.body(), &signature)
+        {
+            return Err(VerifyError::SignatureMismatch);
+        }
         // The id is a number, and the content is as good a key.
         Ok(Identity::Content.verified(source, request, None, Coverage::Body))
     }

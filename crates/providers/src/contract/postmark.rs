@@ -59,7 +59,8 @@ impl Provider for Postmark {
         }
         let recipients = recipients(&event);
         match json::text(&event, &["RawEmail"]) {
-            Some(raw) if !raw.is_empty() => InboundMail::original(recipients, raw.into()),
+            Some(raw) if !raw.is_empty() => InboundMail::original(recipients, raw.into())
+                .map(|mail| mail.stated_from(json::text(&event, &["From"]))),
             _ => rebuilt(recipients, &event),
         }
         .map(Decoded::mail)

@@ -53,6 +53,7 @@ mod tests {
             raw: b"Subject: x\r\n\r\nX-Maillatch-Recipient: no\r\n".to_vec(),
             rebuilt: false,
             received_at: None,
+            stated_from: None,
         };
         let decoded = decode("message/rfc822", body);
         assert_eq!(decoded, Ok(Decoded::Mails(vec![expected])));

@@ -128,12 +128,24 @@ impl Provider for SendGrid {
         Ok(Identity::Content.verified(source, request, None, coverage))
     }
 
+    fn coverage(&self) -> Option<Coverage> {
+        self.key.is_none().then_some(Coverage::Password)
+    }
+
+    fn tolerance(&self) -> Option<Duration> {
+        self.key.as_ref().map(|_| self.tolerance)
+    }
+
     fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         let fields = form::fields(content_type, body)?;
         let envelope = json::object(form::only(&fields, "envelope")?)?;
         let recipients = json::texts(&envelope, &["to"])?;
         match form::optional(&fields, "email")? {
-            Some(raw) => InboundMail::original(recipients, raw.to_vec()),
+            Some(raw) => {
+                let from = form::optional(&fields, "from")?.map(String::from_utf8_lossy);
+                let mail = InboundMail::original(recipients, raw.to_vec());
+                mail.map(|mail| mail.stated_from(from.as_deref()))
+            }
             None => rebuilt(recipients, &fields),
         }
         .map(Decoded::mail)

@@ -92,8 +92,8 @@ pub async fn items_are_listed_behind_a_place_in_order(subject: &dyn Subject) {
     assert_eq!(list(0, 2).await, [1, 2]);
     assert_eq!(list(2, 2).await, [3, 4]);
     assert_eq!(list(4, 2).await, [5]);
-    assert_eq!(list(5, 2).await, []);
-    assert_eq!(list(0, 0).await, []);
+    assert_eq!(list(5, 2).await, Vec::<i64>::new());
+    assert_eq!(list(0, 0).await, Vec::<i64>::new());
 }
 
 /// Places are counted for each inbox.

@@ -13,4 +13,8 @@ mod outage;
 #[cfg(test)]
 mod provider_rows;
 #[cfg(test)]
+mod senders;
+#[cfg(test)]
 mod signature_rows;
+#[cfg(test)]
+mod sns;

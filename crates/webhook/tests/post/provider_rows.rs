@@ -126,10 +126,12 @@ async fn each_providers_post_is_recorded_once_and_its_forged_twin_never() {
     };
     let sources = std::sync::Arc::clone(&server.sources);
     let mut rows = 0;
-    // Only Postal itself can sign for Postal.
+    // Two sign with keys that only they have, three never post, and one source
+    // takes posts from elsewhere alone.
+    let others = ["postal", "ses-sns", "folder", "http-list", "imap", "listed"];
     for source in sources
         .iter()
-        .filter(|source| source.provider() != "postal")
+        .filter(|source| !others.contains(&source.name().as_str()))
     {
         let name = source.name().as_str();
         let post = source.sample(&sample).expect("a sample");

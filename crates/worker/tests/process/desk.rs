@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pipeline::{
     ArtifactView, Backoff, ContentDigest, DeliveryId, DeliveryKey, Meters, NewDelivery, OnConflict,
-    Recorded, Seq, ServerKey,
+    Recorded, Seq, ServerKey, SystemClock,
 };
 use prometheus_client::registry::Registry;
 use providers::{SourceSettings, Sources};
@@ -50,7 +50,7 @@ impl Desk {
             deliveries: Arc::clone(&store.deliveries),
             doorbell: Arc::clone(&queue.doorbell),
             sources: Arc::new(sources),
-            fetcher: Fetcher::new(Duration::from_secs(5), 100_000).unwrap(),
+            fetcher: fetcher(),
             server_key: ServerKey::new([1; 32]),
             meters: Meters::register(&mut Registry::default()),
             settings: settings(),
@@ -147,6 +147,10 @@ impl Desk {
             .await
             .unwrap()
     }
+}
+
+fn fetcher() -> Fetcher {
+    Fetcher::new(Arc::new(SystemClock), Duration::from_secs(5), 100_000).unwrap()
 }
 
 fn settings() -> Settings {

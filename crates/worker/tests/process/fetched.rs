@@ -6,8 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use providers::SourceSettings;
 use secrecy::SecretString;
+use testkit::api::{Answer, Api, ok};
 
-use crate::api::{Api, ok};
 use crate::desk::{Desk, otp_mail};
 
 /// A desk with a source of each provider whose mail may be at `api`.
@@ -54,7 +54,7 @@ async fn resends_mail_is_fetched_through_the_link_its_api_gives() {
 #[tokio::test]
 async fn agentmails_large_mail_is_fetched_raw() {
     let api = Api::start().await;
-    let path = "/v0/inboxes/agent@inbox.test/messages/%3Cm@z%3E/raw";
+    let path = "/v0/inboxes/agent%40inbox.test/messages/%3Cm%40z%3E/raw";
     api.on(path, vec![ok(otp_mail("1", "493817"))]);
     let desk = desk(&api).await;
     let body = br#"{"event_type":"message.received",
@@ -92,7 +92,7 @@ async fn an_api_that_is_away_for_a_while_is_asked_again() {
 }
 
 /// Runs a delivery whose first answer is `answer`; why it was given up.
-async fn buried(answer: crate::api::Answer) -> String {
+async fn buried(answer: Answer) -> String {
     let api = Api::start().await;
     api.on("/emails/receiving/e1", vec![answer]);
     let desk = desk(&api).await;

@@ -6,9 +6,9 @@
     reason = "a scenario that cannot go on fails"
 )]
 
-mod api;
 mod desk;
 mod fetched;
+mod sns;
 
 use std::time::Duration;
 

@@ -70,7 +70,12 @@ struct Settings {
 impl Settings {
     fn new(contract: &Contract) -> Self {
         let mut lines = Vec::new();
-        if contract.coverage != Coverage::Password {
+        match contract.name {
+            "mailhook" => lines.push(("recipient", "\"PASTE THE ADDRESS\"".to_owned())),
+            "ses-sns" => lines.push(("topics", "[\"PASTE THE TOPIC'S ARN\"]".to_owned())),
+            _ => {}
+        }
+        if contract.coverage != Coverage::Password && contract.name != "ses-sns" {
             lines.push(if PUBLIC_KEY.contains(&contract.name) {
                 ("public_key", "\"PASTE THE PROVIDER'S KEY\"".to_owned())
             } else if SECRET_IS_OURS.contains(&contract.name) {

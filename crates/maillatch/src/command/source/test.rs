@@ -3,16 +3,16 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use pipeline::{Clock, InboxId, SourceName, SystemClock};
-use providers::{Post, Sample, Sources};
+use providers::{Sample, Sources};
 use serde_json::json;
 use url::Url;
 
 use crate::cli::Place;
+use crate::client::send;
 use crate::dev;
 
 /// Posts a correctly signed sample of the provider's own shape to a running server.
@@ -57,7 +57,7 @@ pub(super) async fn run(args: Test, place: &Place) -> Result<ExitCode> {
     let Some(post) = source.sample(&sample) else {
         bail!("only {} itself can sign for this source", source.provider());
     };
-    let status = send(&url, source.name(), post).await?;
+    let status = send(&url, source.name().as_str(), post).await?.http;
     if args.json {
         let line = json!({ "http": status, "source": source.name().as_str(), "value": code });
         writeln!(std::io::stdout().lock(), "{line}")?;
@@ -72,22 +72,4 @@ pub(super) async fn run(args: Test, place: &Place) -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
-}
-
-async fn send(base: &Url, name: &SourceName, post: Post) -> Result<u16> {
-    let mut url = base.join(&format!("hooks/{name}"))?;
-    url.set_query(post.query.as_deref());
-    let client = reqwest::Client::builder()
-        .timeout(Duration::from_secs(15))
-        .build()
-        .context("failed to build the client")?;
-    let mut request = client.post(url).body(post.body);
-    for (name, value) in post.headers {
-        request = request.header(name, value);
-    }
-    let answer = request
-        .send()
-        .await
-        .context("the server cannot be reached")?;
-    Ok(answer.status().as_u16())
 }

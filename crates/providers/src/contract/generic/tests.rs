@@ -93,6 +93,7 @@ fn a_payload_is_found_where_it_is_said_to_be() {
             raw: b"Subject: x".to_vec(),
             rebuilt: false,
             received_at: None,
+            stated_from: None,
         };
         Ok(Decoded::Mails(vec![mail]))
     };

@@ -28,8 +28,13 @@ fn settings(provider: &str) -> SourceSettings {
     };
     match provider {
         "postmark" | "cloudmailin" => settings.url_token = Some("a-long-token".into()),
+        "mailhook" => {
+            settings.url_token = Some("a-long-token".into());
+            settings.recipient = Some("x@y.test".to_owned());
+        }
         "postal" => settings.public_key = Some(POSTAL_KEY.to_owned()),
         "folder" | "http-list" | "imap" => settings.poll = Some(PollSettings::default()),
+        "ses-sns" => settings.topics = vec![testkit::sns::TOPIC.to_owned()],
         "sendgrid" => settings.public_key = Some(SENDGRID_KEY.to_owned()),
         _ => settings.secrets = vec![SecretString::from(SECRET).into()],
     }

@@ -1,6 +1,6 @@
 //! A server on a port of its own over a database of its own.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,11 +12,12 @@ use pipeline::{
     Timestamp,
 };
 use prometheus_client::registry::Registry;
-use providers::{SchemeSettings, SourceSettings, Sources, contracts};
+use providers::{PollSettings, SchemeSettings, SourceSettings, Sources, contracts};
 use secrecy::SecretString;
 use store::Store;
 use tempfile::TempDir;
-use webhook::{Committer, Deps, Settings, routes};
+use testkit::sns::{Sns, TOPIC};
+use webhook::{CertificateAway, CertificateFetch, Certificates, Committer, Deps, Settings, routes};
 
 use super::{Answer, Connection, signed};
 
@@ -60,6 +61,25 @@ impl Doorbell for Remembering {
     }
 }
 
+/// The place that certificates are got from: it may be away, and it remembers
+/// what it was asked for.
+#[derive(Default)]
+pub(crate) struct CertificatePlace {
+    pub(crate) is_away: AtomicBool,
+    pub(crate) asked: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl CertificateFetch for CertificatePlace {
+    async fn fetch(&self, url: &str) -> Result<Vec<u8>, CertificateAway> {
+        self.asked.lock().expect("asked").push(url.to_owned());
+        if self.is_away.load(Ordering::SeqCst) {
+            return Err(CertificateAway);
+        }
+        Ok(Sns::at("").certificate().as_bytes().to_vec())
+    }
+}
+
 type Log = Arc<dyn DeliveryLog>;
 type Between = Box<dyn FnOnce(Log) -> Log>;
 
@@ -92,6 +112,7 @@ pub(crate) struct Server {
     pub(crate) store: Store,
     pub(crate) registry: Registry,
     pub(crate) sources: Arc<Sources>,
+    pub(crate) certificates: Arc<CertificatePlace>,
     committer: Committer,
     rings: Arc<Remembering>,
     handle: ServerHandle,
@@ -119,8 +140,11 @@ impl Server {
         let log = (setup.log)(Arc::clone(&store.deliveries));
         let committer = Committer::start(log, bell, meters.clone(), &setup.settings);
         let sources = Arc::new(sources());
+        let certificates = Arc::new(CertificatePlace::default());
+        let from: Arc<dyn CertificateFetch> = Arc::<CertificatePlace>::clone(&certificates);
         let deps = Deps {
             sources: Arc::clone(&sources),
+            certificates: Arc::new(Certificates::new(from, Arc::<FrozenClock>::clone(&clock))),
             committer: committer.clone(),
             clock: Arc::<FrozenClock>::clone(&clock),
             meters,
@@ -142,6 +166,7 @@ impl Server {
             store,
             registry,
             sources,
+            certificates,
             committer,
             rings,
             handle,
@@ -207,6 +232,13 @@ fn sources() -> Sources {
         ("main", of(&[SECRET, OTHER_SECRET])),
         ("twin", of(&[SECRET])),
         ("other", of(&[OTHER_SECRET])),
+        (
+            "listed",
+            SourceSettings {
+                addresses: vec!["192.0.2.0/24".to_owned()],
+                ..of(&[SECRET])
+            },
+        ),
     ];
     // And one of every provider, under the provider's name.
     let theirs = contracts().map(|contract| (contract.name, source_of(contract.name)));
@@ -228,6 +260,12 @@ fn source_of(provider: &str) -> SourceSettings {
         "postmark" | "cloudmailin" | "sendgrid" => {
             settings.url_token = Some("a-long-token".into());
         }
+        "mailhook" => {
+            settings.url_token = Some("a-long-token".into());
+            settings.recipient = Some("agent@inbox.test".to_owned());
+        }
+        "folder" | "http-list" | "imap" => settings.poll = Some(PollSettings::default()),
+        "ses-sns" => settings.topics = vec![TOPIC.to_owned()],
         "postal" => settings.public_key = Some(POSTAL_KEY.to_owned()),
         "mailgun" => settings.secrets = vec![SecretString::from(MAILGUN_KEY).into()],
         _ => settings.secrets = vec![SecretString::from(SECRET).into()],

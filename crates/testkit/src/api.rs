@@ -1,4 +1,4 @@
-//! A provider's API on loopback: it answers each path with what it was given.
+//! A provider's API on loopback: it answers each path with what it was told to.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -7,21 +7,24 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// One answer: a status, extra header lines, a body.
-pub(crate) type Answer = (u16, String, Vec<u8>);
+pub type Answer = (u16, String, Vec<u8>);
 
+/// A server that speaks a provider's contract, as far as it was told.
 #[derive(Clone)]
-pub(crate) struct Api {
-    pub(crate) url: String,
+pub struct Api {
+    /// Where it is.
+    pub url: String,
     answers: Arc<Mutex<BTreeMap<String, Vec<Answer>>>>,
     /// Every request head, as it came.
-    pub(crate) asked: Arc<Mutex<Vec<String>>>,
+    pub asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Api {
-    pub(crate) async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    /// One that answers every path with 404 until it is told otherwise.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let api = Self {
-            url: format!("http://{}", listener.local_addr().unwrap()),
+            url: format!("http://{}", listener.local_addr().expect("an address")),
             answers: Arc::default(),
             asked: Arc::default(),
         };
@@ -35,10 +38,10 @@ impl Api {
     }
 
     /// Answers a path so: each answer once, the last one for ever.
-    pub(crate) fn on(&self, path: &str, answers: Vec<Answer>) {
+    pub fn on(&self, path: &str, answers: Vec<Answer>) {
         self.answers
             .lock()
-            .unwrap()
+            .expect("no panic")
             .insert(path.to_owned(), answers);
     }
 
@@ -50,9 +53,9 @@ impl Api {
                 Err(_) => return,
             }
         }
-        let head = String::from_utf8(head).unwrap();
-        let path = head.split(' ').nth(1).unwrap().to_owned();
-        self.asked.lock().unwrap().push(head);
+        let head = String::from_utf8(head).expect("text");
+        let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+        self.asked.lock().expect("no panic").push(head);
         let (status, headers, body) = self.answer(&path);
         let length = body.len();
         let head = format!(
@@ -63,16 +66,20 @@ impl Api {
     }
 
     fn answer(&self, path: &str) -> Answer {
-        let mut answers = self.answers.lock().unwrap();
+        let mut answers = self.answers.lock().expect("no panic");
         match answers.get_mut(path) {
             Some(answers) if answers.len() > 1 => answers.remove(0),
-            Some(answers) => answers[0].clone(),
-            None => (404, String::new(), Vec::new()),
+            Some(answers) => answers.first().cloned().unwrap_or_else(nothing),
+            None => nothing(),
         }
     }
 }
 
+fn nothing() -> Answer {
+    (404, String::new(), Vec::new())
+}
+
 /// A plain answer.
-pub(crate) fn ok(body: impl Into<Vec<u8>>) -> Answer {
+pub fn ok(body: impl Into<Vec<u8>>) -> Answer {
     (200, String::new(), body.into())
 }

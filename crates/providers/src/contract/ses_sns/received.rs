@@ -1,0 +1,68 @@
+//! What SES tells about a mail that it received.
+//!
+//! <https://docs.aws.amazon.com/ses/latest/dg/receiving-email-notifications-contents.html>
+
+use crate::contract::native;
+use crate::json::{self, Object};
+use crate::{DecodeError, Decoded, Elsewhere, Holds, InboundMail};
+
+/// Reads a notification's text. A topic also carries texts that are no JSON, such
+/// as the one that SES tries it out with.
+pub(super) fn decode(message: &str, bucket: Option<&str>) -> Result<Decoded, DecodeError> {
+    let event = match json::object(message.as_bytes()) {
+        Ok(event) => event,
+        Err(DecodeError::Malformed | DecodeError::Empty) => return Ok(Decoded::other_event()),
+        Err(error) => return Err(error),
+    };
+    if json::text(&event, &["notificationType"]) != Some("Received") {
+        return Ok(Decoded::other_event());
+    }
+    let recipients = json::texts(&event, &["receipt", "recipients"])?;
+    match json::text(&event, &["content"]) {
+        Some(content) => {
+            let encoding = json::text(&event, &["receipt", "action", "encoding"]);
+            let raw = match encoding {
+                Some(word) if word.eq_ignore_ascii_case("base64") => native::base64(content)?,
+                _ => content.as_bytes().to_vec(),
+            };
+            let mail = InboundMail::original(recipients, raw)?;
+            let from = json::list(&event, &["mail", "commonHeaders", "from"]);
+            let from = from.first().and_then(serde_json::Value::as_str);
+            Ok(Decoded::mail(mail.stated_from(from)))
+        }
+        None => elsewhere(&event, recipients, bucket),
+    }
+}
+
+/// A mail in S3. The post may name any bucket; whoever may publish to the topic
+/// must not choose what our key reads.
+fn elsewhere(
+    event: &Object,
+    recipients: Vec<String>,
+    bucket: Option<&str>,
+) -> Result<Decoded, DecodeError> {
+    let action = |name| json::text(event, &["receipt", "action", name]);
+    if action("type") != Some("S3") {
+        return Err(DecodeError::Malformed);
+    }
+    let (named, key) = (action("bucketName"), action("objectKey"));
+    let (Some(named), Some(key)) = (named, key) else {
+        return Err(DecodeError::Malformed);
+    };
+    if bucket.is_some_and(|bucket| bucket != named) {
+        return Err(DecodeError::BucketForeign);
+    }
+    if recipients.is_empty() {
+        return Err(DecodeError::NoRecipient);
+    }
+    Ok(Decoded::Elsewhere(Elsewhere {
+        recipients,
+        path: [named]
+            .into_iter()
+            .chain(key.split('/'))
+            .map(str::to_owned)
+            .collect(),
+        query: None,
+        holds: Holds::Message,
+    }))
+}

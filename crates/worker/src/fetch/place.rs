@@ -1,0 +1,48 @@
+//! Where a mail is at its provider.
+
+use providers::Elsewhere;
+use url::Url;
+
+use super::FetchError;
+
+/// The mail's place below the API, each segment escaped.
+pub(super) fn place(base: &Url, mail: &Elsewhere) -> Result<Url, FetchError> {
+    let mut url = base.clone();
+    if mail
+        .path
+        .iter()
+        .any(|segment| matches!(segment.as_str(), "" | "." | ".."))
+    {
+        return Err(FetchError::Odd);
+    }
+    let above = base.path().trim_end_matches('/');
+    url.set_path(&[above, &providers::escape(&mail.path)].concat());
+    if let Some((name, value)) = mail.query {
+        url.query_pairs_mut().append_pair(name, value);
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use providers::Holds;
+
+    use super::*;
+
+    #[test]
+    fn ids_from_a_payload_cannot_leave_their_segment() {
+        let base = Url::parse("https://api.provider.test").unwrap();
+        let mail = |id: &str| Elsewhere {
+            recipients: Vec::new(),
+            path: vec!["mails".to_owned(), id.to_owned()],
+            query: None,
+            holds: Holds::Message,
+        };
+        let url = place(&base, &mail("../keys?x#y")).unwrap();
+        assert_eq!(
+            url.as_str(),
+            "https://api.provider.test/mails/..%2Fkeys%3Fx%23y"
+        );
+        assert_eq!(place(&base, &mail("..")), Err(FetchError::Odd));
+    }
+}
