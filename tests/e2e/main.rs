@@ -12,11 +12,13 @@ mod mailbox;
 mod provider_api;
 mod speaker;
 
+mod amazon;
 mod architecture;
 mod commands;
 mod consume_once;
 mod crash;
 mod duplicates;
+mod hydrated;
 mod outage;
 mod poison;
 mod poll_http;

@@ -15,6 +15,7 @@ source.cloudmailin = { provider = "cloudmailin", username = "maillatch", passwor
 source.github-style = { provider = "github-style", secrets = ["a-shared-secret-of-some-length"] }
 source.mailersend = { provider = "mailersend", secrets = ["a-shared-secret-of-some-length"] }
 source.mailgun-mime = { provider = "mailgun", secrets = ["a-shared-secret-of-some-length"], username = "maillatch", password = "a-long-password" }
+source.mailhook = { provider = "mailhook", url_token = "a-long-token-of-some-length", recipient = "mailhook@inbox.test" }
 source.mandrill = { provider = "mandrill", secrets = ["a-shared-secret-of-some-length"], url = "https://mail.example.com/hooks/mandrill" }
 source.nylas = { provider = "nylas", secrets = ["a-shared-secret-of-some-length"] }
 source.postmark = { provider = "postmark", url_token = "a-long-token-of-some-length" }
@@ -24,13 +25,14 @@ source.standard-webhooks = { provider = "standard-webhooks", secrets = ["whsec_C
 source.stripe-style = { provider = "stripe-style", secrets = ["a-shared-secret-of-some-length"], scheme = { signature_header = "X-Signature" } }
 "#;
 
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "agentmail",
     "cloudflare",
     "cloudmailin",
     "github-style",
     "mailersend",
     "mailgun-mime",
+    "mailhook",
     "mandrill",
     "nylas",
     "postmark",
@@ -51,32 +53,103 @@ async fn every_provider_reaches_the_agent_on_the_full_profile() {
 }
 
 async fn every_provider_reaches_the_agent(harness: Harness) {
-    let url = harness
-        .deployment
-        .url(Role::Webhook, 0)
-        .unwrap()
-        .to_string();
     for name in NAMES {
         let inbox = format!("{name}@inbox.test");
-        let mut command = harness.command(&["source", "test", name, "--json", "--to", &inbox]);
-        command.env("MAILLATCH_URL", &url);
-        let output = tokio::task::spawn_blocking(move || command.output().unwrap());
-        let output = output.await.unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        let sent: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-            panic!("{name}: {error}: {said}");
-        });
-        assert_eq!(sent["http"], 200, "{name}: {said}");
+        let posts = play(&harness, name, "duplicate", &inbox).await;
+        assert_eq!(posts.len(), 2, "{name}");
         let items = harness.until_items(&inbox, 1).await;
         let consumed = harness
             .consume(items[0]["id"].as_str().unwrap(), 0, name)
             .await;
         assert_eq!(
-            consumed.body["value"], sent["value"],
+            consumed.body["value"], posts[0]["value"],
             "{name}: {}",
             items[0]
         );
     }
+    assert_eq!(harness.count("SELECT count(*) FROM deliveries").await, 14);
+    harness.end().await;
+}
+
+/// Plays a scenario as the provider of a source; what was answered to each post.
+async fn play(harness: &Harness, name: &str, scenario: &str, inbox: &str) -> Vec<Value> {
+    let provider = name.trim_end_matches("-mime");
+    let args = ["trigger", "otp", "--as", provider, "--scenario", scenario];
+    let mut command = harness.command(&[&args[..], &["--json", "--to", inbox]].concat());
+    let url = harness.deployment.url(Role::Webhook, 0).unwrap();
+    command.env("MAILLATCH_URL", url.as_str());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let output = output.await.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name} {scenario}: {said}");
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let lines = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    lines.collect()
+}
+
+/// Each answer is checked by the command itself, against the provider's contract.
+async fn each_providers_late_forged_cut_and_reordered_posts(harness: Harness) {
+    let harness = std::sync::Arc::new(harness);
+    let players: Vec<_> = NAMES
+        .into_iter()
+        .map(|name| {
+            let harness = std::sync::Arc::clone(&harness);
+            tokio::spawn(async move {
+                let inbox = format!("{name}@inbox.test");
+                let mut stored = 0;
+                for scenario in ["stale", "forged", "truncated", "reordered"] {
+                    let posts = play(&harness, name, scenario, &inbox).await;
+                    stored += posts.iter().filter(|post| post["http"] == 200).count();
+                }
+                stored
+            })
+        })
+        .collect();
+    let mut stored = 0;
+    for player in players {
+        stored += player.await.unwrap();
+    }
+    // What was refused has left nothing behind.
+    let rows = harness.count("SELECT count(*) FROM deliveries").await;
+    assert_eq!(usize::try_from(rows).unwrap(), stored);
+    std::sync::Arc::into_inner(harness).unwrap().end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_provider_is_answered_as_its_contract_asks_on_the_embedded_profile() {
+    let harness = Harness::embedded_with(SOURCES).await;
+    each_providers_late_forged_cut_and_reordered_posts(harness).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_provider_is_answered_as_its_contract_asks_on_the_full_profile() {
+    let harness = Harness::full_with(SOURCES).await;
+    each_providers_late_forged_cut_and_reordered_posts(harness).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_weak_source_is_a_warning_and_the_server_is_ready() {
+    let weak = "source.mg = { provider = \"mailgun\", secrets = [\"a-shared-secret\"] }\n";
+    let harness = Harness::embedded_with(weak).await;
+    let ready = harness.ask(Role::Webhook, "readyz").await;
+    assert_eq!(ready.status, 200);
+    let warning = ready.body["warnings"][0].as_str().unwrap();
+    assert!(warning.starts_with("mg: its signature does not cover"));
+    harness.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_is_tried_out_with_a_sample_of_its_own_shape() {
+    let harness = Harness::embedded_with(SOURCES).await;
+    let mut command = harness.command(&["source", "test", "postmark", "--json"]);
+    let url = harness.deployment.url(Role::Webhook, 0).unwrap();
+    command.env("MAILLATCH_URL", url.as_str());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let sent: Value = serde_json::from_slice(&output.await.unwrap().stdout).unwrap();
+    assert_eq!(sent["http"], 200);
+    harness.until_items("agent@inbox.test", 1).await;
     harness.end().await;
 }
 

@@ -71,6 +71,22 @@ impl Speaker {
         answer(request.body(body.to_vec())).await
     }
 
+    /// Posts to any source, with these headers.
+    pub(crate) async fn post_to(
+        &self,
+        to: &Deployment,
+        source: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Answer> {
+        let url = to.url(Role::Webhook, 0)?.join(&format!("hooks/{source}"))?;
+        let mut request = self.0.post(url).body(body.to_vec());
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        answer(request).await
+    }
+
     /// Every item of an inbox, page after page.
     pub(crate) async fn items(
         &self,

@@ -25,20 +25,26 @@ pub(crate) async fn read(
     for links in expectations.iter().flat_map(named_links) {
         readings.add(settings, links).await?;
     }
+    let is_odd = mail
+        .received_at
+        .is_some_and(|at| !is_plausible(at, recorded_at));
+    let received_at = mail.received_at.filter(|_| !is_odd);
     let minimizer = Minimizer {
         server_key: &deps.server_key,
         recorded_at,
-        received_at: mail.received_at.map(end_of_its_second),
+        received_at: received_at.map(end_of_its_second),
         lifetime: settings.lifetime,
         same_value_window: settings.same_value_window,
     };
     let sender = readings.by(None).sender.address.as_deref();
     let differs = is_other_sender(mail.stated_from.as_deref(), sender);
+    let marks = [(differs, "provider_mismatch"), (is_odd, "received_at_odd")];
     let message = |(inbox, expected)| {
         let mut message = minimize(&readings, inbox, &expected, &minimizer);
-        if differs {
-            message.flags.push("provider_mismatch".to_owned());
-        }
+        let held = marks.iter().filter(|(holds, _)| *holds);
+        message
+            .flags
+            .extend(held.map(|(_, mark)| (*mark).to_owned()));
         message
     };
     Ok(expectations.into_iter().map(message).collect())
@@ -73,6 +79,14 @@ fn named_links<'e>(
     attempts
         .filter_map(|attempt| attempt.rules.links.as_ref())
         .chain(&expected.rules.links)
+}
+
+/// Whether a provider can have received a mail then that we recorded now. Retries
+/// go on for three days at most, and clocks differ by minutes; with any other time
+/// a good code would be born expired, or never expire.
+fn is_plausible(received_at: Timestamp, recorded_at: Timestamp) -> bool {
+    recorded_at.since(received_at) <= Duration::from_hours(7 * 24)
+        && received_at.since(recorded_at) <= Duration::from_mins(5)
 }
 
 /// A provider that tells whole seconds has received the mail within that second,

@@ -76,13 +76,24 @@ impl Desk {
 
     /// Records a delivery whose ring is lost.
     pub(crate) async fn record_silently(&self, source: &str, id: &str, body: &[u8]) -> Recorded {
+        self.record_as(source, id, "application/json", body).await
+    }
+
+    /// Records a delivery of any content type, without a ring.
+    pub(crate) async fn record_as(
+        &self,
+        source: &str,
+        id: &str,
+        content_type: &str,
+        body: &[u8],
+    ) -> Recorded {
         let source = source.parse().unwrap();
         let delivery = NewDelivery {
             id: DeliveryId::new(),
             key: DeliveryKey::from_provider_id(&source, id),
             source,
             content: ContentDigest::of(&[body]),
-            content_type: "application/json".to_owned(),
+            content_type: content_type.to_owned(),
             body: body.to_vec(),
             on_conflict: OnConflict::Keep,
         };

@@ -8,6 +8,7 @@
 
 mod desk;
 mod fetched;
+mod payload_rows;
 mod sns;
 
 use std::time::Duration;
