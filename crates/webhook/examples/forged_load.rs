@@ -101,9 +101,9 @@ async fn real(port: u16, span: Duration) -> Vec<Duration> {
     let (begun, mut taken) = (Instant::now(), Vec::new());
     while begun.elapsed() < span {
         tick.tick().await;
-        let post = post(&uuid_like(), true);
+        let real = post(&uuid_like(), true);
         let sent = Instant::now();
-        assert_eq!(exchange(&mut connection, &post).await, 200);
+        assert_eq!(exchange(&mut connection, &real).await, 200);
         taken.push(sent.elapsed());
     }
     taken
@@ -143,7 +143,7 @@ fn say(what: &str, taken: &mut [Duration]) -> f64 {
 }
 
 /// Serves on a thread of its own, as the binary does.
-async fn serve(store: &Store) -> u16 {
+fn serve(store: &Store) -> u16 {
     let meters = Meters::register(&mut Registry::default());
     let source = SourceSettings::standard_webhooks([SecretString::from(SECRET)]);
     let deps = Deps {
@@ -178,7 +178,7 @@ async fn main() {
     let url = format!("sqlite:{}", directory.path().join("bench.db").display());
     let settings = store::Settings::new(url.into());
     let store = store::open(&settings).await.unwrap();
-    let port = serve(&store).await;
+    let port = serve(&store);
     let span = Duration::from_secs(seconds.into());
     let warm_up = real(port, Duration::from_secs(1)).await.len();
 
