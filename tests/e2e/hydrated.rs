@@ -25,7 +25,9 @@ async fn send(harness: &Harness, source: &str, body: &str) {
         ("svix-signature", &signature),
     ];
     let to = &harness.deployment;
-    let answer = harness.speaker.post_to(to, source, &headers, body.as_bytes());
+    let answer = harness
+        .speaker
+        .post_to(to, source, &headers, body.as_bytes());
     assert_eq!(answer.await.unwrap().status, 200);
 }
 
