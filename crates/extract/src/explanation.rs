@@ -7,7 +7,7 @@ use crate::link::ConsideredLink;
 use crate::reading::{Reading, Source};
 
 /// Changes whenever the rules or the lexicons do.
-pub(crate) const RULESET: &str = "2026-11-15.4";
+pub(crate) const RULESET: &str = "2026-11-15.5";
 
 /// Everything needed to understand an answer, and nothing to act on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
