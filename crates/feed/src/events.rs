@@ -145,7 +145,7 @@ impl Stream {
     fn tell(&mut self, views: Vec<ArtifactView>) -> String {
         let mut text = String::new();
         for view in views {
-            self.place.after = view.seq;
+            self.place.after = Some(view.seq);
             let cursor = self.place.cursor(&self.feed);
             let item = reply::text(&Item::of(view));
             // Writing into a string cannot fail.

@@ -26,19 +26,49 @@ struct Parameters {
 /// Where in which inbox a page begins, and how long it may be.
 pub(crate) struct Place {
     pub(crate) inbox: InboxId,
-    pub(crate) after: Seq,
+    /// Nothing stands for the beginning, wherever that is by now.
+    pub(crate) after: Option<Seq>,
     limit: u32,
 }
 
 impl Place {
-    /// The items that are there right now.
+    /// The items that are there right now, unless some that the reader has not
+    /// seen were discarded.
     pub(crate) async fn look(&self, feed: &Feed) -> Result<Vec<ArtifactView>, Problem> {
-        patiently(feed.deps.log.artifacts(&self.inbox, self.after, self.limit)).await
+        let log = &feed.deps.log;
+        let views = patiently(log.artifacts(&self.inbox, self.start(), self.limit)).await?;
+        let next = self.start().number() + 1;
+        let follows = views.first().is_some_and(|view| view.seq.number() == next);
+        if let (Some(after), false) = (self.after, follows) {
+            let reach = patiently(log.reach(&self.inbox)).await?;
+            if after > reach.last {
+                return Err(Problem::CursorEpochChanged);
+            }
+            if after < reach.purged {
+                let oldest = cursor::write(&feed.deps.cursor_key, &self.inbox, reach.purged);
+                return Err(Problem::CursorExpired(oldest));
+            }
+        }
+        Ok(views)
+    }
+
+    /// Where a reader who has seen these items stands. Whoever began without a
+    /// cursor and saw nothing stands behind all that was discarded.
+    async fn after_seeing(&self, feed: &Feed, views: &[ArtifactView]) -> Result<Seq, Problem> {
+        match (views.last(), self.after) {
+            (Some(view), _) => Ok(view.seq),
+            (None, Some(after)) => Ok(after),
+            (None, None) => Ok(patiently(feed.deps.log.reach(&self.inbox)).await?.purged),
+        }
+    }
+
+    fn start(&self) -> Seq {
+        self.after.unwrap_or(Seq::START)
     }
 
     /// The cursor that stands for it.
     pub(crate) fn cursor(&self, feed: &Feed) -> String {
-        cursor::write(&feed.deps.cursor_key, &self.inbox, self.after)
+        cursor::write(&feed.deps.cursor_key, &self.inbox, self.start())
     }
 }
 
@@ -53,7 +83,8 @@ struct Page {
 ///
 /// Returns: 200 with a page, which is empty and repeats the cursor when nothing
 /// is there; 400 for an unknown or odd parameter or a cursor of another inbox;
-/// 401 without a key; 404 for an inbox that the key does not cover; 429 when the
+/// 401 without a key; 404 for an inbox that the key does not cover; 409 for a
+/// cursor from ahead of the feed; 410 for one from before what is kept; 429 when the
 /// key has too many waits open; 503 when the store is away.
 pub(crate) async fn list(
     request: HttpRequest,
@@ -76,7 +107,8 @@ pub(crate) async fn list(
         views
     };
 
-    let mut response = page(&feed, &place, views);
+    let last = place.after_seeing(&feed, &views).await?;
+    let mut response = page(&feed, &place, last, views);
     if let Some(applied) = patience.applied {
         response.headers_mut().insert(PREFERENCE_APPLIED, applied);
     }
@@ -114,9 +146,10 @@ pub(crate) fn place_of(
     }
     let after = match after {
         Some(text) => {
-            cursor::read(&feed.deps.cursor_key, &inbox, text).ok_or(Problem::InvalidCursor)?
+            let after = cursor::read(&feed.deps.cursor_key, &inbox, text);
+            Some(after.ok_or(Problem::InvalidCursor)?)
         }
-        None => Seq::START,
+        None => None,
     };
     Ok(Place {
         inbox,
@@ -125,8 +158,7 @@ pub(crate) fn place_of(
     })
 }
 
-fn page(feed: &Feed, place: &Place, views: Vec<ArtifactView>) -> HttpResponse {
-    let last = views.last().map_or(place.after, |view| view.seq);
+fn page(feed: &Feed, place: &Place, last: Seq, views: Vec<ArtifactView>) -> HttpResponse {
     let page = Page {
         next_cursor: cursor::write(&feed.deps.cursor_key, &place.inbox, last),
         items: views.into_iter().map(Item::of).collect(),

@@ -20,6 +20,12 @@ pub(crate) enum Problem {
     /// 400: not a cursor of ours, or one of another inbox.
     #[error("the cursor is not one that this inbox's feed has given out")]
     InvalidCursor,
+    /// 410: items behind it were discarded; where the feed begins now.
+    #[error("the cursor is older than what is kept; go on from the oldest one")]
+    CursorExpired(String),
+    /// 409: nobody can have been there; the database is an older one.
+    #[error("the cursor is ahead of the feed, which was put back; begin without a cursor")]
+    CursorEpochChanged,
     /// 400: consume takes no body, or an empty object.
     #[error("the body must be empty or an empty JSON object")]
     InvalidBody,
@@ -99,6 +105,8 @@ struct Document<'a> {
     reason: Option<&'a Reason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     scope: Option<Permission>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oldest: Option<&'a str>,
 }
 
 impl Problem {
@@ -108,6 +116,10 @@ impl Problem {
         match self {
             Self::InvalidParameter => (S::BAD_REQUEST, "invalid-parameter", "Invalid parameter"),
             Self::InvalidCursor => (S::BAD_REQUEST, "invalid-cursor", "Invalid cursor"),
+            Self::CursorExpired(_) => (S::GONE, "cursor-expired", "Cursor expired"),
+            Self::CursorEpochChanged => {
+                (S::CONFLICT, "cursor-epoch-changed", "Cursor epoch changed")
+            }
             Self::InvalidBody => (S::BAD_REQUEST, "invalid-body", "Invalid body"),
             Self::IdempotencyKeyRequired => (
                 S::BAD_REQUEST,
@@ -184,6 +196,10 @@ impl Problem {
             },
             scope: match self {
                 Self::Forbidden(scope) => Some(*scope),
+                _ => None,
+            },
+            oldest: match self {
+                Self::CursorExpired(oldest) => Some(oldest),
                 _ => None,
             },
         }

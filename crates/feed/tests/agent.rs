@@ -17,6 +17,9 @@ mod events;
 #[path = "agent/fault.rs"]
 mod fault;
 #[cfg(test)]
+#[path = "agent/gap.rs"]
+mod gap;
+#[cfg(test)]
 #[path = "agent/harness.rs"]
 mod harness;
 #[cfg(test)]

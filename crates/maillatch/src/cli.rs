@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::command::{
-    attempt, completions, demo, doctor, eval, explain, failures, healthcheck, import, key, migrate,
-    relay, source, trigger, wait,
+    attempt, completions, demo, doctor, eval, explain, failures, healthcheck, import, key, keys,
+    migrate, relay, source, trigger, wait,
 };
 use crate::config::{Config, Flags, load};
 
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Feed(Serve),
     /// Ask sources for mail that their webhooks have missed, and notice silent ones.
     Poll(Serve),
+    /// List and rotate the keys that rows are sealed with.
+    Keys(keys::Keys),
     /// Create or update the database's tables.
     Migrate(migrate::Migrate),
     /// Post a correctly signed, realistic delivery to a running server.

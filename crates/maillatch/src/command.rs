@@ -10,6 +10,7 @@ pub(crate) mod failures;
 pub(crate) mod healthcheck;
 pub(crate) mod import;
 pub(crate) mod key;
+pub(crate) mod keys;
 pub(crate) mod migrate;
 pub(crate) mod relay;
 pub(crate) mod roles;
@@ -55,6 +56,7 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Worker(args) => roles::run(args, Roles::WORKER).await,
         Command::Feed(args) => roles::run(args, Roles::FEED).await,
         Command::Poll(args) => roles::run(args, Roles::POLL).await,
+        Command::Keys(args) => keys::run(args).await,
         Command::Migrate(args) => migrate::run(args).await,
         Command::Trigger(args) => trigger::run(args).await,
         Command::Wait(args) => wait::run(args).await,

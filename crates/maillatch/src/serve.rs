@@ -14,7 +14,7 @@ use webhook::{Certificates, Committer};
 
 use crate::certificates::Getter;
 use crate::wire::{
-    Parts, cautions, feed_policy, feed_settings, fetcher, poll_deps, webhook_settings,
+    Parts, cautions, feed_policy, feed_settings, fetcher, janitor, poll_deps, webhook_settings,
     worker_settings,
 };
 use crate::{ops, shutdown};
@@ -134,7 +134,7 @@ impl Serving {
     }
 }
 
-/// The processing loop and the sweeper.
+/// The processing loop, the sweeper and the janitor.
 fn start_worker(parts: &Parts, stop: &CancellationToken) -> Result<Vec<JoinHandle<()>>> {
     let deps = Arc::new(worker::Deps {
         work: Arc::clone(&parts.store.work),
@@ -149,6 +149,7 @@ fn start_worker(parts: &Parts, stop: &CancellationToken) -> Result<Vec<JoinHandl
     let sweeper = Arc::clone(&deps);
     let stop_sweeping = stop.clone();
     Ok(vec![
+        tokio::spawn(janitor(parts).run(stop.clone())),
         tokio::spawn(worker::run(deps, parts.queue.bell(), stop.clone())),
         tokio::spawn(async move { worker::sweep_forever(&sweeper, stop_sweeping).await }),
     ])

@@ -2,17 +2,18 @@
 //! roles are built from.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use extract::{Allowlist, Policy};
 use feed::Keys;
-use pipeline::{Backoff, Clock, InboxId, Meters, PollerId, ServerKey, SystemClock};
+use pipeline::{Backoff, Clock, InboxId, Keep, Meters, PollerId, ServerKey, SystemClock};
 use prometheus_client::registry::Registry;
 use providers::{Source, Sources};
 use queue::Queue;
 use secrecy::ExposeSecret;
 use store::Store;
-use worker::{Fetcher, InboxPolicy};
+use worker::{Fetcher, InboxPolicy, Janitor};
 
 use crate::config::{Config, Profile};
 use crate::secrets::{secrets, server_key};
@@ -174,6 +175,24 @@ pub(crate) fn poll_deps(parts: &Parts) -> Result<poll::Deps> {
         meters: parts.poll_meters.clone(),
         settings: poll_settings(&parts.config)?,
     })
+}
+
+/// What clears away.
+pub(crate) fn janitor(parts: &Parts) -> Janitor {
+    let retention = &parts.config.retention;
+    Janitor {
+        retention: Arc::clone(&parts.store.retention),
+        meters: parts.meters.clone(),
+        keep: Keep {
+            consumed_values: parts.config.feed.replay_window.0,
+            expired_values: retention.expired_values.0,
+            done_bodies: retention.bodies.0,
+            buried_bodies: retention.buried_bodies.0,
+            items: retention.items.0,
+            consumes: retention.consumes.0,
+        },
+        every: retention.every.0.max(Duration::from_millis(100)),
+    }
 }
 
 /// What gets mail from a provider's API.

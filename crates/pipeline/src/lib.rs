@@ -39,6 +39,7 @@ mod failure;
 mod keys;
 mod poll;
 mod queue;
+mod retention;
 mod retry;
 mod store;
 
@@ -62,10 +63,11 @@ pub use id::{ArtifactId, AttemptId, ClaimToken, DeliveryId, IdError, MessageId, 
 pub use inbox::{Expectation, InboxError, InboxId, InboxRules, InboxView, NewInbox};
 pub use keys::{KeyLog, KeyView, LiveKey, NewKey, Permission};
 pub use message::{MessageKey, NewMessage, Sender};
-pub use meters::{Meters, OfSource, Outcome};
+pub use meters::{Meters, OfSource, Outcome, What};
 pub use poll::{Lease, Leased, LeftWaiting, PollLog, Polled, SilenceLog, Standing};
 pub use probe::{Probe, ProbeError};
 pub use queue::{Acknowledge, Bell, Doorbell, QueueError, Ring};
+pub use retention::{Discarded, Keep, Reach, Retention, Waste};
 pub use retry::{Backoff, Class};
 pub use store::{
     AgentLog, Arrival, Backlog, Claim, Claimed, Completed, DeliveryLog, FailureLog, Finished,

@@ -42,6 +42,13 @@ impl OfSource {
     }
 }
 
+/// A kind of thing.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct What {
+    /// A closed word.
+    pub what: &'static str,
+}
+
 /// Every meter of the process; cloned handles count into the same place.
 #[derive(Clone, Debug)]
 pub struct Meters {
@@ -71,6 +78,10 @@ pub struct Meters {
     pub buried: Gauge,
     /// Waits that agents have open right now.
     pub waiting: Gauge,
+    /// What was wiped or discarded because its time was over.
+    pub wiped: Family<What, Counter>,
+    /// By how much the latest of it was overdue, in seconds.
+    pub wipe_lag_seconds: Gauge,
     /// Messages that polling has found before any post told of them.
     pub poll_recovered: Family<OfSource, Counter>,
     /// How much later than the first path, webhook or polling, the other one
@@ -103,11 +114,26 @@ impl Meters {
             lag_seconds: Gauge::default(),
             buried: Gauge::default(),
             waiting: Gauge::default(),
+            wiped: Family::default(),
+            wipe_lag_seconds: Gauge::default(),
             poll_recovered: Family::default(),
             path_lag_seconds: Histogram::new(LAGS),
         };
-        meters.describe(registry.sub_registry_with_prefix("maillatch"));
+        let registry = registry.sub_registry_with_prefix("maillatch");
+        meters.describe(registry);
+        meters.describe_wiping(registry);
         meters
+    }
+
+    fn describe_wiping(&self, registry: &mut Registry) {
+        let wiped = self.wiped.clone();
+        registry.register("wiped", "What was wiped or discarded, by kind", wiped);
+        registry.register_with_unit(
+            "wipe_lag",
+            "How overdue the latest of it was",
+            Unit::Seconds,
+            self.wipe_lag_seconds.clone(),
+        );
     }
 
     fn describe(&self, registry: &mut Registry) {

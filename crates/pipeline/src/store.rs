@@ -8,7 +8,7 @@ use async_trait::async_trait;
 
 use crate::{
     ArtifactView, BuriedDelivery, ClaimToken, Class, ConsumeRequest, Consumed, DeliveryId,
-    Expectation, InboxId, NewDelivery, NewMessage, Reason, Recorded, Seq, StoredDelivery,
+    Expectation, InboxId, NewDelivery, NewMessage, Reach, Reason, Recorded, Seq, StoredDelivery,
     Timestamp,
 };
 
@@ -183,6 +183,10 @@ pub trait AgentLog: Send + Sync {
     /// Consumes an artifact, or says why not. A value is in the answer only if
     /// the row that gives it away is committed.
     async fn consume(&self, request: &ConsumeRequest) -> Result<Consumed, StoreError>;
+
+    /// How far the feed of an inbox reaches. Look at the items first and ask
+    /// this second: what is discarded in between is then noticed.
+    async fn reach(&self, inbox: &InboxId) -> Result<Reach, StoreError>;
 
     /// Begins to watch an inbox. Watch first and look second, or an item that
     /// arrives in between is missed.

@@ -18,6 +18,7 @@ mod arrivals;
 mod batch;
 mod fault;
 mod migrations;
+mod reseal;
 mod seal;
 mod stored;
 mod uncancelled;
@@ -28,6 +29,7 @@ mod sqlite;
 
 pub use migrations::Migrated;
 pub use open::{OpenError, Store, migrate, open};
+pub use reseal::{Resealed, Sealing};
 pub use scratch::{create_database, drop_database};
 pub use seal::{KeyFile, KeyFileError, KeyId, Keyring, SealKey};
 pub use settings::{Secrets, Settings};

@@ -29,6 +29,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(1, "0001_pipeline"),
     twin!(2, "0002_attempts"),
     twin!(3, "0003_polls"),
+    twin!(4, "0004_retention"),
     twin!(5, "0005_keys"),
 ];
 

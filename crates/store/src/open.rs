@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pipeline::{
-    AgentLog, AttemptLog, DeliveryLog, FailureLog, InboxLog, KeyLog, PollLog, Probe, SilenceLog,
-    WorkLog,
+    AgentLog, AttemptLog, DeliveryLog, FailureLog, InboxLog, KeyLog, PollLog, Probe, Retention,
+    SilenceLog, WorkLog,
 };
 use secrecy::ExposeSecret;
 
@@ -88,13 +88,15 @@ pub struct Store {
     pub polls: Arc<dyn PollLog>,
     /// For the poller and `doctor`.
     pub silence: Arc<dyn SilenceLog>,
+    /// For whoever clears away.
+    pub retention: Arc<dyn Retention>,
     /// For `/readyz` and `doctor`.
     pub probe: Arc<dyn Probe>,
-    database: Database,
+    pub(crate) database: Database,
 }
 
 #[derive(Clone)]
-enum Database {
+pub(crate) enum Database {
     Postgres(Arc<Postgres>),
     Sqlite(Arc<Sqlite>),
 }
@@ -103,7 +105,7 @@ impl Store {
     fn over<D>(database: Arc<D>, wrap: fn(Arc<D>) -> Database) -> Self
     where
         D: DeliveryLog + WorkLog + AgentLog + InboxLog + AttemptLog + KeyLog,
-        D: FailureLog + PollLog + SilenceLog + Probe + 'static,
+        D: FailureLog + PollLog + SilenceLog + Retention + Probe + 'static,
     {
         Self {
             deliveries: Arc::<D>::clone(&database),
@@ -115,6 +117,7 @@ impl Store {
             failures: Arc::<D>::clone(&database),
             polls: Arc::<D>::clone(&database),
             silence: Arc::<D>::clone(&database),
+            retention: Arc::<D>::clone(&database),
             probe: Arc::<D>::clone(&database),
             database: wrap(database),
         }

@@ -19,6 +19,8 @@ mod moment;
 mod polls;
 mod pool;
 mod probe;
+mod reseal;
+mod retention;
 mod schema;
 mod silence;
 

@@ -17,6 +17,8 @@ mod lock;
 mod messages;
 mod polls;
 mod probe;
+mod reseal;
+mod retention;
 mod schema;
 mod silence;
 

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactId, ArtifactKind, ArtifactView, AttemptId, InboxId, KeyView, MessageId, Permission,
-    Reason, Seq, SourceName, Standing, Timestamp, Verdict,
+    ArtifactId, ArtifactKind, ArtifactView, AttemptId, Discarded, InboxId, KeyView, MessageId,
+    Permission, Reason, Seq, SourceName, Standing, Timestamp, Verdict,
 };
 use uuid::Uuid;
 
@@ -32,6 +32,14 @@ pub(crate) fn count(number: i64) -> u64 {
 /// The size of a body, from that of the sealed one.
 pub(crate) fn body_bytes(sealed: i64) -> u64 {
     count(sealed).saturating_sub(OVERHEAD)
+}
+
+/// What was discarded, from how late each of it was.
+pub(crate) fn discarded(late: &[i64]) -> Discarded {
+    Discarded {
+        count: late.len() as u64,
+        late: late.iter().copied().max().map_or(Duration::ZERO, span),
+    }
 }
 
 /// A number of attempts.

@@ -14,6 +14,7 @@ mod on_postgres {
     testkit::store_contract!(PostgresDatabase);
     testkit::key_contract!(PostgresDatabase);
     testkit::poll_contract!(PostgresDatabase);
+    testkit::retention_contract!(PostgresDatabase);
 }
 
 mod on_sqlite {
@@ -22,4 +23,5 @@ mod on_sqlite {
     testkit::store_contract!(SqliteFile);
     testkit::key_contract!(SqliteFile);
     testkit::poll_contract!(SqliteFile);
+    testkit::retention_contract!(SqliteFile);
 }

@@ -1,6 +1,8 @@
 //! What stands in the columns, looked at past the store's own code.
 
-use pipeline::{Claimed, Consumed, StoreError};
+use std::time::Duration;
+
+use pipeline::{Claimed, Consumed, Keep, Processed, StoreError, Waste};
 use sqlx::{Connection, PgConnection, SqliteConnection};
 use store::{OpenError, SealKey, Secrets, Settings};
 use testkit::store_contract::{LONG, Seams, Subject, code, inbox, must, request, server_key};
@@ -92,6 +94,56 @@ async fn without_the_key_a_value_waits_and_is_not_used_up() {
     let claimed = must(store.work.claim(delivery, LONG).await);
     assert!(matches!(claimed, Claimed::Yours(..)), "{claimed:?}");
     store.close().await;
+}
+
+/// Not even sealed: whoever gets the keys later finds nothing to open.
+#[tokio::test]
+async fn wiped_bytes_are_gone_from_the_files_of_sqlite() {
+    let subject = SqliteFile::open().await;
+    let seams = subject.seams();
+    let to = inbox("agent");
+    let id = seams.bring(&to, "m1", code(&to, "493817")).await;
+    seams.consume(&request(id, "agent", "k")).await;
+    // Longer than a page, so that it has pages of its own.
+    let long = testkit::store_contract::delivery("long", &b"x".repeat(20_000));
+    let long = seams.record(long).await.id();
+    let (claim, _) = seams.claim(long, LONG).await;
+    seams.complete(claim, Processed::default()).await;
+
+    let mut other = must(SqliteConnection::connect(&subject.directory.url()).await);
+    let sealed = "SELECT value FROM artifacts UNION ALL SELECT body FROM deliveries";
+    let sealed: Vec<Vec<u8>> = must(sqlx::query_scalar(sealed).fetch_all(&mut other).await);
+    must(other.close().await);
+    // The ends: the beginning of a long one shares its page with its row.
+    let ends: Vec<&[u8]> = sealed.iter().map(|it| &it[it.len() - 16..]).collect();
+    let found = |ends: &[&[u8]]| {
+        let files =
+            ["", "-wal"].map(|suffix| format!("{}{suffix}", subject.directory.file().display()));
+        let bytes: Vec<u8> = files
+            .iter()
+            .flat_map(|file| must(std::fs::read(file)))
+            .collect();
+        let is_there = |end: &&&[u8]| bytes.windows(16).any(|window| window == **end);
+        ends.iter().filter(is_there).count()
+    };
+    assert_eq!(
+        (found(&ends), ends.len()),
+        (3, 3),
+        "there is something to wipe"
+    );
+    let keep = Keep {
+        consumed_values: Duration::ZERO,
+        expired_values: Duration::ZERO,
+        done_bodies: Duration::ZERO,
+        buried_bodies: Duration::ZERO,
+        items: LONG,
+        consumes: LONG,
+    };
+    for what in [Waste::Values, Waste::Bodies] {
+        must(subject.store.retention.discard(what, &keep, 100).await);
+    }
+    assert_eq!(found(&ends), 0);
+    subject.close().await;
 }
 
 #[tokio::test]

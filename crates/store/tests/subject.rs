@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{KeyLog, PollLog, SilenceLog};
+use pipeline::{KeyLog, PollLog, Retention, SilenceLog};
 use store::{SealKey, Secrets, Settings, Store};
 use testkit::key_contract::KeySubject;
 use testkit::poll_contract::PollSubject;
+use testkit::retention_contract::RetentionSubject;
 use testkit::server::shared_url;
 use testkit::store_contract::{Seams, Subject, must, server_key};
 use url::Url;
@@ -170,5 +171,17 @@ impl KeySubject for SqliteFile {
 impl KeySubject for PostgresDatabase {
     fn keys(&self) -> Arc<dyn KeyLog> {
         Arc::clone(&self.store.keys)
+    }
+}
+
+impl RetentionSubject for SqliteFile {
+    fn retention(&self) -> Arc<dyn Retention> {
+        Arc::clone(&self.store.retention)
+    }
+}
+
+impl RetentionSubject for PostgresDatabase {
+    fn retention(&self) -> Arc<dyn Retention> {
+        Arc::clone(&self.store.retention)
     }
 }

@@ -3,14 +3,14 @@
 //!
 //! This crate never ships: it is a dependency of tests only.
 
-/// What every database must do for keys; run by `crates/store` on each of its kinds.
-pub mod key_contract;
 /// A provider's API on loopback.
 #[expect(
     clippy::expect_used,
     reason = "it runs in tests alone, where a failure is a panic"
 )]
 pub mod api;
+/// What every database must do for keys; run by `crates/store` on each of its kinds.
+pub mod key_contract;
 /// Bounded waiting for something that is to come true.
 pub mod patience;
 /// What every database must do for pollers; run by `crates/store` on each of its kinds.
@@ -19,6 +19,8 @@ pub mod poll_contract;
 pub mod proxy;
 /// What every queue must do; run by `crates/queue` on each of its kinds.
 pub mod queue_contract;
+/// What every database must do with what is no longer needed; run by `crates/store`.
+pub mod retention_contract;
 /// A server of one's own, to be stopped, killed and started again.
 pub mod server;
 /// Amazon's side of SNS.

@@ -9,8 +9,10 @@
 //! delivery), `fetch` (mail that a webhook did not carry), `contain` (the dangerous
 //! part, on a thread of its own), `letter` (one mail, all its inboxes), `address`,
 //! `reading`, `judge`, `finding` and `minimize` (for whom it is and what is kept of
-//! it), [`sweep`] (the bell rings again).
+//! it), [`sweep`] (the bell rings again), [`Janitor`] (what goes
+//! when its time is over).
 
+mod retain;
 mod run;
 mod sweep;
 
@@ -31,6 +33,7 @@ mod settings;
 pub use address::InboxPolicy;
 pub use fetch::{Fetcher, FetcherError};
 pub use process::{Deps, Outcome};
+pub use retain::Janitor;
 pub use run::run;
 pub use settings::Settings;
 pub use sweep::{Swept, sweep, sweep_forever};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use pipeline::{
-    AgentLog, Arrival, ArtifactView, ConsumeRequest, Consumed, InboxId, Seq, StoreError,
+    AgentLog, Arrival, ArtifactView, ConsumeRequest, Consumed, InboxId, Reach, Seq, StoreError,
 };
 use store::Store;
 
@@ -47,6 +47,10 @@ impl AgentLog for Untimely {
         self.store.agents.consume(request).await
     }
 
+    async fn reach(&self, inbox: &InboxId) -> Result<Reach, StoreError> {
+        self.store.agents.reach(inbox).await
+    }
+
     fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival> {
         self.store.agents.watch(inbox)
     }
@@ -67,6 +71,10 @@ impl AgentLog for Silent {
     }
 
     async fn consume(&self, _: &ConsumeRequest) -> Result<Consumed, StoreError> {
+        pending().await
+    }
+
+    async fn reach(&self, _: &InboxId) -> Result<Reach, StoreError> {
         pending().await
     }
 

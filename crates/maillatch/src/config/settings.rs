@@ -27,6 +27,7 @@ pub(crate) struct Config {
     pub(crate) attempt: Attempt,
     pub(crate) feed: Feed,
     pub(crate) poll: Poll,
+    pub(crate) retention: Retention,
     pub(crate) log: Log,
     #[serde(default)]
     pub(crate) source: BTreeMap<String, SourceSettings>,
@@ -192,6 +193,17 @@ pub(crate) struct Poll {
     pub(crate) round_budget: Span,
     pub(crate) answer_budget: Span,
     pub(crate) silence: Span,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Retention {
+    pub(crate) expired_values: Span,
+    pub(crate) bodies: Span,
+    pub(crate) buried_bodies: Span,
+    pub(crate) items: Span,
+    pub(crate) consumes: Span,
+    pub(crate) every: Span,
 }
 
 #[derive(Debug, Deserialize)]

@@ -97,7 +97,7 @@ impl Keyring {
         })
     }
 
-    pub(super) fn opening(&self, id: &str) -> Option<SealKey> {
+    pub(crate) fn opening(&self, id: &str) -> Option<SealKey> {
         self.with(|held| held.find(id)).or_else(|| {
             self.look_again();
             self.with(|held| held.find(id))

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use pipeline::{
-    AgentLog, Arrival, ArtifactView, ConsumeRequest, Consumed, InboxId, Seq, StoreError,
+    AgentLog, Arrival, ArtifactView, ConsumeRequest, Consumed, InboxId, Reach, Seq, StoreError,
 };
 
 use super::{Sqlite, artifacts, consumes};
@@ -29,6 +29,11 @@ impl AgentLog for Sqlite {
     async fn consume(&self, request: &ConsumeRequest) -> Result<Consumed, StoreError> {
         let keyring = self.secrets.keyring.clone();
         let work = consumes::consume(self.writer.clone(), keyring, request.clone());
+        self.work.run(SHORT, work).await
+    }
+
+    async fn reach(&self, inbox: &InboxId) -> Result<Reach, StoreError> {
+        let work = artifacts::reach(self.readers.clone(), inbox.as_str().to_owned());
         self.work.run(SHORT, work).await
     }
 

@@ -27,6 +27,9 @@ pub(super) async fn writer(settings: &Settings, path: &str) -> Result<SqlitePool
         // A commit is on disk when it is reported; less would lose acknowledged
         // deliveries when the power fails.
         .synchronous(SqliteSynchronous::Full)
+        // What is deleted or wiped is overwritten with zeros: pages that are free
+        // would keep it otherwise, for as long as nobody needs them.
+        .pragma("secure_delete", "ON")
         .foreign_keys(true);
     pool(settings, 1)
         .connect_with(options)

@@ -1,0 +1,225 @@
+//! `keys`: the keys that rows are sealed with.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use serde_json::json;
+use store::{KeyFile, KeyId, Sealing, Store};
+
+use crate::cli::Place;
+use crate::secrets::key_file;
+use crate::wire::store_settings;
+
+/// Rows that one transaction seals anew; a body may have ten megabytes.
+const BATCH: u32 = 16;
+/// Longer than a process goes on sealing under the key it knew, and than what it
+/// has sealed takes to be committed.
+const SETTLED: Duration = Duration::from_secs(15);
+
+/// Shows and rotates the keys that bodies and values are sealed with.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  maillatch keys list
+  maillatch keys rotate
+  maillatch keys rotate --retire --json
+  maillatch keys retire
+
+A rotation puts a new key in front of the key file and seals every row anew, also
+while servers run on the database: they notice the new file. One that was cut off
+is finished by the next. With --retire, keys that no row needs any more leave the
+file, and what an old backup holds can then be read by nobody. On several
+machines, append a new key to every copy of the file first, move it to the front
+of each, and then run this once.")]
+pub(crate) struct Keys {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    place: Place,
+    /// Print JSON on standard output.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the keys and how many rows are sealed under each.
+    List,
+    /// Seal everything anew under a new key.
+    Rotate {
+        /// Remove keys that no row is sealed under any more.
+        #[arg(long)]
+        retire: bool,
+    },
+    /// Remove keys that no row is sealed under any more.
+    Retire,
+}
+
+pub(crate) async fn run(args: Keys) -> Result<ExitCode> {
+    let config = args.place.load(None)?;
+    let settings = store_settings(&config)?.as_guest();
+    let file = key_file(&config).filter(|_| config.seal.keys.is_empty());
+    let store = store::open(&settings)
+        .await
+        .context("failed to open the database")?;
+    let outcome = act(&store, args.action, file, args.json).await;
+    store.close().await;
+    outcome.map(|()| ExitCode::SUCCESS)
+}
+
+async fn act(store: &Store, action: Action, file: Option<KeyFile>, as_json: bool) -> Result<()> {
+    let clears = match action {
+        Action::List => return list(store, as_json).await,
+        Action::Rotate { retire } => retire,
+        Action::Retire => true,
+    };
+    let Some(file) = file else {
+        bail!("the keys are not in a file: set seal.file instead of seal.keys to change them");
+    };
+    let key = match action {
+        Action::Retire => first(&file)?,
+        Action::List | Action::Rotate { .. } => newest(store, &file).await?,
+    };
+    let mut count = seal_anew(store, &key).await?;
+    let mut retired = Vec::new();
+    if clears {
+        settle(&file).await?;
+        // What was sealed under the old key until the new one was noticed.
+        count += seal_anew(store, &key).await?;
+        retired = retire_unused(store, &file).await?;
+    }
+    report(&key, count, &retired, as_json)
+}
+
+/// How many rows are sealed under each key, of all columns.
+async fn in_use(store: &Store) -> Result<BTreeMap<String, u64>> {
+    let mut rows = BTreeMap::new();
+    for column in [Sealing::Bodies, Sealing::Values] {
+        for (key, count) in store.sealed_under(column).await? {
+            *rows.entry(key).or_default() += count;
+        }
+    }
+    Ok(rows)
+}
+
+async fn list(store: &Store, as_json: bool) -> Result<()> {
+    let mut rows = in_use(store).await?;
+    let mut out = std::io::stdout().lock();
+    let mut items = Vec::new();
+    for (place, key) in store.key_names().iter().enumerate() {
+        let count = rows.remove(key.as_str()).unwrap_or(0);
+        let seals = place == 0;
+        items.push(json!({ "key": key.as_str(), "seals": seals, "rows": count }));
+        if !as_json {
+            let word = if seals { "seals" } else { "opens" };
+            writeln!(out, "{key}  {word}  {count} rows")?;
+        }
+    }
+    if as_json {
+        writeln!(out, "{}", json!({ "keys": items, "lost": rows }))?;
+    }
+    for (key, count) in &rows {
+        eprintln!("{count} rows are sealed under {key}, which is not among the keys");
+    }
+    Ok(())
+}
+
+fn report(key: &KeyId, count: u64, retired: &[KeyId], as_json: bool) -> Result<()> {
+    eprintln!(
+        "{count} rows sealed anew under {key}; {} keys retired",
+        retired.len()
+    );
+    if as_json {
+        let retired: Vec<&str> = retired.iter().map(KeyId::as_str).collect();
+        let line = json!({ "key": key.as_str(), "resealed": count, "retired": retired });
+        writeln!(std::io::stdout().lock(), "{line}")?;
+    }
+    Ok(())
+}
+
+/// The key to seal under: a new one, unless rows under older keys say that the
+/// last rotation was cut off.
+async fn newest(store: &Store, file: &KeyFile) -> Result<KeyId> {
+    let first = first(file)?;
+    let is_unfinished = in_use(store).await?.keys().any(|key| key != first.as_str());
+    if is_unfinished {
+        eprintln!("an earlier rotation to {first} is finished first");
+        return Ok(first);
+    }
+    Ok(file.put_in_front()?)
+}
+
+fn first(file: &KeyFile) -> Result<KeyId> {
+    let keys = file.read()?;
+    let first = keys.first().context("there is no sealing key")?;
+    Ok(first.id().clone())
+}
+
+async fn seal_anew(store: &Store, key: &KeyId) -> Result<u64> {
+    let older = |rows: &BTreeMap<String, u64>| -> u64 {
+        let older = rows.iter().filter(|(name, _)| *name != key.as_str());
+        older.map(|(_, count)| count).sum()
+    };
+    let total = older(&in_use(store).await?);
+    let mut done = 0;
+    for column in [Sealing::Bodies, Sealing::Values] {
+        let mut from = None;
+        loop {
+            let resealed = store.reseal(column, key, from, BATCH).await?;
+            done += resealed.count;
+            show_progress(done, total);
+            from = resealed.next;
+            if from.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(done)
+}
+
+/// A bar for people; machines read the last line.
+fn show_progress(done: u64, total: u64) {
+    const WIDTH: u64 = 30;
+    let mut stderr = std::io::stderr().lock();
+    if !stderr.is_terminal() || total == 0 {
+        return;
+    }
+    let filled = (WIDTH * done / total).min(WIDTH);
+    let bar: String = (0..WIDTH)
+        .map(|at| if at < filled { '#' } else { '.' })
+        .collect();
+    let end = if done >= total { "\n" } else { "" };
+    // A terminal that has gone away is no reason to stop.
+    let _ = write!(stderr, "\r[{bar}] {done} of {total}{end}");
+}
+
+/// Waits until no process can still bring a row under an older key.
+async fn settle(file: &KeyFile) -> Result<()> {
+    let age = file.modified()?.elapsed().unwrap_or_default();
+    let rest = SETTLED.saturating_sub(age);
+    if !rest.is_zero() {
+        eprintln!(
+            "waiting {} s until every process uses the new key",
+            rest.as_secs() + 1
+        );
+        tokio::time::sleep(rest).await;
+    }
+    Ok(())
+}
+
+async fn retire_unused(store: &Store, file: &KeyFile) -> Result<Vec<KeyId>> {
+    let rows = in_use(store).await?;
+    let keys = file.read()?;
+    let others = keys.iter().skip(1).map(|key| key.id().clone());
+    let unused: Vec<KeyId> = others
+        .filter(|key| !rows.contains_key(key.as_str()))
+        .collect();
+    if !unused.is_empty() {
+        file.remove(&unused)?;
+    }
+    Ok(unused)
+}

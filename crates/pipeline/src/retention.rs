@@ -1,0 +1,90 @@
+//! How long things are kept, and the seam through which they go.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::{Seq, StoreError};
+
+/// What is discarded when its time is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waste {
+    /// The values of artifacts; the items stay in the feed.
+    Values,
+    /// The bodies of finished deliveries; what is known of them stays.
+    Bodies,
+    /// Messages and their items.
+    Items,
+    /// Deliveries without a body that no message came of, or none any more.
+    Deliveries,
+    /// Consumes of artifacts that are gone.
+    Consumes,
+}
+
+impl Waste {
+    /// All of it, in an order in which each makes room for the next.
+    pub const ALL: [Self; 5] = [
+        Self::Values,
+        Self::Bodies,
+        Self::Items,
+        Self::Deliveries,
+        Self::Consumes,
+    ];
+
+    /// The word that meters use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Values => "values",
+            Self::Bodies => "bodies",
+            Self::Items => "items",
+            Self::Deliveries => "deliveries",
+            Self::Consumes => "consumes",
+        }
+    }
+}
+
+/// For how long things are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keep {
+    /// A consumed value, after its consume: a retry gets it again until then.
+    pub consumed_values: Duration,
+    /// An unused value, after it has expired. Longer than a consume takes, or
+    /// the retry of one at the last moment would find nothing.
+    pub expired_values: Duration,
+    /// The body of a delivery, after it was done.
+    pub done_bodies: Duration,
+    /// The body of a delivery, after it was buried.
+    pub buried_bodies: Duration,
+    /// A message with its items, after it was received, unless its inbox says
+    /// otherwise; and a delivery, after it was finished.
+    pub items: Duration,
+    /// A consume.
+    pub consumes: Duration,
+}
+
+/// What came of discarding.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Discarded {
+    /// How many were discarded.
+    pub count: u64,
+    /// By how much the latest of them was overdue.
+    pub late: Duration,
+}
+
+/// How far the feed of an inbox reaches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Up to here items were discarded; a reader who has not been here yet has
+    /// missed some.
+    pub purged: Seq,
+    /// The last place that was taken; nobody can have been further.
+    pub last: Seq,
+}
+
+/// For whoever clears away.
+#[async_trait]
+pub trait Retention: Send + Sync {
+    /// Discards up to `limit` things of a kind whose time is over by the
+    /// database's clock.
+    async fn discard(&self, what: Waste, keep: &Keep, limit: u32) -> Result<Discarded, StoreError>;
+}

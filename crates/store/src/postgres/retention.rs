@@ -1,0 +1,185 @@
+//! What goes when its time is over. Several processes may clear away at once:
+//! each takes what no other has taken.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use pipeline::{Discarded, Keep, Retention, StoreError, Waste};
+use sqlx::{Connection, PgConnection};
+use uuid::Uuid;
+
+use super::Postgres;
+use super::pool::Pool;
+use crate::fault::Fault;
+use crate::stored::{discarded, millis};
+use crate::uncancelled::LONG;
+
+#[async_trait]
+impl Retention for Postgres {
+    async fn discard(&self, what: Waste, keep: &Keep, limit: u32) -> Result<Discarded, StoreError> {
+        let (pool, keep, limit) = (self.pool.clone(), keep.clone(), i64::from(limit));
+        let work = async move {
+            let late = match what {
+                Waste::Values => wipe_values(pool, &keep, limit).await?,
+                Waste::Bodies => wipe_bodies(pool, &keep, limit).await?,
+                Waste::Items => purge_items(pool, &keep, limit).await?,
+                Waste::Deliveries => purge_deliveries(pool, &keep, limit).await?,
+                Waste::Consumes => purge_consumes(pool, &keep, limit).await?,
+            };
+            Ok(discarded(&late))
+        };
+        self.work.run(LONG, work).await
+    }
+}
+
+/// Each by how many milliseconds it was late.
+type Late = Result<Vec<i64>, Fault>;
+
+async fn wipe_values(pool: Pool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "WITH due AS (
+             SELECT a.id, coalesce(c.consumed_at + $1 * interval '1 millisecond',
+                                   a.expires_at + $2 * interval '1 millisecond') AS due_at
+             FROM artifacts a LEFT JOIN consumes c ON c.artifact_id = a.id
+             WHERE a.value IS NOT NULL
+               AND coalesce(c.consumed_at + $1 * interval '1 millisecond',
+                            a.expires_at + $2 * interval '1 millisecond') <= now()
+             LIMIT $3 FOR UPDATE OF a SKIP LOCKED)
+         UPDATE artifacts SET value = NULL, value_key = NULL, wiped_at = now()
+         FROM due
+         WHERE artifacts.id = due.id AND value IS NOT NULL
+         RETURNING (extract(epoch FROM now() - due_at) * 1000)::bigint",
+    )
+    .bind(millis(keep.consumed_values))
+    .bind(millis(keep.expired_values))
+    .bind(limit)
+    .fetch_all(&mut *pool.lend().await?)
+    .await?;
+    Ok(late)
+}
+
+async fn wipe_bodies(pool: Pool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "WITH due AS (
+             SELECT id, finished_at + CASE state WHEN 'buried' THEN $2 ELSE $1 END
+                                      * interval '1 millisecond' AS due_at
+             FROM deliveries
+             WHERE body IS NOT NULL AND state IN ('done', 'buried')
+               -- The index knows this bound, and no other.
+               AND finished_at <= now() - least($1, $2) * interval '1 millisecond'
+               AND finished_at + CASE state WHEN 'buried' THEN $2 ELSE $1 END
+                                 * interval '1 millisecond' <= now()
+             LIMIT $3 FOR UPDATE SKIP LOCKED)
+         UPDATE deliveries SET body = NULL, body_key = NULL
+         FROM due
+         WHERE deliveries.id = due.id AND state IN ('done', 'buried') AND body IS NOT NULL
+         RETURNING (extract(epoch FROM now() - due_at) * 1000)::bigint",
+    )
+    .bind(millis(keep.done_bodies))
+    .bind(millis(keep.buried_bodies))
+    .bind(limit)
+    .fetch_all(&mut *pool.lend().await?)
+    .await?;
+    Ok(late)
+}
+
+/// Messages with their items, and in the same transaction the place up to which
+/// an inbox's feed has gaps. The inboxes are locked first, and in order, as
+/// whoever inserts items does.
+async fn purge_items(pool: Pool, keep: &Keep, limit: i64) -> Late {
+    let mut connection = pool.lend().await?;
+    let mut transaction = connection.begin().await?;
+    let due = due_messages(&mut transaction, keep, limit).await?;
+    let ids: Vec<Uuid> = due.iter().map(|(id, ..)| *id).collect();
+    let inboxes: Vec<&str> = due.iter().map(|(_, inbox, _)| inbox.as_str()).collect();
+    sqlx::query("SELECT FROM inboxes WHERE inbox = ANY($1) ORDER BY inbox FOR UPDATE")
+        .bind(&inboxes)
+        .execute(&mut *transaction)
+        .await?;
+    let gone: Vec<(String, i64)> =
+        sqlx::query_as("DELETE FROM artifacts WHERE message_id = ANY($1) RETURNING inbox, seq")
+            .bind(&ids)
+            .fetch_all(&mut *transaction)
+            .await?;
+    let mut purged: BTreeMap<&str, i64> = BTreeMap::new();
+    for (inbox, seq) in &gone {
+        let last = purged.entry(inbox).or_default();
+        *last = (*last).max(*seq);
+    }
+    for (inbox, seq) in purged {
+        sqlx::query("UPDATE inboxes SET purged_seq = greatest(purged_seq, $2) WHERE inbox = $1")
+            .bind(inbox)
+            .bind(seq)
+            .execute(&mut *transaction)
+            .await?;
+    }
+    sqlx::query("DELETE FROM messages WHERE id = ANY($1)")
+        .bind(&ids)
+        .execute(&mut *transaction)
+        .await?;
+    transaction.commit().await?;
+    Ok(due.into_iter().map(|(.., late)| late).collect())
+}
+
+/// Those of inboxes that leave it to the operator, and those of the others.
+async fn due_messages(
+    connection: &mut PgConnection,
+    keep: &Keep,
+    limit: i64,
+) -> Result<Vec<(Uuid, String, i64)>, Fault> {
+    let due = sqlx::query_as(
+        "(SELECT m.id, m.inbox,
+                 (extract(epoch FROM now() - m.received_at) * 1000)::bigint - $1
+          FROM messages m JOIN inboxes i ON i.inbox = m.inbox
+          WHERE i.retention_ms IS NULL
+            AND m.received_at <= now() - $1 * interval '1 millisecond'
+          ORDER BY m.received_at LIMIT $2)
+         UNION ALL
+         (SELECT m.id, m.inbox,
+                 (extract(epoch FROM now() - m.received_at) * 1000)::bigint - i.retention_ms
+          FROM inboxes i JOIN messages m ON m.inbox = i.inbox
+          WHERE i.retention_ms IS NOT NULL
+            AND m.received_at <= now() - i.retention_ms * interval '1 millisecond'
+          LIMIT $2)",
+    )
+    .bind(millis(keep.items))
+    .bind(limit)
+    .fetch_all(connection)
+    .await?;
+    Ok(due)
+}
+
+async fn purge_deliveries(pool: Pool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "DELETE FROM deliveries
+         WHERE id IN (SELECT id FROM deliveries d
+                      WHERE body IS NULL AND state IN ('done', 'buried')
+                        AND finished_at <= now() - $1 * interval '1 millisecond'
+                        AND NOT EXISTS (SELECT FROM messages WHERE delivery_id = d.id)
+                      ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+         RETURNING (extract(epoch FROM now() - finished_at) * 1000)::bigint - $1",
+    )
+    .bind(millis(keep.items))
+    .bind(limit)
+    .fetch_all(&mut *pool.lend().await?)
+    .await?;
+    Ok(late)
+}
+
+/// An artifact that is still there keeps its consume, or it could be used again.
+async fn purge_consumes(pool: Pool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "DELETE FROM consumes
+         WHERE artifact_id IN (
+             SELECT artifact_id FROM consumes c
+             WHERE consumed_at <= now() - $1 * interval '1 millisecond'
+               AND NOT EXISTS (SELECT FROM artifacts WHERE id = c.artifact_id)
+             ORDER BY consumed_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+         RETURNING (extract(epoch FROM now() - consumed_at) * 1000)::bigint - $1",
+    )
+    .bind(millis(keep.consumes))
+    .bind(limit)
+    .fetch_all(&mut *pool.lend().await?)
+    .await?;
+    Ok(late)
+}

@@ -1,0 +1,107 @@
+//! Sealing anew: rows whose key is no longer the one that seals, a few at a time.
+
+use pipeline::{ArtifactId, DeliveryId, StoreError};
+use uuid::Uuid;
+
+use crate::fault::Fault;
+use crate::open::{Database, Store};
+use crate::seal::{KeyId, Keyring, Row, Sealed};
+use crate::uncancelled::LONG;
+
+/// Which column of which table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sealing {
+    /// The bodies of deliveries.
+    Bodies,
+    /// The values of artifacts.
+    Values,
+}
+
+/// How far the sealing anew has come in one column.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Resealed {
+    /// How many rows were sealed anew.
+    pub count: u64,
+    /// Where to go on; nothing at the end.
+    pub next: Option<Uuid>,
+}
+
+/// A row under an older key.
+pub(crate) struct Old {
+    pub(crate) id: Uuid,
+    /// The source of a delivery, the inbox of an artifact.
+    pub(crate) owner: String,
+    pub(crate) key: String,
+    pub(crate) sealed: Vec<u8>,
+}
+
+impl From<(Uuid, String, String, Vec<u8>)> for Old {
+    fn from((id, owner, key, sealed): (Uuid, String, String, Vec<u8>)) -> Self {
+        Self {
+            id,
+            owner,
+            key,
+            sealed,
+        }
+    }
+}
+
+impl Old {
+    /// The same value under another key.
+    pub(crate) fn renewed(
+        &self,
+        column: Sealing,
+        keyring: &Keyring,
+        key: &KeyId,
+    ) -> Result<Sealed, Fault> {
+        let row = match column {
+            Sealing::Bodies => Row::delivery(DeliveryId::from_uuid(self.id), &self.owner),
+            Sealing::Values => Row::artifact(ArtifactId::from_uuid(self.id), &self.owner),
+        };
+        let plain = keyring.open(row, &self.key, &self.sealed)?;
+        // By name, for the ring may not have noticed yet that this one seals.
+        let sealing = keyring.opening(key.as_str());
+        let unknown = || Fault::KeyUnknown(key.to_string());
+        sealing.ok_or_else(unknown)?.seal(row, &plain)
+    }
+}
+
+impl Store {
+    /// Seals up to `limit` rows under `key` that are under another, from a place on.
+    /// A row that is wiped or changed meanwhile is left as it is.
+    pub async fn reseal(
+        &self,
+        column: Sealing,
+        key: &KeyId,
+        from: Option<Uuid>,
+        limit: u32,
+    ) -> Result<Resealed, StoreError> {
+        let from = from.unwrap_or(Uuid::nil());
+        match &self.database {
+            Database::Postgres(it) => {
+                let work = it.reseal(column, key.clone(), from, limit);
+                it.work().run(LONG, work).await
+            }
+            Database::Sqlite(it) => {
+                let work = it.reseal(column, key.clone(), from, limit);
+                it.work().run(LONG, work).await
+            }
+        }
+    }
+
+    /// How many rows of a column are sealed under which key.
+    pub async fn sealed_under(&self, column: Sealing) -> Result<Vec<(String, u64)>, StoreError> {
+        match &self.database {
+            Database::Postgres(it) => it.work().run(LONG, it.sealed_under(column)).await,
+            Database::Sqlite(it) => it.work().run(LONG, it.sealed_under(column)).await,
+        }
+    }
+
+    /// The names of the keys that this store opens with, the sealing one first.
+    pub fn key_names(&self) -> Vec<KeyId> {
+        match &self.database {
+            Database::Postgres(it) => it.keyring().names(),
+            Database::Sqlite(it) => it.keyring().names(),
+        }
+    }
+}

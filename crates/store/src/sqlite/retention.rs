@@ -1,0 +1,180 @@
+//! What goes when its time is over. Freed bytes are overwritten in the file (see
+//! `secure_delete` among the connection's options), and the log that still holds
+//! them is cut off after a wipe.
+
+use async_trait::async_trait;
+use pipeline::{Discarded, Keep, Retention, StoreError, Waste};
+use sqlx::{SqliteConnection, SqlitePool};
+use uuid::Uuid;
+
+use super::Sqlite;
+use crate::fault::Fault;
+use crate::stored::{discarded, millis};
+use crate::uncancelled::LONG;
+
+#[async_trait]
+impl Retention for Sqlite {
+    async fn discard(&self, what: Waste, keep: &Keep, limit: u32) -> Result<Discarded, StoreError> {
+        let (writer, keep, limit) = (self.writer.clone(), keep.clone(), i64::from(limit));
+        let work = async move {
+            let late = match what {
+                Waste::Values => wipe_values(&writer, &keep, limit).await?,
+                Waste::Bodies => wipe_bodies(&writer, &keep, limit).await?,
+                Waste::Items => purge_items(&writer, &keep, limit).await?,
+                Waste::Deliveries => purge_deliveries(&writer, &keep, limit).await?,
+                Waste::Consumes => purge_consumes(&writer, &keep, limit).await?,
+            };
+            if matches!(what, Waste::Values | Waste::Bodies) && !late.is_empty() {
+                cut_log(&writer).await?;
+            }
+            Ok(discarded(&late))
+        };
+        self.work.run(LONG, work).await
+    }
+}
+
+/// Each by how many milliseconds it was late.
+type Late = Result<Vec<i64>, Fault>;
+
+/// Folds the write-ahead log into the file and empties it. When a reader stands
+/// in the way it stays as it is, and the next wipe or checkpoint gets it.
+async fn cut_log(writer: &SqlitePool) -> Result<(), Fault> {
+    sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")
+        .execute(writer)
+        .await?;
+    Ok(())
+}
+
+async fn wipe_values(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "UPDATE artifacts
+         SET value = NULL, value_key = NULL, wiped_at = (SELECT now FROM clock)
+         WHERE id IN (
+             SELECT a.id FROM artifacts a LEFT JOIN consumes c ON c.artifact_id = a.id
+             WHERE a.value IS NOT NULL
+               AND coalesce(c.consumed_at + $1, a.expires_at + $2) <= (SELECT now FROM clock)
+             LIMIT $3)
+         RETURNING (SELECT now FROM clock)
+             - coalesce((SELECT consumed_at + $1 FROM consumes WHERE artifact_id = id),
+                        expires_at + $2)",
+    )
+    .bind(millis(keep.consumed_values))
+    .bind(millis(keep.expired_values))
+    .bind(limit)
+    .fetch_all(writer)
+    .await?;
+    Ok(late)
+}
+
+async fn wipe_bodies(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "UPDATE deliveries SET body = NULL, body_key = NULL
+         WHERE id IN (
+             SELECT id FROM deliveries
+             WHERE body IS NOT NULL AND state IN ('done', 'buried')
+               -- The index knows this bound, and no other.
+               AND finished_at <= (SELECT now FROM clock) - min($1, $2)
+               AND finished_at + CASE state WHEN 'buried' THEN $2 ELSE $1 END
+                   <= (SELECT now FROM clock)
+             LIMIT $3)
+         RETURNING (SELECT now FROM clock)
+             - (finished_at + CASE state WHEN 'buried' THEN $2 ELSE $1 END)",
+    )
+    .bind(millis(keep.done_bodies))
+    .bind(millis(keep.buried_bodies))
+    .bind(limit)
+    .fetch_all(writer)
+    .await?;
+    Ok(late)
+}
+
+/// Messages with their items, and in the same transaction the place up to which
+/// an inbox's feed has gaps.
+async fn purge_items(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+    let due = due_messages(&mut transaction, keep, limit).await?;
+    for (message, _) in &due {
+        sqlx::query(
+            "UPDATE inboxes
+             SET purged_seq = max(purged_seq, gone.seq)
+             FROM (SELECT inbox, max(seq) AS seq FROM artifacts
+                   WHERE message_id = $1 GROUP BY inbox) AS gone
+             WHERE inboxes.inbox = gone.inbox",
+        )
+        .bind(message)
+        .execute(&mut *transaction)
+        .await?;
+        sqlx::query("DELETE FROM artifacts WHERE message_id = $1")
+            .bind(message)
+            .execute(&mut *transaction)
+            .await?;
+        sqlx::query("DELETE FROM messages WHERE id = $1")
+            .bind(message)
+            .execute(&mut *transaction)
+            .await?;
+    }
+    transaction.commit().await?;
+    Ok(due.into_iter().map(|(_, late)| late).collect())
+}
+
+/// Those of inboxes that leave it to the operator, and those of the others.
+async fn due_messages(
+    connection: &mut SqliteConnection,
+    keep: &Keep,
+    limit: i64,
+) -> Result<Vec<(Uuid, i64)>, Fault> {
+    let due = sqlx::query_as(
+        "SELECT * FROM (
+             SELECT m.id, (SELECT now FROM clock) - m.received_at - $1
+             FROM messages m JOIN inboxes i ON i.inbox = m.inbox
+             WHERE i.retention_ms IS NULL AND m.received_at <= (SELECT now FROM clock) - $1
+             ORDER BY m.received_at LIMIT $2)
+         UNION ALL
+         SELECT * FROM (
+             SELECT m.id, (SELECT now FROM clock) - m.received_at - i.retention_ms
+             FROM inboxes i JOIN messages m ON m.inbox = i.inbox
+             WHERE i.retention_ms IS NOT NULL
+               AND m.received_at <= (SELECT now FROM clock) - i.retention_ms
+             LIMIT $2)",
+    )
+    .bind(millis(keep.items))
+    .bind(limit)
+    .fetch_all(connection)
+    .await?;
+    Ok(due)
+}
+
+async fn purge_deliveries(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "DELETE FROM deliveries
+         WHERE id IN (SELECT id FROM deliveries d
+                      WHERE body IS NULL AND state IN ('done', 'buried')
+                        AND finished_at <= (SELECT now FROM clock) - $1
+                        AND NOT EXISTS (SELECT 1 FROM messages WHERE delivery_id = d.id)
+                      ORDER BY finished_at LIMIT $2)
+         RETURNING (SELECT now FROM clock) - finished_at - $1",
+    )
+    .bind(millis(keep.items))
+    .bind(limit)
+    .fetch_all(writer)
+    .await?;
+    Ok(late)
+}
+
+/// An artifact that is still there keeps its consume, or it could be used again.
+async fn purge_consumes(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "DELETE FROM consumes
+         WHERE artifact_id IN (
+             SELECT artifact_id FROM consumes c
+             WHERE consumed_at <= (SELECT now FROM clock) - $1
+               AND NOT EXISTS (SELECT 1 FROM artifacts WHERE id = c.artifact_id)
+             ORDER BY consumed_at LIMIT $2)
+         RETURNING (SELECT now FROM clock) - consumed_at - $1",
+    )
+    .bind(millis(keep.consumes))
+    .bind(limit)
+    .fetch_all(writer)
+    .await?;
+    Ok(late)
+}

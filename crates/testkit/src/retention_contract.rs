@@ -1,0 +1,228 @@
+//! What every database must do with what is no longer needed; beside
+//! [`crate::store_contract`] and made the same way.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::{
+    Consumed, InboxRules, Keep, NewArtifact, NewInbox, Reach, Reason, Recorded, Retention, Seq,
+    Waste,
+};
+
+use crate::store_contract::{LONG, Subject, code, delivery, held, inbox, must, request};
+
+const NOW: Duration = Duration::ZERO;
+
+/// An open database under test that is cleared away in.
+pub trait RetentionSubject: Subject {
+    /// What clears away.
+    fn retention(&self) -> Arc<dyn Retention>;
+}
+
+/// Everything is kept for longer than any test takes.
+fn everything() -> Keep {
+    Keep {
+        consumed_values: LONG,
+        expired_values: LONG,
+        done_bodies: LONG,
+        buried_bodies: LONG,
+        items: LONG,
+        consumes: LONG,
+    }
+}
+
+async fn discard(subject: &dyn RetentionSubject, what: Waste, keep: &Keep) -> u64 {
+    must(subject.retention().discard(what, keep, 100).await).count
+}
+
+/// What was given is given again for a while, and then it is gone.
+pub async fn a_consumed_value_is_wiped_when_its_window_has_ended(subject: &dyn RetentionSubject) {
+    let seams = subject.seams();
+    let to = inbox("agent");
+    let id = seams.bring(&to, "m1", code(&to, "493817")).await;
+    let asked = request(id, "agent", "k");
+    let first = seams.consume(&asked).await;
+    assert!(matches!(first, Consumed::First { .. }), "{first:?}");
+    assert_eq!(discard(subject, Waste::Values, &everything()).await, 0);
+    let again = seams.consume(&asked).await;
+    assert!(matches!(again, Consumed::Replayed { .. }), "{again:?}");
+    let keep = Keep {
+        consumed_values: NOW,
+        ..everything()
+    };
+    assert_eq!(discard(subject, Waste::Values, &keep).await, 1);
+    assert_eq!(discard(subject, Waste::Values, &keep).await, 0);
+    // Even a feed that would still tell it again has nothing to tell.
+    let late = seams.consume(&asked).await;
+    assert!(matches!(late, Consumed::Already { .. }), "{late:?}");
+    assert_eq!(seams.items(&to).await.len(), 1);
+}
+
+/// What nobody used is of no use any more.
+pub async fn an_unused_value_is_wiped_after_it_has_expired(subject: &dyn RetentionSubject) {
+    let seams = subject.seams();
+    let to = inbox("agent");
+    let expired = NewArtifact {
+        lifetime: NOW,
+        ..code(&to, "111111")
+    };
+    let gone = seams.bring(&to, "m1", expired).await;
+    let kept = seams.bring(&to, "m2", code(&to, "222222")).await;
+    assert_eq!(discard(subject, Waste::Values, &everything()).await, 0);
+    let keep = Keep {
+        expired_values: NOW,
+        ..everything()
+    };
+    assert_eq!(discard(subject, Waste::Values, &keep).await, 1);
+    let answer = seams.consume(&request(gone, "agent", "k1")).await;
+    assert!(matches!(answer, Consumed::Expired { .. }), "{answer:?}");
+    let answer = seams.consume(&request(kept, "agent", "k2")).await;
+    assert!(matches!(answer, Consumed::First { .. }), "{answer:?}");
+}
+
+/// What is still to be done is never touched.
+pub async fn bodies_are_wiped_when_nobody_needs_them(subject: &dyn RetentionSubject) {
+    let seams = subject.seams();
+    let pending = seams.new_delivery("pending").await;
+    let done = seams.new_delivery("done").await;
+    let (claim, _) = seams.claim(done, LONG).await;
+    seams.complete(claim, held(Vec::new())).await;
+    let buried = seams.new_delivery("buried").await;
+    let (claim, _) = seams.claim(buried, LONG).await;
+    must(seams.work.bury(claim, Reason::new("test")).await);
+
+    let keep = Keep {
+        done_bodies: NOW,
+        ..everything()
+    };
+    assert_eq!(discard(subject, Waste::Bodies, &keep).await, 1);
+    let (_, body) = must(seams.failures.exhume(buried).await).unwrap_or_else(|| panic!("buried"));
+    assert!(body.is_some());
+    let keep = Keep {
+        buried_bodies: NOW,
+        ..keep
+    };
+    assert_eq!(discard(subject, Waste::Bodies, &keep).await, 1);
+    let (item, body) =
+        must(seams.failures.exhume(buried).await).unwrap_or_else(|| panic!("buried"));
+    assert_eq!((item.body_bytes, body), (None, None));
+    assert!(!must(seams.failures.requeue(buried).await));
+    let (_, stored) = seams.claim(pending, LONG).await;
+    assert_eq!(stored.body, b"pending");
+    // It is still known that it came.
+    let again = seams.record(delivery("done", b"done")).await;
+    assert_eq!(again, Recorded::Duplicate(done));
+}
+
+/// Whoever reads on can tell that something is missing.
+pub async fn discarded_items_leave_a_mark_in_their_inbox(subject: &dyn RetentionSubject) {
+    let seams = subject.seams();
+    let (to, other) = (inbox("agent"), inbox("other"));
+    let nowhere = must(seams.agents.reach(&to).await);
+    assert_eq!(nowhere, Reach::default());
+    for name in ["m1", "m2", "m3"] {
+        seams.bring(&to, name, code(&to, name)).await;
+    }
+    let reach = |purged, last| Reach {
+        purged: Seq::new(purged),
+        last: Seq::new(last),
+    };
+    assert_eq!(must(seams.agents.reach(&to).await), reach(0, 3));
+    assert_eq!(discard(subject, Waste::Items, &everything()).await, 0);
+    let keep = Keep {
+        items: NOW,
+        ..everything()
+    };
+    let gone = must(subject.retention().discard(Waste::Items, &keep, 2).await);
+    assert_eq!(gone.count, 2);
+    assert_eq!(discard(subject, Waste::Items, &keep).await, 1);
+    assert_eq!(seams.items(&to).await, []);
+    assert_eq!(must(seams.agents.reach(&to).await), reach(3, 3));
+    seams.bring(&to, "m4", code(&to, "m4")).await;
+    seams.bring(&other, "m5", code(&other, "m5")).await;
+    assert_eq!(must(seams.agents.reach(&to).await), reach(3, 4));
+    assert_eq!(must(seams.agents.reach(&other).await), reach(0, 1));
+}
+
+/// An inbox may be kept for longer or shorter than the others.
+pub async fn an_inbox_has_a_retention_of_its_own(subject: &dyn RetentionSubject) {
+    let seams = subject.seams();
+    let (short, long, usual) = (inbox("short"), inbox("long"), inbox("usual"));
+    for (to, retention) in [(&short, NOW), (&long, LONG)] {
+        let new = NewInbox {
+            inbox: to.clone(),
+            owner: must("agent".parse()),
+            rules: InboxRules::default(),
+            metadata: None,
+            expires_in: None,
+            retention: Some(retention),
+        };
+        assert!(must(seams.inboxes.create_inbox(new).await).is_some());
+    }
+    for to in [&short, &long, &usual] {
+        seams.bring(to, to.as_str(), code(to, "493817")).await;
+    }
+    assert_eq!(discard(subject, Waste::Items, &everything()).await, 1);
+    assert_eq!(seams.items(&short).await, []);
+    let keep = Keep {
+        items: NOW,
+        ..everything()
+    };
+    assert_eq!(discard(subject, Waste::Items, &keep).await, 1);
+    assert_eq!(seams.items(&usual).await, []);
+    assert_eq!(seams.items(&long).await.len(), 1);
+}
+
+/// Nothing is forgotten while something that is kept depends on it.
+pub async fn what_others_depend_on_goes_last(subject: &dyn RetentionSubject) {
+    let seams = subject.seams();
+    let to = inbox("agent");
+    let id = seams.bring(&to, "m1", code(&to, "493817")).await;
+    seams.consume(&request(id, "agent", "k")).await;
+    let nothing = Keep {
+        consumed_values: NOW,
+        expired_values: NOW,
+        done_bodies: NOW,
+        buried_bodies: NOW,
+        items: NOW,
+        consumes: NOW,
+    };
+    // The delivery has a body and a message, the consume has its artifact.
+    assert_eq!(discard(subject, Waste::Deliveries, &nothing).await, 0);
+    assert_eq!(discard(subject, Waste::Consumes, &nothing).await, 0);
+    let answer = seams.consume(&request(id, "other", "k")).await;
+    assert!(matches!(answer, Consumed::Already { .. }), "{answer:?}");
+    for what in Waste::ALL {
+        assert_eq!(discard(subject, what, &nothing).await, 1, "{what:?}");
+    }
+    let answer = seams.consume(&request(id, "agent", "k")).await;
+    assert!(matches!(answer, Consumed::Unknown), "{answer:?}");
+    let again = seams.record(delivery("m1", b"m1")).await;
+    assert!(matches!(again, Recorded::New(_)), "{again:?}");
+}
+
+/// Makes a test of every rule of the contract for a [`RetentionSubject`].
+#[macro_export]
+macro_rules! retention_contract {
+    ($subject:ty) => {
+        $crate::retention_contract!(
+            $subject:
+            a_consumed_value_is_wiped_when_its_window_has_ended,
+            an_unused_value_is_wiped_after_it_has_expired,
+            bodies_are_wiped_when_nobody_needs_them,
+            discarded_items_leave_a_mark_in_their_inbox,
+            an_inbox_has_a_retention_of_its_own,
+            what_others_depend_on_goes_last,
+        );
+    };
+    ($subject:ty: $($rule:ident),+ $(,)?) => {
+        $(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $rule() {
+                let subject = <$subject as $crate::store_contract::Subject>::open().await;
+                $crate::retention_contract::$rule(&subject).await;
+                $crate::store_contract::Subject::close(&subject).await;
+            }
+        )+
+    };
+}
