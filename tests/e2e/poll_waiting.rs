@@ -1,10 +1,13 @@
 //! An agent waits and its webhook is dead: the mail is asked for. Its webhook is
 //! healthy: nobody is asked for anything.
 
+use std::time::Instant;
+
 use maillatch::deployment::Role;
+use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use crate::harness::Harness;
+use crate::harness::{Harness, binary};
 use crate::poll_http::{push, signers, source, told};
 use crate::provider_api::ProviderApi;
 
@@ -18,6 +21,11 @@ fn settings(api: &ProviderApi, patience: &str) -> String {
         "poll.patience = \"{patience}\"\n{}",
         source(api, "postmark", SELDOM)
     )
+}
+
+/// `POLL_PATIENCE=20s` waits as long as the default does.
+fn patience() -> String {
+    std::env::var("POLL_PATIENCE").unwrap_or_else(|_| "1s".to_owned())
 }
 
 async fn on_embedded(settings: &str) -> Harness {
@@ -50,23 +58,41 @@ async fn take(harness: &Harness, attempt: &str, key: &str) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_code_whose_webhook_never_comes_is_found_on_the_embedded_profile() {
     let api = ProviderApi::start();
-    let harness = on_embedded(&settings(&api, "1s")).await;
+    let harness = on_embedded(&settings(&api, &patience())).await;
     a_code_whose_webhook_never_comes_is_found(harness, api).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_code_whose_webhook_never_comes_is_found_on_the_full_profile() {
     let api = ProviderApi::start();
-    let harness = on_full(&settings(&api, "1s")).await;
+    let harness = on_full(&settings(&api, &patience())).await;
     a_code_whose_webhook_never_comes_is_found(harness, api).await;
 }
 
 async fn a_code_whose_webhook_never_comes_is_found(harness: Harness, api: ProviderApi) {
     let signers = signers(&source(&api, "postmark", SELDOM));
-    let attempt = open(&harness, "open").await;
+    let url = harness.deployment.url(Role::Feed, 0).unwrap().to_string();
+    let mut wait = std::process::Command::new(binary());
+    wait.args(["wait", "code", "--to", INBOX, "--timeout", "55s"])
+        .env("MAILLATCH_URL", url)
+        .env("MAILLATCH_KEY", harness.deployment.key(0).expose_secret());
+    let waiting = tokio::task::spawn_blocking(move || wait.output().unwrap());
+    harness
+        .until_count("SELECT count(*) FROM attempts", 1)
+        .await;
+    let began = Instant::now();
     api.arrive("postmark", told(&signers, "postmark", "m1", "493817").mail);
-    let taken = take(&harness, &attempt, "take").await;
-    assert_eq!(taken["value"], "493817", "{taken}");
+    let output = waiting.await.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "493817\n",
+        "{said}"
+    );
+    eprintln!(
+        "the code came {} ms after its mail",
+        began.elapsed().as_millis()
+    );
     let metrics = harness.metrics(Role::Poll).await;
     assert!(
         metrics.contains("why=\"waiting\",outcome=\"done\""),
