@@ -22,18 +22,29 @@ fn mails() -> usize {
 
 const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 const BRISK: &str = "poll.lease = \"2s\"\npoll.answer_budget = \"1s\"\n";
-const POSTING: [&str; 5] = ["agentmail", "mailgun", "nylas", "postmark", "resend"];
+const POSTING: [&str; 6] = [
+    "agentmail",
+    "mailgun",
+    "mailhook",
+    "nylas",
+    "postmark",
+    "resend",
+];
 
 /// The source of a provider, as TOML that is laid over the rest.
 pub(crate) fn source(api: &ProviderApi, provider: &str, every: u32) -> String {
     let proof = match provider {
         "postmark" => "url_token = \"a-long-token\"".to_owned(),
         "http-list" => String::new(),
+        "mailhook" => {
+            "url_token = \"a-long-token\"\nrecipient = \"mailhook@inbox.test\"".to_owned()
+        }
         _ => format!("secrets = [\"{SECRET}\"]"),
     };
     let poll = match provider {
         "agentmail" => "accounts = [\"agentmail@inbox.test\"]",
         "nylas" => "accounts = [\"grant-1\"]",
+        "mailhook" => "accounts = [\"ea_1\"], agent_id = \"mh_1\"",
         "mailgun" => "accounts = [\"inbox.test\"]",
         "http-list" => {
             "list = { path = \"/mails\", items = \"data.mails\", id = \"id\", next = \"next\", \
@@ -91,6 +102,7 @@ pub(crate) fn told(signers: &Sources, provider: &str, id: &str, value: &str) -> 
     let (object, post) = match provider {
         "agentmail" => (body["message"].clone(), post),
         "nylas" => (body["data"]["object"].clone(), post),
+        "mailhook" => (body["data"].clone(), post),
         "postmark" => {
             // Without the raw message, as the API tells it and as the webhook
             // does unless it is told otherwise.

@@ -114,6 +114,7 @@ fn answer(shelves: &Shelves, request: &HttpRequest) -> HttpResponse {
             | ["v3", "grants", _, "messages"]
             | ["messages", "inbound"]
             | ["v3", _, "events", ..]
+            | ["email_addresses", _, "inbound_emails"]
             | ["mails"]
     );
     if is_list && shelves.lists.fetch_add(1, Ordering::SeqCst) % 9 == 4 {
@@ -129,6 +130,7 @@ fn answer(shelves: &Shelves, request: &HttpRequest) -> HttpResponse {
         "postmark" => postmark(mails, rest, &query),
         "mailgun" => mailgun(mails, rest, &query, &base),
         "http-list" => list(mails, rest, &query),
+        "mailhook" => mailhook(mails, rest, &query),
         _ => None,
     };
     found.unwrap_or_else(|| HttpResponse::NotFound().finish())
@@ -146,6 +148,9 @@ fn is_authorised(provider: &str, request: &HttpRequest) -> bool {
         "postmark" => header("x-postmark-server-token") == Some("the-api-key"),
         // `api:the-api-key` in base64.
         "mailgun" => header("authorization") == Some("Basic YXBpOnRoZS1hcGkta2V5"),
+        "mailhook" => {
+            header("x-agent-id") == Some("mh_1") && header("x-api-key") == Some("the-api-key")
+        }
         "http-list" => header("x-key") == Some("the-api-key"),
         _ => header("authorization") == Some("Bearer the-api-key"),
     }
@@ -349,6 +354,22 @@ fn mailgun(
         }
         _ => None,
     }
+}
+
+/// Newest first, by numbers of pages, which shift when mail arrives.
+fn mailhook(
+    mails: &[Mail],
+    path: &[&str],
+    query: &BTreeMap<String, String>,
+) -> Option<HttpResponse> {
+    let ["email_addresses", "ea_1", "inbound_emails"] = path else {
+        return None;
+    };
+    let size = usize::try_from(seconds(query, "per_page")).unwrap();
+    let skip = (usize::try_from(seconds(query, "page")).unwrap() - 1) * size;
+    let newest = mails.iter().rev().skip(skip).take(size);
+    let page: Vec<Value> = newest.map(|mail| mail.object.clone()).collect();
+    Some(reply(&json!({ "data": page })))
 }
 
 /// Newest first, without times, with a token for the next page.

@@ -130,7 +130,8 @@ fn build(
         "mailhook" => {
             let api = api.ok_or(PullFlaw::Missing("api_key"))?;
             let auth = mailhook::auth(api, poll)?;
-            mailhook::build(client(api_base(api)?, auth, limit)?, poll)?
+            let http = client(api_base(api)?, auth, limit)?;
+            Box::new(mailhook::Mailhook::new(http, poll)?)
         }
         "http-list" => {
             let list = poll.list.as_ref().ok_or(PullFlaw::Missing("poll.list"))?;

@@ -3,10 +3,9 @@
 //! List: `GET /email_addresses/{id}/inbound_emails?page=N&per_page=50`. Pages are
 //! numbers, and a mail that arrives moves the others on: what was read before
 //! is told by its `ie_…` id, and every round begins at page one again. An item
-//! holds text and HTML; there is no original. Its recipient is the address
-//! itself, from `GET /email_addresses/{id}`.
+//! is the mail, text and HTML; there is no original. It is kept as the webhook
+//! would have carried it, whose source says whom it is for.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,7 +14,6 @@ use providers::{Api, PollSettings};
 use reqwest::header::HeaderName;
 use serde_json::{Value, json as object};
 
-use super::accounts::Accounts;
 use super::{PullFlaw, json};
 use crate::http::{Auth, Http, moment};
 use crate::pull::{Fetched, Found, Item, Page, Pull, PullError};
@@ -38,34 +36,21 @@ pub(super) fn auth(api: &Api, poll: &PollSettings) -> Result<Auth, PullFlaw> {
 }
 
 /// One address.
-struct Mailhook {
-    http: Arc<Http>,
+pub(super) struct Mailhook {
+    http: Http,
     id: String,
-    address: Option<String>,
-}
-
-pub(super) fn build(http: Http, poll: &PollSettings) -> Result<Box<dyn Pull>, PullFlaw> {
-    let http = Arc::new(http);
-    let accounts = Accounts::new(&poll.accounts, |id| Mailhook {
-        http: Arc::clone(&http),
-        id: id.to_owned(),
-        address: None,
-    })?;
-    Ok(Box::new(accounts))
 }
 
 impl Mailhook {
-    /// The address behind the id; it is asked for once.
-    async fn address(&mut self) -> Result<String, PullError> {
-        if let Some(address) = &self.address {
-            return Ok(address.clone());
+    pub(super) fn new(http: Http, poll: &PollSettings) -> Result<Self, PullFlaw> {
+        match poll.accounts.as_slice() {
+            [id] => Ok(Self {
+                http,
+                id: id.clone(),
+            }),
+            [] => Err(PullFlaw::Missing("poll.accounts")),
+            _ => Err(PullFlaw::Unfit("poll.accounts", "a source is one address")),
         }
-        let url = self.http.place(&["email_addresses", &self.id], &[])?;
-        let (answer, _) = self.http.list(url).await?;
-        let address = json::text(&answer, &["data", "attributes", "email"]);
-        let address = address.ok_or(PullError::Odd)?.to_owned();
-        self.address = Some(address.clone());
-        Ok(address)
     }
 }
 
@@ -89,20 +74,7 @@ impl Pull for Mailhook {
     }
 
     async fn fetch(&mut self, item: &Item) -> Result<Fetched, PullError> {
-        let address = self.address().await?;
-        let field = |name: &str| json::text(&item.note, &["attributes", name]);
-        let event = object!({
-            "event": "email.received",
-            "data": {
-                "id": item.id,
-                "to": address,
-                "from": field("from"),
-                "subject": field("subject"),
-                "text_body": field("text_body"),
-                "html_body": field("html_body"),
-                "received_at": field("received_at"),
-            },
-        });
+        let event = object!({ "data": item.note });
         Ok(Fetched::Mail(Found::post(&event)))
     }
 }

@@ -41,8 +41,8 @@ pub(crate) const CONTRACT: Contract = Contract {
     ],
     coverage: Coverage::Password,
     handshake: Handshake::None,
-    api: None,
-    knobs: &[Knob::Recipient],
+    api: Some("https://app.mailhook.co/api/v1"),
+    knobs: &[Knob::Recipient, Knob::Api, Knob::Poll],
     build,
 };
 
