@@ -163,6 +163,35 @@ impl Harness {
         }
     }
 
+    /// All that the database holds: the bytes of its files, or every row of every
+    /// table with binary columns in hexadecimal.
+    pub(crate) async fn everything(&self) -> Vec<u8> {
+        match &self.database {
+            Database::Sqlite(url) => {
+                let file = url.trim_start_matches("sqlite:");
+                let files = [file.to_owned(), format!("{file}-wal")];
+                let read = |file: &String| std::fs::read(file).unwrap();
+                files.iter().flat_map(read).collect()
+            }
+            Database::Postgres { url, .. } => {
+                let pool = sqlx::postgres::PgPoolOptions::new().max_connections(1);
+                let pool = pool.connect(url).await.unwrap();
+                let hex = sqlx::raw_sql("SET xmlbinary = hex");
+                hex.execute(&pool).await.unwrap();
+                let tables: Vec<String> = sqlx::query_scalar(
+                    "SELECT query_to_xml('SELECT * FROM ' || quote_ident(table_name),
+                                         true, false, '')::text
+                     FROM information_schema.tables
+                     WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
+                )
+                .fetch_all(&pool)
+                .await
+                .unwrap();
+                tables.concat().into_bytes()
+            }
+        }
+    }
+
     /// Waits until a count is what it must become.
     pub(crate) async fn until_count(&self, rows: &'static str, wanted: i64) {
         let deadline = Instant::now() + PATIENCE;

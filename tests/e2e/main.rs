@@ -26,6 +26,7 @@ mod poll_imap;
 mod poll_import;
 mod poll_leases;
 mod poll_waiting;
+mod seal;
 mod silence;
 mod sources;
 mod stop;
