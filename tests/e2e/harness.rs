@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use maillatch::deployment::{Backing, Deployment, Role};
+pub(crate) use maillatch::deployment::Role;
+use maillatch::deployment::{Backing, Deployment};
+use secrecy::ExposeSecret;
 use serde_json::Value;
 use testkit::server::shared_url;
 use tokio::time::{Instant, sleep};
@@ -139,6 +141,20 @@ impl Harness {
         let to = &self.deployment;
         let answer = self.speaker.consume(to, consumer, artifact, key).await;
         answer.unwrap()
+    }
+
+    /// Posts an object to a path of the feed; tells the status and the answer.
+    pub(crate) async fn say(&self, path: &str, key: &str, object: &Value) -> (u16, Value) {
+        let answer = self.speaker.call(&self.deployment, path, key, object).await;
+        let answer = answer.unwrap();
+        (answer.status.as_u16(), answer.body)
+    }
+
+    /// What an agent needs: the server's address and a key.
+    pub(crate) fn agent(&self) -> (String, String) {
+        let url = self.deployment.url(Role::Feed, 0).unwrap().to_string();
+        let key = self.deployment.key(0).expose_secret().to_owned();
+        (url, key)
     }
 
     /// Gets a path of a role.

@@ -14,6 +14,8 @@ mod speaker;
 
 mod amazon;
 mod architecture;
+mod attempts;
+mod callbacks;
 mod commands;
 mod consume_once;
 mod crash;

@@ -8,14 +8,15 @@ use actix_web::dev::{Server, ServerHandle};
 use actix_web::{App, HttpServer};
 use anyhow::{Context, Result};
 use poll::Pulls;
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use webhook::{Certificates, Committer};
 
 use crate::certificates::Getter;
 use crate::wire::{
-    Parts, cautions, feed_policy, feed_settings, fetcher, janitor, poll_deps, webhook_settings,
-    worker_settings,
+    Parts, callbacks, cautions, feed_policy, feed_settings, fetcher, janitor, poll_deps,
+    webhook_settings, worker_settings,
 };
 use crate::{ops, shutdown};
 
@@ -134,17 +135,22 @@ impl Serving {
     }
 }
 
-/// The processing loop, the sweeper and the janitor.
+/// The processing loop, the sweeper, the janitor, and what tells callbacks.
 fn start_worker(parts: &Parts, stop: &CancellationToken) -> Result<Vec<JoinHandle<()>>> {
+    let callback_due: Arc<Notify> = Arc::default();
+    let callbacks = callbacks(parts, Arc::clone(&callback_due))?;
+    let settings = worker_settings(&parts.config)?;
+    let (every, stop_telling) = (settings.sweep_every, stop.clone());
     let deps = Arc::new(worker::Deps {
         work: Arc::clone(&parts.store.work),
         deliveries: Arc::clone(&parts.store.deliveries),
         doorbell: Arc::clone(&parts.queue.doorbell),
         sources: Arc::clone(&parts.sources),
         fetcher: fetcher(&parts.config)?,
+        callback_due,
         server_key: parts.server_key.clone(),
         meters: parts.meters.clone(),
-        settings: worker_settings(&parts.config)?,
+        settings,
     });
     let sweeper = Arc::clone(&deps);
     let stop_sweeping = stop.clone();
@@ -152,6 +158,7 @@ fn start_worker(parts: &Parts, stop: &CancellationToken) -> Result<Vec<JoinHandl
         tokio::spawn(janitor(parts).run(stop.clone())),
         tokio::spawn(worker::run(deps, parts.queue.bell(), stop.clone())),
         tokio::spawn(async move { worker::sweep_forever(&sweeper, stop_sweeping).await }),
+        tokio::spawn(async move { callbacks.tell_forever(every, stop_telling).await }),
     ])
 }
 

@@ -1,6 +1,7 @@
 //! The only place that knows the concrete parts: from a [`Config`] to what the
 //! roles are built from.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,8 @@ use providers::{Source, Sources};
 use queue::Queue;
 use secrecy::ExposeSecret;
 use store::Store;
-use worker::{Fetcher, InboxPolicy, Janitor};
+use tokio::sync::Notify;
+use worker::{Callbacks, Fetcher, InboxPolicy, Janitor, Receiver};
 
 use crate::config::{Config, Profile};
 use crate::secrets::{secrets, server_key};
@@ -226,8 +228,21 @@ pub(crate) fn feed_policy(config: &Config) -> Result<feed::Policy> {
         is_link_entry: |entry| Allowlist::parse([entry]).is_ok(),
         longest_attempt: config.attempt.longest.0,
         unhealthy_after: config.attempt.unhealthy_after.0,
-        ..feed::Policy::default()
+        callbacks: config.callback.keys().cloned().collect(),
     })
+}
+
+/// What tells callbacks.
+pub(crate) fn callbacks(parts: &Parts, due: Arc<Notify>) -> Result<Callbacks> {
+    let mut receivers = BTreeMap::new();
+    for (name, callback) in &parts.config.callback {
+        let url = callback.url.parse();
+        let url = url.with_context(|| format!("callback `{name}`: the URL is not valid"))?;
+        let secret = callback.secret.clone();
+        receivers.insert(name.clone(), Receiver { url, secret });
+    }
+    let log = Arc::clone(&parts.store.callbacks);
+    Callbacks::new(log, receivers, parts.meters.clone(), due).context("a callback is not valid")
 }
 
 /// The feed's settings.

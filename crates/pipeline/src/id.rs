@@ -85,6 +85,11 @@ id!(
     "att_"
 );
 id!(
+    /// One value on its way to a callback.
+    CallbackId,
+    "cbk_"
+);
+id!(
     /// The fencing token of a claim: a worker whose lease has passed holds an
     /// old one, and the database refuses whatever it still tries to write.
     ClaimToken,

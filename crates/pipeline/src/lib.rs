@@ -11,6 +11,7 @@
 //! | *consume* | the one use of an artifact | `consumes` |
 //! | *inbox* | the address an agent waits on | `inboxes` |
 //! | *attempt* | one try of an agent to get a code or a link | `attempts` |
+//! | *callback* | a value told to a workflow of the operator's | `callbacks` |
 //! | *claim* | one worker's right to process a delivery, for a while | |
 //! | *bell* | the queue: it carries delivery ids and nothing else | |
 //! | *key* | who may ask, and for what | `keys` |
@@ -31,6 +32,7 @@ mod message;
 
 mod artifact;
 mod attempt;
+mod callback;
 mod consume;
 mod token;
 
@@ -53,13 +55,16 @@ pub use attempt::{
     AttemptConsume, AttemptConsumed, AttemptOutcome, AttemptView, Ended, Miss, MissKind,
     NewAttempt, OpenAttempt, Opened, Resent, Rules, Status, Suit, Wanted,
 };
+pub use callback::{Callback, CallbackLog, DeadCallback, Told};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use consume::{ConsumeRequest, Consumed, ConsumerId, IdempotencyKey, Scope};
 pub use delivery::{
     ContentDigest, DeliveryKey, NewDelivery, OnConflict, Recorded, SourceName, StoredDelivery,
 };
 pub use failure::{BuriedDelivery, Reason};
-pub use id::{ArtifactId, AttemptId, ClaimToken, DeliveryId, IdError, MessageId, PollerId};
+pub use id::{
+    ArtifactId, AttemptId, CallbackId, ClaimToken, DeliveryId, IdError, MessageId, PollerId,
+};
 pub use inbox::{Expectation, InboxError, InboxId, InboxRules, InboxView, NewInbox};
 pub use keys::{KeyLog, KeyView, LiveKey, NewKey, Permission};
 pub use message::{MessageKey, NewMessage, Sender};

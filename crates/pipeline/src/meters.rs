@@ -70,6 +70,8 @@ pub struct Meters {
     pub artifacts: Family<Outcome, Counter>,
     /// Consume requests, by what came of them.
     pub consumes: Family<Outcome, Counter>,
+    /// Tries to tell a callback, by its name and what came of them.
+    pub callbacks: Family<Outcome, Counter>,
     /// Deliveries that are recorded and not finished.
     pub unfinished: Gauge,
     /// Age of the oldest unfinished delivery, in seconds.
@@ -110,6 +112,7 @@ impl Meters {
             process_seconds: Histogram::new(SECONDS),
             artifacts: Family::default(),
             consumes: Family::default(),
+            callbacks: Family::default(),
             unfinished: Gauge::default(),
             lag_seconds: Gauge::default(),
             buried: Gauge::default(),
@@ -161,6 +164,7 @@ impl Meters {
             "Consume requests by outcome",
             m.consumes,
         );
+        registry.register("callbacks", "Tries by callback and outcome", m.callbacks);
         registry.register("queue_depth", "Unfinished deliveries", m.unfinished);
         registry.register_with_unit(
             "queue_lag",

@@ -31,6 +31,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(3, "0003_polls"),
     twin!(4, "0004_retention"),
     twin!(5, "0005_keys"),
+    twin!(6, "0006_callbacks"),
 ];
 
 /// What came of applying migrations.

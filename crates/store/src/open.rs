@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pipeline::{
-    AgentLog, AttemptLog, DeliveryLog, FailureLog, InboxLog, KeyLog, PollLog, Probe, Retention,
-    SilenceLog, WorkLog,
+    AgentLog, AttemptLog, CallbackLog, DeliveryLog, FailureLog, InboxLog, KeyLog, PollLog, Probe,
+    Retention, SilenceLog, WorkLog,
 };
 use secrecy::ExposeSecret;
 
@@ -82,6 +82,8 @@ pub struct Store {
     pub attempts: Arc<dyn AttemptLog>,
     /// For the feed and the operator: keys.
     pub keys: Arc<dyn KeyLog>,
+    /// For the worker: values on their way to callbacks.
+    pub callbacks: Arc<dyn CallbackLog>,
     /// For the operator.
     pub failures: Arc<dyn FailureLog>,
     /// For the poller.
@@ -105,7 +107,7 @@ impl Store {
     fn over<D>(database: Arc<D>, wrap: fn(Arc<D>) -> Database) -> Self
     where
         D: DeliveryLog + WorkLog + AgentLog + InboxLog + AttemptLog + KeyLog,
-        D: FailureLog + PollLog + SilenceLog + Retention + Probe + 'static,
+        D: CallbackLog + FailureLog + PollLog + SilenceLog + Retention + Probe + 'static,
     {
         Self {
             deliveries: Arc::<D>::clone(&database),
@@ -114,6 +116,7 @@ impl Store {
             inboxes: Arc::<D>::clone(&database),
             attempts: Arc::<D>::clone(&database),
             keys: Arc::<D>::clone(&database),
+            callbacks: Arc::<D>::clone(&database),
             failures: Arc::<D>::clone(&database),
             polls: Arc::<D>::clone(&database),
             silence: Arc::<D>::clone(&database),

@@ -5,6 +5,7 @@ mod artifacts;
 mod attempt_consumes;
 mod attempts;
 mod binding;
+mod callbacks;
 mod claims;
 mod connect;
 mod consumes;

@@ -9,8 +9,8 @@
 //! delivery), `fetch` (mail that a webhook did not carry), `contain` (the dangerous
 //! part, on a thread of its own), `letter` (one mail, all its inboxes), `address`,
 //! `reading`, `judge`, `finding` and `minimize` (for whom it is and what is kept of
-//! it), [`sweep`] (the bell rings again), [`Janitor`] (what goes
-//! when its time is over).
+//! it), [`sweep`] (the bell rings again), `callback` (values that go to a
+//! workflow), [`Janitor`] (what goes when its time is over).
 
 mod retain;
 mod run;
@@ -20,6 +20,7 @@ mod process;
 mod report;
 
 mod address;
+mod callback;
 mod contain;
 mod fetch;
 mod finding;
@@ -31,6 +32,7 @@ mod reading;
 mod settings;
 
 pub use address::InboxPolicy;
+pub use callback::{Callbacks, CallbacksError, Receiver};
 pub use fetch::{Fetcher, FetcherError};
 pub use process::{Deps, Outcome};
 pub use retain::Janitor;

@@ -9,6 +9,8 @@ use pipeline::{
 };
 use providers::{Decoded, Elsewhere, InboundMail, Source, Sources};
 
+use tokio::sync::Notify;
+
 use crate::fetch::{FetchError, Fetcher};
 use crate::letter;
 use crate::report::report;
@@ -26,6 +28,8 @@ pub struct Deps {
     pub sources: Arc<Sources>,
     /// Gets mail that a webhook does not carry.
     pub fetcher: Fetcher,
+    /// Rung when something may be there for a callback.
+    pub callback_due: Arc<Notify>,
     /// What artifact keys are made with.
     pub server_key: ServerKey,
     /// What is counted.
@@ -163,10 +167,10 @@ async fn complete(deps: &Deps, claim: Claim, processed: Processed) -> Outcome {
     let ignored = processed.ignored.clone();
     count_artifacts(deps, &processed.messages);
     match deps.work.complete(claim, processed).await {
-        Ok(Completed::Done(finished)) => match ignored {
-            Some(reason) => Outcome::Ignored(reason),
-            None => Outcome::Done(finished),
-        },
+        Ok(Completed::Done(finished)) => {
+            deps.callback_due.notify_one();
+            ignored.map_or(Outcome::Done(finished), Outcome::Ignored)
+        }
         Ok(Completed::Lost) => Outcome::Lost,
         // Whether it was written is unknown, and the claim is spent. When the
         // lease ends it is claimed again, and the unique keys absorb the rest.

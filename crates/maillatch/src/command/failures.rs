@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use pipeline::{BuriedDelivery, DeliveryId};
+use pipeline::{BuriedDelivery, DeadCallback, DeliveryId};
 use serde_json::{Value, json};
 use store::Store;
 
@@ -34,7 +34,7 @@ pub(crate) struct Failures {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List buried deliveries, newest first.
+    /// List buried deliveries and callbacks that were given up, newest first.
     List {
         /// The most to list.
         #[arg(long, default_value_t = 100)]
@@ -79,12 +79,14 @@ async fn act(store: &Store, action: Action, as_json: bool) -> Result<ExitCode> {
 
 async fn list(store: &Store, limit: u32, as_json: bool) -> Result<ExitCode> {
     let buried = store.failures.buried(limit).await?;
+    let dead = store.callbacks.dead_callbacks(limit).await?;
     let mut out = std::io::stdout().lock();
     if as_json {
         let items: Vec<Value> = buried.iter().map(as_object).collect();
-        writeln!(out, "{}", json!({ "items": items }))?;
-    } else if buried.is_empty() {
-        eprintln!("no delivery was given up");
+        let callbacks: Vec<Value> = dead.iter().map(callback_object).collect();
+        writeln!(out, "{}", json!({ "items": items, "callbacks": callbacks }))?;
+    } else if buried.is_empty() && dead.is_empty() {
+        eprintln!("no delivery and no callback was given up");
     } else {
         for item in &buried {
             let BuriedDelivery {
@@ -100,8 +102,30 @@ async fn list(store: &Store, limit: u32, as_json: bool) -> Result<ExitCode> {
                 "{id}  {buried_at}  {source}  {reason}  attempts {attempts}"
             )?;
         }
+        for callback in &dead {
+            let DeadCallback {
+                id,
+                name,
+                reason,
+                tries,
+                at,
+                ..
+            } = callback;
+            writeln!(out, "{id}  {at}  callback {name}  {reason}  tries {tries}")?;
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn callback_object(callback: &DeadCallback) -> Value {
+    json!({
+        "id": callback.id,
+        "callback": callback.name,
+        "attempt": callback.attempt,
+        "reason": callback.reason,
+        "tries": callback.tries,
+        "at": callback.at,
+    })
 }
 
 async fn show(store: &Store, id: DeliveryId, body: bool, as_json: bool) -> Result<ExitCode> {

@@ -33,6 +33,8 @@ pub(crate) struct Config {
     pub(crate) source: BTreeMap<String, SourceSettings>,
     #[serde(default)]
     pub(crate) key: BTreeMap<String, KeySettings>,
+    #[serde(default)]
+    pub(crate) callback: BTreeMap<String, Callback>,
 }
 
 /// Which of the two ways to run was chosen.
@@ -168,6 +170,13 @@ pub(crate) struct Attempt {
     pub(crate) longest: Span,
     pub(crate) links: Vec<String>,
     pub(crate) unhealthy_after: Span,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Callback {
+    pub(crate) url: String,
+    pub(crate) secret: SecretString,
 }
 
 #[derive(Debug, Deserialize)]

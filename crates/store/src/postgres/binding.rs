@@ -7,6 +7,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+use super::callbacks;
 use crate::fault::Fault;
 
 /// Where an artifact belongs.
@@ -101,6 +102,7 @@ pub(super) async fn settle(
             .bind(artifact)
             .execute(&mut *connection)
             .await?;
+        callbacks::call(connection, bound.attempt, artifact).await?;
         bound.current
     };
     if let Some(older) = older {

@@ -42,6 +42,9 @@ async fn wipe_values(pool: Pool, keep: &Keep, limit: i64) -> Late {
                                    a.expires_at + $2 * interval '1 millisecond') AS due_at
              FROM artifacts a LEFT JOIN consumes c ON c.artifact_id = a.id
              WHERE a.value IS NOT NULL
+               -- A callback that is still to be told needs it.
+               AND NOT EXISTS (SELECT 1 FROM callbacks b
+                               WHERE b.artifact_id = a.id AND b.state = 'pending')
                AND coalesce(c.consumed_at + $1 * interval '1 millisecond',
                             a.expires_at + $2 * interval '1 millisecond') <= now()
              LIMIT $3 FOR UPDATE OF a SKIP LOCKED)
@@ -167,7 +170,13 @@ async fn purge_deliveries(pool: Pool, keep: &Keep, limit: i64) -> Late {
 }
 
 /// An artifact that is still there keeps its consume, or it could be used again.
+/// Consumes whose artifacts are gone, and what was told of them.
 async fn purge_consumes(pool: Pool, keep: &Keep, limit: i64) -> Late {
+    let mut connection = pool.lend().await?;
+    sqlx::query("DELETE FROM callbacks WHERE finished_at <= now() - $1 * interval '1 millisecond'")
+        .bind(millis(keep.consumes))
+        .execute(&mut *connection)
+        .await?;
     let late = sqlx::query_scalar(
         "DELETE FROM consumes
          WHERE artifact_id IN (
@@ -179,7 +188,7 @@ async fn purge_consumes(pool: Pool, keep: &Keep, limit: i64) -> Late {
     )
     .bind(millis(keep.consumes))
     .bind(limit)
-    .fetch_all(&mut *pool.lend().await?)
+    .fetch_all(&mut *connection)
     .await?;
     Ok(late)
 }

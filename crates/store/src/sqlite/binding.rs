@@ -6,6 +6,7 @@ use pipeline::{ArtifactKey, Miss, NewArtifact};
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
+use super::callbacks;
 use crate::fault::Fault;
 
 /// Where an artifact belongs.
@@ -100,6 +101,7 @@ pub(super) async fn settle(
             .bind(artifact)
             .execute(&mut *connection)
             .await?;
+        callbacks::call(connection, bound.attempt, artifact).await?;
         bound.current
     };
     if let Some(older) = older {

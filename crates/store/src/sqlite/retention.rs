@@ -52,6 +52,9 @@ async fn wipe_values(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
          WHERE id IN (
              SELECT a.id FROM artifacts a LEFT JOIN consumes c ON c.artifact_id = a.id
              WHERE a.value IS NOT NULL
+               -- A callback that is still to be told needs it.
+               AND NOT EXISTS (SELECT 1 FROM callbacks b
+                               WHERE b.artifact_id = a.id AND b.state = 'pending')
                AND coalesce(c.consumed_at + $1, a.expires_at + $2) <= (SELECT now FROM clock)
              LIMIT $3)
          RETURNING (SELECT now FROM clock)
@@ -163,6 +166,10 @@ async fn purge_deliveries(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late 
 
 /// An artifact that is still there keeps its consume, or it could be used again.
 async fn purge_consumes(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+    sqlx::query("DELETE FROM callbacks WHERE finished_at <= (SELECT now FROM clock) - $1")
+        .bind(millis(keep.consumes))
+        .execute(writer)
+        .await?;
     let late = sqlx::query_scalar(
         "DELETE FROM consumes
          WHERE artifact_id IN (

@@ -51,6 +51,7 @@ impl Desk {
             doorbell: Arc::clone(&queue.doorbell),
             sources: Arc::new(sources),
             fetcher: fetcher(),
+            callback_due: Arc::default(),
             server_key: ServerKey::new([1; 32]),
             meters: Meters::register(&mut Registry::default()),
             settings: settings(),

@@ -1,0 +1,200 @@
+//! Attempts all the way: opened first, mail posted, worker, one call to get it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use crate::harness::{Harness, PATIENCE, Role, binary, on_both_profiles, otp_delivery, payload};
+
+on_both_profiles!(
+    the_code_comes_to_the_attempt_that_waited_for_it,
+    an_attempt_judges_senders_and_links_by_its_own_lists,
+    mail_that_was_received_before_is_for_no_attempt,
+    attempts_in_parallel_get_their_own,
+    the_command_line_tells_the_misses_apart,
+    a_link_gives_its_token_alone,
+);
+
+impl Harness {
+    pub(crate) async fn open(&self, wish: Value) -> Value {
+        let answer = self.say("/v1/attempts", &fresh(), &wish).await;
+        assert_eq!(answer.0, 201, "{}", answer.1);
+        answer.1
+    }
+
+    pub(crate) async fn take(&self, attempt: &Value, key: &str) -> Value {
+        let path = format!("/v1/attempts/{}/consume", text(&attempt["id"]));
+        let (status, body) = self.say(&path, key, &json!({ "wait": 30 })).await;
+        assert_eq!(status, 200, "{body}");
+        body
+    }
+
+    pub(crate) async fn until_state(&self, attempt: &Value, state: &str) -> Value {
+        let path = format!("/v1/attempts/{}", text(&attempt["id"]));
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let body = self.ask(Role::Feed, &path).await.body;
+            if body["state"] == state {
+                return body;
+            }
+            assert!(Instant::now() < deadline, "{state}: {body}");
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+fn fresh() -> String {
+    uuid::Uuid::now_v7().to_string()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+fn link_delivery(inbox: &str, id: &str, link: &str) -> Vec<u8> {
+    let mail = format!(
+        "From: Shop <no-reply@shop.example.org>\r\nMessage-ID: <{id}@shop.example.org>\r\n\
+         Subject: Verify your email\r\nContent-Type: text/html\r\n\r\n\
+         <p>Confirm your address:</p><a href=\"{link}\">Verify email</a>\r\n"
+    );
+    payload(inbox, mail.as_bytes())
+}
+
+async fn the_code_comes_to_the_attempt_that_waited_for_it(harness: Harness) {
+    let attempt = harness.open(json!({ "from": ["example.com"] })).await;
+    let inbox = text(&attempt["inbox"]).to_owned();
+    let (taken, _) = tokio::join!(harness.take(&attempt, "k1"), async {
+        harness
+            .post(0, "d1", &otp_delivery(&inbox, "m1", "493817"))
+            .await
+    });
+    assert_eq!(taken["value"], "493817");
+    let again = harness.take(&attempt, "k1").await;
+    assert_eq!(again["value"], "493817");
+    let path = format!("/v1/attempts/{}/consume", text(&attempt["id"]));
+    let (status, body) = harness.say(&path, "k2", &json!({})).await;
+    assert_eq!(status, 409, "{body}");
+    harness.end().await;
+}
+
+async fn an_attempt_judges_senders_and_links_by_its_own_lists(harness: Harness) {
+    let link = "https://shop.example.org/verify?token=abcdefghijklmnopqrstuvwxyz0123456789";
+    // The operator's list knows nothing of that shop; the attempt does.
+    let wish = json!({ "kind": "link", "links": ["shop.example.org"], "from": ["example.org"] });
+    let attempt = harness.open(wish).await;
+    let body = link_delivery(text(&attempt["inbox"]), "l1", link);
+    harness.post(0, "d1", &body).await;
+    assert_eq!(harness.take(&attempt, "k1").await["value"], link);
+
+    let other = json!({ "kind": "link", "links": ["other.example.org"] });
+    let blocked = harness.open(other).await;
+    let body = link_delivery(text(&blocked["inbox"]), "l2", link);
+    harness.post(0, "d2", &body).await;
+    let told = harness.until_state(&blocked, "blocked").await;
+    assert_eq!(told["reason"], "host_not_allowed");
+
+    let stranger = harness
+        .open(json!({ "kind": "link", "from": ["example.com"] }))
+        .await;
+    let body = link_delivery(text(&stranger["inbox"]), "l3", link);
+    harness.post(0, "d3", &body).await;
+    let told = harness.until_state(&stranger, "blocked").await;
+    assert_eq!(told["reason"], "sender_not_allowed");
+    harness.end().await;
+}
+
+async fn mail_that_was_received_before_is_for_no_attempt(harness: Harness) {
+    let attempt = harness.open(json!({})).await;
+    let inbox = text(&attempt["inbox"]);
+    let mut stale: Value = serde_json::from_slice(&otp_delivery(inbox, "m1", "111111")).unwrap();
+    stale["timestamp"] = json!("2026-01-01T00:00:00Z");
+    harness.post(0, "d1", stale.to_string().as_bytes()).await;
+    harness.until_items(inbox, 1).await;
+    harness.until_state(&attempt, "pending").await;
+    harness
+        .post(0, "d2", &otp_delivery(inbox, "m2", "222222"))
+        .await;
+    assert_eq!(harness.take(&attempt, "k").await["value"], "222222");
+    harness.end().await;
+}
+
+async fn attempts_in_parallel_get_their_own(harness: Harness) {
+    let mut attempts = Vec::new();
+    for number in 0..8 {
+        let attempt = harness.open(json!({})).await;
+        attempts.push((attempt, format!("{}", 100_001 + number)));
+    }
+    for (number, (attempt, code)) in attempts.iter().enumerate() {
+        let body = otp_delivery(text(&attempt["inbox"]), &format!("m{number}"), code);
+        harness.post(number % 2, &format!("d{number}"), &body).await;
+    }
+    for (attempt, code) in &attempts {
+        let key = text(&attempt["id"]).to_owned();
+        assert_eq!(harness.take(attempt, &key).await["value"], code.as_str());
+    }
+    harness.end().await;
+}
+
+async fn the_command_line_tells_the_misses_apart(harness: Harness) {
+    let run = |args: Vec<String>| {
+        let (url, key) = harness.agent();
+        let mut command = std::process::Command::new(binary());
+        command
+            .args(args)
+            .env("MAILLATCH_URL", url)
+            .env("MAILLATCH_KEY", key);
+        async move {
+            let output = tokio::process::Command::from(command)
+                .output()
+                .await
+                .unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            (output.status.code(), text)
+        }
+    };
+    let words = |line: &str| {
+        line.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let (code, line) = run(words("attempt new --from example.com --resends 1")).await;
+    assert_eq!(code, Some(0));
+    let [attempt, address] = &words(&line)[..] else {
+        panic!("{line}")
+    };
+    let consume = format!("attempt consume {attempt} --timeout 300ms --json");
+    let (code, told) = run(words(&consume)).await;
+    assert_eq!(code, Some(3), "{told}");
+    harness
+        .post(0, "d1", &otp_delivery(address, "m1", "493817"))
+        .await;
+    let (code, value) = run(words(&format!("attempt consume {attempt} --key k1"))).await;
+    assert_eq!((code, value.as_str()), (Some(0), "493817\n"));
+    let (code, _) = run(words(&format!("attempt consume {attempt} --timeout 1s"))).await;
+    assert_eq!(code, Some(6));
+    let (code, left) = run(words(&format!("attempt resend {attempt} --json"))).await;
+    assert_eq!(
+        (code, left.contains("\"allowed\":true")),
+        (Some(0), true),
+        "{left}"
+    );
+    let (code, _) = run(words(&format!("attempt resend {attempt}"))).await;
+    assert_eq!(code, Some(1));
+    let (code, line) = run(words(&format!("attempt finish {attempt} succeeded"))).await;
+    assert_eq!((code, line.as_str()), (Some(0), "succeeded\n"));
+    harness.end().await;
+}
+
+async fn a_link_gives_its_token_alone(harness: Harness) {
+    let link = "https://shop.example.org/verify?token=abcdefghijklmnopqrstuvwxyz0123456789";
+    let wish = json!({ "kind": "link", "links": ["shop.example.org"], "token": "token" });
+    let attempt = harness.open(wish).await;
+    harness
+        .post(0, "d1", &link_delivery(text(&attempt["inbox"]), "l1", link))
+        .await;
+    let taken = harness.take(&attempt, "k").await;
+    assert_eq!(taken["token"], "abcdefghijklmnopqrstuvwxyz0123456789");
+    assert!(!taken.to_string().contains("shop.example"), "{taken}");
+    harness.end().await;
+}

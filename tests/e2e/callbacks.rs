@@ -1,0 +1,181 @@
+//! Values that go to a workflow: consumed in the callback's name, then told until
+//! the receiver has them, always under one id and with one body.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Duration, Instant, sleep};
+
+use crate::harness::{Harness, PATIENCE, otp_delivery};
+
+const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+/// What a receiver does with one post.
+#[derive(Debug, Clone, Copy)]
+enum Manner {
+    /// It fails.
+    Fail,
+    /// It does the work and dies before it has answered.
+    Die,
+    /// It answers 200.
+    Take,
+}
+
+/// One post as it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Post {
+    id: String,
+    timestamp: String,
+    signature: String,
+    body: String,
+}
+
+/// A receiver that behaves as it is told, post by post, and then well.
+struct Receiver {
+    url: String,
+    posts: Arc<Mutex<Vec<Post>>>,
+}
+
+impl Receiver {
+    async fn start(manners: &'static [Manner]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/flow", listener.local_addr().unwrap());
+        let posts: Arc<Mutex<Vec<Post>>> = Arc::default();
+        let seen = Arc::clone(&posts);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let Some(post) = read(&mut stream).await else {
+                    continue;
+                };
+                let count = {
+                    let mut seen = seen.lock().unwrap();
+                    seen.push(post);
+                    seen.len()
+                };
+                let status = match manners.get(count - 1).unwrap_or(&Manner::Take) {
+                    Manner::Fail => "500 Oops",
+                    Manner::Die => continue,
+                    Manner::Take => "200 OK",
+                };
+                let answer =
+                    format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        });
+        Self { url, posts }
+    }
+
+    fn posts(&self) -> Vec<Post> {
+        self.posts.lock().unwrap().clone()
+    }
+
+    async fn until_posts(&self, count: usize) -> Vec<Post> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let posts = self.posts();
+            if posts.len() >= count {
+                return posts;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "{} of {count} posts",
+                posts.len()
+            );
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    fn settings(&self) -> String {
+        format!(
+            "callback.flow.url = \"{}\"\ncallback.flow.secret = \"{SECRET}\"\n",
+            self.url
+        )
+    }
+}
+
+async fn read(stream: &mut TcpStream) -> Option<Post> {
+    let mut bytes = Vec::new();
+    loop {
+        let mut chunk = [0; 4096];
+        let count = stream
+            .read(&mut chunk)
+            .await
+            .ok()
+            .filter(|count| *count > 0)?;
+        bytes.extend_from_slice(&chunk[..count]);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else {
+            continue;
+        };
+        let header = |name: &str| {
+            let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+            lines
+                .find(|(key, _)| key.eq_ignore_ascii_case(name))
+                .map(|(_, value)| value.to_owned())
+        };
+        if body.len() >= header("content-length")?.parse::<usize>().ok()? {
+            return Some(Post {
+                id: header("webhook-id")?,
+                timestamp: header("webhook-timestamp")?,
+                signature: header("webhook-signature")?,
+                body: body.to_owned(),
+            });
+        }
+    }
+}
+
+/// Whether a post is signed as Standard Webhooks has it.
+fn is_signed(post: &Post) -> bool {
+    let seconds: i64 = post.timestamp.parse().unwrap();
+    let at = pipeline::Timestamp::from_millis(seconds * 1000);
+    let signature = providers::sign(&SECRET.into(), &post.id, at, post.body.as_bytes());
+    signature.unwrap() == post.signature
+}
+
+async fn a_flow_is_told_until_it_has_it(harness: Harness, receiver: Receiver) {
+    let attempt = harness.open(json!({ "callback": "flow" })).await;
+    let inbox = attempt["inbox"].as_str().unwrap();
+    harness
+        .post(0, "d1", &otp_delivery(inbox, "m1", "493817"))
+        .await;
+    let posts = receiver.until_posts(3).await;
+    // It failed, it died after the work, it took it: one id, one body, each signed.
+    for post in &posts {
+        assert!(is_signed(post), "{post:?}");
+        assert_eq!((&post.id, &post.body), (&posts[0].id, &posts[0].body));
+    }
+    let body: Value = serde_json::from_str(&posts[0].body).unwrap();
+    assert_eq!(body["data"]["value"], "493817");
+    assert_eq!(body["data"]["attempt"], attempt["id"]);
+    // Nobody else ever sees the value.
+    let told = harness.until_state(&attempt, "consumed").await;
+    let path = format!("/v1/attempts/{}/consume", attempt["id"].as_str().unwrap());
+    let (status, refused) = harness.say(&path, "k1", &json!({})).await;
+    assert_eq!(status, 409, "{refused}");
+    let artifact = told["artifact"]["id"].as_str().unwrap();
+    let answer = harness.consume(artifact, 1, "k2").await;
+    assert_eq!(answer.status.as_u16(), 409);
+    harness
+        .until_count("SELECT count(*) FROM callbacks WHERE state = 'done'", 1)
+        .await;
+    assert_eq!(receiver.posts().len(), 3);
+    harness.end().await;
+}
+
+const BAD_DAY: &[Manner] = &[Manner::Fail, Manner::Die];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flow_is_told_until_it_has_it_embedded() {
+    let receiver = Receiver::start(BAD_DAY).await;
+    let harness = Harness::embedded_with(&receiver.settings()).await;
+    a_flow_is_told_until_it_has_it(harness, receiver).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flow_is_told_until_it_has_it_full() {
+    let receiver = Receiver::start(BAD_DAY).await;
+    let harness = Harness::full_with(&receiver.settings()).await;
+    a_flow_is_told_until_it_has_it(harness, receiver).await;
+}
