@@ -49,33 +49,24 @@ mod digest;
 mod meters;
 mod probe;
 
-pub use agents::{AttemptLog, InboxLog};
-pub use artifact::{ArtifactKey, ArtifactKind, ArtifactView, NewArtifact, Seq, ServerKey, Verdict};
-pub use attempt::{
-    AttemptConsume, AttemptConsumed, AttemptOutcome, AttemptView, Ended, Miss, MissKind,
-    NewAttempt, OpenAttempt, Opened, Resent, Rules, Status, Suit, Wanted,
-};
-pub use callback::{Callback, CallbackLog, DeadCallback, Told};
-pub use clock::{Clock, SystemClock, Timestamp};
-pub use consume::{ConsumeRequest, Consumed, ConsumerId, IdempotencyKey, Scope};
-pub use delivery::{
-    ContentDigest, DeliveryKey, NewDelivery, OnConflict, Recorded, SourceName, StoredDelivery,
-};
-pub use failure::{BuriedDelivery, Reason};
-pub use id::{
-    ArtifactId, AttemptId, CallbackId, ClaimToken, DeliveryId, IdError, MessageId, PollerId,
-};
-pub use inbox::{Expectation, InboxError, InboxId, InboxRules, InboxView, NewInbox};
-pub use keys::{KeyLog, KeyView, LiveKey, NewKey, Permission};
-pub use message::{MessageKey, NewMessage, Sender};
-pub use meters::{Meters, OfSource, Outcome, What};
-pub use poll::{Lease, Leased, LeftWaiting, PollLog, Polled, SilenceLog, Standing};
-pub use probe::{Probe, ProbeError};
-pub use queue::{Acknowledge, Bell, Doorbell, QueueError, Ring};
-pub use retention::{Discarded, Keep, Reach, Retention, Waste};
-pub use retry::{Backoff, Class};
-pub use store::{
-    AgentLog, Arrival, Backlog, Claim, Claimed, Completed, DeliveryLog, FailureLog, Finished,
-    Processed, StoreError, WorkLog,
-};
-pub use token::{is_token_name, token_of};
+// Whatever is public in a module is a word of the vocabulary.
+pub use agents::*;
+pub use artifact::*;
+pub use attempt::*;
+pub use callback::*;
+pub use clock::*;
+pub use consume::*;
+pub use delivery::*;
+pub use failure::*;
+pub use id::*;
+pub use inbox::*;
+pub use keys::*;
+pub use message::*;
+pub use meters::*;
+pub use poll::*;
+pub use probe::*;
+pub use queue::*;
+pub use retention::*;
+pub use retry::*;
+pub use store::*;
+pub use token::*;
