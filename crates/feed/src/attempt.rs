@@ -14,6 +14,15 @@ pub(crate) use open::open;
 pub(crate) use resend::resend;
 pub(crate) use show::show;
 
+/// What is said and asked here, for the API's description.
+pub(crate) mod described {
+    pub(crate) use super::consume::{Disclosure, Wish as ConsumeWish};
+    pub(crate) use super::finish::Report;
+    pub(crate) use super::open::Wish;
+    pub(crate) use super::resend::Grant;
+    pub(crate) use super::told::Told;
+}
+
 use pipeline::AttemptId;
 
 use crate::problem::Problem;

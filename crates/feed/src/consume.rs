@@ -19,16 +19,19 @@ pub(crate) const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("ide
 
 /// The value and what it is. This is the one struct of the crate that a value
 /// is written into, and it is built from a committed consume alone.
-#[derive(Serialize)]
-struct Disclosure<'a> {
+#[derive(Serialize, utoipa::ToSchema)]
+pub(crate) struct Disclosure<'a> {
+    #[schema(value_type = String)]
     id: ArtifactId,
+    #[schema(value_type = String)]
     kind: ArtifactKind,
     value: &'a str,
+    #[schema(value_type = String, format = DateTime)]
     consumed_at: Timestamp,
 }
 
 /// What a caller may say in the body.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Nothing {}
 

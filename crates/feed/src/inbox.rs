@@ -30,8 +30,9 @@ const LETTERS: &[u8; 28] = b"bcdfghjkmnpqrstvwxz23456789-";
 
 /// What is asked for. Everything has a default: a fresh address with the
 /// operator's rules, for good.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schema(as = InboxWish)]
 pub(crate) struct Wish {
     /// The address; only keys that see every inbox may choose one.
     address: Option<String>,
@@ -48,33 +49,41 @@ pub(crate) struct Wish {
     /// For how many seconds it takes mail.
     expires_in: Option<u64>,
     /// The caller's own notes.
+    #[schema(value_type = Option<Object>)]
     metadata: Option<Map<String, Value>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Requirement {
     Verified,
 }
 
 /// One inbox, as its owner sees it.
-#[derive(Serialize)]
-struct Shown {
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Inbox)]
+pub(crate) struct Shown {
+    #[schema(value_type = String)]
     address: InboxId,
     from: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     links: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     require: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     code_lifetime: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     retention: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     metadata: Option<Value>,
+    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
+    #[schema(value_type = String)]
     state: &'static str,
 }
 
@@ -165,8 +174,9 @@ struct Parameters {
     limit: Option<u32>,
 }
 
-#[derive(Serialize)]
-struct Page {
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = InboxPage)]
+pub(crate) struct Page {
     items: Vec<Shown>,
 }
 

@@ -9,12 +9,13 @@ use pipeline::{
     Verdict,
 };
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// No item is longer than 2 KiB, so its flags are counted.
 const MOST_FLAGS: usize = 10;
 
 /// How an artifact stands right now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum State {
     /// It can be consumed.
@@ -45,29 +46,41 @@ impl State {
 }
 
 /// One line of the feed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Item {
+    #[schema(value_type = String)]
     id: ArtifactId,
+    #[schema(value_type = String)]
     kind: ArtifactKind,
+    #[schema(value_type = String)]
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     reason: Option<Reason>,
+    #[schema(value_type = String)]
     rule: Reason,
     confidence: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<String>,
+    #[schema(value_type = String)]
     message: MessageId,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     attempt: Option<AttemptId>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     sender: Option<InboxId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sender_domain: Option<String>,
+    #[schema(value_type = Vec<String>)]
     flags: Vec<Reason>,
+    #[schema(value_type = String, format = DateTime)]
     received_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
     state: State,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     consumed_at: Option<Timestamp>,
 }
 

@@ -18,6 +18,9 @@ mod limits;
 mod minted;
 mod token;
 
+mod describe;
+mod docs;
+
 mod attempt;
 mod inbox;
 

@@ -73,8 +73,9 @@ impl Place {
 }
 
 /// One page.
-#[derive(Serialize)]
-struct Page {
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = ArtifactPage)]
+pub(crate) struct Page {
     items: Vec<Item>,
     next_cursor: String,
 }

@@ -3,6 +3,8 @@
 //! The list is closed and its sentences are fixed: nothing that a caller or a
 //! stranger wrote is ever echoed, for a model reads these answers too.
 
+mod catalogue;
+
 use actix_web::body::BoxBody;
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, Responder, ResponseError};
@@ -90,26 +92,37 @@ pub(crate) enum Problem {
 }
 
 /// The members of a problem document, in the order they are written.
-#[derive(Serialize)]
-struct Document<'a> {
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct Document<'a> {
     r#type: String,
+    #[schema(value_type = String)]
     title: &'static str,
     status: u16,
     detail: String,
     retryable: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     consumed_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     expired_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     reason: Option<&'a Reason>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     scope: Option<Permission>,
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest: Option<&'a str>,
 }
 
 impl Problem {
+    /// The last part of its type.
+    pub(crate) fn slug(&self) -> &'static str {
+        self.row().1
+    }
+
     /// Status, the last part of the type's URN, and the title.
     fn row(&self) -> (StatusCode, &'static str, &'static str) {
         use StatusCode as S;

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::limits::{Limits, Paid, announce, is_miss};
 use crate::problem::Problem;
 use crate::wait::WaitRoom;
-use crate::{Keys, Policy, Settings, attempt, consume, events, inbox, list};
+use crate::{Keys, Policy, Settings, attempt, consume, docs, events, inbox, list};
 
 /// What the feed needs from the rest of the process.
 #[derive(Clone)]
@@ -55,7 +55,9 @@ pub fn routes(deps: Deps) -> impl FnOnce(&mut ServiceConfig) + Clone {
     let room = WaitRoom::new(deps.settings.max_waits, deps.meters.waiting.clone());
     let limits = Limits::new(&deps.settings.budgets);
     let feed = web::Data::new(Feed { deps, room, limits });
+    let docs = docs::routes(&feed.deps.settings);
     move |config: &mut ServiceConfig| {
+        config.configure(docs);
         config.service(
             web::scope("/v1")
                 .app_data(feed.clone())

@@ -11,6 +11,9 @@ mod auth;
 #[path = "agent/consume.rs"]
 mod consume;
 #[cfg(test)]
+#[path = "agent/docs.rs"]
+mod docs;
+#[cfg(test)]
 #[path = "agent/events.rs"]
 mod events;
 #[cfg(test)]

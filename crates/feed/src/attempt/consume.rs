@@ -22,25 +22,32 @@ use crate::reply;
 use crate::routes::Feed;
 
 /// What a caller may say in the body.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
-struct Wish {
+#[schema(as = ConsumeWish)]
+pub(crate) struct Wish {
     /// For how many seconds to wait; `Prefer: wait=N` says the same.
     wait: Option<u64>,
 }
 
 /// The value, or the one field of it that was asked for. Built from a committed
 /// consume alone.
-#[derive(Serialize)]
-struct Disclosure<'a> {
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = AttemptDisclosure)]
+pub(crate) struct Disclosure<'a> {
+    #[schema(value_type = String)]
     attempt: AttemptId,
+    #[schema(value_type = String)]
     artifact: ArtifactId,
+    #[schema(value_type = String)]
     state: &'static str,
+    #[schema(value_type = String)]
     kind: ArtifactKind,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<&'a str>,
+    #[schema(value_type = String, format = DateTime)]
     consumed_at: Timestamp,
 }
 

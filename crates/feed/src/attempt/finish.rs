@@ -15,13 +15,13 @@ use crate::reply;
 use crate::routes::Feed;
 
 /// What a caller says in the body.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Report {
+pub(crate) struct Report {
     outcome: Outcome,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Outcome {
     Succeeded,

@@ -25,8 +25,9 @@ const MOST_RESENDS: u32 = 10;
 
 /// What is asked for. Everything has a default: a code at a fresh address,
 /// within ten minutes.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schema(as = AttemptWish)]
 pub(crate) struct Wish {
     /// What to wait for: `code`, `link` or `either`.
     kind: Kind,
@@ -48,7 +49,7 @@ pub(crate) struct Wish {
     callback: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
     Code,

@@ -15,8 +15,9 @@ use crate::problem::Problem;
 use crate::reply;
 use crate::routes::Feed;
 
-#[derive(Serialize)]
-struct Grant {
+#[derive(Serialize, utoipa::ToSchema)]
+pub(crate) struct Grant {
+    #[schema(value_type = String)]
     attempt: AttemptId,
     resends_left: u32,
 }

@@ -12,26 +12,37 @@ use crate::problem::Problem;
 use crate::routes::Feed;
 
 /// All that is said of an attempt. There is no value in it.
-#[derive(Serialize)]
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Attempt)]
 pub(crate) struct Told {
+    #[schema(value_type = String)]
     id: AttemptId,
     /// The address to give to whoever sends the mail.
+    #[schema(value_type = String)]
     inbox: InboxId,
+    #[schema(value_type = String)]
     kind: Wanted,
+    #[schema(value_type = String)]
     state: &'static str,
     /// Which rule blocks it, or why nothing safe was found.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     reason: Option<Reason>,
     /// Which part of the server is not well.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     component: Option<&'static str>,
     /// What to do now.
     next: Next,
+    #[schema(value_type = String)]
     hint: &'static str,
+    #[schema(value_type = String, format = DateTime)]
     opened_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
     deadline: Timestamp,
     resends_left: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     outcome: Option<AttemptOutcome>,
     #[serde(skip_serializing_if = "Option::is_none")]
     callback: Option<String>,
@@ -40,7 +51,7 @@ pub(crate) struct Told {
 }
 
 /// The next step, as a closed word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Next {
     /// Ask again, with a wait.

@@ -176,7 +176,7 @@ impl Server {
     }
 }
 
-async fn open() -> (tempfile::TempDir, Store) {
+pub(crate) async fn open() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", dir.path().join("feed.db").display());
     let store = store::open(&store::Settings::new(url.into()).sealed_with(secrets())).await;

@@ -1,0 +1,165 @@
+//! `/openapi.json`, and `/docs`: the same for people. The page is made once, has
+//! no script and asks nobody for anything, so it works without the internet.
+
+use std::fmt::Write;
+
+use actix_web::HttpResponse;
+use actix_web::web::{self, ServiceConfig};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::describe::document;
+use crate::reply;
+use crate::settings::Settings;
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
+padding:0 1rem}code,h2{font-family:ui-monospace,monospace}h2{font-size:1rem;margin-top:2.5rem;\
+border-top:1px solid #8888;padding-top:1rem}table{border-collapse:collapse;width:100%}\
+td{vertical-align:top;padding:.2rem .8rem .2rem 0;border-bottom:1px solid #8883}\
+pre{overflow-x:auto;background:#8881;padding:.8rem}@media(prefers-color-scheme:dark){\
+body{background:#111;color:#ddd}a{color:#9cf}}";
+
+/// The two routes; everybody may read them.
+pub(crate) fn routes(settings: &Settings) -> impl FnOnce(&mut ServiceConfig) + Clone + use<> {
+    let document = document(settings);
+    let (json, page) = (reply::text(&document), page(&document));
+    // The style is named by its hash and nothing else is allowed at all.
+    let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
+    let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; frame-ancestors 'none'");
+    move |config: &mut ServiceConfig| {
+        config
+            .route(
+                "/openapi.json",
+                web::get()
+                    .to(move || std::future::ready(answer("application/json", json.clone(), None))),
+            )
+            .route(
+                "/docs",
+                web::get().to(move || {
+                    std::future::ready(answer(
+                        "text/html; charset=utf-8",
+                        page.clone(),
+                        Some(policy.clone()),
+                    ))
+                }),
+            );
+    }
+}
+
+fn answer(content_type: &'static str, body: String, policy: Option<String>) -> HttpResponse {
+    let mut answer = HttpResponse::Ok();
+    answer
+        .content_type(content_type)
+        .insert_header(("Cache-Control", "no-store"))
+        .insert_header(("X-Content-Type-Options", "nosniff"));
+    if let Some(policy) = policy {
+        answer.insert_header(("Content-Security-Policy", policy));
+    }
+    answer.body(body)
+}
+
+/// The document as a page.
+fn page(document: &Value) -> String {
+    let mut page = format!(
+        "<!doctype html><html lang=en><meta charset=utf-8><title>Maillatch API</title>\
+         <meta name=viewport content=\"width=device-width\"><style>{STYLE}</style>\
+         <h1>Maillatch API</h1><p>{}</p><p>The same for machines: \
+         <a href=/openapi.json>openapi.json</a></p>",
+        escaped(at(document, "/info/description"))
+    );
+    for (path, methods) in members(at(document, "/paths")) {
+        for (method, operation) in members(methods) {
+            let title = format!("{} {path}", method.to_uppercase());
+            let _ = write!(page, "<h2>{}</h2>", escape(&title));
+            tell(&mut page, operation);
+        }
+    }
+    page.push_str("<h1>Bodies</h1>");
+    for (name, schema) in members(at(document, "/components/schemas")) {
+        let text = serde_json::to_string_pretty(schema).unwrap_or_default();
+        let (name, text) = (escape(name), escape(&text));
+        let _ = write!(page, "<h2 id={name}>{name}</h2><pre>{text}</pre>");
+    }
+    page
+}
+
+fn tell(page: &mut String, operation: &Value) {
+    let (summary, needs) = (at(operation, "/summary"), at(operation, "/description"));
+    let _ = write!(
+        page,
+        "<p>{}. {}</p><table>",
+        escaped(summary),
+        escaped(needs)
+    );
+    for parameter in at(operation, "/parameters")
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
+        let note = if *at(parameter, "/required") == true {
+            "needed"
+        } else {
+            ""
+        };
+        let told = match at(parameter, "/description") {
+            Value::Null => at(parameter, "/schema/description"),
+            told => told,
+        };
+        let cells = (
+            escaped(at(parameter, "/name")),
+            escaped(at(parameter, "/in")),
+        );
+        let _ = write!(
+            page,
+            "<tr><td><code>{}</code><td>{}<td>{note}<td>{}",
+            cells.0,
+            cells.1,
+            escaped(told)
+        );
+    }
+    let body = at(
+        operation,
+        "/requestBody/content/application~1json/schema/$ref",
+    );
+    if let Some(name) = body.as_str().and_then(|path| path.rsplit('/').next()) {
+        let name = escape(name);
+        let _ = write!(page, "<tr><td>body<td><td><td><a href=#{name}>{name}</a>");
+    }
+    for (status, answer) in members(at(operation, "/responses")) {
+        let told = escaped(at(answer, "/description"));
+        let _ = write!(
+            page,
+            "<tr><td><code>{}</code><td><td><td>{told}",
+            escape(status)
+        );
+    }
+    page.push_str("</table>");
+}
+
+/// What stands at a place in a document, or nothing.
+fn at<'v>(value: &'v Value, place: &str) -> &'v Value {
+    value.pointer(place).unwrap_or(&Value::Null)
+}
+
+fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
+}
+
+fn escaped(value: &Value) -> String {
+    escape(value.as_str().unwrap_or_default())
+}
+
+/// What HTML would read as markup, and what is not ASCII, by its number.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_ascii() && !matches!(letter, '&' | '<' | '>' | '"') {
+            escaped.push(letter);
+        } else {
+            let _ = write!(escaped, "&#{};", u32::from(letter));
+        }
+    }
+    escaped
+}
