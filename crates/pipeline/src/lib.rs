@@ -25,7 +25,6 @@
 
 mod clock;
 mod id;
-
 mod delivery;
 mod inbox;
 mod message;
@@ -44,7 +43,6 @@ mod queue;
 mod retention;
 mod retry;
 mod store;
-
 mod digest;
 mod meters;
 mod probe;
