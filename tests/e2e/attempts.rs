@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use pipeline::{Clock, SystemClock, Timestamp};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -108,7 +109,8 @@ async fn mail_that_was_received_before_is_for_no_attempt(harness: Harness) {
     let attempt = harness.open(json!({})).await;
     let inbox = text(&attempt["inbox"]);
     let mut stale: Value = serde_json::from_slice(&otp_delivery(inbox, "m1", "111111")).unwrap();
-    stale["timestamp"] = json!("2026-01-01T00:00:00Z");
+    let an_hour_ago = SystemClock.now().as_millis() - 3_600_000;
+    stale["timestamp"] = json!(Timestamp::from_millis(an_hour_ago));
     harness.post(0, "d1", stale.to_string().as_bytes()).await;
     harness.until_items(inbox, 1).await;
     harness.until_state(&attempt, "pending").await;

@@ -24,8 +24,8 @@
 //! Read it in the order of the modules below.
 
 mod clock;
-mod id;
 mod delivery;
+mod id;
 mod inbox;
 mod message;
 
@@ -36,16 +36,16 @@ mod consume;
 mod token;
 
 mod agents;
+mod digest;
 mod failure;
 mod keys;
+mod meters;
 mod poll;
+mod probe;
 mod queue;
 mod retention;
 mod retry;
 mod store;
-mod digest;
-mod meters;
-mod probe;
 
 // Whatever is public in a module is a word of the vocabulary.
 pub use agents::*;

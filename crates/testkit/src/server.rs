@@ -51,7 +51,8 @@ impl Server {
         let name = format!(
             "maillatch-{kind}-{}-{}",
             process::id(),
-            Uuid::new_v4().simple()
+            // Short, for the paths of sockets below it are bounded.
+            Uuid::new_v4().simple().to_string().split_at(8).0
         );
         let directory = env::temp_dir().join(name);
         let mut server = Self {
