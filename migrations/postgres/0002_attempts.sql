@@ -7,7 +7,6 @@ ALTER TABLE inboxes
     -- operator's list, while an empty one allows none.
     ADD COLUMN senders      text        NOT NULL DEFAULT '',
     ADD COLUMN links        text,
-    ADD COLUMN verified     boolean     NOT NULL DEFAULT false,
     ADD COLUMN lifetime_ms  bigint,
     ADD COLUMN retention_ms bigint,
     ADD COLUMN metadata     text,

@@ -6,7 +6,6 @@ ALTER TABLE inboxes ADD COLUMN owner        TEXT;
 -- operator's list, while an empty one allows none.
 ALTER TABLE inboxes ADD COLUMN senders      TEXT    NOT NULL DEFAULT '';
 ALTER TABLE inboxes ADD COLUMN links        TEXT;
-ALTER TABLE inboxes ADD COLUMN verified     INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE inboxes ADD COLUMN lifetime_ms  INTEGER;
 ALTER TABLE inboxes ADD COLUMN retention_ms INTEGER;
 ALTER TABLE inboxes ADD COLUMN metadata     TEXT;

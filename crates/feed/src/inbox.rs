@@ -40,8 +40,6 @@ pub(crate) struct Wish {
     from: Vec<String>,
     /// Where a link may lead.
     links: Option<Vec<String>>,
-    /// `verified`: only from senders that are proven authentic.
-    require: Option<Requirement>,
     /// For how many seconds a code may be consumed.
     code_lifetime: Option<u64>,
     /// For how many seconds its items are kept.
@@ -53,12 +51,6 @@ pub(crate) struct Wish {
     metadata: Option<Map<String, Value>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum Requirement {
-    Verified,
-}
-
 /// One inbox, as its owner sees it.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = Inbox)]
@@ -68,9 +60,6 @@ pub(crate) struct Shown {
     from: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     links: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    require: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     code_lifetime: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +82,6 @@ impl Shown {
             address: view.inbox,
             from: view.rules.senders,
             links: view.rules.links,
-            require: view.rules.requires_verified.then_some("verified"),
             code_lifetime: view.rules.lifetime.map(|span| span.as_secs()),
             retention: view.retention.map(|span| span.as_secs()),
             metadata: view
@@ -275,7 +263,6 @@ fn inbox(feed: &Feed, caller: Caller, wish: Wish) -> Result<NewInbox, Problem> {
             senders,
             links: wish.links,
             lifetime: wish.code_lifetime.map(Duration::from_secs),
-            requires_verified: wish.require == Some(Requirement::Verified),
         },
         metadata,
         expires_in: wish.expires_in.map(Duration::from_secs),

@@ -29,7 +29,9 @@ pub(crate) enum Problem {
     #[error("the cursor is ahead of the feed, which was put back; begin without a cursor")]
     CursorEpochChanged,
     /// 400: consume takes no body, or an empty object.
-    #[error("the body must be empty or an empty JSON object")]
+    #[error(
+        "the body must be a JSON object with the fields that /openapi.json names, in their bounds"
+    )]
     InvalidBody,
     /// 400: consume without a key.
     #[error("send an Idempotency-Key header, new for each artifact and repeated on a retry")]

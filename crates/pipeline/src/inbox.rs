@@ -49,8 +49,6 @@ pub struct InboxRules {
     pub links: Option<Vec<String>>,
     /// For how long an artifact may be consumed after its mail was received.
     pub lifetime: Option<Duration>,
-    /// Whether a sender has to be proven authentic.
-    pub requires_verified: bool,
 }
 
 /// An inbox that is not there yet.

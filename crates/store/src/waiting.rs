@@ -15,7 +15,6 @@ pub(crate) struct InboxRow {
     pub(crate) owner: Option<String>,
     pub(crate) senders: String,
     pub(crate) links: Option<String>,
-    pub(crate) verified: bool,
     pub(crate) lifetime_ms: Option<i64>,
     pub(crate) retention_ms: Option<i64>,
     pub(crate) metadata: Option<String>,
@@ -30,7 +29,6 @@ impl InboxRow {
             senders: split(&self.senders),
             links: self.links.as_deref().map(split),
             lifetime: self.lifetime_ms.map(span),
-            requires_verified: self.verified,
         }
     }
 

@@ -269,7 +269,7 @@ async fn an_attempt_that_hears_nothing_learns_that_the_workers_sleep() {
 async fn inboxes_are_made_listed_rotated_and_ended() {
     let server = Server::start().await;
     let wish = json!({ "from": ["Example.com"], "links": ["*.example.com"], "code_lifetime": 60,
-                       "metadata": { "run": 7 }, "require": "verified" });
+                       "metadata": { "run": 7 } });
     let made = server.post("narrow", "/v1/inboxes", "k", &wish).await;
     assert_eq!(made.status, 201, "{made:?}");
     let made = made.json();

@@ -60,9 +60,9 @@ impl InboxLog for Postgres {
 async fn create(pool: Pool, inbox: NewInbox) -> Result<Option<InboxView>, Fault> {
     let row = sqlx::query(
         "INSERT INTO inboxes
-             (inbox, owner, senders, links, verified, lifetime_ms, retention_ms, metadata,
+             (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
               expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now() + $9 * interval '1 millisecond')
+         VALUES ($1, $2, $3, $4, $5, $6, $7, now() + $8 * interval '1 millisecond')
          ON CONFLICT (inbox) DO NOTHING
          RETURNING *, false AS is_expired",
     )
@@ -70,7 +70,6 @@ async fn create(pool: Pool, inbox: NewInbox) -> Result<Option<InboxView>, Fault>
     .bind(inbox.owner.as_str())
     .bind(joined(&inbox.rules.senders))
     .bind(inbox.rules.links.as_deref().map(joined))
-    .bind(inbox.rules.requires_verified)
     .bind(inbox.rules.lifetime.map(millis))
     .bind(inbox.retention.map(millis))
     .bind(inbox.metadata)
@@ -155,8 +154,8 @@ async fn rotate(
     }
     let row = sqlx::query(
         "INSERT INTO inboxes
-             (inbox, owner, senders, links, verified, lifetime_ms, retention_ms, metadata)
-         SELECT $2, owner, senders, links, verified, lifetime_ms, retention_ms, metadata
+             (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata)
+         SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata
          FROM inboxes WHERE inbox = $1
          ON CONFLICT (inbox) DO NOTHING
          RETURNING *, false AS is_expired",
@@ -200,7 +199,6 @@ fn from_columns(row: &PgRow) -> Result<InboxRow, Fault> {
         owner: row.try_get("owner")?,
         senders: row.try_get("senders")?,
         links: row.try_get("links")?,
-        verified: row.try_get("verified")?,
         lifetime_ms: row.try_get("lifetime_ms")?,
         retention_ms: row.try_get("retention_ms")?,
         metadata: row.try_get("metadata")?,

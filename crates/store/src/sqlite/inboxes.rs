@@ -62,9 +62,9 @@ impl InboxLog for Sqlite {
 async fn create(writer: SqlitePool, inbox: NewInbox) -> Result<Option<InboxView>, Fault> {
     let row = sqlx::query(
         "INSERT INTO inboxes
-             (inbox, owner, senders, links, verified, lifetime_ms, retention_ms, metadata,
+             (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
               expires_at, created_at)
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, now + $9, now FROM clock WHERE true
+         SELECT $1, $2, $3, $4, $5, $6, $7, now + $8, now FROM clock WHERE true
          ON CONFLICT (inbox) DO NOTHING
          RETURNING *, 0 AS is_expired",
     )
@@ -72,7 +72,6 @@ async fn create(writer: SqlitePool, inbox: NewInbox) -> Result<Option<InboxView>
     .bind(inbox.owner.as_str())
     .bind(joined(&inbox.rules.senders))
     .bind(inbox.rules.links.as_deref().map(joined))
-    .bind(inbox.rules.requires_verified)
     .bind(inbox.rules.lifetime.map(millis))
     .bind(inbox.retention.map(millis))
     .bind(inbox.metadata)
@@ -164,9 +163,9 @@ async fn rotate(
     }
     let row = sqlx::query(
         "INSERT INTO inboxes
-             (inbox, owner, senders, links, verified, lifetime_ms, retention_ms, metadata,
+             (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
               created_at)
-         SELECT $2, owner, senders, links, verified, lifetime_ms, retention_ms, metadata, now
+         SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata, now
          FROM inboxes, clock WHERE inbox = $1
          ON CONFLICT (inbox) DO NOTHING
          RETURNING *, 0 AS is_expired",
@@ -210,7 +209,6 @@ fn from_columns(row: &SqliteRow) -> Result<InboxRow, Fault> {
         owner: row.try_get("owner")?,
         senders: row.try_get("senders")?,
         links: row.try_get("links")?,
-        verified: row.try_get("verified")?,
         lifetime_ms: row.try_get("lifetime_ms")?,
         retention_ms: row.try_get("retention_ms")?,
         metadata: row.try_get("metadata")?,

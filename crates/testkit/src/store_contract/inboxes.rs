@@ -101,7 +101,6 @@ fn new(name: &str, owner: &str) -> NewInbox {
             senders: vec!["example.com".to_owned()],
             links: Some(vec!["*.example.com".to_owned()]),
             lifetime: Some(Duration::from_mins(3)),
-            requires_verified: true,
         },
         metadata: Some("{}".to_owned()),
         expires_in: None,
