@@ -8,6 +8,7 @@ use sqlx::postgres::PgListener;
 use sqlx::{Connection, PgConnection};
 use store::{Migrated, OpenError, Settings};
 use testkit::patience::{soon, until};
+use testkit::poll_contract::{found, held};
 use testkit::proxy::Proxy;
 use testkit::store_contract::{Subject, code, delivery, inbox, mail, must, server_key};
 use tokio::task::JoinSet;
@@ -246,5 +247,21 @@ async fn a_server_behind_a_cut_or_frozen_wire_is_unavailable_until_it_is_back() 
         );
     }
     soon("closing ends", store.close()).await;
+    subject.close().await;
+}
+
+/// Where the rows cannot be written, the cursor must not pass them by.
+#[tokio::test]
+async fn a_cursor_does_not_move_without_its_rows() {
+    let subject = PostgresDatabase::open().await;
+    let polls = Arc::clone(&subject.store.polls);
+    let lease = held(&*polls).await;
+    let mut connection = connect(&subject.database).await;
+    let full = sqlx::query("ALTER TABLE polled ADD CHECK (delivery_id IS NULL)");
+    must(full.execute(&mut connection).await);
+    assert!(polls.save(&lease, vec![found("a")], "1").await.is_err());
+    let row = sqlx::query_as("SELECT cursor, (SELECT count(*) FROM deliveries) FROM polls");
+    let row: (String, i64) = must(row.fetch_one(&mut connection).await);
+    assert_eq!(row, (String::new(), 0));
     subject.close().await;
 }
