@@ -38,5 +38,8 @@ mod list;
 #[path = "agent/outage.rs"]
 mod outage;
 #[cfg(test)]
+#[path = "agent/tenants.rs"]
+mod tenants;
+#[cfg(test)]
 #[path = "agent/wait.rs"]
 mod wait;
