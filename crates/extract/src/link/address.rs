@@ -7,26 +7,16 @@ use crate::lexicon::Sense;
 
 /// What the words of an address say, protected senses included.
 pub(super) fn senses(url: &Url) -> Sense {
-    let mut words = String::new();
-    push_words(&mut words, url.path());
-    for (key, value) in url.query_pairs() {
-        push_words(&mut words, &key);
-        push_short(&mut words, &value);
-    }
-    let fragment = url.fragment().unwrap_or_default();
-    for piece in fragment.split(['?', '&', '/', '=']) {
-        push_short(&mut words, piece);
-    }
+    let words = Words::of(url);
     let said = WORDS
         .iter()
-        .filter(|(word, _)| words.contains(word))
+        .filter(|(word, _)| words.hold(word))
         .fold(Sense::default(), |all, (_, sense)| all.or(*sense));
     // Changing a password is for whoever is signed in; resetting one is asked for.
-    let changes =
-        words.contains("password") && (words.contains("change") || words.contains("modify"));
+    let changes = words.hold("password") && (words.hold("change") || words.hold("modify"));
     let asked = ["reset", "recover", "forgot"]
         .iter()
-        .any(|word| words.contains(word));
+        .any(|word| words.hold(word));
     if changes && !asked {
         said.or(Sense::DENY)
     } else {
@@ -34,25 +24,74 @@ pub(super) fn senses(url: &Url) -> Sense {
     }
 }
 
-/// Words of a path, joined without their dashes and set apart from each other.
-fn push_words(words: &mut String, text: &str) {
-    for segment in text.split('/') {
-        push_short(words, segment);
+/// The words of an address in lower case, its tokens left out.
+#[derive(Default)]
+struct Words {
+    /// Each piece joined without its dashes: `opt-out` is `optout`.
+    joined: String,
+    /// Every word apart, as dashes and capitals set them apart.
+    apart: String,
+}
+
+impl Words {
+    fn of(url: &Url) -> Self {
+        let mut words = Self::default();
+        for segment in url.path().split('/') {
+            words.push(segment);
+        }
+        for (key, value) in url.query_pairs() {
+            words.push(&key);
+            if !(is_token_name(&key) && is_token(&value)) {
+                words.push(&value);
+            }
+        }
+        let fragment = url.fragment().unwrap_or_default();
+        for piece in fragment.split(['?', '&', '/', '=']) {
+            words.push(piece);
+        }
+        words
+    }
+
+    fn push(&mut self, piece: &str) {
+        if is_spelt_by_chance(piece) {
+            return;
+        }
+        self.joined.push(' ');
+        let mut before = ' ';
+        for letter in piece.chars() {
+            if letter.is_ascii_alphabetic() {
+                let begins = !before.is_ascii_alphabetic()
+                    || before.is_ascii_lowercase() && letter.is_ascii_uppercase();
+                if begins {
+                    self.apart.push(' ');
+                }
+                self.joined.push(letter.to_ascii_lowercase());
+                self.apart.push(letter.to_ascii_lowercase());
+            }
+            before = letter;
+        }
+    }
+
+    /// Three or four letters come up by chance inside of others: they count
+    /// only where a word begins.
+    fn hold(&self, word: &str) -> bool {
+        if word.len() > 4 {
+            return self.joined.contains(word);
+        }
+        self.apart
+            .split(' ')
+            .any(|candidate| candidate.starts_with(word))
     }
 }
 
-/// Long pieces are tokens; what they spell is chance.
-fn push_short(words: &mut String, piece: &str) {
+/// Long pieces, pieces with digits and pieces half in capitals are tokens: what
+/// they spell is chance.
+fn is_spelt_by_chance(piece: &str) -> bool {
     let digits = piece.bytes().filter(u8::is_ascii_digit).count();
-    if piece.len() <= 40 && digits <= 2 {
-        words.push(' ');
-        words.extend(
-            piece
-                .chars()
-                .filter(char::is_ascii_alphabetic)
-                .map(|c| c.to_ascii_lowercase()),
-        );
-    }
+    let lower = piece.bytes().filter(u8::is_ascii_lowercase).count();
+    let upper = piece.bytes().filter(u8::is_ascii_uppercase).count();
+    let mixed = 4 * lower.min(upper) >= lower + upper;
+    piece.len() > 40 || digits > 2 || is_token(piece) && mixed
 }
 
 /// How much in the address only its recipient can know, from 0 to 2.
@@ -196,6 +235,32 @@ mod tests {
             "https://a.com/x?token=verifyABCDEF0123456789abcdef0123456789abcdef",
             Sense::VERIFY
         ));
+    }
+
+    #[test]
+    fn short_words_count_where_they_begin() {
+        assert!(says("https://a.com/help-center", Sense::PAGE));
+        assert!(says("https://a.com/openHelp", Sense::PAGE));
+        assert!(says("https://a.com/x?page=faqs", Sense::PAGE));
+        assert!(!says("https://a.com/whelped", Sense::PAGE));
+        assert!(says("https://a.com/ConfirmEmailAddress", Sense::VERIFY));
+    }
+
+    #[test]
+    fn what_a_token_spells_is_chance() {
+        let words = WORDS
+            .iter()
+            .fold(Sense::default(), |all, (_, sense)| all.or(*sense));
+        for (word, _) in WORDS.iter().filter(|(word, _)| word.len() <= 12) {
+            let token = format!("pgWWTPSi4esVsaG{word}IOQYmwjsTkZ");
+            for url in [
+                "https://a.com/s?token=",
+                "https://a.com/s/",
+                "https://a.com/s#",
+            ] {
+                assert!(!says(&format!("{url}{token}"), words), "{url}{token}");
+            }
+        }
     }
 
     #[test]
