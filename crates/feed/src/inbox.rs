@@ -18,8 +18,6 @@ use crate::problem::Problem;
 use crate::reply;
 use crate::routes::Feed;
 
-/// How many domains or hosts an inbox may name.
-const MOST_ENTRIES: usize = 50;
 /// How long the notes on an inbox may be, as JSON.
 const LONGEST_METADATA: usize = 2048;
 /// A hundred years stand for ever.
@@ -213,11 +211,6 @@ pub(crate) fn mint(feed: &Feed) -> Result<InboxId, Problem> {
     address.parse().map_err(|_unfit| Problem::Internal)
 }
 
-/// Whether a text is a domain that an address can have.
-pub(crate) fn is_domain(text: &str) -> bool {
-    text.contains('.') && format!("any@{text}").parse::<InboxId>().is_ok()
-}
-
 fn inbox_of(path: &str) -> Result<InboxId, Problem> {
     path.parse().map_err(|_unfit| Problem::NotFound)
 }
@@ -234,16 +227,12 @@ fn shown(view: Option<InboxView>) -> Result<HttpResponse, Problem> {
 /// The inbox that a wish stands for, if it can be granted.
 fn inbox(feed: &Feed, caller: Caller, wish: Wish) -> Result<NewInbox, Problem> {
     let metadata = wish.metadata.map(|notes| Value::Object(notes).to_string());
-    let senders: Vec<String> = wish.from.iter().map(|d| d.to_ascii_lowercase()).collect();
-    let entries = wish.links.as_deref().unwrap_or_default();
+    let lists = feed.deps.policy.lists(&wish.from, wish.links);
+    let (senders, links) = lists.ok_or(Problem::InvalidBody)?;
     let spans = [wish.code_lifetime, wish.retention, wish.expires_in];
-    let fits = senders.len() <= MOST_ENTRIES
-        && entries.len() <= MOST_ENTRIES
-        && senders.iter().all(|domain| is_domain(domain))
-        && feed.deps.policy.allows_links(entries)
-        && metadata
-            .as_ref()
-            .is_none_or(|text| text.len() <= LONGEST_METADATA)
+    let fits = metadata
+        .as_ref()
+        .is_none_or(|text| text.len() <= LONGEST_METADATA)
         && spans
             .iter()
             .flatten()
@@ -261,7 +250,7 @@ fn inbox(feed: &Feed, caller: Caller, wish: Wish) -> Result<NewInbox, Problem> {
         owner: caller.consumer,
         rules: InboxRules {
             senders,
-            links: wish.links,
+            links,
             lifetime: wish.code_lifetime.map(Duration::from_secs),
         },
         metadata,

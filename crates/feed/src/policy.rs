@@ -4,6 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
+use pipeline::InboxId;
+
+/// How many domains or hosts one list may name.
+const MOST_ENTRIES: usize = 50;
+
 /// The bounds of what inboxes and attempts may be.
 #[derive(Clone)]
 pub struct Policy {
@@ -24,9 +29,25 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// The lists of an attempt or an inbox, senders in lower case, if both may be
+    /// named.
+    pub(crate) fn lists(
+        &self,
+        from: &[String],
+        links: Option<Vec<String>>,
+    ) -> Option<(Vec<String>, Option<Vec<String>>)> {
+        let senders: Vec<String> = from.iter().map(|d| d.to_ascii_lowercase()).collect();
+        let entries = links.as_deref().unwrap_or_default();
+        let fits = senders.len() <= MOST_ENTRIES
+            && entries.len() <= MOST_ENTRIES
+            && senders.iter().all(|domain| is_domain(domain))
+            && self.allows_links(entries);
+        fits.then_some((senders, links))
+    }
+
     /// Whether a list of links may be named: each can stand in an allowlist,
     /// and lies under the ceiling.
-    pub(crate) fn allows_links(&self, links: &[String]) -> bool {
+    fn allows_links(&self, links: &[String]) -> bool {
         links.iter().all(|link| {
             (self.is_link_entry)(link)
                 && self
@@ -57,6 +78,11 @@ impl fmt::Debug for Policy {
             .field("link_ceiling", &self.link_ceiling)
             .finish_non_exhaustive()
     }
+}
+
+/// Whether a text is a domain that an address can have.
+fn is_domain(text: &str) -> bool {
+    text.contains('.') && format!("any@{text}").parse::<InboxId>().is_ok()
 }
 
 /// Whether an entry of an allowlist admits nothing that `over` does not: it is

@@ -6,7 +6,7 @@
 mod catalogue;
 
 use actix_web::body::BoxBody;
-use actix_web::http::{Method, StatusCode, header};
+use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, Responder, ResponseError};
 use pipeline::{Permission, Reason, StoreError, Timestamp};
 use serde::Serialize;
@@ -48,9 +48,9 @@ pub(crate) enum Problem {
     /// 404: nothing there for this caller; the same for what exists elsewhere.
     #[error("there is nothing here for this key")]
     NotFound,
-    /// 405: the path takes this method only.
+    /// 405: the path takes these methods only.
     #[error("the path does not take this method")]
-    MethodNotAllowed(Method),
+    MethodNotAllowed(String),
     /// 408: the body did not come.
     #[error("the body took too long to arrive")]
     RequestTimeout,
@@ -229,7 +229,7 @@ impl Problem {
     fn header(&self) -> Option<(header::HeaderName, String)> {
         match self {
             Self::Unauthenticated => Some((header::WWW_AUTHENTICATE, "Bearer".to_owned())),
-            Self::MethodNotAllowed(allowed) => Some((header::ALLOW, allowed.to_string())),
+            Self::MethodNotAllowed(allowed) => Some((header::ALLOW, allowed.clone())),
             Self::RateLimited(seconds) => Some((header::RETRY_AFTER, seconds.to_string())),
             Self::TooManyWaits | Self::TemporarilyUnavailable => {
                 Some((header::RETRY_AFTER, "1".to_owned()))

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{Service, ServiceResponse};
-use actix_web::http::Method;
 use actix_web::middleware::DefaultHeaders;
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpMessage, Resource, ResponseError, Route};
@@ -75,15 +74,10 @@ pub fn routes(deps: Deps) -> impl FnOnce(&mut ServiceConfig) + Clone {
                 )
                 .configure(attempts)
                 .configure(inboxes)
-                .service(only(
-                    web::resource("/events"),
-                    web::get().to(events::events),
-                    Method::GET,
-                ))
-                .service(only(
-                    web::resource("/artifacts/{artifact}/consume"),
-                    web::post().to(consume::consume),
-                    Method::POST,
+                .service(at("/events", [(GET, web::get().to(events::events))]))
+                .service(at(
+                    "/artifacts/{artifact}/consume",
+                    [(POST, web::post().to(consume::consume))],
                 ))
                 .default_service(web::to(async || Problem::NotFound)),
         );
@@ -112,57 +106,68 @@ where
 }
 
 fn attempts(config: &mut ServiceConfig) {
-    let post = |path: &str, route| only(web::resource(path), route, Method::POST);
     config
-        .service(post("/attempts", web::post().to(attempt::open)))
-        .service(only(
-            web::resource("/attempts/{attempt}"),
-            web::get().to(attempt::show),
-            Method::GET,
+        .service(at("/attempts", [(POST, web::post().to(attempt::open))]))
+        .service(at(
+            "/attempts/{attempt}",
+            [(GET, web::get().to(attempt::show))],
         ))
-        .service(post(
+        .service(at(
             "/attempts/{attempt}/consume",
-            web::post().to(attempt::consume),
+            [(POST, web::post().to(attempt::consume))],
         ))
-        .service(post(
+        .service(at(
             "/attempts/{attempt}/resend",
-            web::post().to(attempt::resend),
+            [(POST, web::post().to(attempt::resend))],
         ))
-        .service(post(
+        .service(at(
             "/attempts/{attempt}/finish",
-            web::post().to(attempt::finish),
+            [(POST, web::post().to(attempt::finish))],
         ));
 }
 
 fn inboxes(config: &mut ServiceConfig) {
     config
-        .service(only(
-            web::resource("/inboxes").route(web::get().to(inbox::list)),
-            web::post().to(inbox::create),
-            Method::POST,
+        .service(at(
+            "/inboxes",
+            [
+                (GET, web::get().to(inbox::list)),
+                (POST, web::post().to(inbox::create)),
+            ],
         ))
-        .service(only(
-            web::resource("/inboxes/{inbox}").route(web::delete().to(inbox::expire)),
-            web::get().to(inbox::show),
-            Method::GET,
+        .service(at(
+            "/inboxes/{inbox}",
+            [
+                (GET, web::get().to(inbox::show)),
+                (DELETE, web::delete().to(inbox::expire)),
+            ],
         ))
-        .service(only(
-            web::resource("/inboxes/{inbox}/rotate"),
-            web::post().to(inbox::rotate),
-            Method::POST,
+        .service(at(
+            "/inboxes/{inbox}/rotate",
+            [(POST, web::post().to(inbox::rotate))],
         ))
-        .service(only(
-            web::resource("/inboxes/{inbox}/artifacts"),
-            web::get().to(list::list),
-            Method::GET,
+        .service(at(
+            "/inboxes/{inbox}/artifacts",
+            [(GET, web::get().to(list::list))],
         ));
 }
 
-/// A resource that answers any method but its own with a problem that names it.
-fn only(resource: Resource, route: Route, method: Method) -> Resource {
+const GET: &str = "GET";
+const POST: &str = "POST";
+const DELETE: &str = "DELETE";
+
+/// A resource with these methods; any other is answered with a problem that
+/// names them.
+fn at<const N: usize>(path: &str, routes: [(&'static str, Route); N]) -> Resource {
+    let allowed = routes.each_ref().map(|(method, _)| *method).join(", ");
     let refuse = move || {
-        let method = method.clone();
-        async move { Problem::MethodNotAllowed(method) }
+        let allowed = allowed.clone();
+        async move { Problem::MethodNotAllowed(allowed) }
     };
-    resource.route(route).default_service(web::to(refuse))
+    let resource = routes
+        .into_iter()
+        .fold(web::resource(path), |resource, (_, route)| {
+            resource.route(route)
+        });
+    resource.default_service(web::to(refuse))
 }

@@ -39,6 +39,18 @@ impl Timestamp {
         )
     }
 
+    /// The last moment that whoever tells whole seconds can have meant: taken as
+    /// the first one, mail would seem older than an attempt that was opened in
+    /// the same second to wait for it. A finer time means itself.
+    #[must_use]
+    pub fn end_of_its_second(self) -> Self {
+        if self.0 % 1000 == 0 {
+            Self(self.0.saturating_add(999))
+        } else {
+            self
+        }
+    }
+
     /// How long ago `earlier` was; zero when it lies ahead.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))

@@ -201,21 +201,10 @@ fn delivery(lease: &Lease, item: &Item, found: Found) -> Polled {
         body: found.body,
         on_conflict: OnConflict::Keep,
     };
-    let arrived_at = item.arrived_at.map(to_the_end_of_its_second);
+    let arrived_at = item.arrived_at.map(Timestamp::end_of_its_second);
     Polled {
         delivery,
         arrived_at,
-    }
-}
-
-/// Many sources tell whole seconds. Such a time means any moment within it; as
-/// the first one a mail would seem to have come before the attempt that was
-/// opened in that very second to wait for it.
-fn to_the_end_of_its_second(moment: Timestamp) -> Timestamp {
-    if moment.as_millis() % 1000 == 0 {
-        moment.plus(Duration::from_millis(999))
-    } else {
-        moment
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) async fn read(
     let minimizer = Minimizer {
         server_key: &deps.server_key,
         recorded_at,
-        received_at: received_at.map(end_of_its_second),
+        received_at: received_at.map(Timestamp::end_of_its_second),
         lifetime: settings.lifetime,
         same_value_window: settings.same_value_window,
     };
@@ -87,14 +87,4 @@ fn named_links<'e>(
 fn is_plausible(received_at: Timestamp, recorded_at: Timestamp) -> bool {
     recorded_at.since(received_at) <= Duration::from_hours(7 * 24)
         && received_at.since(recorded_at) <= Duration::from_mins(5)
-}
-
-/// A provider that tells whole seconds has received the mail within that second,
-/// and an attempt that was opened in it must not miss it.
-fn end_of_its_second(moment: Timestamp) -> Timestamp {
-    if moment.as_millis() % 1000 == 0 {
-        moment.plus(Duration::from_millis(999))
-    } else {
-        moment
-    }
 }

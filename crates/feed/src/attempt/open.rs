@@ -12,14 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::told::Told;
 use crate::auth::Caller;
 use crate::body::{self, optional_key};
-use crate::inbox::{is_domain, mint};
+use crate::inbox::mint;
 use crate::patience::patiently;
 use crate::problem::Problem;
 use crate::reply;
 use crate::routes::Feed;
 
-/// How many domains or hosts an attempt may name.
-const MOST_ENTRIES: usize = 50;
 /// How often a sender may be asked for another mail at most.
 const MOST_RESENDS: u32 = 10;
 
@@ -145,18 +143,14 @@ fn rules(feed: &Feed, wish: Wish) -> Result<Rules, Problem> {
         Kind::Link => Wanted::Link,
         Kind::Either => Wanted::Either,
     };
-    let senders: Vec<String> = wish.from.iter().map(|d| d.to_ascii_lowercase()).collect();
-    let entries = wish.links.as_deref().unwrap_or_default();
-    let fits = senders.len() <= MOST_ENTRIES
-        && entries.len() <= MOST_ENTRIES
-        && senders.iter().all(|domain| is_domain(domain))
-        && feed.deps.policy.allows_links(entries)
-        && wish.token.as_deref().is_none_or(is_token_name)
+    let lists = feed.deps.policy.lists(&wish.from, wish.links);
+    let (senders, links) = lists.ok_or(Problem::InvalidBody)?;
+    let fits = wish.token.as_deref().is_none_or(is_token_name)
         && (wish.token.is_none() || wanted == Wanted::Link);
     fits.then_some(Rules {
         wanted,
         senders,
-        links: wish.links,
+        links,
         token: wish.token,
     })
     .ok_or(Problem::InvalidBody)

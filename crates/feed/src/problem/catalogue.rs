@@ -1,6 +1,5 @@
 //! The closed list, as a list.
 
-use actix_web::http::Method;
 use pipeline::{Permission, Reason, Timestamp};
 
 use super::Problem;
@@ -20,7 +19,7 @@ impl Problem {
             Self::Unauthenticated,
             Self::Forbidden(Permission::Operator),
             Self::NotFound,
-            Self::MethodNotAllowed(Method::GET),
+            Self::MethodNotAllowed("GET".to_owned()),
             Self::RequestTimeout,
             Self::AlreadyConsumed(at),
             Self::Withheld(Reason::new("host_not_allowed")),

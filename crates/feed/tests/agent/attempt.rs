@@ -323,3 +323,18 @@ async fn ten_minted_addresses_differ() {
         assert!(seen.insert(text(&attempt["inbox"]).to_owned()));
     }
 }
+
+#[actix_web::test]
+async fn a_method_that_is_not_there_is_told_those_that_are() {
+    let server = Server::start().await;
+    for (path, allowed) in [
+        ("/v1/attempts", "POST"),
+        ("/v1/inboxes", "GET, POST"),
+        ("/v1/inboxes/agent@inbox.test", "GET, DELETE"),
+    ] {
+        let request = server.bare(Method::PATCH, path);
+        let answer = ask(request.bearer_auth(server.token("a"))).await;
+        answer.problem(405, "method-not-allowed");
+        assert_eq!(answer.header("allow"), Some(allowed), "{path}");
+    }
+}

@@ -2,10 +2,12 @@
 
 use async_trait::async_trait;
 use pipeline::{
-    AgentLog, Arrival, ArtifactView, ConsumeRequest, Consumed, InboxId, Reach, Seq, StoreError,
+    AgentLog, Arrival, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
+    AttemptOutcome, AttemptView, ConsumeRequest, Consumed, Ended, IdempotencyKey, InboxId,
+    NewAttempt, Opened, Reach, Resent, Scope, Seq, StoreError,
 };
 
-use super::{Postgres, artifacts, consumes};
+use super::{Postgres, artifacts, attempt_consumes, attempts, consumes};
 use crate::uncancelled::SHORT;
 
 #[async_trait]
@@ -41,5 +43,51 @@ impl AgentLog for Postgres {
         let watch = self.arrivals.watch(inbox);
         self.listener.start();
         watch
+    }
+}
+
+#[async_trait]
+impl AttemptLog for Postgres {
+    async fn open_attempt(&self, attempt: NewAttempt) -> Result<Opened, StoreError> {
+        let work = attempts::open(self.pool.clone(), attempt);
+        self.work.run(SHORT, work).await
+    }
+
+    async fn attempt(
+        &self,
+        attempt: AttemptId,
+        scope: &Scope,
+    ) -> Result<Option<AttemptView>, StoreError> {
+        let work = attempts::look(self.pool.clone(), attempt, scope.clone());
+        self.work.run(SHORT, work).await
+    }
+
+    async fn consume_attempt(
+        &self,
+        request: &AttemptConsume,
+    ) -> Result<AttemptConsumed, StoreError> {
+        let keyring = self.secrets.keyring.clone();
+        let work = attempt_consumes::consume(self.pool.clone(), keyring, request.clone());
+        self.work.run(SHORT, work).await
+    }
+
+    async fn resend(
+        &self,
+        attempt: AttemptId,
+        scope: &Scope,
+        key: &IdempotencyKey,
+    ) -> Result<Resent, StoreError> {
+        let work = attempts::resend(self.pool.clone(), attempt, scope.clone(), key.clone());
+        self.work.run(SHORT, work).await
+    }
+
+    async fn finish_attempt(
+        &self,
+        attempt: AttemptId,
+        scope: &Scope,
+        outcome: AttemptOutcome,
+    ) -> Result<Ended, StoreError> {
+        let work = attempts::finish(self.pool.clone(), attempt, scope.clone(), outcome);
+        self.work.run(SHORT, work).await
     }
 }

@@ -1,67 +1,15 @@
 //! The consume of whatever an attempt has: its newest artifact, in one step.
 
-use async_trait::async_trait;
-use pipeline::{
-    ArtifactId, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog, AttemptOutcome,
-    AttemptView, ConsumeRequest, Consumed, Ended, IdempotencyKey, NewAttempt, Opened, Resent,
-    Scope, Status, StoreError,
-};
+use pipeline::{ArtifactId, AttemptConsume, AttemptConsumed, ConsumeRequest, Consumed, Status};
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
 use super::pool::Pool;
-use super::{Postgres, attempts, consumes};
+use super::{attempts, consumes};
 use crate::fault::Fault;
 use crate::seal::Keyring;
-use crate::uncancelled::SHORT;
 
-#[async_trait]
-impl AttemptLog for Postgres {
-    async fn open_attempt(&self, attempt: NewAttempt) -> Result<Opened, StoreError> {
-        let work = attempts::open(self.pool.clone(), attempt);
-        self.work.run(SHORT, work).await
-    }
-
-    async fn attempt(
-        &self,
-        attempt: AttemptId,
-        scope: &Scope,
-    ) -> Result<Option<AttemptView>, StoreError> {
-        let work = attempts::look(self.pool.clone(), attempt, scope.clone());
-        self.work.run(SHORT, work).await
-    }
-
-    async fn consume_attempt(
-        &self,
-        request: &AttemptConsume,
-    ) -> Result<AttemptConsumed, StoreError> {
-        let keyring = self.secrets.keyring.clone();
-        let work = consume(self.pool.clone(), keyring, request.clone());
-        self.work.run(SHORT, work).await
-    }
-
-    async fn resend(
-        &self,
-        attempt: AttemptId,
-        scope: &Scope,
-        key: &IdempotencyKey,
-    ) -> Result<Resent, StoreError> {
-        let work = attempts::resend(self.pool.clone(), attempt, scope.clone(), key.clone());
-        self.work.run(SHORT, work).await
-    }
-
-    async fn finish_attempt(
-        &self,
-        attempt: AttemptId,
-        scope: &Scope,
-        outcome: AttemptOutcome,
-    ) -> Result<Ended, StoreError> {
-        let work = attempts::finish(self.pool.clone(), attempt, scope.clone(), outcome);
-        self.work.run(SHORT, work).await
-    }
-}
-
-async fn consume(
+pub(super) async fn consume(
     pool: Pool,
     keyring: Keyring,
     request: AttemptConsume,

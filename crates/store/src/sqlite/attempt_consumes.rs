@@ -1,66 +1,14 @@
 //! The consume of whatever an attempt has: its newest artifact, in one step.
 
-use async_trait::async_trait;
-use pipeline::{
-    ArtifactId, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog, AttemptOutcome,
-    AttemptView, ConsumeRequest, Consumed, Ended, IdempotencyKey, NewAttempt, Opened, Resent,
-    Scope, Status, StoreError,
-};
+use pipeline::{ArtifactId, AttemptConsume, AttemptConsumed, ConsumeRequest, Consumed, Status};
 use sqlx::{SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
-use super::{Sqlite, attempts, consumes};
+use super::{attempts, consumes};
 use crate::fault::Fault;
 use crate::seal::Keyring;
-use crate::uncancelled::SHORT;
 
-#[async_trait]
-impl AttemptLog for Sqlite {
-    async fn open_attempt(&self, attempt: NewAttempt) -> Result<Opened, StoreError> {
-        let work = attempts::open(self.writer.clone(), attempt);
-        self.work.run(SHORT, work).await
-    }
-
-    async fn attempt(
-        &self,
-        attempt: AttemptId,
-        scope: &Scope,
-    ) -> Result<Option<AttemptView>, StoreError> {
-        let work = attempts::look(self.readers.clone(), attempt, scope.clone());
-        self.work.run(SHORT, work).await
-    }
-
-    async fn consume_attempt(
-        &self,
-        request: &AttemptConsume,
-    ) -> Result<AttemptConsumed, StoreError> {
-        let keyring = self.secrets.keyring.clone();
-        let work = consume(self.writer.clone(), keyring, request.clone());
-        self.work.run(SHORT, work).await
-    }
-
-    async fn resend(
-        &self,
-        attempt: AttemptId,
-        scope: &Scope,
-        key: &IdempotencyKey,
-    ) -> Result<Resent, StoreError> {
-        let work = attempts::resend(self.writer.clone(), attempt, scope.clone(), key.clone());
-        self.work.run(SHORT, work).await
-    }
-
-    async fn finish_attempt(
-        &self,
-        attempt: AttemptId,
-        scope: &Scope,
-        outcome: AttemptOutcome,
-    ) -> Result<Ended, StoreError> {
-        let work = attempts::finish(self.writer.clone(), attempt, scope.clone(), outcome);
-        self.work.run(SHORT, work).await
-    }
-}
-
-async fn consume(
+pub(super) async fn consume(
     writer: SqlitePool,
     keyring: Keyring,
     request: AttemptConsume,

@@ -36,7 +36,9 @@ pub async fn what_came_before_an_attempt_is_never_for_it(subject: &dyn Subject) 
     bring_for(&seams, &to, "m1", "111111", &[]).await;
     // Recorded before, processed after: the worker had it in its hands.
     let delivery = seams.new_delivery("m2").await;
-    tokio::time::sleep(Duration::from_millis(5)).await;
+    seams
+        .clock_passes(must(seams.deliveries.backlog().await).at)
+        .await;
     let (to, attempt) = opened(&seams, "agent").await;
     let (claim, _) = seams.claim(delivery, LONG).await;
     let late = mail(&to, "m2", vec![suited(code(&to, "222222"), &[attempt])]);
@@ -97,8 +99,9 @@ pub async fn the_newest_mail_of_an_attempt_wins(subject: &dyn Subject) {
 pub async fn an_older_mail_that_comes_late_replaces_nothing(subject: &dyn Subject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
-    tokio::time::sleep(Duration::from_millis(20)).await;
     let opened_at = seams.look(attempt).await.opened_at;
+    let later = opened_at.plus(Duration::from_millis(10));
+    seams.clock_passes(later).await;
     for (name, value, after) in [("m2", "222222", 10), ("m1", "111111", 5)] {
         let message = NewMessage {
             received_at: Some(opened_at.plus(Duration::from_millis(after))),
@@ -455,6 +458,15 @@ fn value(answer: AttemptConsumed) -> (String, bool) {
 }
 
 impl Seams {
+    /// Waits until the database's clock is past a moment.
+    async fn clock_passes(&self, moment: Timestamp) {
+        until("the clock moves on", async || {
+            let now = must(self.deliveries.backlog().await).at;
+            (now > moment).then_some(())
+        })
+        .await;
+    }
+
     async fn look(&self, attempt: AttemptId) -> AttemptView {
         match must(self.attempts.attempt(attempt, &Scope::All).await) {
             Some(view) => view,
