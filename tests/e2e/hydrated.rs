@@ -1,34 +1,56 @@
 //! Mail that its webhook tells of and does not carry, fetched from a local server
 //! that speaks the provider's contract; and mail that gives an agent nothing.
 
-use pipeline::{Clock, SystemClock};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use pipeline::{Clock, SystemClock, Timestamp};
 use secrecy::SecretString;
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::api::{Api, ok};
+use testkit::shared_secret::hex_signature;
 
 use crate::harness::{Harness, on_both_profiles, otp_mail, payload};
+use crate::speaker::Answer;
 
 const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 
 on_both_profiles!(an_answer_of_a_machine_and_the_inboxs_own_mail_are_marked_and_give_nothing);
 
-/// Posts a body as Svix does.
-async fn send(harness: &Harness, source: &str, body: &str) {
-    let now = SystemClock.now();
+/// A post as Svix signs it, so many seconds ago.
+fn by_svix(id: &str, body: &Value, seconds_ago: i64) -> Vec<(String, String)> {
+    let now = Timestamp::from_millis(SystemClock.now().as_millis() - seconds_ago * 1000);
     let secret = SecretString::from(SECRET);
-    let signature = providers::sign(&secret, "msg_1", now, body.as_bytes()).unwrap();
-    let stamp = now.as_seconds().to_string();
+    let signature = providers::sign(&secret, id, now, body.to_string().as_bytes());
     let headers = [
-        ("content-type", "application/json"),
-        ("svix-id", "msg_1"),
-        ("svix-timestamp", &stamp),
-        ("svix-signature", &signature),
+        ("svix-id", id.to_owned()),
+        ("svix-timestamp", now.as_seconds().to_string()),
+        ("svix-signature", signature.unwrap()),
     ];
+    headers
+        .map(|(name, value)| (name.to_owned(), value))
+        .to_vec()
+}
+
+/// A post as Nylas signs it.
+fn by_nylas(body: &Value) -> Vec<(String, String)> {
+    let signature = hex_signature(SECRET, body.to_string().as_bytes());
+    vec![("x-nylas-signature".to_owned(), signature)]
+}
+
+async fn send(
+    harness: &Harness,
+    source: &str,
+    signed: Vec<(String, String)>,
+    body: &Value,
+) -> Answer {
+    let mut headers = vec![("content-type", "application/json")];
+    headers.extend(signed.iter().map(|(name, value)| (&**name, &**value)));
+    let body = body.to_string();
     let to = &harness.deployment;
     let answer = harness
         .speaker
         .post_to(to, source, &headers, body.as_bytes());
-    assert_eq!(answer.await.unwrap().status, 200);
+    answer.await.unwrap()
 }
 
 fn sources(api: &Api) -> String {
@@ -39,36 +61,149 @@ fn sources(api: &Api) -> String {
             api.url
         )
     };
-    [of("resend"), of("agentmail")].concat()
+    [of("resend"), of("agentmail"), of("nylas")].concat()
+}
+
+fn resend(id: &str, inbox: &str) -> Value {
+    json!({ "type": "email.received", "data": {
+        "email_id": id, "received_for": [inbox], "to": ["list@sender.test"], "subject": "Code",
+    } })
+}
+
+fn agentmail() -> Value {
+    json!({ "event_type": "message.received", "event_id": "evt_1", "message": {
+        "inbox_id": "agentmail@inbox.test", "message_id": "m1", "subject": "Code",
+    } })
+}
+
+fn nylas(attempt: u8) -> Value {
+    json!({
+        "specversion": "1.0", "type": "message.created.truncated", "id": "n-1",
+        "webhook_delivery_attempt": attempt,
+        "data": { "application_id": "a", "object": {
+            "id": "m-1", "grant_id": "g-1", "folders": ["INBOX"], "subject": "Code",
+            "to": [{ "name": "", "email": "nylas@inbox.test" }],
+        } },
+    })
+}
+
+/// A mail above the size that `AgentMail` puts into a post.
+fn large_mail(code: &str) -> Vec<u8> {
+    let attachment = STANDARD.encode(vec![7; 800_000]);
+    let text = format!(
+        "From: Example Accounts <no-reply@example.com>\r\nMessage-ID: <large@example.com>\r\n\
+         Subject: Your verification code\r\nMIME-Version: 1.0\r\n\
+         Content-Type: multipart/mixed; boundary=b\r\n\r\n\
+         --b\r\nContent-Type: text/plain\r\n\r\nYour verification code is {code}.\r\n\
+         --b\r\nContent-Type: application/pdf; name=terms.pdf\r\n\
+         Content-Disposition: attachment\r\nContent-Transfer-Encoding: base64\r\n\r\n\
+         {attachment}\r\n--b--\r\n"
+    );
+    text.into_bytes()
+}
+
+/// What each provider's API answers, and one that would lead to `other`.
+fn shelve(api: &Api, other: &Api) {
+    let link = |name: &str| json!({ "raw": { "download_url": format!("{}{name}", api.url) } });
+    // The first link has expired by the time it is used.
+    let links = ["/files/old.eml", "/files/new.eml"].map(|name| ok(link(name).to_string()));
+    api.on("/emails/receiving/e1", links.to_vec());
+    api.on("/files/old.eml", vec![(403, String::new(), Vec::new())]);
+    api.on("/files/new.eml", vec![ok(otp_mail("1", "493817"))]);
+
+    let raw = json!({ "size": 1_000_000, "download_url": format!("{}/files/m1", api.url) });
+    let path = "/v0/inboxes/agentmail%40inbox.test/messages/m1/raw";
+    api.on(path, vec![ok(raw.to_string())]);
+    let mail = large_mail("271828");
+    assert!(mail.len() > 1_000_000);
+    api.on("/files/m1", vec![ok(mail)]);
+
+    let raw = URL_SAFE_NO_PAD.encode(otp_mail("3", "161803"));
+    let answer = json!({ "data": { "id": "m-1", "raw_mime": raw } }).to_string();
+    api.on(
+        "/v3/grants/g-1/messages/m-1?fields=raw_mime",
+        vec![ok(answer)],
+    );
+
+    let away = format!("location: {}/emails/receiving/e2\r\n", other.url);
+    api.on("/emails/receiving/e2", vec![(302, away, Vec::new())]);
+    let stolen = json!({ "raw": { "download_url": format!("{}/x", other.url) } });
+    api.on("/emails/receiving/e3", vec![ok(stolen.to_string())]);
+}
+
+async fn each_post_is_answered_as_its_contract_asks(harness: &Harness) {
+    let (to_resend, to_agentmail) = (resend("e1", "resend@inbox.test"), agentmail());
+    let (first_try, second_try) = (nylas(1), nylas(2));
+    // Svix signs a retry anew; Nylas counts its tries within the body.
+    for (source, first, first_body, retry, retry_body) in [
+        (
+            "resend",
+            by_svix("r-1", &to_resend, 60),
+            &to_resend,
+            by_svix("r-1", &to_resend, 0),
+            &to_resend,
+        ),
+        (
+            "agentmail",
+            by_svix("a-1", &to_agentmail, 60),
+            &to_agentmail,
+            by_svix("a-1", &to_agentmail, 0),
+            &to_agentmail,
+        ),
+        (
+            "nylas",
+            by_nylas(&first_try),
+            &first_try,
+            by_nylas(&second_try),
+            &second_try,
+        ),
+    ] {
+        let first = send(harness, source, first, first_body).await;
+        assert_eq!(first.body["status"], "accepted", "{source} {first:?}");
+        let retry = send(harness, source, retry, retry_body).await;
+        assert_eq!(retry.body["status"], "duplicate", "{source} {retry:?}");
+        assert_eq!(retry.body["delivery"], first.body["delivery"], "{source}");
+    }
+    // A post that is too old, and forged twins.
+    for (source, signed, body) in [
+        ("resend", by_svix("r-1", &to_resend, 301), &to_resend),
+        ("resend", by_svix("r-1", &to_agentmail, 0), &to_resend),
+        ("agentmail", by_svix("a-2", &to_resend, 0), &to_agentmail),
+        ("nylas", by_nylas(&second_try), &first_try),
+    ] {
+        let answer = send(harness, source, signed, body).await;
+        assert_eq!(answer.status, 401, "{source} {answer:?}");
+    }
+}
+
+/// Whatever would lead away from the provider is not followed, and kept.
+async fn nothing_is_fetched_from_elsewhere(harness: &Harness, other: &Api) {
+    for id in ["e2", "e3"] {
+        let body = resend(id, "resend@inbox.test");
+        let answer = send(harness, "resend", by_svix(id, &body, 0), &body).await;
+        assert_eq!(answer.status, 200);
+    }
+    let buried = "SELECT count(*) FROM deliveries WHERE reason = 'fetch_leads_away'";
+    harness.until_count(buried, 2).await;
+    assert!(other.asked.lock().unwrap().is_empty());
 }
 
 async fn mail_is_fetched_from_the_providers_api(api: Api, harness: Harness) {
-    let link = format!("{}/files/e1.eml", api.url);
-    let away = (503, String::new(), Vec::new());
-    let found = json!({ "raw": { "download_url": link } }).to_string();
-    api.on("/emails/receiving/e1", vec![away, ok(found)]);
-    api.on("/files/e1.eml", vec![ok(otp_mail("1", "493817"))]);
-    api.on(
-        "/v0/inboxes/agentmail%40inbox.test/messages/m1/raw",
-        vec![ok(otp_mail("2", "271828"))],
-    );
-    let resend = json!({ "type": "email.received", "data": {
-        "email_id": "e1", "received_for": ["resend@inbox.test"],
-    } });
-    send(&harness, "resend", &resend.to_string()).await;
-    let agentmail = json!({ "event_type": "message.received", "message": {
-        "inbox_id": "agentmail@inbox.test", "message_id": "m1",
-    } });
-    send(&harness, "agentmail", &agentmail.to_string()).await;
+    let other = Api::start().await;
+    shelve(&api, &other);
+    each_post_is_answered_as_its_contract_asks(&harness).await;
     for (inbox, code) in [
         ("resend@inbox.test", "493817"),
         ("agentmail@inbox.test", "271828"),
+        ("nylas@inbox.test", "161803"),
     ] {
         let items = harness.until_items(inbox, 1).await;
         let id = items[0]["id"].as_str().unwrap();
         let consumed = harness.consume(id, 0, inbox).await;
         assert_eq!(consumed.body["value"], code);
     }
+    nothing_is_fetched_from_elsewhere(&harness, &other).await;
+    assert_eq!(harness.count("SELECT count(*) FROM deliveries").await, 5);
     harness.end().await;
 }
 

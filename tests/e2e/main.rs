@@ -29,6 +29,7 @@ mod poll_import;
 mod poll_leases;
 mod poll_waiting;
 mod seal;
+mod signed;
 mod silence;
 mod sources;
 mod stop;

@@ -125,7 +125,7 @@ fn answer(shelves: &Shelves, request: &HttpRequest) -> HttpResponse {
     let base = format!("http://{}/{provider}", request.connection_info().host());
     let found = match *provider {
         "resend" => resend(shelves, mails, rest, &query, &base),
-        "agentmail" => agentmail(mails, rest, &query),
+        "agentmail" => agentmail(shelves, mails, rest, &query, &base),
         "nylas" => nylas(mails, rest, &query),
         "postmark" => postmark(mails, rest, &query),
         "mailgun" => mailgun(mails, rest, &query, &base),
@@ -196,31 +196,40 @@ fn resend(
         }
         ["emails", "receiving", id] => {
             let mail = by_id(mails, id)?;
-            let number = shelves.links.fetch_add(1, Ordering::SeqCst);
-            let link = format!("{base}/link/{id}?number={number}");
             Some(reply(&json!({
                 "id": id,
                 "to": ["somebody@else.test"],
                 "received_for": [mail.recipient],
-                "raw": { "download_url": link },
+                "raw": { "download_url": link(shelves, base, id) },
             })))
         }
-        ["link", id] => {
-            if seconds(query, "number") % 7 == 3 {
-                return Some(HttpResponse::Gone().finish());
-            }
-            Some(HttpResponse::Ok().body(by_id(mails, id)?.raw.clone()))
-        }
+        ["link", id] => linked(mails, id, query),
         _ => None,
     }
 }
 
+/// A link to a message.
+fn link(shelves: &Shelves, base: &str, id: &str) -> String {
+    let number = shelves.links.fetch_add(1, Ordering::SeqCst);
+    format!("{base}/link/{id}?number={number}")
+}
+
+/// What is behind a link; one of seven has expired.
+fn linked(mails: &[Mail], id: &str, query: &BTreeMap<String, String>) -> Option<HttpResponse> {
+    if seconds(query, "number") % 7 == 3 {
+        return Some(HttpResponse::Gone().finish());
+    }
+    Some(HttpResponse::Ok().body(by_id(mails, id)?.raw.clone()))
+}
+
 /// Oldest first, behind a time; what is spam is only shown on demand, and every
-/// eleventh mail has no text and must be had raw.
+/// eleventh mail has no text and must be had raw, through a link.
 fn agentmail(
+    shelves: &Shelves,
     mails: &[Mail],
     path: &[&str],
     query: &BTreeMap<String, String>,
+    base: &str,
 ) -> Option<HttpResponse> {
     let is_spam = |mail: &Mail| mail.id.ends_with('3');
     match path {
@@ -255,9 +264,12 @@ fn agentmail(
             }
             Some(reply(&message))
         }
-        ["v0", "inboxes", _, "messages", id, "raw"] => {
-            Some(HttpResponse::Ok().body(by_id(mails, id)?.raw.clone()))
-        }
+        ["v0", "inboxes", _, "messages", id, "raw"] => Some(reply(&json!({
+            "message_id": id,
+            "size": by_id(mails, id)?.raw.len(),
+            "download_url": link(shelves, base, id),
+        }))),
+        ["link", id] => linked(mails, id, query),
         _ => None,
     }
 }

@@ -12,6 +12,7 @@ const SOURCES: &str = r#"
 source.agentmail = { provider = "agentmail", secrets = ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"] }
 source.cloudflare = { provider = "cloudflare", secrets = ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"] }
 source.cloudmailin = { provider = "cloudmailin", username = "maillatch", password = "a-long-password" }
+source.generic = { provider = "generic", secrets = ["a-shared-secret-of-some-length"], scheme = { signature_header = "X-Signature", timestamp_header = "X-Timestamp", signed = "{timestamp}.{body}", prefix = "sha256=" } }
 source.github-style = { provider = "github-style", secrets = ["a-shared-secret-of-some-length"] }
 source.mailersend = { provider = "mailersend", secrets = ["a-shared-secret-of-some-length"] }
 source.mailgun-mime = { provider = "mailgun", secrets = ["a-shared-secret-of-some-length"], username = "maillatch", password = "a-long-password" }
@@ -20,15 +21,18 @@ source.mandrill = { provider = "mandrill", secrets = ["a-shared-secret-of-some-l
 source.nylas = { provider = "nylas", secrets = ["a-shared-secret-of-some-length"] }
 source.postmark = { provider = "postmark", url_token = "a-long-token-of-some-length" }
 source.relay = { provider = "relay", secrets = ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"] }
+source.resend = { provider = "resend", secrets = ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"] }
 source.sendgrid = { provider = "sendgrid", url_token = "a-long-token-of-some-length" }
 source.standard-webhooks = { provider = "standard-webhooks", secrets = ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"] }
 source.stripe-style = { provider = "stripe-style", secrets = ["a-shared-secret-of-some-length"], scheme = { signature_header = "X-Signature" } }
 "#;
 
-const NAMES: [&str; 14] = [
+/// Those whose posts carry the mail; `hydrated.rs` has the others.
+const NAMES: [&str; 15] = [
     "agentmail",
     "cloudflare",
     "cloudmailin",
+    "generic",
     "github-style",
     "mailersend",
     "mailgun-mime",
@@ -67,7 +71,7 @@ async fn every_provider_reaches_the_agent(harness: Harness) {
             items[0]
         );
     }
-    assert_eq!(harness.count("SELECT count(*) FROM deliveries").await, 14);
+    assert_eq!(harness.count("SELECT count(*) FROM deliveries").await, 15);
     harness.end().await;
 }
 
@@ -94,6 +98,7 @@ async fn each_providers_late_forged_cut_and_reordered_posts(harness: Harness) {
     let harness = std::sync::Arc::new(harness);
     let players: Vec<_> = NAMES
         .into_iter()
+        .chain(["resend"])
         .map(|name| {
             let harness = std::sync::Arc::clone(&harness);
             tokio::spawn(async move {

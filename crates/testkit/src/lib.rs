@@ -15,14 +15,33 @@ pub mod key_contract;
 pub mod patience;
 /// What every database must do for pollers; run by `crates/store` on each of its kinds.
 pub mod poll_contract;
+/// Postal's side of its webhooks.
+#[expect(
+    clippy::expect_used,
+    reason = "it runs in tests alone, where a failure is a panic"
+)]
+pub mod postal;
 /// A TCP proxy that cuts or freezes what runs through it.
 pub mod proxy;
 /// What every queue must do; run by `crates/queue` on each of its kinds.
 pub mod queue_contract;
 /// What every database must do with what is no longer needed; run by `crates/store`.
 pub mod retention_contract;
+#[expect(
+    clippy::expect_used,
+    reason = "it runs in tests alone, where a failure is a panic"
+)]
+mod rsa_key;
+/// `SendGrid`'s side of its webhooks.
+#[expect(
+    clippy::expect_used,
+    reason = "it runs in tests alone, where a failure is a panic"
+)]
+pub mod sendgrid;
 /// A server of one's own, to be stopped, killed and started again.
 pub mod server;
+/// A shared secret's side of webhooks.
+pub mod shared_secret;
 /// Amazon's side of SNS.
 #[expect(
     clippy::expect_used,

@@ -12,6 +12,8 @@ use rsa::sha2::{Digest, Sha256};
 use rsa::{Pkcs1v15Sign, RsaPrivateKey};
 use serde_json::{Map, Value, json};
 
+use crate::rsa_key::rsa_key;
+
 /// The topic that posts are of.
 pub const TOPIC: &str = "arn:aws:sns:eu-west-1:123456789012:mail";
 
@@ -33,30 +35,26 @@ pub enum Kind {
 pub struct Sns {
     /// Where it is said to be: scheme and host.
     pub origin: String,
-    key: RsaPrivateKey,
-    pem: String,
+    key: &'static RsaPrivateKey,
+    pem: &'static str,
 }
 
 impl Sns {
     /// One that is said to be at `origin`. All of a process share one key,
     /// which is new in every run.
     pub fn at(origin: &str) -> Self {
-        static KEY: OnceLock<(RsaPrivateKey, String)> = OnceLock::new();
-        let (key, pem) = KEY.get_or_init(|| {
-            let key = RsaPrivateKey::new(&mut rsa::rand_core::OsRng, 2048).expect("a key");
-            let pem = certificate(&key);
-            (key, pem)
-        });
+        static PEM: OnceLock<String> = OnceLock::new();
+        let key = rsa_key();
         Self {
             origin: origin.to_owned(),
-            key: key.clone(),
-            pem: pem.clone(),
+            key,
+            pem: PEM.get_or_init(|| certificate(key)),
         }
     }
 
     /// The certificate, as it is served.
-    pub fn certificate(&self) -> &str {
-        &self.pem
+    pub fn certificate(&self) -> &'static str {
+        self.pem
     }
 
     /// A post that tells of a mail, which it carries in base64.

@@ -5,7 +5,8 @@
 //! spam, and what is to be trusted is decided here and not there. One:
 //! `GET /v0/inboxes/{inbox}/messages/{id}`, the object that the webhook carries,
 //! kept as the webhook would have carried it, so that both lead to the same
-//! message; without text it is the original from `…/raw`.
+//! message; without text it is the original, to which `…/raw` answers with a link,
+//! `download_url`, that expires and is then asked for once more.
 
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use async_trait::async_trait;
 use pipeline::Timestamp;
 use providers::PollSettings;
 use serde_json::{Value, json as object};
+use url::Url;
 
 use super::accounts::Accounts;
 use super::{PullFlaw, json};
@@ -49,14 +51,26 @@ impl AgentMail {
     }
 
     async fn original(&self, id: &str) -> Result<Fetched, PullError> {
-        let url = self.http.place(&self.path(&[id, "raw"]), &[])?;
-        Ok(match self.http.mail(url, "*/*").await? {
-            Got::Whole(answer) if !self.http.is_too_large(&answer.body) => {
-                Fetched::Mail(Found::raw(std::slice::from_ref(&self.inbox), &answer.body))
+        for _ in 0..2 {
+            let url = self.http.place(&self.path(&[id, "raw"]), &[])?;
+            let about = match self.http.mail(url, "application/json").await? {
+                Got::Whole(answer) => answer.json()?,
+                Got::Gone => return Ok(Fetched::Gone),
+                Got::TooLarge => return Err(PullError::Odd),
+            };
+            let link = json::text(&about, &["download_url"]).ok_or(PullError::Odd)?;
+            let link = Url::parse(link).ok().ok_or(PullError::Odd)?;
+            match self.http.mail(link, "*/*").await? {
+                Got::Whole(answer) if !self.http.is_too_large(&answer.body) => {
+                    let inbox = std::slice::from_ref(&self.inbox);
+                    return Ok(Fetched::Mail(Found::raw(inbox, &answer.body)));
+                }
+                Got::Whole(_) | Got::TooLarge => return Ok(Fetched::TooLarge),
+                // The link has expired.
+                Got::Gone => {}
             }
-            Got::Whole(_) | Got::TooLarge => Fetched::TooLarge,
-            Got::Gone => Fetched::Gone,
-        })
+        }
+        Err(PullError::Away)
     }
 }
 

@@ -4,8 +4,9 @@
 //! "subject", "message_id", "text"?, "html"?, …}}`. The inbox's id is its address
 //! and stands for the envelope's recipient. The original is at `AgentMail`'s API;
 //! what the webhook carries is put together again. Above 1 MB it carries no text,
-//! and the original is fetched from `GET /v0/inboxes/{inbox}/messages/{id}/raw`;
-//! without an `api_key` it is kept and buried as `message_not_included`.
+//! and `GET /v0/inboxes/{inbox}/messages/{id}/raw` answers with a link to the
+//! original, `download_url`, at another host of `AgentMail`'s domain; it expires, and
+//! is asked for anew then. Without an `api_key` it is kept and buried as `message_not_included`.
 //!
 //! Answers: as Standard Webhooks.
 
@@ -74,7 +75,7 @@ fn elsewhere(message: &Object) -> Result<Decoded, DecodeError> {
             .map(str::to_owned)
             .to_vec(),
         query: None,
-        holds: Holds::Message,
+        holds: Holds::Link(&["download_url"]),
     }))
 }
 

@@ -52,10 +52,12 @@ async fn resends_mail_is_fetched_through_the_link_its_api_gives() {
 }
 
 #[tokio::test]
-async fn agentmails_large_mail_is_fetched_raw() {
+async fn agentmails_large_mail_is_fetched_through_a_link_too() {
     let api = Api::start().await;
     let path = "/v0/inboxes/agent%40inbox.test/messages/%3Cm%40z%3E/raw";
-    api.on(path, vec![ok(otp_mail("1", "493817"))]);
+    let link = format!(r#"{{"download_url":"{}/raw/m"}}"#, api.url);
+    api.on(path, vec![ok(link)]);
+    api.on("/raw/m", vec![ok(otp_mail("1", "493817"))]);
     let desk = desk(&api).await;
     let body = br#"{"event_type":"message.received",
         "message":{"inbox_id":"agent@inbox.test","message_id":"<m@z>"}}"#;
@@ -84,6 +86,33 @@ async fn an_api_that_is_away_for_a_while_is_asked_again() {
     let away = (503, String::new(), Vec::new());
     let link = link_to(&format!("{}/files/e1.eml", api.url));
     api.on("/emails/receiving/e1", vec![away, ok(link)]);
+    api.on("/files/e1.eml", vec![ok(otp_mail("1", "493817"))]);
+    let desk = desk(&api).await;
+    desk.record_from("resend", "one", RESEND).await;
+    desk.work_until_idle().await;
+    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_link_that_has_expired_is_asked_for_anew() {
+    let api = Api::start().await;
+    let link = |name: &str| ok(link_to(&format!("{}/files/{name}.eml", api.url)));
+    api.on("/emails/receiving/e1", vec![link("old"), link("new")]);
+    api.on("/files/old.eml", vec![(403, String::new(), Vec::new())]);
+    api.on("/files/new.eml", vec![ok(otp_mail("1", "493817"))]);
+    let desk = desk(&api).await;
+    desk.record_from("resend", "one", RESEND).await;
+    desk.work_until_idle().await;
+    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_redirect_within_the_providers_own_hosts_is_followed() {
+    let api = Api::start().await;
+    let moved = (307, "location: /moved/e1\r\n".to_owned(), Vec::new());
+    api.on("/emails/receiving/e1", vec![moved]);
+    let link = link_to(&format!("{}/files/e1.eml", api.url));
+    api.on("/moved/e1", vec![ok(link)]);
     api.on("/files/e1.eml", vec![ok(otp_mail("1", "493817"))]);
     let desk = desk(&api).await;
     desk.record_from("resend", "one", RESEND).await;

@@ -1,0 +1,63 @@
+//! `SendGrid`'s side of its webhooks: the key of a security policy, and posts
+//! signed with it.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rcgen::{KeyPair, PublicKeyData, SigningKey};
+use serde_json::json;
+
+/// A security policy with a key of its own.
+pub struct Policy(KeyPair);
+
+/// A post, ready to be sent.
+pub struct Post {
+    /// Its headers.
+    pub headers: Vec<(String, String)>,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+impl Policy {
+    /// One whose key is new.
+    pub fn attach() -> Self {
+        // Keys are of P-256 unless another curve is named.
+        Self(KeyPair::generate().expect("a key"))
+    }
+
+    /// The public key as the policy shows it, once.
+    pub fn public_key(&self) -> String {
+        STANDARD.encode(self.0.subject_public_key_info())
+    }
+
+    /// A form signed at `seconds`; the boundary is another one on every try.
+    pub fn post(&self, fields: &[(&str, &str)], boundary: &str, seconds: i64) -> Post {
+        let mut body = String::new();
+        for (name, value) in fields {
+            body.extend([
+                "--",
+                boundary,
+                "\r\nContent-Disposition: form-data; name=\"",
+            ]);
+            body.extend([name, "\"\r\n\r\n", value, "\r\n"]);
+        }
+        body.extend(["--", boundary, "--\r\n"]);
+        let stamp = seconds.to_string();
+        let signed = [stamp.as_bytes(), body.as_bytes()].concat();
+        let signature = STANDARD.encode(self.0.sign(&signed).expect("a signature"));
+        let kind = format!("multipart/form-data; boundary={boundary}");
+        let headers = [
+            ("content-type", kind),
+            ("x-twilio-email-event-webhook-timestamp", stamp),
+            ("x-twilio-email-event-webhook-signature", signature),
+        ];
+        Post {
+            headers: headers.map(|(name, value)| (name.to_owned(), value)).into(),
+            body: body.into_bytes(),
+        }
+    }
+}
+
+/// The value of the form's `envelope`.
+pub fn envelope(recipient: &str) -> String {
+    json!({ "to": [recipient], "from": "shop@sender.test" }).to_string()
+}
