@@ -96,9 +96,10 @@ pub(crate) fn migrate_settings(config: &Config) -> store::Settings {
 
 /// How to reach the configured queue.
 pub(crate) fn queue_settings(config: &Config) -> queue::Settings {
-    let url = &config.queue.url;
+    let (url, ca_file) = (&config.queue.url, &config.queue.ca_file);
     queue::Settings {
         url: (!url.expose_secret().is_empty()).then(|| url.clone()),
+        ca_file: (!ca_file.is_empty()).then(|| ca_file.into()),
         name: config.queue.name.clone(),
         prefetch: config.queue.prefetch,
         capacity: config.queue.capacity,

@@ -12,6 +12,7 @@ mod publish;
 mod session;
 mod supervise;
 mod topology;
+mod transport;
 mod wire;
 
 use std::sync::{Arc, OnceLock};
@@ -31,6 +32,7 @@ use consume::AmqpBell;
 use link::Link;
 use supervise::{Plan, Purpose};
 use topology::Topology;
+pub(crate) use transport::Transport;
 
 /// No single exchange with the broker may take longer than this: a confirm or
 /// an acknowledgement that hangs must not hang its caller.
@@ -43,6 +45,7 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 /// The broker's queue, rung and heard over supervised connections.
 pub(crate) struct Amqp {
     address: Address,
+    transport: Transport,
     topology: Arc<Topology>,
     prefetch: u16,
     ringing: Link,
@@ -57,13 +60,14 @@ pub(crate) struct Amqp {
 
 impl Amqp {
     /// Starts to connect and returns at once. Needs a tokio runtime around it.
-    pub(crate) fn start(address: Address, settings: &Settings) -> Self {
+    pub(crate) fn start(address: Address, transport: Transport, settings: &Settings) -> Self {
         let topology = Arc::new(Topology::new(&settings.name, settings.capacity));
         let runtime = Handle::current();
         let supervisors = TaskTracker::new();
         let closed = CancellationToken::new();
         let plan = Plan {
             address: address.clone(),
+            transport: transport.clone(),
             topology: Arc::clone(&topology),
             purpose: Purpose::Ring,
         };
@@ -71,6 +75,7 @@ impl Amqp {
         supervisors.spawn_on(supervisor, &runtime);
         Self {
             address,
+            transport,
             topology,
             prefetch: settings.prefetch,
             ringing,
@@ -94,6 +99,7 @@ impl Amqp {
         self.hearing.get_or_init(|| {
             let plan = Plan {
                 address: self.address.clone(),
+                transport: self.transport.clone(),
                 topology: Arc::clone(&self.topology),
                 purpose: Purpose::Hear,
             };

@@ -7,7 +7,7 @@ use pipeline::{Bell, Doorbell, Probe};
 use secrecy::ExposeSecret;
 
 use crate::Settings;
-use crate::amqp::{Address, Amqp};
+use crate::amqp::{Address, Amqp, Transport};
 use crate::in_process::InProcess;
 
 /// The settings cannot be used. A broker that is away is not an error here.
@@ -22,6 +22,9 @@ pub enum OpenError {
     /// The broker would refuse such a name.
     #[error("the queue's name must have 1 to 200 of A-Z, a-z, 0-9, `.`, `-` and `_`")]
     MalformedName,
+    /// Nobody could prove to be the broker.
+    #[error("the queue's ca_file cannot be read or holds no certificates in PEM")]
+    MalformedCertificates,
     /// A bell that may hold nothing hears nothing.
     #[error("the queue's prefetch and capacity must be at least 1")]
     Nothing,
@@ -56,7 +59,8 @@ pub async fn open(settings: &Settings) -> Result<Queue, OpenError> {
         });
     };
     let address = Address::parse(url.expose_secret())?;
-    let queue = Arc::new(Amqp::start(address, settings));
+    let transport = Transport::new(&address, settings.ca_file.as_deref())?;
+    let queue = Arc::new(Amqp::start(address, transport, settings));
     Ok(Queue {
         doorbell: Arc::<Amqp>::clone(&queue),
         probe: Arc::<Amqp>::clone(&queue),

@@ -1,5 +1,7 @@
 //! What an operator can set.
 
+use std::path::PathBuf;
+
 use secrecy::SecretString;
 
 /// Where the queue is and how much it holds.
@@ -8,6 +10,8 @@ pub struct Settings {
     /// The broker, as `amqp://user:password@host:5672/vhost` or `amqps://…`;
     /// `None` for a queue inside this process.
     pub url: Option<SecretString>,
+    /// Certificates in PEM that `amqps` trusts besides the machine's.
+    pub ca_file: Option<PathBuf>,
     /// The name of the queue in the broker. Every process of one installation
     /// uses the same name, two installations on one broker use two.
     pub name: String,
@@ -24,6 +28,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             url: None,
+            ca_file: None,
             name: "maillatch".to_owned(),
             prefetch: 4,
             capacity: 10_000,

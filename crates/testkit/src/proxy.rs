@@ -2,11 +2,16 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::io::copy_bidirectional;
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
+use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
 
 /// What the proxy does with connections, old and new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,12 +29,47 @@ enum Mode {
 pub struct Proxy {
     address: SocketAddr,
     mode: Arc<watch::Sender<Mode>>,
+    handshakes: Arc<Handshakes>,
     accepting: JoinHandle<()>,
+}
+
+/// How greetings with TLS ended.
+#[derive(Debug, Default)]
+struct Handshakes {
+    carried: AtomicUsize,
+    refused: AtomicUsize,
 }
 
 impl Proxy {
     /// A proxy in front of `server`, such as `127.0.0.1:5672`.
     pub async fn to(server: &str) -> Self {
+        Self::start(server, None).await
+    }
+
+    /// A proxy that speaks TLS with its clients and plainly with `server`, and the
+    /// certificate of `localhost` that it shows, in PEM.
+    pub async fn with_tls(server: &str) -> (Self, String) {
+        let Ok(CertifiedKey { cert, signing_key }) =
+            generate_simple_self_signed(vec!["localhost".to_owned()])
+        else {
+            panic!("no certificate can be made");
+        };
+        let key = PrivateKeyDer::Pkcs8(signing_key.serialize_der().into());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .and_then(|config| {
+                let config = config.with_no_client_auth();
+                config.with_single_cert(vec![cert.der().clone()], key)
+            });
+        let Ok(config) = config else {
+            panic!("the certificate cannot be shown");
+        };
+        let tls = TlsAcceptor::from(Arc::new(config));
+        (Self::start(server, Some(tls)).await, cert.pem())
+    }
+
+    async fn start(server: &str, tls: Option<TlsAcceptor>) -> Self {
         let Ok(listener) = TcpListener::bind(("127.0.0.1", 0)).await else {
             panic!("no free port on loopback");
         };
@@ -38,10 +78,18 @@ impl Proxy {
         };
         let (mode, _) = watch::channel(Mode::Pass);
         let mode = Arc::new(mode);
-        let accepting = tokio::spawn(accept(listener, server.to_owned(), Arc::clone(&mode)));
+        let handshakes = Arc::<Handshakes>::default();
+        let door = Door {
+            tls,
+            server: server.to_owned(),
+            mode: Arc::clone(&mode),
+            handshakes: Arc::clone(&handshakes),
+        };
+        let accepting = tokio::spawn(door.accept(listener));
         Self {
             address,
             mode,
+            handshakes,
             accepting,
         }
     }
@@ -49,6 +97,16 @@ impl Proxy {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// How many connections were carried on after their greeting with TLS.
+    pub fn carried(&self) -> usize {
+        self.handshakes.carried.load(Ordering::SeqCst)
+    }
+
+    /// How many clients ended the greeting with TLS.
+    pub fn refused(&self) -> usize {
+        self.handshakes.refused.load(Ordering::SeqCst)
     }
 
     /// Closes every connection and accepts none that lives.
@@ -75,13 +133,41 @@ impl Drop for Proxy {
     }
 }
 
-async fn accept(listener: TcpListener, server: String, mode: Arc<watch::Sender<Mode>>) {
-    while let Ok((client, _)) = listener.accept().await {
-        tokio::spawn(carry(client, server.clone(), mode.subscribe()));
+/// What every new connection meets.
+#[derive(Clone)]
+struct Door {
+    tls: Option<TlsAcceptor>,
+    server: String,
+    mode: Arc<watch::Sender<Mode>>,
+    handshakes: Arc<Handshakes>,
+}
+
+impl Door {
+    async fn accept(self, listener: TcpListener) {
+        while let Ok((client, _)) = listener.accept().await {
+            tokio::spawn(self.clone().greet(client));
+        }
+    }
+
+    async fn greet(self, client: TcpStream) {
+        let mode = self.mode.subscribe();
+        let Some(tls) = self.tls else {
+            return carry(client, self.server, mode).await;
+        };
+        let Ok(client) = tls.accept(client).await else {
+            self.handshakes.refused.fetch_add(1, Ordering::SeqCst);
+            return;
+        };
+        self.handshakes.carried.fetch_add(1, Ordering::SeqCst);
+        carry(client, self.server, mode).await;
     }
 }
 
-async fn carry(mut client: TcpStream, server: String, mut mode: watch::Receiver<Mode>) {
+async fn carry(
+    mut client: impl AsyncRead + AsyncWrite + Unpin,
+    server: String,
+    mut mode: watch::Receiver<Mode>,
+) {
     let Ok(mut server) = TcpStream::connect(server).await else {
         return;
     };

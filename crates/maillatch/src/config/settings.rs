@@ -121,6 +121,7 @@ pub(crate) struct Database {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Queue {
     pub(crate) url: SecretString,
+    pub(crate) ca_file: String,
     pub(crate) name: String,
     pub(crate) prefetch: u16,
     pub(crate) capacity: u32,

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures_util::{Stream, StreamExt};
 use lapin::options::ConfirmSelectOptions;
-use lapin::{Connection, ConnectionProperties, Event};
+use lapin::{ConnectionProperties, Event};
 use tokio::sync::watch;
 use tokio::time::{Instant, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,7 @@ use super::address::Address;
 use super::link::{Line, Link};
 use super::pace::Pace;
 use super::topology::Topology;
+use super::transport::Transport;
 
 /// How often the supervisor looks for itself, whatever events may say.
 const LOOK: Duration = Duration::from_secs(1);
@@ -47,6 +48,7 @@ impl Purpose {
 /// All that is needed to build a line.
 pub(super) struct Plan {
     pub(super) address: Address,
+    pub(super) transport: Transport,
     pub(super) topology: Arc<Topology>,
     pub(super) purpose: Purpose,
 }
@@ -109,7 +111,7 @@ impl Plan {
         let name = format!("maillatch {}", self.purpose.as_str());
         let properties = ConnectionProperties::default().with_connection_name(name.into());
         let work = async {
-            let connection = Connection::connect_uri(self.address.uri(), properties).await?;
+            let connection = self.transport.connect(&self.address, properties).await?;
             let channel = connection.create_channel().await?;
             self.topology.declare(&channel).await?;
             if self.purpose == Purpose::Ring {

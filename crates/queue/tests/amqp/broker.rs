@@ -22,6 +22,7 @@ pub(crate) fn url() -> String {
 pub(crate) fn settings(url: &str) -> Settings {
     Settings {
         url: Some(url.into()),
+        ca_file: None,
         name: format!("test-{}", DeliveryId::new()),
         prefetch: 1,
         capacity: 1_000,
@@ -70,12 +71,24 @@ pub(crate) async fn hear_of(bell: &mut Box<dyn pipeline::Bell>, delivery: Delive
 
 /// A proxy in front of the shared broker and the URL that leads through it.
 pub(crate) async fn proxied() -> (Proxy, String) {
+    let proxy = Proxy::to(&host()).await;
+    let through = url().replace(&host(), &proxy.address().to_string());
+    (proxy, through)
+}
+
+/// The shared broker behind TLS: the proxy, its URL and its certificate in PEM.
+pub(crate) async fn proxied_with_tls() -> (Proxy, String, String) {
+    let (proxy, certificate) = Proxy::with_tls(&host()).await;
+    let name = format!("localhost:{}", proxy.address().port());
+    let through = url().replace("amqp://", "amqps://").replace(&host(), &name);
+    (proxy, through, certificate)
+}
+
+/// Host and port of the shared broker.
+fn host() -> String {
     let url = url();
     let (_, rest) = url.split_once('@').expect("a URL with a user");
-    let host = rest.split('/').next().unwrap().to_owned();
-    let proxy = Proxy::to(&host).await;
-    let through = url.replace(&host, &proxy.address().to_string());
-    (proxy, through)
+    rest.split('/').next().unwrap().to_owned()
 }
 
 /// A connection of the test's own.

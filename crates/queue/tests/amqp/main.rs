@@ -9,4 +9,5 @@ mod broker;
 mod contract;
 mod outage;
 mod restart;
+mod tls;
 mod topology;

@@ -1,0 +1,47 @@
+//! Brokers behind TLS.
+
+use testkit::patience::until;
+
+use crate::broker::{self, hear_of, proxied_with_tls, ring_until_taken, settings};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_behind_tls_is_rung_and_heard() {
+    let (_proxy, url, certificate) = proxied_with_tls().await;
+    let folder = tempfile::tempdir().unwrap();
+    let ca_file = folder.path().join("ca.pem");
+    std::fs::write(&ca_file, certificate).unwrap();
+    let mut settings = settings(&url);
+    settings.ca_file = Some(ca_file);
+    let queue = broker::open(&settings).await;
+    let delivery = ring_until_taken(&queue).await;
+    hear_of(&mut queue.bell(), delivery).await;
+    queue.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_cannot_prove_who_it_is_is_told_nothing() {
+    let (proxy, url, _) = proxied_with_tls().await;
+    let queue = queue::open(&settings(&url)).await.unwrap();
+    until("the proxy was refused", || async {
+        (proxy.refused() > 0).then_some(())
+    })
+    .await;
+    assert_eq!(proxy.carried(), 0);
+    assert!(queue.probe.probe().await.is_err());
+    queue.close().await;
+}
+
+#[tokio::test]
+async fn a_file_without_certificates_is_an_error_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let ca_file = folder.path().join("ca.pem");
+    for content in [None, Some(""), Some("not a certificate")] {
+        if let Some(content) = content {
+            std::fs::write(&ca_file, content).unwrap();
+        }
+        let mut settings = settings("amqps://guest:guest@localhost:9/%2f");
+        settings.ca_file = Some(ca_file.clone());
+        let error = queue::open(&settings).await.unwrap_err();
+        assert_eq!(error, queue::OpenError::MalformedCertificates);
+    }
+}
