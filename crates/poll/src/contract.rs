@@ -21,6 +21,7 @@ use pipeline::SourceName;
 use providers::{Api, PollSettings, SourceSettings, Sources};
 use url::Url;
 
+use crate::carried::Carried;
 use crate::http::{Auth, Http, api_url};
 use crate::pull::Pull;
 use crate::settings::Settings;
@@ -59,6 +60,8 @@ pub(crate) struct Pulled {
     pub(crate) pull: Box<dyn Pull>,
     /// How often it is asked without a reason.
     pub(crate) every: Duration,
+    /// Whose mail it may have.
+    pub(crate) carried: Carried,
     /// Whether nothing else brings its mail.
     pub(crate) is_only_way: bool,
 }
@@ -89,6 +92,7 @@ impl Pulls {
                 every: wanted
                     .every_seconds
                     .map_or(settings.every, Duration::from_secs),
+                carried: Carried::of(built, source),
                 is_only_way: is_only_way(&source.provider),
             });
         }

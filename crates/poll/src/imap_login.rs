@@ -37,6 +37,12 @@ pub(crate) struct Bounded {
 }
 
 impl Bounded {
+    /// As much as a server has to say until somebody is logged in.
+    fn over(inner: Box<dyn Wire>) -> Self {
+        let left = 1024 * 1024;
+        Self { inner, left }
+    }
+
     /// Allows for so many bytes from now on.
     pub(crate) fn allow(&mut self, bytes: u64) {
         self.left = bytes;
@@ -87,17 +93,27 @@ impl AsyncWrite for Bounded {
 /// A session of ours.
 pub(crate) type Mailbox = Session<Bounded>;
 
+/// How what is said is kept from others.
+enum Safety {
+    /// The server is on this machine.
+    OnThisMachine,
+    /// TLS from the first byte, usually at port 993 (RFC 8314).
+    Tls(TlsConnector, ServerName<'static>),
+    /// TLS by `STARTTLS`, usually at port 143 (RFC 9051, section 6.2.1).
+    StartTls(TlsConnector, ServerName<'static>),
+}
+
 /// Where to log in, and as whom.
 pub(crate) struct Login {
     host: String,
     port: u16,
-    tls: Option<(TlsConnector, ServerName<'static>)>,
+    safety: Safety,
     user: String,
     password: SecretString,
 }
 
 impl Login {
-    /// Checks where and as whom. Without TLS only on this machine.
+    /// Checks where and as whom; without TLS only on this machine.
     pub(crate) fn new(
         server: &str,
         user: String,
@@ -113,20 +129,21 @@ impl Login {
             .trim_end_matches(']')
             .to_owned();
         let is_here = host == "localhost" || is_loopback(&host);
-        let (tls, usual) = match url.scheme() {
-            "imaps" => {
-                let name = ServerName::try_from(host.clone()).ok();
-                let name = name.ok_or(unfit("it names no host"))?;
-                (Some((connector(ca_file)?, name)), 993)
-            }
-            "imap" if is_here => (None, 143),
-            _ => return Err(unfit("imaps:// is needed, or imap:// on this machine")),
+        let name = || {
+            let name = ServerName::try_from(host.clone()).ok();
+            name.ok_or(unfit("it names no host"))
+        };
+        let (safety, usual) = match url.scheme() {
+            "imaps" => (Safety::Tls(connector(ca_file)?, name()?), 993),
+            "imap+starttls" => (Safety::StartTls(connector(ca_file)?, name()?), 143),
+            "imap" if is_here => (Safety::OnThisMachine, 143),
+            _ => return Err(unfit(SCHEMES)),
         };
         let port = url.port().unwrap_or(usual);
         Ok(Self {
             host,
             port,
-            tls,
+            safety,
             user,
             password,
         })
@@ -136,17 +153,22 @@ impl Login {
     pub(crate) async fn enter(&self) -> Result<Mailbox, PullError> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await;
         let stream = stream.ok().ok_or(PullError::Away)?;
-        let inner: Box<dyn Wire> = match &self.tls {
-            None => Box::new(stream),
-            Some((connector, name)) => {
-                let secured = connector.connect(name.clone(), stream).await;
-                Box::new(secured.ok().ok_or(PullError::Away)?)
+        let client = match &self.safety {
+            Safety::OnThisMachine => greeted(Box::new(stream)).await?,
+            Safety::Tls(connector, name) => {
+                greeted(secured(connector, name, Box::new(stream)).await?).await?
+            }
+            Safety::StartTls(connector, name) => {
+                let mut client = greeted(Box::new(stream)).await?;
+                // Without a yes there is no login. Whatever stands behind the yes
+                // was said in the open, perhaps by somebody else: it is thrown
+                // away with the client that may have read it.
+                let asked = client.run_command_and_check_ok("STARTTLS", None).await;
+                asked.ok().ok_or(PullError::Away)?;
+                let open = client.into_inner().inner;
+                Client::new(Bounded::over(secured(connector, name, open).await?))
             }
         };
-        let left = 1024 * 1024;
-        let mut client = Client::new(Bounded { inner, left });
-        let greeting = client.read_response().await;
-        greeting.ok().flatten().ok_or(PullError::Away)?;
         let entered = client
             .login(&self.user, self.password.expose_secret())
             .await;
@@ -155,6 +177,25 @@ impl Login {
             _ => PullError::Away,
         })
     }
+}
+
+const SCHEMES: &str = "imaps:// or imap+starttls:// is needed, or imap:// on this machine";
+
+/// A client of a server that has greeted.
+async fn greeted(wire: Box<dyn Wire>) -> Result<Client<Bounded>, PullError> {
+    let mut client = Client::new(Bounded::over(wire));
+    let greeting = client.read_response().await;
+    greeting.ok().flatten().ok_or(PullError::Away)?;
+    Ok(client)
+}
+
+async fn secured(
+    connector: &TlsConnector,
+    name: &ServerName<'static>,
+    wire: Box<dyn Wire>,
+) -> Result<Box<dyn Wire>, PullError> {
+    let secured = connector.connect(name.clone(), wire).await;
+    Ok(Box::new(secured.ok().ok_or(PullError::Away)?))
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -188,6 +229,9 @@ fn connector(ca_file: Option<&Path>) -> Result<TlsConnector, PullFlaw> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
     use super::*;
 
     fn login(server: &str) -> Result<Login, PullFlaw> {
@@ -199,14 +243,67 @@ mod tests {
         for good in [
             "imaps://mail.x.test",
             "imaps://mail.x.test:1993",
+            "imap+starttls://mail.x.test",
+            "imap+starttls://127.0.0.1:1143",
             "imap://127.0.0.1:143",
             "imap://localhost",
             "imap://[::1]:143",
         ] {
             assert!(login(good).is_ok(), "{good}");
         }
-        for bad in ["imap://mail.x.test", "https://127.0.0.1", "imaps://", "x"] {
+        for bad in [
+            "imap://mail.x.test",
+            "https://127.0.0.1",
+            "imaps://",
+            "imap+starttls://",
+            "x",
+        ] {
             assert!(login(bad).is_err(), "{bad}");
+        }
+    }
+
+    /// Enters a server that greets and then answers one line with `answer`;
+    /// returns what came of it and all that the server was told.
+    async fn told(answer: &'static str) -> (Result<Mailbox, PullError>, String) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.write_all(b"* OK ready\r\n").await.unwrap();
+            let mut heard = vec![0; 1024];
+            let read = stream.read(&mut heard).await.unwrap();
+            let line = String::from_utf8_lossy(&heard[..read]).into_owned();
+            let (tag, _) = line.split_once(' ').unwrap();
+            let answer = answer.replace("TAG", tag);
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            // The client's last word, or the first of its handshake.
+            let mut rest = vec![0; 4096];
+            let read = stream.read(&mut rest).await.unwrap_or(0);
+            line + &String::from_utf8_lossy(&rest[..read])
+        });
+        let login = Login::new(
+            &format!("imap+starttls://localhost:{port}"),
+            "somebody".to_owned(),
+            "a-password".into(),
+            None,
+        );
+        let entered = login.unwrap().enter().await;
+        (entered, server.await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_server_that_offers_no_tls_hears_no_password() {
+        for answer in [
+            "TAG BAD what?\r\n",
+            "TAG NO not today\r\n",
+            // A stranger on the way promises TLS and goes on in the open.
+            "TAG OK begin\r\nA0002 OK logged in\r\n",
+        ] {
+            let (entered, heard) = told(answer).await;
+            assert_eq!(entered.err(), Some(PullError::Away), "{answer}");
+            assert!(heard.contains("STARTTLS"), "{heard}");
+            assert!(!heard.contains("LOGIN"), "{heard}");
+            assert!(!heard.contains("password"), "{heard}");
         }
     }
 }

@@ -8,10 +8,11 @@
 //!
 //! Read it in this order: `pull` (what a source must be able to answer), `walk`
 //! (how a list that shifts is read whole), `round` (one round, within its
-//! bounds), `tend` (one source, for ever), [`run`] (all of them), `waiting` and
-//! `silence` (what makes it ask, and warn), then one file for each kind of
-//! source in `contract/`.
+//! bounds), `tend` (one source, for ever), [`run`] (all of them), `waiting`,
+//! `carried` and `silence` (what makes it ask whom, and warn), then one file for
+//! each kind of source in `contract/`.
 
+mod carried;
 mod pull;
 mod recipients;
 mod walk;
@@ -32,6 +33,9 @@ mod contract;
 
 mod meters;
 mod settings;
+
+#[cfg(test)]
+mod desk;
 
 pub use contract::{PullFlaw, Pulls, PullsError};
 pub use import::{Import, ImportError, Imported};

@@ -31,6 +31,7 @@ pub struct Meters {
     pub(crate) rounds: Family<Round, Counter>,
     pub(crate) found: Family<OfSource, Counter>,
     pub(crate) skipped: Family<Skipped, Counter>,
+    pub(crate) ahead: Family<OfSource, Counter>,
     pub(crate) failing: Family<OfSource, Gauge>,
     pub(crate) silent: Family<OfSource, Gauge>,
 }
@@ -42,6 +43,7 @@ impl Meters {
             rounds: Family::default(),
             found: Family::default(),
             skipped: Family::default(),
+            ahead: Family::default(),
             failing: Family::default(),
             silent: Family::default(),
         };
@@ -50,6 +52,11 @@ impl Meters {
         registry.register("polls", "Rounds by source, cause and outcome", m.rounds);
         registry.register("poll_found", "Deliveries that polling recorded", m.found);
         registry.register("poll_skipped", "Listed mails that were left", m.skipped);
+        registry.register(
+            "poll_ahead",
+            "Mails that arrived in the future by their source's clock",
+            m.ahead,
+        );
         registry.register(
             "poll_failing",
             "1 while a source cannot be asked",

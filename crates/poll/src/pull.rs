@@ -117,6 +117,13 @@ pub(crate) trait Pull: Send {
     /// One listed mail.
     async fn fetch(&mut self, item: &Item) -> Result<Fetched, PullError>;
 
+    /// Where to go on after a failure, if not at the same cursor: pages expire, and
+    /// one that cannot be read must not hide what has come before it meanwhile.
+    /// Nothing may be passed by that was not read.
+    fn after_failure(&self, cursor: &str, _error: PullError) -> String {
+        cursor.to_owned()
+    }
+
     /// Returns when there may be something new behind the cursor; safe to drop
     /// while it waits. A source that cannot tell never returns.
     async fn news(&mut self, _cursor: &str) -> Result<(), PullError> {

@@ -17,7 +17,11 @@ use crate::run::Deps;
 /// Mails that are recorded in one transaction.
 const BATCH: usize = 64;
 /// Bytes of them that are held in memory at once, besides one mail.
-const BATCH_BYTES: usize = 8 * 1024 * 1024;
+const BATCH_BYTES: usize = 4 * 1024 * 1024;
+/// Mails of one page that cannot be had before the round ends.
+const MOST_FAILED: u32 = 3;
+/// How far a source's clock may be ahead of ours before it is worth a word.
+const AHEAD: Duration = Duration::from_mins(5);
 
 /// What came of a round that was not cut short.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -106,7 +110,10 @@ pub(crate) async fn round(
         }
         held.prolong(deps).await?;
         let asked = pull.list(&held.lease.cursor, deps.clock.now());
-        let page = in_time(deps.settings.answer_budget, asked).await?;
+        let page = match in_time(deps.settings.answer_budget, asked).await {
+            Ok(page) => page,
+            Err(error) => return Err(step_back(deps, pull, held, error).await),
+        };
         let (cursor, has_more) = (page.cursor.clone(), page.has_more);
         take(deps, pull, held, page, &mut tally).await?;
         note(&tally);
@@ -114,7 +121,7 @@ pub(crate) async fn round(
             return Ok(tally);
         }
         if !cursors.insert(cursor) {
-            return Err(PullError::Endless.into());
+            return Err(step_back(deps, pull, held, PullError::Endless).await);
         }
     }
     // A backlog is worked off over several rounds; a list that has nothing new
@@ -124,6 +131,15 @@ pub(crate) async fn round(
     }
     tally.is_cut = true;
     Ok(tally)
+}
+
+/// Ends a round that failed, with the cursor where the next one is to begin.
+async fn step_back(deps: &Deps, pull: &mut dyn Pull, held: &mut Held, error: PullError) -> Stop {
+    let cursor = pull.after_failure(&held.lease.cursor, error);
+    match save(deps, held, Vec::new(), cursor).await {
+        Ok(_) => Stop::Pull(error),
+        Err(stop) => stop,
+    }
 }
 
 async fn in_time<T>(
@@ -136,8 +152,8 @@ async fn in_time<T>(
     }
 }
 
-/// Records the mails of a page, and with the last of them where to go on. If
-/// the source fails in between, what it had given is kept.
+/// Records the mails of a page, and with the last of them where to go on. If one
+/// of them cannot be had, the others are kept and the cursor stays before them.
 async fn take(
     deps: &Deps,
     pull: &mut dyn Pull,
@@ -150,8 +166,8 @@ async fn take(
     let unseen: HashSet<DeliveryKey> = deps.polls.unseen(&keys).await?.into_iter().collect();
     tally.listed += keys.len() as u64;
     tally.unseen += unseen.len() as u64;
-    let mut batch = Vec::new();
-    let mut bytes = 0;
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    let (mut failure, mut failed) = (None, 0);
     for (item, key) in page.items.iter().zip(&keys) {
         if !unseen.contains(key) {
             continue;
@@ -161,14 +177,18 @@ async fn take(
         match fetched {
             Ok(Fetched::Mail(found)) => {
                 bytes += found.body.len();
+                look_at_its_time(deps, held, item);
                 batch.push(delivery(&held.lease, item, found));
             }
             Ok(Fetched::Gone) => skip(deps, held, "gone"),
             Ok(Fetched::TooLarge) => skip(deps, held, "too_large"),
             Err(error) => {
-                let cursor = held.lease.cursor.clone();
-                tally.recorded += save(deps, held, batch, cursor).await?;
-                return Err(error.into());
+                failed += 1;
+                failure = Some(error);
+                let is_refused = matches!(error, PullError::Busy(_) | PullError::Unauthorised);
+                if is_refused || failed >= MOST_FAILED {
+                    break;
+                }
             }
         }
         if batch.len() >= BATCH || bytes >= BATCH_BYTES {
@@ -177,8 +197,25 @@ async fn take(
             bytes = 0;
         }
     }
+    if let Some(error) = failure {
+        let cursor = held.lease.cursor.clone();
+        tally.recorded += save(deps, held, batch, cursor).await?;
+        return Err(step_back(deps, pull, held, error).await);
+    }
     tally.recorded += save(deps, held, batch, page.cursor).await?;
     Ok(())
+}
+
+/// A time ahead of ours counts as now, whoever is wrong; but it is worth a word,
+/// for what an agent sees then is not what its source says.
+fn look_at_its_time(deps: &Deps, held: &Held, item: &Item) {
+    let latest = deps.clock.now().plus(AHEAD);
+    if item.arrived_at.is_some_and(|at| at > latest) {
+        let source = held.lease.source.as_str();
+        tracing::warn!(source, "a mail arrived in the future by its source's clock");
+        let label = OfSource::new(source);
+        deps.meters.ahead.get_or_create(&label).inc();
+    }
 }
 
 fn skip(deps: &Deps, held: &Held, why: &'static str) {
@@ -219,6 +256,8 @@ async fn save(
     if batch.is_empty() && cursor == held.lease.cursor {
         return Ok(0);
     }
+    let (source, mails) = (held.lease.source.as_str(), batch.len());
+    tracing::debug!(source, mails, "saving what a source had");
     let answers = match deps.polls.save(&held.lease, batch, &cursor).await? {
         Completed::Done(answers) => answers,
         Completed::Lost => return Err(Stop::Lost),
@@ -240,3 +279,6 @@ async fn save(
     }
     Ok(fresh.len() as u64)
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,7 +37,7 @@ pub async fn run(deps: Arc<Deps>, pulls: Pulls, posting: Vec<SourceName>, stop: 
     let mut nudges = Vec::new();
     for pulled in pulls.into_sources() {
         let nudge = Arc::new(Notify::new());
-        nudges.push(Arc::clone(&nudge));
+        nudges.push((pulled.carried.clone(), Arc::clone(&nudge)));
         tasks.spawn(tend(Arc::clone(&deps), pulled, nudge, stop.clone()));
     }
     if !nudges.is_empty() {

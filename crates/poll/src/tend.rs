@@ -21,7 +21,7 @@ use crate::run::Deps;
 const FIRST_REST: Duration = Duration::from_secs(1);
 /// What a source may ask for by `Retry-After` at most.
 const LONGEST_REST: Duration = Duration::from_hours(1);
-/// Between two rounds of one backlog.
+/// Between two rounds at the least, whatever the source announces.
 const BREATH: Duration = Duration::from_millis(200);
 
 /// What made us ask.
@@ -121,7 +121,7 @@ async fn serve(
             outcome = round(deps, &mut *pulled.pull, &mut held, &mut unheard) => outcome,
         };
         report(deps, &held, why, &outcome).await;
-        plan.after(&outcome, pulled.every);
+        plan.after(&outcome, pulled.every, Instant::now());
         if matches!(outcome, Err(Stop::Lost)) {
             return;
         }
@@ -185,8 +185,8 @@ impl Plan {
         }
     }
 
-    fn after(&mut self, outcome: &Result<Tally, Stop>, every: Duration) {
-        let now = Instant::now();
+    /// What a round that ended `now` means for the next one.
+    fn after(&mut self, outcome: &Result<Tally, Stop>, every: Duration, now: Instant) {
         match outcome {
             Ok(tally) => {
                 let wait = if tally.is_cut {
@@ -194,7 +194,7 @@ impl Plan {
                 } else {
                     jittered(every)
                 };
-                (self.failures, self.rested, self.due) = (0, now, now + wait);
+                (self.failures, self.rested, self.due) = (0, now + BREATH, now + wait);
             }
             Err(stop) => {
                 self.failures = self.failures.saturating_add(1);
@@ -256,3 +256,6 @@ async fn report(deps: &Deps, held: &Held, why: Why, outcome: &Result<Tally, Stop
         let _ = deps.polls.ended(&held.lease, failure).await;
     }
 }
+
+#[cfg(test)]
+mod tests;

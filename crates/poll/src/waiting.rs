@@ -1,5 +1,6 @@
-//! Inboxes that are awaited in vain make their sources be asked: soon at first,
-//! then ever more seldom, until the mail is found or nobody waits any more.
+//! Inboxes that are awaited in vain make the sources be asked that may have their
+//! mail: soon at first, then ever more seldom, until the mail is found or nobody
+//! waits any more.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use crate::carried::Carried;
 use crate::run::Deps;
 use crate::tend::jittered;
 
@@ -34,15 +36,15 @@ struct Turn {
 struct Turns(HashMap<InboxId, Turn>);
 
 impl Turns {
-    /// Whether anybody's turn has come; those who wait no longer are forgotten.
-    fn has_come(&mut self, waiting: &[LeftWaiting], now: Instant) -> bool {
+    /// Whose turn has come; those who wait no longer are forgotten.
+    fn come<'w>(&mut self, waiting: &'w [LeftWaiting], now: Instant) -> Vec<&'w InboxId> {
         let mut turns = HashMap::with_capacity(waiting.len());
-        let mut has_come = false;
+        let mut come = Vec::new();
         for inbox in waiting.iter().map(|left| &left.inbox) {
             let known = self.0.get(inbox).copied();
             let turn = known.unwrap_or(Turn { at: now, polls: 0 });
             let turn = if turn.at <= now {
-                has_come = true;
+                come.push(inbox);
                 let growth = 2u32.saturating_pow(turn.polls.min(16));
                 let pause = FIRST_PAUSE.saturating_mul(growth).min(LONGEST_PAUSE);
                 Turn {
@@ -55,12 +57,16 @@ impl Turns {
             turns.insert(inbox.clone(), turn);
         }
         self.0 = turns;
-        has_come
+        come
     }
 }
 
+/// A source, as whoever looks for those who wait sees it: whose mail it may have,
+/// and what makes it be asked.
+pub(crate) type Nudge = (Carried, Arc<Notify>);
+
 /// Looks for awaited inboxes until `stop`.
-pub(crate) async fn watch(deps: Arc<Deps>, nudges: Vec<Arc<Notify>>, stop: CancellationToken) {
+pub(crate) async fn watch(deps: Arc<Deps>, nudges: Vec<Nudge>, stop: CancellationToken) {
     let mut turns = Turns::default();
     loop {
         tokio::select! {
@@ -71,8 +77,11 @@ pub(crate) async fn watch(deps: Arc<Deps>, nudges: Vec<Arc<Notify>>, stop: Cance
         let patience = deps.settings.patience;
         match deps.polls.left_waiting(patience, MOST).await {
             Ok(waiting) => {
-                if turns.has_come(&waiting, Instant::now()) {
-                    for nudge in &nudges {
+                let come = turns.come(&waiting, Instant::now());
+                // Those who did not fit into the answer may wait for any source.
+                let is_cut = waiting.len() >= MOST as usize && !come.is_empty();
+                for (carried, nudge) in &nudges {
+                    if is_cut || come.iter().any(|inbox| carried.has(inbox)) {
                         nudge.notify_one();
                     }
                 }
@@ -99,7 +108,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_and_nobody_is_asked() {
-        assert!(!Turns::default().has_come(&[], Instant::now()));
+        assert!(Turns::default().come(&[], Instant::now()).is_empty());
     }
 
     #[test]
@@ -108,7 +117,7 @@ mod tests {
         let mut polls = Vec::new();
         for second in 0..600 {
             let now = start + Duration::from_secs(second);
-            if turns.has_come(&left(&["a"]), now) {
+            if !turns.come(&left(&["a"]), now).is_empty() {
                 polls.push(second);
             }
         }
@@ -121,10 +130,15 @@ mod tests {
     #[test]
     fn whoever_is_found_is_forgotten_and_another_one_begins_at_once() {
         let (mut turns, start) = (Turns::default(), Instant::now());
-        assert!(turns.has_come(&left(&["a"]), start));
-        assert!(!turns.has_come(&left(&["a"]), start));
-        assert!(turns.has_come(&left(&["a", "b"]), start));
-        assert!(!turns.has_come(&[], start));
-        assert!(turns.has_come(&left(&["a"]), start));
+        let mut come = |names: &[&str]| -> Vec<String> {
+            let waiting = left(names);
+            let come = turns.come(&waiting, start);
+            come.into_iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(come(&["a"]), ["a@inbox.test"]);
+        assert!(come(&["a"]).is_empty());
+        assert_eq!(come(&["a", "b"]), ["b@inbox.test"]);
+        assert!(come(&[]).is_empty());
+        assert_eq!(come(&["a"]), ["a@inbox.test"]);
     }
 }

@@ -99,7 +99,9 @@ impl Walk {
         items.retain(|item| !is_below(item));
         let after = if is_end {
             Self {
-                mark: self.mark.max(self.top).or(Some(now.as_millis())),
+                // An empty list tells nothing of the source's clock, and our own
+                // may be ahead of it: without a mark everything is still to come.
+                mark: self.mark.max(self.top),
                 known: if self.first.is_empty() {
                     self.known
                 } else {
@@ -115,6 +117,23 @@ impl Walk {
             cursor: after.to_cursor(),
             has_more: !is_end,
         })
+    }
+
+    /// A walk that failed is begun anew, so that what came meanwhile is read first;
+    /// the mark stays. One that is merely to be continued later is.
+    pub(crate) fn after_failure(cursor: &str, error: PullError) -> String {
+        match error {
+            PullError::Busy(_) | PullError::Unauthorised => cursor.to_owned(),
+            PullError::Away | PullError::Odd | PullError::LeadsAway | PullError::Endless => {
+                let Self { mark, known, .. } = Self::parse(cursor);
+                let anew = Self {
+                    mark,
+                    known,
+                    ..Self::default()
+                };
+                anew.to_cursor()
+            }
+        }
     }
 
     /// The walk as a cursor.

@@ -20,7 +20,8 @@ pub struct PollSettings {
     pub accounts: Vec<String>,
     /// `mailhook`: the agent that the key belongs to.
     pub agent_id: Option<String>,
-    /// `imap`: `imaps://host:993`; `imap://` only on this machine.
+    /// `imap`: `imaps://host:993`, or `imap+starttls://host:143`; `imap://` only on
+    /// this machine.
     pub server: Option<String>,
     /// `imap`: who to log in as.
     pub user: Option<String>,

@@ -117,6 +117,10 @@ impl Pull for AgentMail {
         let event = object!({ "event_type": "message.received", "message": message });
         Ok(Fetched::Mail(Found::post(&event)))
     }
+
+    fn after_failure(&self, cursor: &str, error: PullError) -> String {
+        Walk::after_failure(cursor, error)
+    }
 }
 
 /// A listed message; the ones that the inbox itself has sent are left out. The

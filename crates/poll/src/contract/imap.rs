@@ -10,6 +10,8 @@
 //!   and told from what is known by a digest of its bytes.
 //! * `IDLE` where it is offered (RFC 2177), begun anew within 29 minutes.
 
+mod page;
+
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -20,35 +22,22 @@ use base64::engine::general_purpose::STANDARD;
 use futures_util::TryStreamExt;
 use pipeline::Timestamp;
 use providers::PollSettings;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
+use self::page::{Listed, Place, first_of, item, shorten};
 use super::PullFlaw;
 use crate::imap_login::{Login, Mailbox};
 use crate::pull::{Fetched, Found, Item, Page, Pull, PullError};
 use crate::recipients::recipients;
 use crate::settings::Settings;
 
-/// Mails of one page.
-const PAGE: usize = 50;
-/// Bytes of one page, unless a single mail is larger.
-const PAGE_BYTES: u64 = 4 * 1024 * 1024;
 /// What a server may send besides messages.
 const CHATTER: u64 = 16 * 1024 * 1024;
+/// A server that chatters is heard no more often than this.
+const BREATH: Duration = Duration::from_millis(200);
 /// How long one `IDLE` lasts.
 const IDLE: Duration = Duration::from_mins(25);
-
-/// The cursor.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-struct Place {
-    validity: u32,
-    next: u32,
-}
-
-/// A mail that is there: its UID, size and time.
-type Listed = (u32, u64, Option<Timestamp>);
 
 pub(super) struct Imap {
     login: Login,
@@ -89,32 +78,26 @@ impl Imap {
         }
     }
 
-    /// Where the mailbox stands, and where we do in it.
-    async fn look(&self, session: &mut Mailbox, cursor: &str) -> Result<(Place, u32), PullError> {
+    /// Where we stand in the mailbox, and where it does, if it tells.
+    async fn look(
+        &self,
+        session: &mut Mailbox,
+        cursor: &str,
+    ) -> Result<(Place, Option<u32>), PullError> {
         session.as_mut().allow(CHATTER);
         let mailbox = session.examine(&self.mailbox).await.or_else(away)?;
         let validity = mailbox.uid_validity.ok_or(PullError::Odd)?;
-        let known: Place = serde_json::from_str(cursor).unwrap_or_default();
-        let next = if known.validity == validity {
-            known.next.max(1)
-        } else {
-            1
-        };
-        let uid_next = mailbox.uid_next.unwrap_or(u32::MAX);
-        Ok((Place { validity, next }, uid_next))
+        Ok((Place::resumed(cursor, validity), mailbox.uid_next))
     }
 
     async fn page(&mut self, session: &mut Mailbox, cursor: &str) -> Result<Page, PullError> {
         let (place, uid_next) = self.look(session, cursor).await?;
-        if uid_next <= place.next {
+        if uid_next.is_some_and(|uid| uid <= place.next) {
             return Ok(Page::at(place, Vec::new(), false));
         }
         let query = format!("UID {}:*", place.next);
         let found = session.uid_search(query).await.or_else(away)?;
-        let mut uids: Vec<u32> = found.into_iter().filter(|uid| *uid >= place.next).collect();
-        uids.sort_unstable();
-        let left = uids.len();
-        uids.truncate(PAGE);
+        let (uids, is_full) = first_of(found, place.next);
         let mut listed = self.sizes(session, &uids).await?;
         let is_short = shorten(&mut listed, self.message_limit);
         self.read(session, &listed).await?;
@@ -123,14 +106,11 @@ impl Imap {
             Some((uid, ..)) if is_short => Some(*uid),
             _ => uids.last().copied(),
         };
-        let next = last.map_or(uid_next, |uid| uid.saturating_add(1));
+        let next = last.map(|uid| uid.saturating_add(1)).or(uid_next);
+        let next = next.unwrap_or(place.next);
         let after = Place { next, ..place };
         let items = listed.iter().map(|listed| item(place.validity, *listed));
-        Ok(Page::at(
-            after,
-            items.collect(),
-            is_short || uids.len() < left,
-        ))
+        Ok(Page::at(after, items.collect(), is_short || is_full))
     }
 
     async fn sizes(&self, session: &mut Mailbox, uids: &[u32]) -> Result<Vec<Listed>, PullError> {
@@ -181,20 +161,23 @@ impl Imap {
 
     /// Waits until a new mail may be there.
     async fn idle(&self, mut session: Mailbox, cursor: &str) -> Result<Mailbox, PullError> {
+        let mut is_told = false;
         loop {
             let looked = timeout(self.answer_budget, self.look(&mut session, cursor));
             let (place, uid_next) = looked.await.or_else(away)??;
-            if uid_next > place.next {
+            if uid_next.map_or(is_told, |uid| uid > place.next) {
                 return Ok(session);
             }
             let mut handle = session.idle();
             handle.init().await.or_else(away)?;
             let (wait, _interrupt) = handle.wait_with_timeout(IDLE);
-            match wait.await.or_else(away)? {
-                IdleResponse::NewData(_) | IdleResponse::Timeout => {}
+            is_told = match wait.await.or_else(away)? {
+                IdleResponse::NewData(_) => true,
+                IdleResponse::Timeout => false,
                 IdleResponse::ManualInterrupt => return Err(PullError::Away),
-            }
+            };
             session = handle.done().await.or_else(away)?;
+            sleep(BREATH).await;
         }
     }
 }
@@ -249,44 +232,9 @@ impl Pull for Imap {
     }
 }
 
-impl Page {
-    fn at(place: Place, items: Vec<Item>, has_more: bool) -> Self {
-        Self {
-            items,
-            cursor: serde_json::to_string(&place).unwrap_or_default(),
-            has_more,
-        }
-    }
-}
-
 /// Whatever the library says may quote a mail, so none of it is kept.
 fn away<T, E>(_: E) -> Result<T, PullError> {
     Err(PullError::Away)
-}
-
-/// Leaves as many mails as may be held in memory at once, and one in any case;
-/// tells whether some had to go.
-fn shorten(listed: &mut Vec<Listed>, message_limit: u64) -> bool {
-    let mut bytes = 0;
-    let mut kept = 0;
-    for (_, size, _) in listed.iter() {
-        bytes += if *size > message_limit { 0 } else { *size };
-        if bytes > PAGE_BYTES && kept > 0 {
-            break;
-        }
-        kept += 1;
-    }
-    let is_short = kept < listed.len();
-    listed.truncate(kept);
-    is_short
-}
-
-fn item(validity: u32, (uid, size, arrived_at): Listed) -> Item {
-    Item {
-        id: format!("{validity} {uid}"),
-        arrived_at,
-        note: serde_json::json!([uid, size]),
-    }
 }
 
 fn joined(uids: &[u32]) -> String {

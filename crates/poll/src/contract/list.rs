@@ -155,6 +155,10 @@ impl Pull for List {
         };
         Ok(Fetched::Mail(Found::raw(&to, &raw)))
     }
+
+    fn after_failure(&self, cursor: &str, error: PullError) -> String {
+        Walk::after_failure(cursor, error)
+    }
 }
 
 fn keys(path: &str) -> Vec<&str> {

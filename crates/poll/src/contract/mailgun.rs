@@ -90,6 +90,10 @@ impl Pull for Mailgun {
         let recipients = json::addresses(&answer, &["recipients"]);
         Ok(Fetched::Mail(Found::raw(&recipients, raw.as_bytes())))
     }
+
+    fn after_failure(&self, cursor: &str, error: PullError) -> String {
+        Walk::after_failure(cursor, error)
+    }
 }
 
 fn item(listed: &Value) -> Option<Item> {

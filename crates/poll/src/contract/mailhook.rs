@@ -77,6 +77,10 @@ impl Pull for Mailhook {
         let event = object!({ "data": item.note });
         Ok(Fetched::Mail(Found::post(&event)))
     }
+
+    fn after_failure(&self, cursor: &str, error: PullError) -> String {
+        Walk::after_failure(cursor, error)
+    }
 }
 
 fn item(listed: &Value) -> Option<Item> {

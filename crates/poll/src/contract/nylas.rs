@@ -92,6 +92,10 @@ impl Pull for Nylas {
         });
         Ok(Fetched::Mail(Found::post(&event)))
     }
+
+    fn after_failure(&self, cursor: &str, error: PullError) -> String {
+        Walk::after_failure(cursor, error)
+    }
 }
 
 fn item(grant: &str, listed: &Value) -> Option<Item> {

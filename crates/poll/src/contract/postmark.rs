@@ -89,6 +89,10 @@ impl Pull for Postmark {
             Got::TooLarge => Fetched::TooLarge,
         })
     }
+
+    fn after_failure(&self, cursor: &str, error: PullError) -> String {
+        Walk::after_failure(cursor, error)
+    }
 }
 
 fn item(listed: &Value) -> Option<Item> {

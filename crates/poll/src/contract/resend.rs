@@ -86,6 +86,10 @@ impl Pull for Resend {
         }
         Err(PullError::Away)
     }
+
+    fn after_failure(&self, cursor: &str, error: PullError) -> String {
+        Walk::after_failure(cursor, error)
+    }
 }
 
 fn item(listed: &Value) -> Option<Item> {

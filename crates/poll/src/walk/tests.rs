@@ -98,6 +98,64 @@ fn the_same_page_for_ever_is_noticed() {
 fn an_empty_list_and_a_cursor_that_cannot_be_read_begin_anew() {
     let empty = step("", Vec::new(), None, 500);
     assert!(!empty.has_more);
-    assert_eq!(mark(&empty.cursor), Some(500));
+    assert_eq!(mark(&empty.cursor), None);
     assert_eq!(Walk::parse("not json"), Walk::default());
+}
+
+/// Our clock is a day ahead of the source's, or the source's behind by as much.
+#[test]
+fn a_clock_that_is_behind_ours_hides_nothing_that_comes_after_the_first_walk() {
+    let day = 24 * 60 * 60 * 1000;
+    let ours = 3 * day;
+    let mut cursor = step("", items(&[2 * day]), None, ours).cursor;
+    for later in 1..5 {
+        let new = 2 * day + 100 * later;
+        let page = step(&cursor, items(&[new]), None, ours + 100 * later);
+        assert_eq!(page.items.len(), 1, "{later}");
+        cursor = page.cursor;
+    }
+}
+
+#[test]
+fn an_empty_list_says_nothing_of_the_sources_clock() {
+    // Ours is 900 ms ahead, more than what is read again and less than what the
+    // first walk goes back for.
+    let empty = step("", Vec::new(), None, 10_900);
+    let page = step(&empty.cursor, items(&[10_050]), None, 10_950);
+    assert_eq!(page.items.len(), 1);
+}
+
+#[test]
+fn a_walk_that_fails_begins_anew_with_its_mark_and_one_that_must_wait_goes_on() {
+    let whole = step("", items(&[900]), None, 950);
+    let under_way = step(&whole.cursor, items(&[1000]), Some("p2"), 1010).cursor;
+    for error in [
+        PullError::Away,
+        PullError::Odd,
+        PullError::LeadsAway,
+        PullError::Endless,
+    ] {
+        let anew = Walk::parse(&Walk::after_failure(&under_way, error));
+        assert_eq!((anew.at, anew.mark), (None, Some(900)), "{error}");
+    }
+    for error in [PullError::Busy(None), PullError::Unauthorised] {
+        assert_eq!(Walk::after_failure(&under_way, error), under_way, "{error}");
+    }
+    let again = step(
+        &Walk::after_failure(&under_way, PullError::Odd),
+        items(&[1000, 950]),
+        None,
+        1020,
+    );
+    assert_eq!(again.items.len(), 2, "nothing is passed by");
+}
+
+/// By this a round notices that it goes around in circles.
+#[test]
+fn the_same_place_of_a_list_is_the_same_cursor() {
+    let first = step("", items(&[900]), Some("p2"), 950).cursor;
+    let second = step(&first, items(&[900]), Some("p3"), 951).cursor;
+    assert_ne!(first, second);
+    let around = step(&second, items(&[900]), Some("p2"), 952).cursor;
+    assert_eq!(around, first);
 }
