@@ -1,6 +1,6 @@
 //! A message: one e-mail to one inbox.
 
-use crate::{InboxId, MessageId, Miss, NewArtifact, ServerKey, Timestamp};
+use crate::{InboxId, MessageId, Miss, NewArtifact, ServerKey, SourceName, Timestamp};
 
 /// What makes two mails the same message: the second of the three layers.
 ///
@@ -28,6 +28,14 @@ impl MessageKey {
         Self(server.tag(&[b"mail", kind, inbox, id, content]))
     }
 
+    /// The key of a mail that the provider of a source knows by an id of its own.
+    /// The sender has no say in that id, so it is trusted alone, and tells a mail
+    /// whose original comes by one path and its parts by the other.
+    pub fn of_provider(server: &ServerKey, source: &SourceName, inbox: &InboxId, id: &str) -> Self {
+        let (source, inbox) = (source.as_str().as_bytes(), inbox.as_str().as_bytes());
+        Self(server.tag(&[b"mail", b"provider", source, inbox, id.as_bytes()]))
+    }
+
     /// The key as the databases keep it.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
@@ -52,6 +60,8 @@ pub struct NewMessage {
     pub inbox: InboxId,
     /// What it is deduplicated by.
     pub key: MessageKey,
+    /// What it is deduplicated by besides, where its provider names mails.
+    pub provider_key: Option<MessageKey>,
     /// Who it says it is from.
     pub sender: Sender,
     /// Slugs of what was odd about it, from a closed list.
@@ -81,6 +91,20 @@ mod tests {
         assert_ne!(key, key_of(&inbox, Some("<2@x>"), 0));
         assert_ne!(key, key_of(&inbox, Some("<1@x>"), 1));
         assert_ne!(key_of(&inbox, None, 0), key_of(&inbox, Some(""), 0));
+    }
+
+    #[test]
+    fn what_a_provider_names_is_told_by_source_inbox_and_id() {
+        let server = ServerKey::new([7; 32]);
+        let key_of = |source: &str, inbox: &str, id| {
+            let (source, inbox) = (source.parse().unwrap(), inbox.parse().unwrap());
+            MessageKey::of_provider(&server, &source, &inbox, id)
+        };
+        let key = key_of("s", "a@inbox.test", "1");
+        assert_eq!(key, key_of("s", "a@inbox.test", "1"));
+        assert_ne!(key, key_of("t", "a@inbox.test", "1"));
+        assert_ne!(key, key_of("s", "b@inbox.test", "1"));
+        assert_ne!(key, key_of("s", "a@inbox.test", "2"));
     }
 
     #[test]

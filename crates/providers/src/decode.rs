@@ -18,6 +18,9 @@ pub struct InboundMail {
     /// Whether we built `raw` from parsed fields because the provider does not
     /// hand over the original.
     pub rebuilt: bool,
+    /// The provider's own id for it, where webhook and API name it alike and the
+    /// sender has no say in it.
+    pub provider_id: Option<String>,
     /// When the provider received it, if the payload says so.
     pub received_at: Option<Timestamp>,
     /// Whom the provider says it is from, where it says so besides the message;
@@ -48,6 +51,16 @@ impl InboundMail {
         }
     }
 
+    /// The same mail, which the provider knows by this id.
+    #[must_use]
+    pub(crate) fn known_as(self, id: Option<&str>) -> Self {
+        let provider_id = id.filter(|id| !id.is_empty()).map(str::to_owned);
+        Self {
+            provider_id,
+            ..self
+        }
+    }
+
     /// The same mail, which the provider says is from this address.
     pub(crate) fn stated_from(self, from: Option<&str>) -> Self {
         Self {
@@ -67,6 +80,7 @@ impl InboundMail {
                 recipients,
                 raw,
                 rebuilt,
+                provider_id: None,
                 received_at: None,
                 stated_from: None,
             }),

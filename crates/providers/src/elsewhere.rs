@@ -14,6 +14,8 @@ pub struct Elsewhere {
     pub path: Vec<String>,
     /// The query, if there is one.
     pub query: Option<(&'static str, &'static str)>,
+    /// The provider's own id for it, as in [`crate::InboundMail`].
+    pub provider_id: Option<String>,
     /// What is there.
     pub holds: Holds,
 }

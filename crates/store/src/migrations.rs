@@ -32,6 +32,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(4, "0004_retention"),
     twin!(5, "0005_keys"),
     twin!(6, "0006_callbacks"),
+    twin!(7, "0007_provider_keys"),
 ];
 
 /// What came of applying migrations.

@@ -1,12 +1,14 @@
 //! What only a file has to keep.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{Claimed, Processed, Reason, Recorded};
+use pipeline::{Claimed, Completed, Processed, Reason, Recorded};
 use store::{Migrated, OpenError};
-use testkit::store_contract::{LONG, code, delivery, inbox, must};
+use testkit::poll_contract::{found, held};
+use testkit::store_contract::{LONG, Subject, code, delivery, inbox, must};
 
-use crate::subject::{Directory, seams};
+use crate::subject::{Directory, SqliteFile, seams};
 
 #[tokio::test]
 async fn a_second_opener_of_a_file_is_refused_until_the_first_has_closed_it() {
@@ -150,4 +152,26 @@ async fn the_file_is_its_owners_alone() {
         assert_eq!(mode & 0o777, 0o600, "{suffix}");
     }
     store.close().await;
+}
+
+/// Where the rows cannot be written, the cursor must not pass them by.
+#[tokio::test]
+async fn a_cursor_does_not_move_without_its_rows() {
+    let subject = SqliteFile::open().await;
+    let polls = Arc::clone(&subject.store.polls);
+    let lease = held(&*polls).await;
+    let file = must(sqlx::SqlitePool::connect(&subject.directory.url()).await);
+    let full = sqlx::query(
+        "CREATE TRIGGER full BEFORE INSERT ON polled BEGIN SELECT RAISE(ABORT, 'full'); END",
+    );
+    must(full.execute(&file).await);
+    assert!(polls.save(&lease, vec![found("a")], "1").await.is_err());
+    let row = sqlx::query_as("SELECT cursor, (SELECT count(*) FROM deliveries) FROM polls");
+    let row: (String, i64) = must(row.fetch_one(&file).await);
+    assert_eq!(row, (String::new(), 0));
+    must(sqlx::query("DROP TRIGGER full").execute(&file).await);
+    file.close().await;
+    let saved = must(polls.save(&lease, vec![found("a")], "1").await);
+    assert!(matches!(saved, Completed::Done(answers) if answers.len() == 1));
+    subject.close().await;
 }

@@ -74,6 +74,7 @@ macro_rules! poll_contract {
 
             a_mail_first_found_by_polling_is_recovered,
             the_other_path_is_noted_once_with_how_late_it_was,
+            a_mail_that_its_provider_names_is_one_whatever_it_looks_like,
             a_code_that_is_found_late_is_as_old_as_its_mail,
             a_mail_from_the_future_arrives_now,
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pipeline::{Expectation, InboxId, NewMessage, Reason, Timestamp};
+use pipeline::{Expectation, InboxId, NewMessage, Reason, SourceName, Timestamp};
 use providers::{InboundMail, Source};
 
 use crate::address::{addresses, is_other_sender};
@@ -14,12 +14,12 @@ use crate::reading::Readings;
 /// One mail becomes one message for each inbox it was sent to.
 pub(crate) async fn read(
     deps: &Deps,
-    source: &str,
+    source: &SourceName,
     mail: InboundMail,
     recorded_at: Timestamp,
 ) -> Result<Vec<NewMessage>, Failure> {
     let settings = &deps.settings;
-    let domains = deps.sources.get(source).and_then(Source::domains);
+    let domains = deps.sources.get(source.as_str()).and_then(Source::domains);
     let expectations = expect(deps, addresses(&mail.recipients, domains)).await?;
     let mut readings = Readings::begin(settings, mail.raw).await?;
     for links in expectations.iter().flat_map(named_links) {
@@ -31,6 +31,7 @@ pub(crate) async fn read(
     let received_at = mail.received_at.filter(|_| !is_odd);
     let minimizer = Minimizer {
         server_key: &deps.server_key,
+        named: mail.provider_id.as_deref().map(|id| (source, id)),
         recorded_at,
         received_at: received_at.map(Timestamp::end_of_its_second),
         lifetime: settings.lifetime,

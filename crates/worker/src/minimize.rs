@@ -5,7 +5,7 @@ use std::time::Duration;
 use extract::Extracted;
 use pipeline::{
     ArtifactId, ArtifactKey, ArtifactKind, AttemptId, Expectation, InboxId, MessageId, MessageKey,
-    Miss, NewArtifact, NewMessage, Sender, ServerKey, Suit, Timestamp,
+    Miss, NewArtifact, NewMessage, Sender, ServerKey, SourceName, Suit, Timestamp,
 };
 use secrecy::SecretString;
 
@@ -16,6 +16,8 @@ use crate::reading::Readings;
 /// What is needed besides the mail itself.
 pub(crate) struct Minimizer<'a> {
     pub(crate) server_key: &'a ServerKey,
+    /// The source, and its provider's id for the mail.
+    pub(crate) named: Option<(&'a SourceName, &'a str)>,
     pub(crate) recorded_at: Timestamp,
     pub(crate) received_at: Option<Timestamp>,
     pub(crate) lifetime: Duration,
@@ -34,6 +36,9 @@ pub(crate) fn minimize(
     let identity = &mail.identity;
     let message_id = identity.message_id.as_deref();
     let key = MessageKey::new(with.server_key, &inbox, message_id, &identity.content);
+    let named = with.named;
+    let provider_key =
+        named.map(|(source, id)| MessageKey::of_provider(with.server_key, source, &inbox, id));
     let (findings, misses) = find(readings, mail, expected);
     let lifetime = expected.rules.lifetime.unwrap_or(with.lifetime);
     let artifacts = findings.into_iter().map(|finding| {
@@ -43,6 +48,7 @@ pub(crate) fn minimize(
     NewMessage {
         id: MessageId::new(),
         key,
+        provider_key,
         sender: Sender {
             address: mail.sender.address.clone(),
             domain: mail.sender.domain.clone(),

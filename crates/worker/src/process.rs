@@ -133,7 +133,7 @@ async fn understand(deps: &Deps, delivery: StoredDelivery) -> Result<Processed, 
     };
     let mut messages = Vec::new();
     for mail in mails {
-        messages.extend(letter::read(deps, name, mail, delivery.recorded_at).await?);
+        messages.extend(letter::read(deps, &delivery.source, mail, delivery.recorded_at).await?);
     }
     let ignored = None;
     Ok(Processed { messages, ignored })
@@ -158,6 +158,7 @@ async fn fetch(deps: &Deps, source: &str, elsewhere: Elsewhere) -> Result<Inboun
         recipients: elsewhere.recipients,
         raw,
         rebuilt: false,
+        provider_id: elsewhere.provider_id,
         received_at: None,
         stated_from: None,
     })

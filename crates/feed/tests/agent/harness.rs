@@ -250,6 +250,7 @@ fn message(inbox: InboxId, artifact: NewArtifact) -> NewMessage {
             Some(&id.to_string()),
             &[0; 32],
         ),
+        provider_key: None,
         inbox,
         sender: Sender {
             address: Some("no-reply@example.com".to_owned()),

@@ -75,6 +75,7 @@ fn elsewhere(message: &Object) -> Result<Decoded, DecodeError> {
             .map(str::to_owned)
             .to_vec(),
         query: None,
+        provider_id: None,
         holds: Holds::Link(&["download_url"]),
     }))
 }

@@ -79,7 +79,8 @@ impl Provider for Mailhook {
         }
         let fields = data.get("attributes").and_then(Value::as_object);
         let letter = letter(fields.unwrap_or(data)).ok_or(DecodeError::Malformed)?;
-        InboundMail::rebuilt(vec![self.recipient.clone()], &letter).map(Decoded::mail)
+        let mail = InboundMail::rebuilt(vec![self.recipient.clone()], &letter)?;
+        Ok(Decoded::mail(mail.known_as(json::text(data, &["id"]))))
     }
 
     fn sample(&self, sample: &Sample<'_>) -> Option<Post> {
@@ -126,7 +127,9 @@ mod tests {
 
     #[test]
     fn the_shape_of_the_api_is_read_with_and_without_its_wrapping() {
-        let fields = json!({ "from": "a@b.test", "subject": "x", "html_body": "<p>y</p>" });
+        let fields = json!({
+            "id": "ie_1", "from": "a@b.test", "subject": "x", "html_body": "<p>y</p>",
+        });
         let wrapped = json!({ "data": {
             "id": "ie_1", "type": "inbound_email", "attributes": fields,
         } });

@@ -95,7 +95,16 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         text: None,
         html: Some(html),
     };
-    InboundMail::rebuilt(addresses(message, "to"), &letter).map(Decoded::mail)
+    let mail = InboundMail::rebuilt(addresses(message, "to"), &letter)?;
+    let id = provider_id(message).ok();
+    Ok(Decoded::mail(mail.known_as(id.as_deref())))
+}
+
+/// Nylas's id for a mail, which is one of its grant's.
+fn provider_id(message: &Object) -> Result<String, DecodeError> {
+    let id = json::text(message, &["id"]).ok_or(DecodeError::Malformed)?;
+    let grant = json::text(message, &["grant_id"]).unwrap_or_default();
+    Ok(format!("{grant} {id}"))
 }
 
 fn elsewhere(message: &Object) -> Result<Decoded, DecodeError> {
@@ -109,6 +118,7 @@ fn elsewhere(message: &Object) -> Result<Decoded, DecodeError> {
         recipients,
         path: path.map(str::to_owned).to_vec(),
         query: Some(("fields", "raw_mime")),
+        provider_id: Some(provider_id(message)?),
         holds: Holds::Base64Url(&["data", "raw_mime"]),
     }))
 }

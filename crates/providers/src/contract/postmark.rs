@@ -4,7 +4,9 @@
 //! the URL, or `url_token`) is the only proof, and is required. `MessageID` is
 //! Postmark's own id and the delivery's key; `OriginalRecipient` is the
 //! envelope's recipient; `RawEmail` is the message if "include raw" is on, else it
-//! is put together from `Headers`, `TextBody` and `HtmlBody`.
+//! is put together from `Headers`, `TextBody` and `HtmlBody`. Its API never gives
+//! the original, so a mail that is posted with it and polled without is told by
+//! `MessageID`, which is the same on both ways.
 //!
 //! Answers: Postmark tries again for ten hours on every status but 2xx and 403,
 //! so a mis-set password loses nothing; 403, which gives the mail up, is not sent.
@@ -63,7 +65,7 @@ impl Provider for Postmark {
                 .map(|mail| mail.stated_from(json::text(&event, &["From"]))),
             _ => rebuilt(recipients, &event),
         }
-        .map(Decoded::mail)
+        .map(|mail| Decoded::mail(mail.known_as(json::text(&event, &["MessageID"]))))
     }
 
     fn sample(&self, sample: &Sample<'_>) -> Option<Post> {

@@ -52,6 +52,7 @@ mod tests {
             recipients: vec!["a@b.test".to_owned(), "c@d.test".to_owned()],
             raw: b"Subject: x\r\n\r\nX-Maillatch-Recipient: no\r\n".to_vec(),
             rebuilt: false,
+            provider_id: None,
             received_at: None,
             stated_from: None,
         };

@@ -47,6 +47,7 @@ fn elsewhere(event: &Object) -> Result<Decoded, DecodeError> {
         recipients,
         path: ["emails", "receiving", id].map(str::to_owned).to_vec(),
         query: None,
+        provider_id: None,
         holds: Holds::Link(&["raw", "download_url"]),
     }))
 }

@@ -110,7 +110,7 @@ async fn finish(
     }))
 }
 
-/// Inserts a message unless its key is known; tells when it was received: when
+/// Inserts a message unless one of its keys is known; tells when it was received: when
 /// the provider says, but never later than it was recorded here.
 async fn insert(
     connection: &mut PgConnection,
@@ -122,9 +122,9 @@ async fn insert(
     let received_at = sqlx::query_scalar(
         "INSERT INTO messages
              (id, delivery_id, inbox, message_key, sender, sender_domain, flags, received_at,
-              path)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, least($8, $9), $10)
-         ON CONFLICT (message_key) DO NOTHING
+              path, provider_key)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, least($8, $9), $10, $11)
+         ON CONFLICT DO NOTHING
          RETURNING received_at",
     )
     .bind(message.id.as_uuid())
@@ -137,6 +137,7 @@ async fn insert(
     .bind(received_at)
     .bind(came.arrived_at)
     .bind(came.path())
+    .bind(provider_key(message))
     .fetch_optional(connection)
     .await?;
     Ok(received_at)
@@ -151,14 +152,20 @@ async fn meet(
 ) -> Result<Option<Duration>, Fault> {
     let lag: Option<i64> = sqlx::query_scalar(
         "UPDATE messages SET other_path_at = $3
-         WHERE message_key = $1 AND path <> $2 AND other_path_at IS NULL
+         WHERE (message_key = $1 OR provider_key = $4) AND path <> $2 AND other_path_at IS NULL
          RETURNING (extract(epoch FROM $3 - (SELECT recorded_at FROM deliveries
                                              WHERE id = messages.delivery_id)) * 1000)::bigint",
     )
     .bind(message.key.as_bytes().as_slice())
     .bind(came.path())
     .bind(came.recorded_at)
+    .bind(provider_key(message))
     .fetch_optional(connection)
     .await?;
     Ok(lag.map(span))
+}
+
+fn provider_key(message: &NewMessage) -> Option<&[u8]> {
+    let key = message.provider_key.as_ref()?;
+    Some(key.as_bytes().as_slice())
 }

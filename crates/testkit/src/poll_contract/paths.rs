@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use pipeline::{
-    Clock, Completed, Consumed, DeliveryId, Finished, NewMessage, Polled, SystemClock, Timestamp,
+    Clock, Completed, Consumed, DeliveryId, Finished, InboxId, MessageKey, NewMessage, Polled,
+    SystemClock, Timestamp,
 };
 
 use super::{PollSubject, found, held};
-use crate::store_contract::{LONG, code, held as holding, inbox, mail, must, request};
+use crate::store_contract::{
+    LONG, code, held as holding, inbox, mail, must, request, server_key, source,
+};
 
 /// Saves what was found and takes it all the way.
 async fn find(subject: &dyn PollSubject, polled: Polled, messages: Vec<NewMessage>) -> Finished {
@@ -60,6 +63,38 @@ pub async fn the_other_path_is_noted_once_with_how_late_it_was(subject: &dyn Pol
     let reconciled = find(subject, found("c"), letter("<2@shop.test>")).await;
     assert_eq!((reconciled.messages, reconciled.recovered), (0, 0));
     assert!(reconciled.other_path_lag.is_some());
+}
+
+/// A provider that posts the original and lists the parts: the content differs,
+/// and it is one mail all the same.
+pub async fn a_mail_that_its_provider_names_is_one_whatever_it_looks_like(
+    subject: &dyn PollSubject,
+) {
+    let named = |to: &InboxId, content: &str, id: &str| {
+        let key = MessageKey::of_provider(&server_key(), &source(), to, id);
+        vec![NewMessage {
+            provider_key: Some(key),
+            ..mail(to, content, vec![code(to, content)])
+        }]
+    };
+    let (to, other) = (inbox("agent"), inbox("other"));
+    let posted = named(&to, "original", "1");
+    let posted = subject.seams().process("evt_1", posted).await;
+    assert_eq!(posted.messages, 1);
+    let polled = find(subject, found("a"), named(&to, "parts", "1")).await;
+    assert_eq!((polled.messages, polled.duplicate_messages), (0, 1));
+    assert_eq!(polled.artifacts, 0);
+    assert!(polled.other_path_lag.is_some());
+    for (n, (to, content, id)) in [(&to, "another", "2"), (&other, "original", "1")]
+        .into_iter()
+        .enumerate()
+    {
+        let polled = find(subject, found(&n.to_string()), named(to, content, id)).await;
+        assert_eq!((polled.messages, polled.recovered), (1, 1), "{content}");
+    }
+    // The same content under another id is what it always was: the same mail.
+    let again = find(subject, found("b"), named(&to, "another", "3")).await;
+    assert_eq!((again.messages, again.duplicate_messages), (0, 1));
 }
 
 /// Old mail that a first poll brings must not pass for a fresh code.

@@ -98,6 +98,7 @@ pub fn mail(inbox: &InboxId, message_id: &str, artifacts: Vec<NewArtifact>) -> N
         id: MessageId::new(),
         inbox: inbox.clone(),
         key: MessageKey::new(&server_key(), inbox, Some(message_id), &[0; 32]),
+        provider_key: None,
         sender: Sender {
             address: Some("no-reply@shop.test".to_owned()),
             domain: Some("shop.test".to_owned()),

@@ -36,6 +36,7 @@ mod tests {
             recipients: Vec::new(),
             path: vec!["mails".to_owned(), id.to_owned()],
             query: None,
+            provider_id: None,
             holds: Holds::Message,
         };
         let url = place(&base, &mail("../keys?x#y")).unwrap();

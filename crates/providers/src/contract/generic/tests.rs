@@ -92,6 +92,7 @@ fn a_payload_is_found_where_it_is_said_to_be() {
             recipients: recipients.iter().map(|&one| one.to_owned()).collect(),
             raw: b"Subject: x".to_vec(),
             rebuilt: false,
+            provider_id: None,
             received_at: None,
             stated_from: None,
         };

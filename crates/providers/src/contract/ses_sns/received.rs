@@ -63,6 +63,7 @@ fn elsewhere(
             .map(str::to_owned)
             .collect(),
         query: None,
+        provider_id: None,
         holds: Holds::Message,
     }))
 }

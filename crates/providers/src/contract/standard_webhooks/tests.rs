@@ -347,6 +347,7 @@ fn our_payload_holds_the_message_and_its_recipients() {
         recipients: vec!["agent@inbox.test".to_owned()],
         raw: b"Subject: hi\r\n\r\n".to_vec(),
         rebuilt: false,
+        provider_id: None,
         received_at: None,
         stated_from: None,
     }]);

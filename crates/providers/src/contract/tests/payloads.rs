@@ -93,9 +93,21 @@ fn original(recipients: &[&str]) -> Decoded {
         recipients: recipients.iter().map(|&one| one.to_owned()).collect(),
         raw: RAW.into(),
         rebuilt: false,
+        provider_id: None,
         received_at: None,
         stated_from: None,
     }])
+}
+
+/// The same mail under the provider's id.
+fn known_as(id: &str, decoded: Decoded) -> Decoded {
+    match decoded {
+        Decoded::Mails(mails) => {
+            let known = mails.into_iter().map(|mail| mail.known_as(Some(id)));
+            Decoded::Mails(known.collect())
+        }
+        other => other,
+    }
 }
 
 /// The rebuilt message's text; its recipients must be these.
@@ -112,6 +124,47 @@ fn rebuilt(decoded: Result<Decoded, DecodeError>, recipients: &[&str]) -> String
 }
 
 const IGNORED: Reason = Reason::new("event_ignored");
+
+/// The provider's own id for the one mail of a post.
+fn provider_id(decoded: Result<Decoded, DecodeError>) -> Option<String> {
+    match decoded {
+        Ok(Decoded::Mails(mails)) => mails[0].provider_id.clone(),
+        Ok(Decoded::Elsewhere(elsewhere)) => elsewhere.provider_id,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What is posted and what is listed differ, and the provider's id does not. An id
+/// that the sender chose, such as `AgentMail`'s, is none.
+#[test]
+fn a_mail_keeps_the_id_that_its_provider_gave_it_whatever_form_it_comes_in() {
+    use serde_json::json;
+    let to = [("RawEmail", RAW), ("TextBody", "Code")].map(|(field, body)| {
+        json!({"MessageID":"1","OriginalRecipient":"x@y.test","From":"a@b.test", field: body})
+    });
+    for event in to {
+        assert_eq!(provider_id(json("postmark", &event)).as_deref(), Some("1"));
+    }
+    let object = json!({"id":"1","grant_id":"g","to":[{"email":"x@y.test"}],"from":[]});
+    for (kind, body) in [
+        ("message.created", Some("Code")),
+        ("message.created.truncated", None),
+    ] {
+        let mut object = object.clone();
+        object["body"] = json!(body);
+        let event = json!({"type":kind,"id":"e","data":{"object":object}});
+        assert_eq!(provider_id(json("nylas", &event)).as_deref(), Some("g 1"));
+    }
+    let fields = json!({"from":"a@b.test","text_body":"Code"});
+    let event = json!({"data":{"id":"ie_1","type":"inbound_email","attributes":fields}});
+    assert_eq!(
+        provider_id(json("mailhook", &event)).as_deref(),
+        Some("ie_1")
+    );
+    let message = json!({"inbox_id":"x@y.test","message_id":"<1@b>","text":"Code","to":[]});
+    let event = json!({"event_type":"message.received","message":message});
+    assert_eq!(provider_id(json("agentmail", &event)), None);
+}
 
 #[test]
 fn raw_messages_come_out_as_they_went_in() {
@@ -130,7 +183,7 @@ fn raw_messages_come_out_as_they_went_in() {
             &json!({"MessageID":"1","OriginalRecipient":"x@y.test","To":"list@y.test",
                 "RawEmail":RAW,"TextBody":"other"})
         ),
-        Ok(original(&["x@y.test"]))
+        Ok(known_as("1", original(&["x@y.test"])))
     );
     assert_eq!(
         json(
@@ -429,6 +482,7 @@ fn a_source_that_is_only_polled_takes_no_post_and_reads_what_was_found() {
         recipients: vec!["x@y.test".to_owned()],
         raw: b"Subject: x\r\n\r\n".to_vec(),
         rebuilt: false,
+        provider_id: None,
         received_at: None,
         stated_from: None,
     };
