@@ -9,6 +9,7 @@ pub(crate) use maillatch::deployment::Role;
 use maillatch::deployment::{Backing, Deployment};
 use secrecy::ExposeSecret;
 use serde_json::Value;
+use sqlx::Connection;
 use testkit::server::shared_url;
 use tokio::time::{Instant, sleep};
 
@@ -36,6 +37,21 @@ pub(crate) struct Harness {
 enum Database {
     Sqlite(String),
     Postgres { url: String, scratch: bool },
+}
+
+/// A transaction that keeps others from writing.
+pub(crate) enum Lock {
+    Sqlite(sqlx::SqliteConnection),
+    Postgres(sqlx::PgConnection),
+}
+
+impl Lock {
+    pub(crate) async fn release(self) {
+        match self {
+            Self::Sqlite(connection) => connection.close().await.unwrap(),
+            Self::Postgres(connection) => connection.close().await.unwrap(),
+        }
+    }
 }
 
 impl Harness {
@@ -231,6 +247,24 @@ impl Harness {
             }
             assert!(Instant::now() < deadline, "{rows}: {count}, not {wanted}");
             sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Keeps pollers from writing until it is released.
+    pub(crate) async fn lock_polls(&self) -> Lock {
+        match &self.database {
+            Database::Sqlite(url) => {
+                let mut connection = sqlx::SqliteConnection::connect(url).await.unwrap();
+                let begun = sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut connection);
+                begun.await.unwrap();
+                Lock::Sqlite(connection)
+            }
+            Database::Postgres { url, .. } => {
+                let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
+                let locked = sqlx::raw_sql("BEGIN; LOCK TABLE polls IN EXCLUSIVE MODE");
+                locked.execute(&mut connection).await.unwrap();
+                Lock::Postgres(connection)
+            }
         }
     }
 

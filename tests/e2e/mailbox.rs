@@ -31,16 +31,14 @@ impl Mailbox {
         Url::parse(self.server.url()).unwrap()
     }
 
-    /// The settings of a source that polls it, with or without TLS.
-    pub(crate) fn source(&self, name: &str, with_tls: bool) -> String {
+    /// The settings of a source that polls it, as `imap`, `imaps` or
+    /// `imap+starttls`.
+    pub(crate) fn source(&self, name: &str, scheme: &str) -> String {
         let directory = self.server.directory();
-        let (scheme, port) = if with_tls {
-            (
-                "imaps",
-                std::fs::read_to_string(directory.join("port.tls")).unwrap(),
-            )
+        let port = if scheme == "imaps" {
+            std::fs::read_to_string(directory.join("port.tls")).unwrap()
         } else {
-            ("imap", self.url().port().unwrap().to_string())
+            self.url().port().unwrap().to_string()
         };
         let password = self.url().password().unwrap().to_owned();
         let ca = directory.join("cert.pem");

@@ -8,6 +8,7 @@
 )]
 
 mod harness;
+mod liar_api;
 mod mailbox;
 mod provider_api;
 mod speaker;
@@ -26,7 +27,9 @@ mod poison;
 mod poll_http;
 mod poll_imap;
 mod poll_import;
+mod poll_killed;
 mod poll_leases;
+mod poll_liars;
 mod poll_waiting;
 mod seal;
 mod signed;

@@ -105,16 +105,13 @@ pub(crate) fn told(signers: &Sources, provider: &str, id: &str, value: &str) -> 
         "nylas" => (body["data"]["object"].clone(), post),
         "mailhook" => (body["data"].clone(), post),
         "postmark" => {
-            // Without the raw message, as the API tells it and as the webhook
-            // does unless it is told otherwise.
+            // The webhook brings the original, as it is set up to; the API never
+            // does, and names the sender in its own way.
             let mut plain = body;
             plain.as_object_mut().unwrap().remove("RawEmail");
             let id = json!({ "Name": "Message-ID", "Value": format!("<{id}@example.com>") });
             plain["Headers"] = json!([id]);
-            let post = post.map(|mut post| {
-                post.body = plain.to_string().into_bytes();
-                post
-            });
+            plain["From"] = json!("Example Accounts <no-reply@example.com>");
             (plain, post)
         }
         _ => (Value::Null, post),

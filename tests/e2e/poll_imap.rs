@@ -7,7 +7,8 @@ use crate::harness::{Harness, otp_mail};
 use crate::mailbox::Mailbox;
 
 /// Leases short enough that a killed poller is soon followed by the next.
-const BRISK: &str = "poll.lease = \"2s\"\npoll.answer_budget = \"1s\"\npoll.every = \"1s\"\n";
+const BRISK: &str =
+    "poll.lease = \"1500ms\"\npoll.answer_budget = \"750ms\"\npoll.every = \"1s\"\n";
 
 fn number(variable: &str, usual: usize) -> usize {
     let set = std::env::var(variable).ok();
@@ -25,7 +26,7 @@ const MESSAGES: &str = "SELECT count(*) FROM messages";
 async fn every_mail_of_a_mailbox_is_ingested_once_whatever_happens() {
     let (mails, kills) = (number("POLL_MAILS", 120), number("POLL_KILLS", 3));
     let mut mailbox = Mailbox::start().await;
-    let settings = format!("{BRISK}{}", mailbox.source("mailbox", false));
+    let settings = format!("{BRISK}{}", mailbox.source("mailbox", "imap"));
     let mut harness = Harness::full_with(&settings).await;
     harness.deployment.add(Role::Poll).await.unwrap();
     let share = mails / (kills + 1);
@@ -85,33 +86,40 @@ async fn read_and_delete(mailbox: &Mailbox, harness: &Harness, deleted: &mut i64
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mail_is_announced_over_tls_and_stays_unread() {
     let mut mailbox = Mailbox::start().await;
-    let settings = format!("poll.every = \"10m\"\n{}", mailbox.source("mailbox", true));
+    let settings = format!(
+        "poll.every = \"10m\"\n{}{}",
+        mailbox.source("from-the-start", "imaps"),
+        mailbox.source("later-on", "imap+starttls")
+    );
     let harness = Harness::embedded_with(&settings).await;
-    // The first round is at once; then there is nothing but the server's word.
+    // The first rounds are at once; then there is nothing but the server's word.
     harness
-        .until_count("SELECT count(*) FROM polls WHERE polled_at IS NOT NULL", 1)
+        .until_count("SELECT count(*) FROM polls WHERE polled_at IS NOT NULL", 2)
         .await;
     mailbox.deliver(&mail(1));
-    harness.until_items("agent@inbox.test", 1).await;
+    // One mail that two sources have is one message.
+    let found = "SELECT count(*) FROM deliveries WHERE state = 'done'";
+    harness.until_count(found, 2).await;
+    assert_eq!(harness.until_items("agent@inbox.test", 1).await.len(), 1);
     let mut client = mailbox.client().await;
     let flags = client.run("FETCH 1 (FLAGS)").await;
     assert!(!flags.contains("\\Seen"), "{flags}");
     let metrics = harness.metrics(Role::Poll).await;
-    assert!(
-        metrics.contains("why=\"news\",outcome=\"done\""),
-        "{metrics}"
-    );
+    for source in ["from-the-start", "later-on"] {
+        let told = format!("{{source=\"{source}\",why=\"news\",outcome=\"done\"}}");
+        assert!(metrics.contains(&told), "{told} is not in {metrics}");
+    }
     harness.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mailbox_that_lets_nobody_in_is_noticed_and_blocks_nothing() {
     let mut mailbox = Mailbox::start().await;
-    let good = mailbox.source("good", false);
+    let good = mailbox.source("good", "imap");
     let bad = mailbox
-        .source("bad", false)
+        .source("bad", "imap")
         .replace("secret-of", "wrong-secret-of");
-    let gone = mailbox.source("gone", false);
+    let gone = mailbox.source("gone", "imap");
     let gone = gone.replace("imap://localhost:", "imap://localhost:1/?");
     let harness = Harness::embedded_with(&format!("{BRISK}{good}{bad}{gone}")).await;
     mailbox.deliver(&mail(1));

@@ -6,7 +6,7 @@ use maillatch::deployment::{Process, Role};
 
 use crate::harness::{Harness, otp_mail};
 
-const BRISK: &str = "poll.lease = \"2s\"\npoll.answer_budget = \"1s\"\npoll.every = \"300ms\"\n";
+const BRISK: &str = "poll.lease = \"1s\"\npoll.answer_budget = \"500ms\"\npoll.every = \"300ms\"\n";
 
 fn signal(pid: u32, name: &str) {
     let sent = Command::new("kill").args([name, &pid.to_string()]).status();

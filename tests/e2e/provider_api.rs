@@ -9,6 +9,9 @@ use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use pipeline::{Clock, SystemClock, Timestamp};
 use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::liar_api;
 
 /// A mail at a provider.
 #[derive(Debug, Clone)]
@@ -22,11 +25,16 @@ pub(crate) struct Mail {
 }
 
 #[derive(Default)]
-struct Shelves {
+pub(crate) struct Shelves {
     /// The mails of each provider, oldest first.
     mails: Mutex<BTreeMap<String, Vec<Mail>>>,
     lists: AtomicUsize,
     links: AtomicUsize,
+    /// Whether nobody gets a mail just now, and how often one was asked for.
+    held: watch::Sender<bool>,
+    fetches: AtomicUsize,
+    /// How often each liar was asked for its list.
+    pub(crate) lies: Mutex<BTreeMap<String, usize>>,
 }
 
 /// A server that plays every provider, each below a path of its own.
@@ -47,7 +55,10 @@ impl ProviderApi {
             let shelves = Arc::clone(&data);
             App::new().default_service(web::to(move |request: HttpRequest| {
                 let shelves = Arc::clone(&shelves);
-                async move { answer(&shelves, &request) }
+                async move {
+                    shelves.pass(&request).await;
+                    answer(&shelves, &request)
+                }
             }))
         });
         let server = server
@@ -82,8 +93,40 @@ impl ProviderApi {
         self.shelves.lists.load(Ordering::SeqCst)
     }
 
+    /// Lets everybody who asks for one of Postmark's mails wait, until released.
+    pub(crate) fn hold(&self) {
+        self.shelves.held.send_replace(true);
+    }
+
+    /// Answers those who wait.
+    pub(crate) fn release(&self) {
+        self.shelves.held.send_replace(false);
+    }
+
+    /// How often one of Postmark's mails was asked for.
+    pub(crate) fn fetches(&self) -> usize {
+        self.shelves.fetches.load(Ordering::SeqCst)
+    }
+
+    /// How often a liar was asked for its list.
+    pub(crate) fn lies(&self, liar: &str) -> usize {
+        let lies = self.shelves.lies.lock().unwrap();
+        lies.get(liar).copied().unwrap_or(0)
+    }
+
     pub(crate) async fn stop(self) {
         self.handle.stop(false).await;
+    }
+}
+
+impl Shelves {
+    /// Returns when a request may be answered.
+    async fn pass(&self, request: &HttpRequest) {
+        if request.path().ends_with("/details") {
+            self.fetches.fetch_add(1, Ordering::SeqCst);
+            let mut held = self.held.subscribe();
+            held.wait_for(|held| !held).await.unwrap();
+        }
     }
 }
 
@@ -105,6 +148,9 @@ fn answer(shelves: &Shelves, request: &HttpRequest) -> HttpResponse {
         url::form_urlencoded::parse(request.query_string().as_bytes())
             .into_owned()
             .collect();
+    if let Some(lie) = liar_api::answer(shelves, provider, rest, &query) {
+        return lie;
+    }
     let mails = shelves.mails.lock().unwrap();
     let mails = mails.get(*provider).map_or(&[][..], Vec::as_slice);
     let is_list = matches!(

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use futures_util::future::try_join_all;
 use secrecy::SecretString;
 use store::KeyFile;
 use url::Url;
@@ -143,12 +144,13 @@ impl Deployment {
             }
             Backing::Full { .. } => {
                 process::run_to_end(&self.binary, &["migrate", "--config"], &self.config()).await?;
-                for role in [Role::Webhook, Role::Worker, Role::Feed] {
-                    for _ in 0..2 {
-                        let process = self.start(role.command()).await?;
-                        self.processes.push((vec![role], process));
-                    }
-                }
+                let roles = [Role::Webhook, Role::Worker, Role::Feed];
+                let roles = roles.iter().flat_map(|role| [*role, *role]);
+                let started = roles.map(async |role| {
+                    let process = self.start(role.command()).await?;
+                    anyhow::Ok((vec![role], process))
+                });
+                self.processes = try_join_all(started).await?;
             }
         }
         Ok(())
@@ -246,9 +248,8 @@ impl Deployment {
     /// Asks every process to stop and waits until it has; fails when one did
     /// not end well.
     pub async fn stop(&mut self) -> Result<()> {
-        for (_, process) in &mut self.processes {
-            process.stop().await?;
-        }
+        let all = self.processes.iter_mut();
+        try_join_all(all.map(|(_, process)| process.stop())).await?;
         Ok(())
     }
 

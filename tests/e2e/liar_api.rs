@@ -1,0 +1,80 @@
+//! Sources that lie, in the shape of a list by HTTP: one without an end, one that
+//! goes around in circles, one with mail that is too large, one from the future,
+//! and one that is broken.
+
+use std::collections::BTreeMap;
+
+use actix_web::HttpResponse;
+use pipeline::{Clock, SystemClock, Timestamp};
+use serde_json::{Value, json};
+
+use crate::harness::otp_mail;
+use crate::provider_api::{ProviderApi, Shelves};
+
+/// Larger than what is taken.
+pub(crate) const HUGE: usize = 3_000_000;
+
+/// The sources of all of them, as TOML; nothing above a megabyte is taken.
+pub(crate) fn sources(api: &ProviderApi) -> String {
+    let source = |name: &&str| {
+        format!(
+            "[source.{name}]\nprovider = \"http-list\"\napi_key = \"the-api-key\"\n\
+             api_url = \"{}\"\npoll = {{ every_seconds = 1, list = {{ path = \"/mails\", \
+             items = \"mails\", id = \"id\", time = \"at\", next = \"next\", \
+             next_field = \"cursor\", raw_path = \"/mails/{{id}}/raw\" }}, \
+             deliver_to = [\"{name}@inbox.test\"] }}\n",
+            api.url(name)
+        )
+    };
+    ["endless", "circling", "huge", "ahead", "broken"]
+        .iter()
+        .map(source)
+        .collect()
+}
+
+/// What a liar says; nothing if it is none.
+pub(crate) fn answer(
+    shelves: &Shelves,
+    liar: &str,
+    path: &[&str],
+    query: &BTreeMap<String, String>,
+) -> Option<HttpResponse> {
+    let cursor = query.get("cursor").and_then(|text| text.parse().ok());
+    let cursor: u64 = cursor.unwrap_or(0);
+    let (ids, next): (&[&str], Value) = match liar {
+        // The same mail on every page, and there is always one more.
+        "endless" => (&["always"], json!((cursor + 1).to_string())),
+        // After the second page comes the first one again.
+        "circling" => (&["around"], json!((cursor % 2 + 1).to_string())),
+        "huge" => (&["huge", "small"], Value::Null),
+        "ahead" => (&["early"], Value::Null),
+        "broken" => return Some(HttpResponse::InternalServerError().finish()),
+        _ => return None,
+    };
+    if let ["mails", id, "raw"] = path {
+        return Some(raw(liar, id));
+    }
+    *shelves
+        .lies
+        .lock()
+        .unwrap()
+        .entry(liar.to_owned())
+        .or_default() += 1;
+    // The same time every time, or it would not be the same list.
+    let hour = 60 * 60 * 1000;
+    let mut at = Timestamp::from_millis(SystemClock.now().as_millis() / hour * hour);
+    if liar == "ahead" {
+        at = at.plus(std::time::Duration::from_hours(24 * 365));
+    }
+    let mail = |id: &&str| json!({ "id": id, "at": at.to_string() });
+    let mails: Vec<Value> = ids.iter().map(mail).collect();
+    Some(HttpResponse::Ok().json(json!({ "mails": mails, "next": next })))
+}
+
+fn raw(liar: &str, id: &str) -> HttpResponse {
+    let mut mail = otp_mail(&format!("{liar}-{id}"), "493817");
+    if id == "huge" {
+        mail.resize(HUGE, b'x');
+    }
+    HttpResponse::Ok().body(mail)
+}

@@ -1,0 +1,98 @@
+//! Sources that lie, beside a good one.
+
+use maillatch::deployment::Role;
+use testkit::patience::until;
+
+use crate::harness::Harness;
+use crate::liar_api;
+use crate::poll_http::{signers, source, told};
+use crate::provider_api::ProviderApi;
+
+const PAGES: usize = 5;
+
+fn settings(api: &ProviderApi) -> String {
+    format!(
+        "poll.lease = \"2s\"\npoll.answer_budget = \"1s\"\npoll.pages = {PAGES}\n\
+         webhook.body_limit = 1000000\n{}{}",
+        source(api, "postmark", 1),
+        liar_api::sources(api)
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sources_that_lie_are_bounded_and_noticed_on_the_embedded_profile() {
+    let api = ProviderApi::start();
+    let harness = Harness::embedded_with(&settings(&api)).await;
+    sources_that_lie_are_bounded_and_noticed(harness, api).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sources_that_lie_are_bounded_and_noticed_on_the_full_profile() {
+    let api = ProviderApi::start();
+    let mut harness = Harness::full_with(&settings(&api)).await;
+    harness.deployment.add(Role::Poll).await.unwrap();
+    sources_that_lie_are_bounded_and_noticed(harness, api).await;
+}
+
+/// How many rounds of a source there were.
+fn rounds(metrics: &str, source: &str) -> usize {
+    let of_source = format!("maillatch_polls_total{{source=\"{source}\"");
+    let lines = metrics.lines().filter(|line| line.starts_with(&of_source));
+    let counts = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<usize>().ok());
+    counts.sum()
+}
+
+async fn sources_that_lie_are_bounded_and_noticed(harness: Harness, api: ProviderApi) {
+    let good = "postmark@inbox.test";
+    let signers = signers(&source(&api, "postmark", 1));
+    api.arrive("postmark", told(&signers, "postmark", "m1", "493817").mail);
+    harness.until_items(good, 1).await;
+    let endless = "SELECT count(*) FROM polls WHERE failure = 'poll_endless'";
+    harness.until_count(endless, 2).await;
+    // What is not too large comes through, and what is from the future has come now.
+    harness.until_items("huge@inbox.test", 1).await;
+    harness.until_items("ahead@inbox.test", 1).await;
+    // Several rounds later the good one is asked as ever.
+    until("rounds of the liars", async || {
+        let metrics = harness.metrics(Role::Poll).await;
+        let rounds = ["endless", "circling", "broken"].map(|liar| rounds(&metrics, liar));
+        rounds.iter().all(|rounds| *rounds >= 2).then_some(())
+    })
+    .await;
+    api.arrive("postmark", told(&signers, "postmark", "m2", "582946").mail);
+    harness.until_items(good, 2).await;
+
+    let asked = ["endless", "circling"].map(|liar| (liar, api.lies(liar)));
+    let metrics = harness.metrics(Role::Poll).await;
+    for (liar, asked) in asked {
+        let most = PAGES * (rounds(&metrics, liar) + 1);
+        assert!(
+            asked <= most,
+            "{liar} was asked {asked} times, {most} at most"
+        );
+    }
+    for expected in [
+        "maillatch_poll_failing{source=\"endless\"} 1",
+        "maillatch_poll_failing{source=\"circling\"} 1",
+        "maillatch_poll_failing{source=\"broken\"} 1",
+        "maillatch_poll_skipped_total{source=\"huge\",why=\"too_large\"}",
+        "maillatch_poll_ahead_total{source=\"ahead\"} 1",
+    ] {
+        assert!(metrics.contains(expected), "{expected} is not in {metrics}");
+    }
+    let (doctor, log) = (harness.doctor().await, harness.deployment.logs().unwrap());
+    for said in [
+        "endless: poll_endless",
+        "circling: poll_endless",
+        "broken: poll_away",
+    ] {
+        assert!(doctor.contains(said), "{said} is not in {doctor}");
+    }
+    assert!(log.contains("source cannot be polled"));
+    assert!(log.contains("a listed mail was left where it is"));
+    // One mail of each, however often it was told.
+    let from_liars = "SELECT count(*) FROM deliveries WHERE source IN ('endless', 'circling')";
+    assert_eq!(harness.count(from_liars).await, 2);
+    harness.end().await;
+    api.stop().await;
+}
