@@ -1,5 +1,6 @@
 //! A deployment under test, and the verbs that scenarios speak.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,7 +21,17 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Settings that make scenarios short; everything else is the default.
 const BRISK: &str = "worker.lease = \"3s\"\nworker.sweep_every = \"200ms\"\n\
-                     worker.ring_patience = \"2s\"\nlog.filter = \"debug\"\n";
+                     worker.ring_patience = \"2s\"\n";
+
+/// Those and what a scenario lays over them.
+fn settings(extra: &str) -> String {
+    let filter = if extra.contains("log.filter") {
+        ""
+    } else {
+        "log.filter = \"debug\"\n"
+    };
+    format!("{BRISK}{filter}{extra}")
+}
 
 /// The binary under test.
 pub(crate) fn binary() -> &'static Path {
@@ -61,7 +72,7 @@ impl Harness {
 
     /// The same, with settings laid over the rest.
     pub(crate) async fn embedded_with(extra: &str) -> Self {
-        let settings = format!("{BRISK}{extra}");
+        let settings = settings(extra);
         let deployment = Deployment::launch(binary(), Backing::Embedded, &settings)
             .await
             .unwrap();
@@ -94,7 +105,7 @@ impl Harness {
     }
 
     async fn on([database_url, amqp_url]: [&str; 2], scratch: bool, extra: &str) -> Self {
-        let settings = format!("{BRISK}{extra}");
+        let settings = settings(extra);
         let backing = Backing::Full {
             database_url: database_url.to_owned(),
             amqp_url: amqp_url.to_owned(),
@@ -193,6 +204,24 @@ impl Harness {
                 sqlx::query_scalar(rows).fetch_one(&pool).await.unwrap()
             }
         }
+    }
+
+    /// Which artifact was consumed by whom, as the database has it.
+    pub(crate) async fn consumes(&self) -> BTreeSet<(String, String)> {
+        let rows: Vec<(String, String)> = match &self.database {
+            Database::Sqlite(url) => {
+                let pool = sqlx::SqlitePool::connect(url).await.unwrap();
+                let rows = "SELECT lower(hex(artifact_id)), consumer FROM consumes";
+                sqlx::query_as(rows).fetch_all(&pool).await.unwrap()
+            }
+            Database::Postgres { url, .. } => {
+                let pool = sqlx::PgPool::connect(url).await.unwrap();
+                let rows = "SELECT replace(artifact_id::text, '-', ''), consumer FROM consumes";
+                sqlx::query_as(rows).fetch_all(&pool).await.unwrap()
+            }
+        };
+        let named = rows.into_iter().map(|(id, by)| (format!("art_{id}"), by));
+        named.collect()
     }
 
     /// All that the database holds: the bytes of its files, or every row of every

@@ -3,6 +3,7 @@
 
 mod cancellation;
 mod disclosure;
+mod model;
 mod postgres;
 mod seal;
 mod sqlite;

@@ -1,0 +1,227 @@
+//! Ten thousand agents that wait, on one process.
+//!
+//!   cargo bench -p maillatch --bench waiting [-- WAITERS]
+//!
+//! Starts the whole service embedded, as a process of its own, and opens one long
+//! poll for each of so many inboxes. Said are what a sleeping waiter costs in
+//! resident memory, and how long it takes from the first byte of a webhook's post
+//! until its waiter has the new item, one after another while the rest sleep: that
+//! is more than the feed's part of it, for commit, bell, claim and extraction are
+//! in it. Server and clients share the machine. Each side needs a file descriptor
+//! for every waiter: `ulimit -n` has to allow it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "a benchmark that cannot go on fails, and says what it found"
+)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use maillatch::deployment::{Backing, Deployment, Process, Role};
+use pipeline::{Clock, SystemClock};
+use secrecy::ExposeSecret;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::{Instant, sleep, timeout};
+
+/// How many new items are timed.
+const ITEMS: usize = 500;
+/// How many connections are opened at the same time.
+const AT_ONCE: usize = 100;
+/// Every wait must outlast the opening of all and the timing of all items.
+const SETTINGS: &str =
+    "feed.max_waits = 100000\nfeed.wait_limit = \"300s\"\nlog.filter = \"warn\"\n";
+
+#[tokio::main]
+async fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let waiters = arguments.find_map(|argument| argument.parse().ok());
+    let waiters: usize = waiters.unwrap_or(10_000);
+    refuse_few_descriptors(waiters + 200);
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let binary = Path::new(env!("CARGO_BIN_EXE_maillatch"));
+    let mut deployment = Deployment::launch(binary, Backing::Embedded, SETTINGS)
+        .await
+        .unwrap();
+    let bench = Bench::over(&deployment);
+
+    // What every process has after its first requests is not the waiters' doing.
+    let (tell, mut heard) = mpsc::unbounded_channel();
+    bench.open(0..200, &tell).await;
+    for number in 0..200 {
+        bench.post(number).await;
+        heard.recv().await.unwrap();
+    }
+    let before = bench.resident();
+    let began = Instant::now();
+    bench.open(200..200 + waiters, &tell).await;
+    bench.until_waiting(waiters).await;
+    let opening = began.elapsed();
+    let after = bench.resident();
+    let each = (after - before) as f64 / waiters as f64;
+    println!(
+        "waiters        {waiters}, opened in {:.1} s",
+        opening.as_secs_f64()
+    );
+    println!("memory         {before} KiB before, {after} KiB while they wait");
+    println!("each waiter    {each:.1} KiB");
+
+    let mut latencies = BTreeMap::new();
+    for item in 0..ITEMS.min(waiters) {
+        // All over the place, each waiter once.
+        let number = 200 + (item * 7_919) % waiters;
+        let began = Instant::now();
+        bench.post(number).await;
+        let (who, at) = timeout(Duration::from_secs(10), heard.recv())
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(who, number, "somebody else was woken");
+        latencies.insert((at - began, number), ());
+    }
+    bench.until_waiting(waiters - ITEMS.min(waiters)).await;
+    let sorted: Vec<f64> = latencies
+        .keys()
+        .map(|(latency, _)| latency.as_secs_f64() * 1000.0)
+        .collect();
+    let at = |part: usize| {
+        sorted
+            .get((sorted.len() - 1) * part / 1000)
+            .copied()
+            .unwrap_or(0.0)
+    };
+    println!(
+        "post to waiter p50 {:.1} ms, p90 {:.1} ms, p99 {:.1} ms, worst {:.1} ms of {}",
+        at(500),
+        at(900),
+        at(990),
+        at(1000),
+        sorted.len()
+    );
+    deployment.stop().await.unwrap();
+}
+
+/// Both sides of every connection are files, and a child inherits the limit.
+fn refuse_few_descriptors(needed: usize) {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+    let line = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().nth(3)?.parse::<usize>().ok());
+    let enough = soft.is_none_or(|soft| soft >= needed);
+    assert!(enough, "run `ulimit -n {needed}` first");
+}
+
+struct Bench {
+    address: String,
+    pid: u32,
+    key: String,
+    hook: url::Url,
+    secret: secrecy::SecretString,
+    client: reqwest::Client,
+}
+
+impl Bench {
+    fn over(deployment: &Deployment) -> Self {
+        let process = deployment.playing(Role::Feed).next().unwrap();
+        let url = process.url().unwrap();
+        Self {
+            address: format!("{}:{}", url.host_str().unwrap(), url.port().unwrap()),
+            pid: Process::pid(process).unwrap(),
+            key: deployment.key(0).expose_secret().to_owned(),
+            hook: url.join("hooks/dev").unwrap(),
+            secret: deployment.signing_secret(),
+            client: reqwest::Client::new(),
+        }
+    }
+
+    /// Opens a long poll for each number; whoever gets an answer tells so.
+    async fn open(
+        &self,
+        numbers: std::ops::Range<usize>,
+        tell: &mpsc::UnboundedSender<(usize, Instant)>,
+    ) {
+        let gate = Arc::new(Semaphore::new(AT_ONCE));
+        for number in numbers {
+            let permit = Arc::clone(&gate).acquire_owned().await.unwrap();
+            let (address, tell) = (self.address.clone(), tell.clone());
+            let request = format!(
+                "GET /v1/inboxes/w{number}@inbox.test/artifacts?wait=300 HTTP/1.1\r\n\
+                 host: {address}\r\nauthorization: Bearer {}\r\n\r\n",
+                self.key
+            );
+            tokio::spawn(async move {
+                let mut connection = TcpStream::connect(&address).await.unwrap();
+                connection.write_all(request.as_bytes()).await.unwrap();
+                drop(permit);
+                let mut answer = [0; 2048];
+                let count = connection.read(&mut answer).await.unwrap_or(0);
+                let at = Instant::now();
+                let text = String::from_utf8_lossy(answer.get(..count).unwrap_or_default());
+                assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+                let _ = tell.send((number, at));
+            });
+        }
+        drop(
+            gate.acquire_many(AT_ONCE.try_into().unwrap())
+                .await
+                .unwrap(),
+        );
+    }
+
+    async fn post(&self, number: usize) {
+        let mail = format!(
+            "From: no-reply@example.com\r\nMessage-ID: <{number}@example.com>\r\n\
+             Subject: Your code\r\n\r\nYour verification code is {}.\r\n",
+            100_000 + number
+        );
+        let raw = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, mail);
+        let data =
+            serde_json::json!({ "recipients": [format!("w{number}@inbox.test")], "raw": raw });
+        let body = serde_json::json!({ "type": "email.received", "data": data }).to_string();
+        let (id, now) = (format!("post-{number}"), SystemClock.now());
+        let signature = providers::sign(&self.secret, &id, now, body.as_bytes()).unwrap();
+        let request = self.client.post(self.hook.clone());
+        let request = request
+            .header("content-type", "application/json")
+            .header("webhook-id", id)
+            .header("webhook-timestamp", now.as_seconds())
+            .header("webhook-signature", signature)
+            .body(body);
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+    }
+
+    /// Waits until so many sleep, by the server's own count.
+    async fn until_waiting(&self, count: usize) {
+        let wanted = format!("maillatch_waiting {count}");
+        let url = self.hook.join("/metrics").unwrap();
+        let deadline = Instant::now() + Duration::from_mins(2);
+        loop {
+            let metrics = self.client.get(url.clone()).send().await.unwrap();
+            let metrics = metrics.text().await.unwrap();
+            if metrics.lines().any(|line| line == wanted) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "not {wanted}");
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// What the server has in memory, in KiB.
+    fn resident(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        line.unwrap()
+            .trim()
+            .trim_end_matches(" kB")
+            .parse()
+            .unwrap()
+    }
+}

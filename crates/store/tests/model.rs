@@ -1,0 +1,61 @@
+//! Attempts, mail and consumes against a plain model in memory.
+//!
+//! A case is a list of commands: attempts are opened, mail is sent, delivered in
+//! any order and any number of times, resends are asked for, values are consumed,
+//! asked for again and fought over, time passes, and the process dies in the
+//! middle of any of it. After each command the database must have answered what
+//! the model answers, which is [`world::World`]: a few vectors and no SQL.
+//!
+//! The database's clock is the model's, so that nothing waits and every boundary
+//! is met to the millisecond. The cases are the same in every run; more of them:
+//!
+//! ```text
+//! MODEL_CASES=10000 cargo test -p store model
+//! ```
+
+mod command;
+mod play;
+mod process;
+mod world;
+
+use std::cell::RefCell;
+
+use proptest::collection::vec;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use play::Player;
+use process::Process;
+
+/// How many cases each database plays, unless `MODEL_CASES` says otherwise.
+const CASES: u32 = 256;
+
+#[test]
+fn whatever_happens_sqlite_answers_as_the_model_does() {
+    play(Process::on_sqlite());
+}
+
+#[test]
+fn whatever_happens_postgres_answers_as_the_model_does() {
+    play(Process::on_postgres());
+}
+
+fn play(process: Process) {
+    let cases = std::env::var("MODEL_CASES").map(|cases| cases.parse().unwrap());
+    let config = Config {
+        cases: cases.unwrap_or(CASES),
+        failure_persistence: None,
+        max_shrink_iters: 300,
+        ..Config::default()
+    };
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let player = RefCell::new(Player::new(process));
+    let outcome = TestRunner::new_with_rng(config, rng)
+        .run(&vec(command::any(), 4..20), |commands| {
+            player.borrow_mut().play(&commands)
+        });
+    let player = player.into_inner();
+    player.end();
+    if let Err(failure) = outcome {
+        panic!("{failure}");
+    }
+}

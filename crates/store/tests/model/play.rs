@@ -1,0 +1,485 @@
+//! Plays commands to the database and to the model, and compares.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pipeline::{
+    ArtifactId, ArtifactKind, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId,
+    AttemptOutcome, AttemptView, Claimed, Completed, ConsumeRequest, Consumed, Ended, InboxId,
+    Keep, Miss, MissKind, NewArtifact, NewAttempt, NewMessage, Opened, Reason, Resent, Scope, Seq,
+    Status, Timestamp, Verdict, Waste,
+};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+use secrecy::{ExposeSecret, SecretString};
+use store::Store;
+use testkit::store_contract::{
+    attempt, code, delivery, held, inbox, mail, must, suited, valueless,
+};
+
+use super::command::{CONSUMERS, Command, INBOXES, LIFETIME, Open, REPLAY};
+use super::process::Process;
+use super::world::{Answer, Request, State, World};
+
+const LEASE: i64 = 10_000;
+
+type Checked = Result<(), TestCaseError>;
+
+/// Whoever plays case after case on one database. Each case has names of its own,
+/// so that none meets what another has left.
+pub(crate) struct Player {
+    process: Process,
+    case: u32,
+    world: World,
+    attempts: Vec<AttemptId>,
+    artifacts: Vec<ArtifactId>,
+}
+
+impl Player {
+    pub(crate) fn new(process: Process) -> Self {
+        Self {
+            process,
+            case: 0,
+            world: World::default(),
+            attempts: Vec::new(),
+            artifacts: Vec::new(),
+        }
+    }
+
+    pub(crate) fn end(self) {
+        self.process.end();
+    }
+
+    /// Plays one case from an empty world.
+    pub(crate) fn play(&mut self, commands: &[Command]) -> Checked {
+        self.case += 1;
+        self.world = World::default();
+        self.attempts.clear();
+        self.artifacts.clear();
+        self.pass(1);
+        for command in commands {
+            self.perform(command, None)?;
+        }
+        for attempt in 0..self.attempts.len() {
+            self.compare_attempt(attempt)?;
+        }
+        (0..INBOXES).try_for_each(|inbox| self.compare_feed(inbox))
+    }
+
+    /// Does one thing, after having died in the middle of it if so asked.
+    fn perform(&mut self, command: &Command, death: Option<u16>) -> Checked {
+        match command {
+            Command::Open(asked) => self.open(*asked, death),
+            Command::Send(mail) => {
+                self.world.send(*mail);
+                Ok(())
+            }
+            Command::Deliver { mail, copy, twice } => self.deliver(*mail, *copy, *twice, death),
+            Command::Resend { attempt, key } => self.resend(*attempt, *key, death),
+            Command::Take {
+                attempt,
+                consumer,
+                key,
+            } => self.take(*attempt, &[(*consumer, *key)], death),
+            Command::Race { attempt } => {
+                // Keys that no other command uses, so that each asks anew.
+                let requests: Vec<Request> = (0..CONSUMERS).map(|who| (who, 100 + who)).collect();
+                self.take(*attempt, &requests, death)
+            }
+            Command::Consume {
+                artifact,
+                consumer,
+                key,
+            } => self.consume(*artifact, (*consumer, *key)),
+            Command::Finish { attempt, success } => self.finish(*attempt, *success, death),
+            Command::Pass(millis) => {
+                self.pass(*millis);
+                Ok(())
+            }
+            Command::Wipe => {
+                self.wipe();
+                Ok(())
+            }
+            Command::Crash(command, after) => self.perform(command, Some(*after)),
+        }
+    }
+
+    /// Runs some work; before that, begins it and dies if so asked.
+    fn run<T>(&mut self, death: Option<u16>, work: impl AsyncFn(Store) -> T) -> T {
+        if let Some(after) = death {
+            let store = self.process.store();
+            let after = Duration::from_micros(after.into());
+            self.process.die_during(work(store), after);
+        }
+        self.process.run(work(self.process.store()))
+    }
+
+    fn pass(&mut self, millis: i64) {
+        self.process.pass(millis);
+        self.world.now = self.process.now;
+    }
+
+    fn open(&mut self, asked: Open, death: Option<u16>) -> Checked {
+        let blank = NewAttempt {
+            owner: must(format!("owner-{}", self.case).parse()),
+            reference: asked.reference.map(|word| must(format!("r{word}").parse())),
+            request: [asked.request; 16],
+            patience: millis(asked.patience),
+            resends: asked.resends,
+            ..attempt(&self.inbox(asked.inbox))
+        };
+        let opened = self.run(death, async |store| {
+            let new = NewAttempt {
+                id: AttemptId::new(),
+                ..blank.clone()
+            };
+            must(store.attempts.open_attempt(new).await)
+        });
+        let expected = self.world.open(asked);
+        let answer = match opened {
+            Opened::New(view) | Opened::Known(view) => self.known_attempt(view.id),
+            Opened::ReferenceReused => Answer::ReferenceReused,
+            Opened::InboxUnknown => return Err(TestCaseError::fail("the inbox is unknown")),
+        };
+        prop_assert_eq!(answer, expected);
+        // No two are opened in the same millisecond, so there is an order.
+        self.pass(1);
+        Ok(())
+    }
+
+    fn known_attempt(&mut self, id: AttemptId) -> Answer {
+        let place = self.attempts.iter().position(|known| *known == id);
+        Answer::Attempt(place.unwrap_or_else(|| {
+            self.attempts.push(id);
+            self.attempts.len() - 1
+        }))
+    }
+
+    fn deliver(&mut self, number: usize, copy: u8, twice: bool, death: Option<u16>) -> Checked {
+        let Some((place, sent, sent_at)) = self.world.mail(number) else {
+            return Ok(());
+        };
+        let post = |copy: u8| Post {
+            name: format!("{}-{place}-{copy}", self.case),
+            message: format!("{}-{place}", self.case),
+            to: self.inbox(sent.inbox),
+            code: sent.code.map(|code| self.code(code)),
+            received_at: sent.is_stated.then(|| Timestamp::from_millis(sent_at)),
+        };
+        let posts = match twice {
+            true => vec![post(copy), post(copy + 1)],
+            false => vec![post(copy)],
+        };
+        self.run(death, async |store| {
+            join_all(posts.iter().map(|post| post.arrive(&store))).await;
+        });
+        // Whoever died with a claim is overtaken when its lease has passed.
+        self.world.deliver(place);
+        while death.is_some() && !self.are_finished(&posts) {
+            self.pass(LEASE);
+            self.run(None, async |store| {
+                join_all(posts.iter().map(|post| post.arrive(&store))).await;
+            });
+        }
+        self.compare_feed(sent.inbox)
+    }
+
+    fn are_finished(&mut self, posts: &[Post]) -> bool {
+        self.run(None, async |store| {
+            let finished = posts.iter().map(|post| post.is_finished(&store));
+            join_all(finished)
+                .await
+                .into_iter()
+                .all(|finished| finished)
+        })
+    }
+
+    fn resend(&mut self, number: usize, key: u8, death: Option<u16>) -> Checked {
+        let Some(place) = number.checked_rem(self.attempts.len()) else {
+            return Ok(());
+        };
+        let (id, word) = (self.attempts[place], must(format!("k{key}").parse()));
+        let resent = self.run(death, async |store| {
+            must(store.attempts.resend(id, &Scope::All, &word).await)
+        });
+        let answer = match resent {
+            Resent::Granted { left } => Answer::Granted(left),
+            Resent::Spent => Answer::Spent,
+            Resent::Over => Answer::Over,
+            Resent::KeyReused => Answer::KeyReused,
+            Resent::Unknown => return Err(TestCaseError::fail("the attempt is unknown")),
+        };
+        prop_assert_eq!(answer, self.world.resend(place, key));
+        self.pass(1);
+        self.compare_attempt(place)
+    }
+
+    /// Several ask at once; in which order they are served is the database's
+    /// affair, so the model serves the one first who got the value.
+    fn take(&mut self, number: usize, requests: &[Request], death: Option<u16>) -> Checked {
+        let Some(place) = number.checked_rem(self.attempts.len()) else {
+            return Ok(());
+        };
+        let id = self.attempts[place];
+        let asked: Vec<AttemptConsume> = requests
+            .iter()
+            .map(|&(consumer, key)| AttemptConsume {
+                attempt: id,
+                consumer: self.consumer(consumer),
+                scope: Scope::All,
+                idempotency_key: must(format!("k{key}").parse()),
+                replay_window: millis(REPLAY),
+            })
+            .collect();
+        let answers = self.run(death, async |store| {
+            let asked = asked.iter();
+            let all = join_all(asked.map(|asked| store.attempts.consume_attempt(asked))).await;
+            all.into_iter().map(must).collect::<Vec<_>>()
+        });
+        let mut answered: Vec<(Request, AttemptConsumed)> =
+            requests.iter().copied().zip(answers).collect();
+        answered.sort_by_key(|(_, answer)| !matches!(answer, AttemptConsumed::Value { .. }));
+        for (request, answer) in answered {
+            let answer = self.taken(answer)?;
+            prop_assert_eq!(answer, self.world.take(place, request));
+        }
+        self.compare_attempt(place)
+    }
+
+    fn taken(&self, answer: AttemptConsumed) -> Result<Answer, TestCaseError> {
+        Ok(match answer {
+            AttemptConsumed::Value {
+                artifact, value, ..
+            } => self.disclosed(artifact, &value)?,
+            AttemptConsumed::NotReady(view) => Answer::NotReady(state(&view)?),
+            AttemptConsumed::Already { .. } => Answer::Already,
+            AttemptConsumed::KeyReused => Answer::KeyReused,
+            AttemptConsumed::Unknown => return Err(TestCaseError::fail("the attempt is unknown")),
+        })
+    }
+
+    /// A value must be the one of its artifact.
+    fn disclosed(&self, id: ArtifactId, value: &SecretString) -> Result<Answer, TestCaseError> {
+        let place = self.artifacts.iter().position(|known| *known == id);
+        let Some(place) = place else {
+            return Err(TestCaseError::fail("an artifact that is not in the feed"));
+        };
+        let code = self.world.artifacts[place].code.map(|code| self.code(code));
+        prop_assert_eq!(Some(value.expose_secret()), code.as_deref());
+        Ok(Answer::Value(place))
+    }
+
+    fn consume(&mut self, number: usize, request: Request) -> Checked {
+        let Some(place) = number.checked_rem(self.artifacts.len()) else {
+            return Ok(());
+        };
+        let (consumer, key) = request;
+        let id = self.artifacts[place];
+        let asked = ConsumeRequest {
+            artifact: id,
+            consumer: self.consumer(consumer),
+            scope: Scope::All,
+            idempotency_key: must(format!("k{key}").parse()),
+            replay_window: millis(REPLAY),
+        };
+        let consumed = self.run(None, async |store| must(store.agents.consume(&asked).await));
+        let answer = match consumed {
+            Consumed::First { value, .. } | Consumed::Replayed { value, .. } => {
+                self.disclosed(id, &value)?
+            }
+            Consumed::Already { .. } => Answer::Already,
+            Consumed::KeyReused => Answer::KeyReused,
+            Consumed::Withheld(_) => Answer::Withheld,
+            Consumed::Superseded => Answer::Superseded,
+            Consumed::Expired { .. } => Answer::Expired,
+            Consumed::Unknown => return Err(TestCaseError::fail("the artifact is unknown")),
+        };
+        prop_assert_eq!(answer, self.world.consume(place, request));
+        Ok(())
+    }
+
+    fn finish(&mut self, number: usize, success: bool, death: Option<u16>) -> Checked {
+        let Some(place) = number.checked_rem(self.attempts.len()) else {
+            return Ok(());
+        };
+        let id = self.attempts[place];
+        let outcome = match success {
+            true => AttemptOutcome::Succeeded,
+            false => AttemptOutcome::Failed,
+        };
+        let ended = self.run(death, async |store| {
+            must(
+                store
+                    .attempts
+                    .finish_attempt(id, &Scope::All, outcome)
+                    .await,
+            )
+        });
+        let answer = match ended {
+            Ended::Finished(_) => Answer::Ended(success),
+            Ended::Otherwise(outcome) => Answer::Ended(outcome == AttemptOutcome::Succeeded),
+            Ended::Unknown => return Err(TestCaseError::fail("the attempt is unknown")),
+        };
+        prop_assert_eq!(answer, self.world.finish(place, success));
+        Ok(())
+    }
+
+    /// The model knows nothing of this: no answer changes by it.
+    fn wipe(&mut self) {
+        let keep = Keep {
+            consumed_values: millis(REPLAY),
+            expired_values: Duration::ZERO,
+            done_bodies: Duration::ZERO,
+            buried_bodies: Duration::ZERO,
+            items: Duration::MAX,
+            consumes: Duration::MAX,
+        };
+        self.run(None, async |store| {
+            for waste in [Waste::Values, Waste::Bodies] {
+                must(store.retention.discard(waste, &keep, 1000).await);
+            }
+        });
+    }
+
+    fn compare_attempt(&mut self, place: usize) -> Checked {
+        let id = self.attempts[place];
+        let view = self.run(None, async |store| {
+            must(store.attempts.attempt(id, &Scope::All).await)
+        });
+        let view = view.ok_or_else(|| TestCaseError::fail("the attempt is unknown"))?;
+        prop_assert_eq!(state(&view)?, self.world.state(place));
+        let expected = &self.world.attempts[place];
+        prop_assert_eq!(view.resends_left, expected.left());
+        let current = expected.current.map(|artifact| self.artifacts[artifact]);
+        prop_assert_eq!(view.current.map(|artifact| artifact.id), current);
+        Ok(())
+    }
+
+    /// The feed of an inbox: every item of the model in its place, and no other.
+    fn compare_feed(&mut self, number: usize) -> Checked {
+        let to = self.inbox(number);
+        let items = self.run(None, async |store| {
+            must(store.agents.artifacts(&to, Seq::START, 100).await)
+        });
+        let expected = (0..self.world.artifacts.len())
+            .filter(|place| self.world.artifacts[*place].inbox == number);
+        let expected: Vec<usize> = expected.collect();
+        prop_assert_eq!(items.len(), expected.len());
+        for (item, (place, seq)) in items.iter().zip(expected.into_iter().zip(1_i64..)) {
+            if place == self.artifacts.len() {
+                self.artifacts.push(item.id);
+            }
+            prop_assert_eq!(item.id, self.artifacts[place]);
+            prop_assert_eq!(item.seq, Seq::new(seq));
+            self.compare_item(item, place)?;
+        }
+        Ok(())
+    }
+
+    fn compare_item(&self, item: &ArtifactView, place: usize) -> Checked {
+        let expected = &self.world.artifacts[place];
+        let attempt = expected.attempt.map(|attempt| self.attempts[attempt]);
+        prop_assert_eq!(item.attempt, attempt);
+        prop_assert_eq!(item.is_superseded, expected.is_superseded);
+        prop_assert_eq!(item.is_expired, expected.is_expired(self.world.now));
+        let consumed_at = expected.consumed.map(|(_, at)| Timestamp::from_millis(at));
+        prop_assert_eq!(item.consumed_at, consumed_at);
+        let has_value = item.verdict == Verdict::Usable;
+        prop_assert_eq!(has_value, expected.code.is_some());
+        Ok(())
+    }
+
+    fn inbox(&self, number: usize) -> InboxId {
+        inbox(&format!("case-{}-{number}", self.case))
+    }
+
+    fn code(&self, number: u8) -> String {
+        format!("{}{:05}", number + 1, self.case)
+    }
+
+    fn consumer(&self, number: u8) -> pipeline::ConsumerId {
+        must(format!("consumer-{}-{number}", self.case).parse())
+    }
+}
+
+/// One delivery of a mail, as a webhook and a worker bring it in.
+struct Post {
+    name: String,
+    message: String,
+    to: InboxId,
+    code: Option<String>,
+    received_at: Option<Timestamp>,
+}
+
+impl Post {
+    /// Records the delivery and processes it, unless somebody else does.
+    async fn arrive(&self, store: &Store) {
+        let new = delivery(&self.name, self.name.as_bytes());
+        let recorded = must(store.deliveries.record(vec![new]).await);
+        let claimed = store.work.claim(recorded[0].id(), millis(LEASE)).await;
+        if let Claimed::Yours(claim, _) = must(claimed) {
+            let message = self.read(store).await;
+            let completed = must(store.work.complete(claim, held(vec![message])).await);
+            assert!(matches!(completed, Completed::Done(_)));
+        }
+    }
+
+    async fn is_finished(&self, store: &Store) -> bool {
+        let new = delivery(&self.name, self.name.as_bytes());
+        let recorded = must(store.deliveries.record(vec![new]).await);
+        let claimed = store.work.claim(recorded[0].id(), Duration::ZERO).await;
+        matches!(must(claimed), Claimed::Finished)
+    }
+
+    /// What a worker makes of the mail, for those who wait in its inbox.
+    async fn read(&self, store: &Store) -> NewMessage {
+        let to = &self.to;
+        let expected = must(store.work.expectations(std::slice::from_ref(to)).await);
+        let waiting = expected[0].attempts.iter().map(|attempt| attempt.id);
+        let waiting: Vec<AttemptId> = waiting.collect();
+        let lifetime = millis(LIFETIME);
+        let (artifact, misses) = match &self.code {
+            Some(value) => (suited(code(to, value), &waiting), Vec::new()),
+            None => {
+                let verdict = Verdict::Abstained(Reason::new("no_code"));
+                let nothing = valueless(to, ArtifactKind::Nothing, verdict);
+                (nothing, waiting.into_iter().map(miss).collect())
+            }
+        };
+        let artifact = NewArtifact {
+            lifetime,
+            ..artifact
+        };
+        NewMessage {
+            received_at: self.received_at,
+            misses,
+            ..mail(to, &self.message, vec![artifact])
+        }
+    }
+}
+
+fn miss(attempt: AttemptId) -> Miss {
+    Miss {
+        attempt,
+        kind: MissKind::NoArtifact,
+        reason: Reason::new("no_code"),
+    }
+}
+
+/// How an attempt stands, in the model's words.
+fn state(view: &AttemptView) -> Result<State, TestCaseError> {
+    Ok(match view.status() {
+        Status::Pending => State::Pending,
+        Status::Ready => State::Ready,
+        Status::Consumed => State::Consumed,
+        Status::Superseded => State::Superseded,
+        Status::NoArtifact(_) => State::NoArtifact,
+        Status::NothingArrived => State::NothingArrived,
+        Status::Expired => State::Expired,
+        Status::Blocked(reason) => return Err(TestCaseError::fail(reason.as_str().to_owned())),
+    })
+}
+
+fn millis(millis: i64) -> Duration {
+    Duration::from_millis(millis.unsigned_abs())
+}

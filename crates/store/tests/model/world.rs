@@ -1,0 +1,360 @@
+//! The model: what must be true, in vectors. Everything is known by its place.
+
+use std::collections::BTreeMap;
+
+use super::command::{LIFETIME, Mail, Open, REPLAY};
+
+/// What a request is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// This attempt, new or known.
+    Attempt(usize),
+    /// The reference stands for another request.
+    ReferenceReused,
+    /// The value of this artifact.
+    Value(usize),
+    /// Somebody else has it, or it is too late to ask again.
+    Already,
+    /// The idempotency key stands for another request.
+    KeyReused,
+    /// There is nothing to consume; this is how the attempt stands.
+    NotReady(State),
+    /// A newer one has taken its place.
+    Superseded,
+    /// Its time is over.
+    Expired,
+    /// It never had a value.
+    Withheld,
+    /// Another mail may be asked for, this often more.
+    Granted(u32),
+    /// The budget is spent.
+    Spent,
+    /// The attempt is over.
+    Over,
+    /// The attempt ended, with this success.
+    Ended(bool),
+}
+
+/// How an attempt stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Pending,
+    Ready,
+    Consumed,
+    Superseded,
+    NoArtifact,
+    NothingArrived,
+    Expired,
+}
+
+/// A request that consumes: who, with which key.
+pub(crate) type Request = (u8, u8);
+
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    asked: Open,
+    opened_at: i64,
+    deadline: i64,
+    resends: BTreeMap<u8, u32>,
+    resent_at: Option<i64>,
+    pub(crate) current: Option<usize>,
+    has_missed: bool,
+    success: Option<bool>,
+}
+
+impl Attempt {
+    pub(crate) fn left(&self) -> u32 {
+        self.asked.resends - u32::try_from(self.resends.len()).unwrap()
+    }
+}
+
+#[derive(Debug)]
+struct Sent {
+    mail: Mail,
+    sent_at: i64,
+    is_known: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Artifact {
+    pub(crate) inbox: usize,
+    pub(crate) code: Option<u8>,
+    received_at: i64,
+    pub(crate) attempt: Option<usize>,
+    pub(crate) is_superseded: bool,
+    pub(crate) consumed: Option<(Request, i64)>,
+}
+
+impl Artifact {
+    pub(crate) fn is_expired(&self, now: i64) -> bool {
+        now >= self.received_at + LIFETIME
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct World {
+    pub(crate) now: i64,
+    pub(crate) attempts: Vec<Attempt>,
+    mails: Vec<Sent>,
+    pub(crate) artifacts: Vec<Artifact>,
+}
+
+impl World {
+    pub(crate) fn open(&mut self, asked: Open) -> Answer {
+        let same = |attempt: &Attempt| attempt.asked.reference == asked.reference;
+        if let Some(known) = asked.reference.and(self.attempts.iter().position(same)) {
+            let is_same = self.attempts[known].asked.request == asked.request;
+            return if is_same {
+                Answer::Attempt(known)
+            } else {
+                Answer::ReferenceReused
+            };
+        }
+        self.attempts.push(Attempt {
+            asked,
+            opened_at: self.now,
+            deadline: self.now + asked.patience,
+            resends: BTreeMap::new(),
+            resent_at: None,
+            current: None,
+            has_missed: false,
+            success: None,
+        });
+        Answer::Attempt(self.attempts.len() - 1)
+    }
+
+    pub(crate) fn send(&mut self, mail: Mail) {
+        self.mails.push(Sent {
+            mail,
+            sent_at: self.now,
+            is_known: false,
+        });
+    }
+
+    /// The mail that a number means.
+    pub(crate) fn mail(&self, number: usize) -> Option<(usize, Mail, i64)> {
+        let place = number.checked_rem(self.mails.len())?;
+        let sent = &self.mails[place];
+        Some((place, sent.mail, sent.sent_at))
+    }
+
+    /// A mail is delivered: the first time counts, and nothing that came before an
+    /// attempt, or after its deadline, is for it.
+    pub(crate) fn deliver(&mut self, mail: usize) {
+        let now = self.now;
+        let sent = &mut self.mails[mail];
+        if std::mem::replace(&mut sent.is_known, true) {
+            return;
+        }
+        let Mail {
+            inbox,
+            code,
+            is_stated,
+        } = sent.mail;
+        let received_at = if is_stated { sent.sent_at } else { now };
+        let waiting = self.waiting(inbox, received_at);
+        let attempt = match code {
+            None => {
+                for attempt in waiting {
+                    self.attempts[attempt].has_missed = true;
+                }
+                None
+            }
+            Some(_) => {
+                let has_it = |attempt: &usize| self.has(Some(*attempt), inbox, code);
+                if waiting.iter().any(has_it) {
+                    return;
+                }
+                self.first_in_line(&waiting)
+            }
+        };
+        if code.is_some() && self.has(attempt, inbox, code) {
+            return;
+        }
+        self.artifacts.push(Artifact {
+            inbox,
+            code,
+            received_at,
+            attempt,
+            is_superseded: false,
+            consumed: None,
+        });
+        if let Some(attempt) = attempt {
+            self.bind(attempt, self.artifacts.len() - 1);
+        }
+    }
+
+    /// The newest mail of an attempt wins, by when it was received.
+    fn bind(&mut self, attempt: usize, new: usize) {
+        let current = self.attempts[attempt].current;
+        let is_newer =
+            |old: usize| self.artifacts[new].received_at >= self.artifacts[old].received_at;
+        let older = match current {
+            Some(old) if !is_newer(old) => Some(new),
+            _ => {
+                self.attempts[attempt].current = Some(new);
+                current
+            }
+        };
+        if let Some(older) = older {
+            self.artifacts[older].is_superseded = true;
+        }
+    }
+
+    /// The attempts that waited when a mail was received.
+    fn waiting(&self, inbox: usize, at: i64) -> Vec<usize> {
+        let waits = |attempt: &Attempt| {
+            attempt.asked.inbox == inbox
+                && attempt.success.is_none()
+                && (attempt.opened_at..attempt.deadline).contains(&at)
+        };
+        let places = self.attempts.iter().enumerate();
+        let waiting = places.filter(|(_, attempt)| waits(attempt));
+        waiting.map(|(place, _)| place).collect()
+    }
+
+    /// Whether an attempt (or the inbox, apart from all attempts) has this code.
+    fn has(&self, attempt: Option<usize>, inbox: usize, code: Option<u8>) -> bool {
+        let is_it = |artifact: &Artifact| {
+            (artifact.attempt, artifact.inbox, artifact.code) == (attempt, inbox, code)
+        };
+        self.artifacts.iter().any(is_it)
+    }
+
+    /// Who has waited longest with nothing; else who asked last.
+    fn first_in_line(&self, waiting: &[usize]) -> Option<usize> {
+        let of = |place: &usize| &self.attempts[*place];
+        let empty = waiting.iter().filter(|place| of(place).current.is_none());
+        let first = empty.min_by_key(|place| of(place).opened_at);
+        let asked_at = |place: &&usize| of(place).opened_at.max(of(place).resent_at.unwrap_or(0));
+        let last = waiting.iter().max_by_key(asked_at);
+        first.or(last).copied()
+    }
+
+    pub(crate) fn resend(&mut self, attempt: usize, key: u8) -> Answer {
+        let mut others = self.attempts.iter().enumerate();
+        if others.any(|(place, other)| place != attempt && other.resends.contains_key(&key)) {
+            return Answer::KeyReused;
+        }
+        let is_over = self.is_over(attempt);
+        let now = self.now;
+        let attempt = &mut self.attempts[attempt];
+        if let Some(left) = attempt.resends.get(&key) {
+            return Answer::Granted(*left);
+        }
+        if is_over || attempt.success.is_some() {
+            return Answer::Over;
+        }
+        if attempt.left() == 0 {
+            return Answer::Spent;
+        }
+        let left = attempt.left() - 1;
+        attempt.resends.insert(key, left);
+        attempt.resent_at = Some(now);
+        Answer::Granted(left)
+    }
+
+    fn is_over(&self, attempt: usize) -> bool {
+        self.now >= self.attempts[attempt].deadline
+    }
+
+    pub(crate) fn state(&self, attempt: usize) -> State {
+        let is_over = self.is_over(attempt);
+        let Attempt {
+            current,
+            has_missed,
+            success,
+            resent_at,
+            ..
+        } = &self.attempts[attempt];
+        let Some(current) = current else {
+            return match (has_missed, is_over) {
+                (true, _) => State::NoArtifact,
+                (false, true) => State::NothingArrived,
+                (false, false) => State::Pending,
+            };
+        };
+        let current = &self.artifacts[*current];
+        if let Some((_, at)) = current.consumed {
+            let was_asked_again = resent_at.is_some_and(|resent| resent >= at);
+            let is_open = !is_over && success.is_none();
+            return if was_asked_again && is_open {
+                State::Pending
+            } else {
+                State::Consumed
+            };
+        }
+        let is_of_it = |artifact: &&Artifact| artifact.attempt == Some(attempt);
+        let mut others = self.artifacts.iter().filter(is_of_it);
+        if is_over || current.is_expired(self.now) {
+            State::Expired
+        } else if others.any(|artifact| artifact.consumed.is_some()) {
+            State::Superseded
+        } else {
+            State::Ready
+        }
+    }
+
+    /// A consumer asks an attempt: a retry is about what its request got, anything
+    /// else about the newest.
+    pub(crate) fn take(&mut self, attempt: usize, request: Request) -> Answer {
+        if let Some(used) = self.used(request) {
+            return if self.artifacts[used].attempt == Some(attempt) {
+                self.replay(used, request)
+            } else {
+                Answer::KeyReused
+            };
+        }
+        let state = self.state(attempt);
+        match (state, self.attempts[attempt].current) {
+            (State::Ready | State::Superseded, Some(current)) => {
+                self.artifacts[current].consumed = Some((request, self.now));
+                Answer::Value(current)
+            }
+            (State::Consumed, _) => Answer::Already,
+            _ => Answer::NotReady(state),
+        }
+    }
+
+    /// A consumer asks for an item of the feed.
+    pub(crate) fn consume(&mut self, artifact: usize, request: Request) -> Answer {
+        let used = self.used(request);
+        let now = self.now;
+        let wanted = &mut self.artifacts[artifact];
+        if wanted.code.is_none() {
+            Answer::Withheld
+        } else if wanted.consumed.is_some() {
+            self.replay(artifact, request)
+        } else if used.is_some() {
+            Answer::KeyReused
+        } else if wanted.is_superseded {
+            Answer::Superseded
+        } else if wanted.is_expired(now) {
+            Answer::Expired
+        } else {
+            wanted.consumed = Some((request, now));
+            Answer::Value(artifact)
+        }
+    }
+
+    /// What a request was used for.
+    fn used(&self, request: Request) -> Option<usize> {
+        let by = |artifact: &Artifact| artifact.consumed.map(|(request, _)| request);
+        let is_used = |artifact: &Artifact| by(artifact) == Some(request);
+        self.artifacts.iter().position(is_used)
+    }
+
+    /// The value again for the one who has it, for a while.
+    fn replay(&self, artifact: usize, request: Request) -> Answer {
+        match self.artifacts[artifact].consumed {
+            Some((winner, at)) if winner == request && self.now < at + REPLAY => {
+                Answer::Value(artifact)
+            }
+            _ => Answer::Already,
+        }
+    }
+
+    pub(crate) fn finish(&mut self, attempt: usize, success: bool) -> Answer {
+        Answer::Ended(*self.attempts[attempt].success.get_or_insert(success))
+    }
+}

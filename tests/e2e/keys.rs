@@ -1,0 +1,56 @@
+//! Keys that come and go while two feeds run.
+
+use std::time::Duration;
+
+use maillatch::deployment::Process;
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+use url::Url;
+
+use crate::harness::{Harness, Role};
+
+/// How long a revoked key may still be good anywhere.
+const AT_LAST: Duration = Duration::from_secs(5);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_revoked_by_one_process_is_refused_by_the_others_within_seconds() {
+    let harness = Harness::full().await;
+    let order = ["key", "create", "agent-7", "--inbox", "*", "--json"];
+    let made = command(&harness, &order).await;
+    let token = made["token"].as_str().unwrap().to_owned();
+    let feeds = harness.deployment.playing(Role::Feed);
+    let feeds: Vec<Url> = feeds.filter_map(Process::url).cloned().collect();
+    assert_eq!(feeds.len(), 2);
+    for feed in &feeds {
+        assert_eq!(read_with(feed, &token).await, 200);
+    }
+    let revoked = command(&harness, &["key", "revoke", "agent-7", "--json"]).await;
+    assert!(revoked["revoked_at"].is_string(), "{revoked}");
+    let began = Instant::now();
+    for feed in &feeds {
+        while read_with(feed, &token).await != 401 {
+            assert!(began.elapsed() < AT_LAST, "{feed} still believes it");
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+    // And it stays refused.
+    for feed in &feeds {
+        assert_eq!(read_with(feed, &token).await, 401);
+    }
+    harness.end().await;
+}
+
+async fn read_with(feed: &Url, token: &str) -> u16 {
+    let url = feed.join("v1/inboxes/agent@inbox.test/artifacts").unwrap();
+    let request = reqwest::Client::new().get(url).bearer_auth(token);
+    request.send().await.unwrap().status().as_u16()
+}
+
+async fn command(harness: &Harness, args: &[&str]) -> Value {
+    let mut command = harness.command(args);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let output = output.await.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}

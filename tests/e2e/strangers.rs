@@ -1,0 +1,207 @@
+//! Mails that strangers wrote to be read by a model, and every answer an agent
+//! gets about them: none of their words are in it.
+//!
+//! A mail is made of pieces that try to get through: orders to a model, markup,
+//! header lines, other scripts, invisible letters; in the subject, the sender's
+//! name, the text, the HTML, attachment names and every header that has room. The
+//! answers are the feed's pages and events, how attempts stand, what consumes say
+//! and the problems. No 13 characters in a row of the former may stand in the
+//! latter, unless they are the value that was asked for. In the suite a few hundred
+//! mails; more of them, best of a release build:
+//!
+//! ```text
+//! HOSTILE_MAILS=100000 cargo test --release -p maillatch --test e2e strangers
+//! ```
+
+mod mail;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tokio::time::{Duration, timeout};
+
+use crate::harness::{Harness, Role, on_both_profiles, payload};
+use mail::Stranger;
+
+on_both_profiles!(no_word_of_a_stranger_reaches_an_agent);
+
+/// How many mails share an inbox, and how many attempts are open meanwhile.
+const BATCH: usize = 100;
+const ATTEMPTS: usize = 4;
+/// What is told apart from chance.
+const WORD: usize = 13;
+
+async fn no_word_of_a_stranger_reaches_an_agent(harness: Harness) {
+    let mails = std::env::var("HOSTILE_MAILS");
+    let mails: usize = mails.map_or(300, |count| count.parse().unwrap());
+    let mut tally = Tally::default();
+    for batch in 0..mails.div_ceil(BATCH) {
+        play(&harness, batch, &mut tally).await;
+    }
+    println!("{mails} mails: {tally:?}");
+    // Mails of which nothing is ever given out would prove little.
+    assert!(tally.values > mails / 20, "{tally:?}");
+    assert!(tally.withheld > mails / 20, "{tally:?}");
+    assert!(tally.buried < mails / 2, "{tally:?}");
+    harness.end().await;
+}
+
+/// What came of the mails.
+#[derive(Debug, Default)]
+struct Tally {
+    items: usize,
+    values: usize,
+    withheld: usize,
+    buried: usize,
+    characters: usize,
+}
+
+/// Sends one batch and looks at all that is said of it.
+async fn play(harness: &Harness, batch: usize, tally: &mut Tally) {
+    let mut inboxes = vec![format!("s{batch}@inbox.test")];
+    let mut attempts = Vec::new();
+    for number in 0..ATTEMPTS {
+        let kind = ["code", "link", "either", "code"][number];
+        let from = [json!([]), json!([]), json!([]), json!(["example.com"])];
+        let wish = json!({ "kind": kind, "from": from[number], "links": ["ok.test"] });
+        let attempt = harness.open(wish).await;
+        inboxes.push(attempt["inbox"].as_str().unwrap().to_owned());
+        attempts.push(attempt);
+    }
+    let said = Said::default();
+    let stream = tokio::spawn(listen(harness, &inboxes[0], said.clone()).await);
+    let strangers: Vec<Stranger> = (0..BATCH)
+        .map(|number| Stranger::number(batch * BATCH + number))
+        .collect();
+    let buried = "SELECT count(*) FROM deliveries WHERE state = 'buried'";
+    let buried_before = harness.count(buried).await;
+    send(harness, batch, &strangers, &inboxes).await;
+    tally.buried += usize::try_from(harness.count(buried).await - buried_before).unwrap();
+
+    for inbox in &inboxes {
+        let items = harness.items(batch, inbox).await;
+        tally.items += items.len();
+        for item in &items {
+            said.add(item.to_string());
+            tally.withheld += usize::from(item["verdict"] == "withheld");
+            tally.values += usize::from(consume(harness, item, &said).await);
+        }
+    }
+    for attempt in &attempts {
+        ask(harness, attempt, &said).await;
+    }
+    // The stream has said what the list has, when it ends.
+    let _ = timeout(Duration::from_millis(1), stream).await;
+    let said = said.all();
+    tally.characters += said.iter().map(String::len).sum::<usize>();
+    assert_none_of(&strangers, &said);
+}
+
+/// Everything that was said to an agent.
+#[derive(Clone, Default)]
+struct Said(Arc<Mutex<Vec<String>>>);
+
+impl Said {
+    fn add(&self, text: String) {
+        self.0.lock().unwrap().push(text);
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// Reads the events of an inbox for as long as it is let.
+async fn listen(harness: &Harness, inbox: &str, said: Said) -> impl Future<Output = ()> + use<> {
+    let (url, key) = harness.agent();
+    let url = format!("{url}v1/events?inbox={inbox}");
+    let request = reqwest::Client::new().get(url).bearer_auth(key);
+    let mut response = request.send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    async move {
+        while let Ok(Some(chunk)) = response.chunk().await {
+            said.add(String::from_utf8_lossy(&chunk).into_owned());
+        }
+    }
+}
+
+/// Posts the mails, most of them to the first inbox and some to each of the
+/// others, and waits until all are worked off.
+async fn send(harness: &Harness, batch: usize, strangers: &[Stranger], inboxes: &[String]) {
+    for (place, some) in strangers.chunks(10).enumerate() {
+        let posts = some
+            .iter()
+            .enumerate()
+            .map(|(number, stranger)| async move {
+                let which = if number < inboxes.len() { number } else { 0 };
+                let body = payload(&inboxes[which], &stranger.raw);
+                let id = format!("b{batch}-{place}-{number}");
+                let posted = harness.post(number, &id, &body).await;
+                assert_eq!(posted.status, 200, "{:?}", posted.body);
+            });
+        join_all(posts).await;
+    }
+    let unfinished = "SELECT count(*) FROM deliveries WHERE state IN ('pending', 'claimed')";
+    harness.until_count(unfinished, 0).await;
+}
+
+/// Consumes an item; tells whether that gave a value. The value is what was asked
+/// for: it is not looked at, but all around it is.
+async fn consume(harness: &Harness, item: &Value, said: &Said) -> bool {
+    let id = item["id"].as_str().unwrap();
+    let answer = harness.consume(id, 0, id).await;
+    said.add(format!("{:?}", answer.headers));
+    said.add(without_value(answer.body));
+    answer.status == 200
+}
+
+async fn ask(harness: &Harness, attempt: &Value, said: &Said) {
+    let id = attempt["id"].as_str().unwrap();
+    let path = format!("/v1/attempts/{id}");
+    let looked = harness.ask(Role::Feed, &path).await;
+    said.add(format!("{:?}", looked.headers));
+    said.add(looked.body.to_string());
+    let (_, taken) = harness
+        .say(&format!("{path}/consume"), id, &json!({}))
+        .await;
+    said.add(without_value(taken));
+}
+
+fn without_value(mut answer: Value) -> String {
+    for field in ["value", "token"] {
+        if let Some(value) = answer.get_mut(field) {
+            value.take();
+        }
+    }
+    answer.to_string()
+}
+
+/// No run of characters that is long enough to be no chance stands in both.
+fn assert_none_of(strangers: &[Stranger], said: &[String]) {
+    let mut words: HashSet<String> = HashSet::new();
+    for written in strangers.iter().flat_map(|stranger| &stranger.written) {
+        words.extend(runs(written));
+    }
+    assert!(
+        words.len() > strangers.len() * 50,
+        "there is much to look for"
+    );
+    for text in said {
+        // As it stands there, and as a client reads it.
+        let read = text
+            .replace("\\n", "\n")
+            .replace("\\\"", "\"")
+            .replace("\\\\", "\\");
+        for run in runs(text).chain(runs(&read)) {
+            assert!(!words.contains(&run), "{run:?} of a stranger is in {text}");
+        }
+    }
+}
+
+fn runs(text: &str) -> impl Iterator<Item = String> + use<> {
+    let letters: Vec<char> = text.to_lowercase().chars().collect();
+    let last = letters.len().saturating_sub(WORD - 1);
+    (0..last).map(move |start| letters[start..start + WORD].iter().collect())
+}
