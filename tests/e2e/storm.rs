@@ -154,6 +154,7 @@ async fn each_value_goes_to_one(mut harness: Harness, crowd: Crowd) {
     ));
     let deaths = die_now_and_then(&mut harness, &storm, &asking).await;
     let winners = asking.await.unwrap();
+    eprintln!("{count} artifacts, {CONSUMERS} consumers each, {deaths} deaths");
     assert!(deaths > 0, "nobody died");
 
     storm.every_disclosure_has_its_row(&harness).await;

@@ -40,7 +40,7 @@ async fn no_word_of_a_stranger_reaches_an_agent(harness: Harness) {
     for batch in 0..mails.div_ceil(BATCH) {
         play(&harness, batch, &mut tally).await;
     }
-    println!("{mails} mails: {tally:?}");
+    eprintln!("{mails} mails: {tally:?}");
     // Mails of which nothing is ever given out would prove little.
     assert!(tally.values > mails / 20, "{tally:?}");
     assert!(tally.withheld > mails / 20, "{tally:?}");

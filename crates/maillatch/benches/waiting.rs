@@ -17,7 +17,6 @@
     reason = "a benchmark that cannot go on fails, and says what it found"
 )]
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +31,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 /// How many new items are timed.
 const ITEMS: usize = 500;
+/// How many agents come before, so that what every process has after its first
+/// requests is not counted.
+const WARM_UP: usize = 200;
 /// How many connections are opened at the same time.
 const AT_ONCE: usize = 100;
 /// Every wait must outlast the opening of all and the timing of all items.
@@ -51,16 +53,15 @@ async fn main() {
         .unwrap();
     let bench = Bench::over(&deployment);
 
-    // What every process has after its first requests is not the waiters' doing.
     let (tell, mut heard) = mpsc::unbounded_channel();
-    bench.open(0..200, &tell).await;
-    for number in 0..200 {
+    bench.open(0..WARM_UP, &tell).await;
+    for number in 0..WARM_UP {
         bench.post(number).await;
         heard.recv().await.unwrap();
     }
     let before = bench.resident();
     let began = Instant::now();
-    bench.open(200..200 + waiters, &tell).await;
+    bench.open(WARM_UP..WARM_UP + waiters, &tell).await;
     bench.until_waiting(waiters).await;
     let opening = began.elapsed();
     let after = bench.resident();
@@ -72,39 +73,38 @@ async fn main() {
     println!("memory         {before} KiB before, {after} KiB while they wait");
     println!("each waiter    {each:.1} KiB");
 
-    let mut latencies = BTreeMap::new();
-    for item in 0..ITEMS.min(waiters) {
+    time_items(&bench, waiters, &mut heard).await;
+    deployment.stop().await.unwrap();
+}
+
+/// New items for some of the waiters, one after the other.
+async fn time_items(
+    bench: &Bench,
+    waiters: usize,
+    heard: &mut mpsc::UnboundedReceiver<(usize, Instant)>,
+) {
+    let items = ITEMS.min(waiters);
+    let mut latencies = Vec::new();
+    for item in 0..items {
         // All over the place, each waiter once.
-        let number = 200 + (item * 7_919) % waiters;
+        let number = WARM_UP + (item * 7_919) % waiters;
         let began = Instant::now();
         bench.post(number).await;
-        let (who, at) = timeout(Duration::from_secs(10), heard.recv())
-            .await
-            .unwrap()
-            .unwrap();
+        let heard = timeout(Duration::from_secs(10), heard.recv()).await;
+        let (who, at) = heard.unwrap().unwrap();
         assert_eq!(who, number, "somebody else was woken");
-        latencies.insert((at - began, number), ());
+        latencies.push((at - began).as_secs_f64() * 1000.0);
     }
-    bench.until_waiting(waiters - ITEMS.min(waiters)).await;
-    let sorted: Vec<f64> = latencies
-        .keys()
-        .map(|(latency, _)| latency.as_secs_f64() * 1000.0)
-        .collect();
-    let at = |part: usize| {
-        sorted
-            .get((sorted.len() - 1) * part / 1000)
-            .copied()
-            .unwrap_or(0.0)
-    };
+    bench.until_waiting(waiters - items).await;
+    latencies.sort_by(f64::total_cmp);
+    let [p50, p90, p99, worst] = [500, 900, 990, 1000].map(|part| {
+        let place = (latencies.len() - 1) * part / 1000;
+        latencies.get(place).copied().unwrap_or_default()
+    });
     println!(
-        "post to waiter p50 {:.1} ms, p90 {:.1} ms, p99 {:.1} ms, worst {:.1} ms of {}",
-        at(500),
-        at(900),
-        at(990),
-        at(1000),
-        sorted.len()
+        "post to waiter p50 {p50:.1} ms, p90 {p90:.1} ms, p99 {p99:.1} ms, \
+         worst {worst:.1} ms of {items}"
     );
-    deployment.stop().await.unwrap();
 }
 
 /// Both sides of every connection are files, and a child inherits the limit.

@@ -10,11 +10,11 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    clippy::indexing_slicing,
     reason = "a benchmark that cannot go on fails, and says what it found"
 )]
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chacha20poly1305::aead::{Aead, Payload};
@@ -38,13 +38,13 @@ async fn main() {
     let settings = Settings::new(url.into()).sealed_with(secrets);
     let store = store::open(&settings).await.unwrap();
     let seams = Seams {
-        deliveries: store.deliveries.clone(),
-        work: store.work.clone(),
-        agents: store.agents.clone(),
-        inboxes: store.inboxes.clone(),
-        attempts: store.attempts.clone(),
-        failures: store.failures.clone(),
-        probe: store.probe.clone(),
+        deliveries: Arc::clone(&store.deliveries),
+        work: Arc::clone(&store.work),
+        agents: Arc::clone(&store.agents),
+        inboxes: Arc::clone(&store.inboxes),
+        attempts: Arc::clone(&store.attempts),
+        failures: Arc::clone(&store.failures),
+        probe: Arc::clone(&store.probe),
     };
     let steps = work(&seams).await;
     let crypto = [seal(BODY), open(BODY), seal(6), open(6)];

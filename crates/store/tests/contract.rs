@@ -13,6 +13,7 @@ mod on_postgres {
     use crate::subject::PostgresDatabase;
 
     testkit::store_contract!(PostgresDatabase);
+    testkit::callback_contract!(PostgresDatabase);
     testkit::key_contract!(PostgresDatabase);
     testkit::poll_contract!(PostgresDatabase);
     testkit::retention_contract!(PostgresDatabase);
@@ -22,6 +23,7 @@ mod on_sqlite {
     use crate::subject::SqliteFile;
 
     testkit::store_contract!(SqliteFile);
+    testkit::callback_contract!(SqliteFile);
     testkit::key_contract!(SqliteFile);
     testkit::poll_contract!(SqliteFile);
     testkit::retention_contract!(SqliteFile);

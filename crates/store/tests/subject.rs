@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{KeyLog, PollLog, Retention, SilenceLog};
+use pipeline::{CallbackLog, KeyLog, PollLog, Retention, SilenceLog};
 use store::{SealKey, Secrets, Settings, Store};
+use testkit::callback_contract::CallbackSubject;
 use testkit::key_contract::KeySubject;
 use testkit::poll_contract::PollSubject;
 use testkit::retention_contract::RetentionSubject;
@@ -183,5 +184,17 @@ impl RetentionSubject for SqliteFile {
 impl RetentionSubject for PostgresDatabase {
     fn retention(&self) -> Arc<dyn Retention> {
         Arc::clone(&self.store.retention)
+    }
+}
+
+impl CallbackSubject for SqliteFile {
+    fn callbacks(&self) -> Arc<dyn CallbackLog> {
+        Arc::clone(&self.store.callbacks)
+    }
+}
+
+impl CallbackSubject for PostgresDatabase {
+    fn callbacks(&self) -> Arc<dyn CallbackLog> {
+        Arc::clone(&self.store.callbacks)
     }
 }

@@ -9,6 +9,8 @@
     reason = "it runs in tests alone, where a failure is a panic"
 )]
 pub mod api;
+/// What every database must do for callbacks; run by `crates/store` on each of its kinds.
+pub mod callback_contract;
 /// What every database must do for keys; run by `crates/store` on each of its kinds.
 pub mod key_contract;
 /// Bounded waiting for something that is to come true.

@@ -1,5 +1,7 @@
 //! One mail of a stranger, the same for the same number.
 
+use std::fmt::Write;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rand::rngs::StdRng;
@@ -124,7 +126,7 @@ impl Author {
             2 => format!("<{address}> ({plain})"),
             3 => format!("\"{plain}\"@evil.test"),
             4 => format!("{plain}: {address};"),
-            5 => format!("{name}"),
+            5 => name,
             6 => format!("\"{plain}\" <{address}>, \"{plain}\" <other@evil.test>"),
             7 => format!("{address}\r\nFrom: {plain} <other@evil.test>"),
             _ => address,
@@ -191,7 +193,7 @@ impl Author {
         ] {
             if self.chance(0.2) {
                 let value = self.header();
-                mail.push_str(&format!("{name}: {value}\r\n"));
+                write!(mail, "{name}: {value}\r\n").unwrap();
             }
         }
         let id = if self.chance(0.1) {
@@ -199,7 +201,7 @@ impl Author {
         } else {
             format!("{number}@example.com")
         };
-        mail.push_str(&format!("Message-ID: <{id}>\r\nMIME-Version: 1.0\r\n"));
+        write!(mail, "Message-ID: <{id}>\r\nMIME-Version: 1.0\r\n").unwrap();
         if self.chance(0.5) {
             let kind = if self.chance(0.5) {
                 "text/plain"
@@ -212,11 +214,11 @@ impl Author {
         mail.push_str("Content-Type: multipart/mixed; boundary=\"edge\"\r\n\r\n");
         for kind in ["text/plain", "text/html"] {
             if self.chance(0.7) {
-                mail.push_str(&format!("--edge\r\n{}", self.part(kind)));
+                write!(mail, "--edge\r\n{}", self.part(kind)).unwrap();
             }
         }
         if self.chance(0.6) {
-            mail.push_str(&format!("--edge\r\n{}", self.attachment()));
+            write!(mail, "--edge\r\n{}", self.attachment()).unwrap();
         }
         mail.push_str("--edge--\r\n");
         mail.into_bytes()

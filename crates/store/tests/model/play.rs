@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::try_join_all;
 use pipeline::{
     ArtifactId, ArtifactKind, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId,
     AttemptOutcome, AttemptView, Claimed, Completed, ConsumeRequest, Consumed, Ended, InboxId,
     Keep, Miss, MissKind, NewArtifact, NewAttempt, NewMessage, Opened, Reason, Resent, Scope, Seq,
-    Status, Timestamp, Verdict, Waste,
+    Status, StoreError, Timestamp, Verdict, Waste,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -22,6 +22,8 @@ use super::process::Process;
 use super::world::{Answer, Request, State, World};
 
 const LEASE: i64 = 10_000;
+/// How often somebody asks a database that is away.
+const TRIES: u32 = 10;
 
 type Checked = Result<(), TestCaseError>;
 
@@ -33,6 +35,8 @@ pub(crate) struct Player {
     world: World,
     attempts: Vec<AttemptId>,
     artifacts: Vec<ArtifactId>,
+    /// Whether the last work was begun more than once.
+    was_cut: bool,
 }
 
 impl Player {
@@ -43,6 +47,7 @@ impl Player {
             world: World::default(),
             attempts: Vec::new(),
             artifacts: Vec::new(),
+            was_cut: false,
         }
     }
 
@@ -104,14 +109,27 @@ impl Player {
         }
     }
 
-    /// Runs some work; before that, begins it and dies if so asked.
-    fn run<T>(&mut self, death: Option<u16>, work: impl AsyncFn(Store) -> T) -> T {
+    /// Runs some work; before that, begins it and dies if so asked. Whoever is told
+    /// that the database is away asks again, as clients do: on a machine that is busy
+    /// enough that happens, and whether the work was done is then unknown.
+    fn run<T>(
+        &mut self,
+        death: Option<u16>,
+        work: impl AsyncFn(Store) -> Result<T, StoreError>,
+    ) -> T {
+        self.was_cut = death.is_some();
         if let Some(after) = death {
             let store = self.process.store();
             let after = Duration::from_micros(after.into());
             self.process.die_during(work(store), after);
         }
-        self.process.run(work(self.process.store()))
+        for _ in 0..TRIES {
+            match self.process.run(work(self.process.store())) {
+                Err(StoreError::Unavailable(_)) => self.was_cut = true,
+                answer => return must(answer),
+            }
+        }
+        panic!("the database stays away");
     }
 
     fn pass(&mut self, millis: i64) {
@@ -133,7 +151,13 @@ impl Player {
                 id: AttemptId::new(),
                 ..blank.clone()
             };
-            must(store.attempts.open_attempt(new).await)
+            let opened = store.attempts.open_attempt(new).await;
+            // Without a reference nobody can ask again.
+            if asked.reference.is_some() {
+                opened
+            } else {
+                Ok(must(opened))
+            }
         });
         let expected = self.world.open(asked);
         let answer = match opened {
@@ -166,32 +190,32 @@ impl Player {
             code: sent.code.map(|code| self.code(code)),
             received_at: sent.is_stated.then(|| Timestamp::from_millis(sent_at)),
         };
-        let posts = match twice {
-            true => vec![post(copy), post(copy + 1)],
-            false => vec![post(copy)],
+        let posts = if twice {
+            vec![post(copy), post(copy + 1)]
+        } else {
+            vec![post(copy)]
         };
         self.run(death, async |store| {
-            join_all(posts.iter().map(|post| post.arrive(&store))).await;
+            try_join_all(posts.iter().map(|post| post.arrive(&store))).await
         });
         // Whoever died with a claim is overtaken when its lease has passed.
         self.world.deliver(place);
-        while death.is_some() && !self.are_finished(&posts) {
+        while self.was_cut && !self.are_finished(&posts) {
             self.pass(LEASE);
             self.run(None, async |store| {
-                join_all(posts.iter().map(|post| post.arrive(&store))).await;
+                try_join_all(posts.iter().map(|post| post.arrive(&store))).await
             });
+            self.was_cut = true;
         }
         self.compare_feed(sent.inbox)
     }
 
     fn are_finished(&mut self, posts: &[Post]) -> bool {
-        self.run(None, async |store| {
-            let finished = posts.iter().map(|post| post.is_finished(&store));
-            join_all(finished)
-                .await
-                .into_iter()
-                .all(|finished| finished)
-        })
+        let finished = self.run(None, async |store| {
+            try_join_all(posts.iter().map(|post| post.is_finished(&store))).await
+        });
+        self.was_cut = true;
+        finished.into_iter().all(|finished| finished)
     }
 
     fn resend(&mut self, number: usize, key: u8, death: Option<u16>) -> Checked {
@@ -200,7 +224,7 @@ impl Player {
         };
         let (id, word) = (self.attempts[place], must(format!("k{key}").parse()));
         let resent = self.run(death, async |store| {
-            must(store.attempts.resend(id, &Scope::All, &word).await)
+            store.attempts.resend(id, &Scope::All, &word).await
         });
         let answer = match resent {
             Resent::Granted { left } => Answer::Granted(left),
@@ -233,8 +257,7 @@ impl Player {
             .collect();
         let answers = self.run(death, async |store| {
             let asked = asked.iter();
-            let all = join_all(asked.map(|asked| store.attempts.consume_attempt(asked))).await;
-            all.into_iter().map(must).collect::<Vec<_>>()
+            try_join_all(asked.map(|asked| store.attempts.consume_attempt(asked))).await
         });
         let mut answered: Vec<(Request, AttemptConsumed)> =
             requests.iter().copied().zip(answers).collect();
@@ -282,8 +305,8 @@ impl Player {
             idempotency_key: must(format!("k{key}").parse()),
             replay_window: millis(REPLAY),
         };
-        let consumed = self.run(None, async |store| must(store.agents.consume(&asked).await));
-        let answer = match consumed {
+        let answer = self.run(None, async |store| store.agents.consume(&asked).await);
+        let answer = match answer {
             Consumed::First { value, .. } | Consumed::Replayed { value, .. } => {
                 self.disclosed(id, &value)?
             }
@@ -303,17 +326,16 @@ impl Player {
             return Ok(());
         };
         let id = self.attempts[place];
-        let outcome = match success {
-            true => AttemptOutcome::Succeeded,
-            false => AttemptOutcome::Failed,
+        let outcome = if success {
+            AttemptOutcome::Succeeded
+        } else {
+            AttemptOutcome::Failed
         };
         let ended = self.run(death, async |store| {
-            must(
-                store
-                    .attempts
-                    .finish_attempt(id, &Scope::All, outcome)
-                    .await,
-            )
+            store
+                .attempts
+                .finish_attempt(id, &Scope::All, outcome)
+                .await
         });
         let answer = match ended {
             Ended::Finished(_) => Answer::Ended(success),
@@ -336,15 +358,16 @@ impl Player {
         };
         self.run(None, async |store| {
             for waste in [Waste::Values, Waste::Bodies] {
-                must(store.retention.discard(waste, &keep, 1000).await);
+                store.retention.discard(waste, &keep, 1000).await?;
             }
+            Ok(())
         });
     }
 
     fn compare_attempt(&mut self, place: usize) -> Checked {
         let id = self.attempts[place];
         let view = self.run(None, async |store| {
-            must(store.attempts.attempt(id, &Scope::All).await)
+            store.attempts.attempt(id, &Scope::All).await
         });
         let view = view.ok_or_else(|| TestCaseError::fail("the attempt is unknown"))?;
         prop_assert_eq!(state(&view)?, self.world.state(place));
@@ -359,7 +382,7 @@ impl Player {
     fn compare_feed(&mut self, number: usize) -> Checked {
         let to = self.inbox(number);
         let items = self.run(None, async |store| {
-            must(store.agents.artifacts(&to, Seq::START, 100).await)
+            store.agents.artifacts(&to, Seq::START, 100).await
         });
         let expected = (0..self.world.artifacts.len())
             .filter(|place| self.world.artifacts[*place].inbox == number);
@@ -413,48 +436,48 @@ struct Post {
 
 impl Post {
     /// Records the delivery and processes it, unless somebody else does.
-    async fn arrive(&self, store: &Store) {
+    async fn arrive(&self, store: &Store) -> Result<(), StoreError> {
         let new = delivery(&self.name, self.name.as_bytes());
-        let recorded = must(store.deliveries.record(vec![new]).await);
-        let claimed = store.work.claim(recorded[0].id(), millis(LEASE)).await;
-        if let Claimed::Yours(claim, _) = must(claimed) {
-            let message = self.read(store).await;
-            let completed = must(store.work.complete(claim, held(vec![message])).await);
+        let recorded = store.deliveries.record(vec![new]).await?;
+        let claimed = store.work.claim(recorded[0].id(), millis(LEASE)).await?;
+        if let Claimed::Yours(claim, _) = claimed {
+            let message = self.read(store).await?;
+            let completed = store.work.complete(claim, held(vec![message])).await?;
             assert!(matches!(completed, Completed::Done(_)));
         }
+        Ok(())
     }
 
-    async fn is_finished(&self, store: &Store) -> bool {
+    async fn is_finished(&self, store: &Store) -> Result<bool, StoreError> {
         let new = delivery(&self.name, self.name.as_bytes());
-        let recorded = must(store.deliveries.record(vec![new]).await);
-        let claimed = store.work.claim(recorded[0].id(), Duration::ZERO).await;
-        matches!(must(claimed), Claimed::Finished)
+        let recorded = store.deliveries.record(vec![new]).await?;
+        let claimed = store.work.claim(recorded[0].id(), Duration::ZERO).await?;
+        Ok(matches!(claimed, Claimed::Finished))
     }
 
     /// What a worker makes of the mail, for those who wait in its inbox.
-    async fn read(&self, store: &Store) -> NewMessage {
+    async fn read(&self, store: &Store) -> Result<NewMessage, StoreError> {
         let to = &self.to;
-        let expected = must(store.work.expectations(std::slice::from_ref(to)).await);
+        let expected = store.work.expectations(std::slice::from_ref(to)).await?;
         let waiting = expected[0].attempts.iter().map(|attempt| attempt.id);
         let waiting: Vec<AttemptId> = waiting.collect();
         let lifetime = millis(LIFETIME);
-        let (artifact, misses) = match &self.code {
-            Some(value) => (suited(code(to, value), &waiting), Vec::new()),
-            None => {
-                let verdict = Verdict::Abstained(Reason::new("no_code"));
-                let nothing = valueless(to, ArtifactKind::Nothing, verdict);
-                (nothing, waiting.into_iter().map(miss).collect())
-            }
+        let (artifact, misses) = if let Some(value) = &self.code {
+            (suited(code(to, value), &waiting), Vec::new())
+        } else {
+            let verdict = Verdict::Abstained(Reason::new("no_code"));
+            let nothing = valueless(to, ArtifactKind::Nothing, verdict);
+            (nothing, waiting.into_iter().map(miss).collect())
         };
         let artifact = NewArtifact {
             lifetime,
             ..artifact
         };
-        NewMessage {
+        Ok(NewMessage {
             received_at: self.received_at,
             misses,
             ..mail(to, &self.message, vec![artifact])
-        }
+        })
     }
 }
 

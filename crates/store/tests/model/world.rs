@@ -56,7 +56,7 @@ pub(crate) struct Attempt {
     opened_at: i64,
     deadline: i64,
     resends: BTreeMap<u8, u32>,
-    resent_at: Option<i64>,
+    releft_at: Option<i64>,
     pub(crate) current: Option<usize>,
     has_missed: bool,
     success: Option<bool>,
@@ -71,7 +71,7 @@ impl Attempt {
 #[derive(Debug)]
 struct Sent {
     mail: Mail,
-    sent_at: i64,
+    left_at: i64,
     is_known: bool,
 }
 
@@ -115,7 +115,7 @@ impl World {
             opened_at: self.now,
             deadline: self.now + asked.patience,
             resends: BTreeMap::new(),
-            resent_at: None,
+            releft_at: None,
             current: None,
             has_missed: false,
             success: None,
@@ -126,7 +126,7 @@ impl World {
     pub(crate) fn send(&mut self, mail: Mail) {
         self.mails.push(Sent {
             mail,
-            sent_at: self.now,
+            left_at: self.now,
             is_known: false,
         });
     }
@@ -135,7 +135,7 @@ impl World {
     pub(crate) fn mail(&self, number: usize) -> Option<(usize, Mail, i64)> {
         let place = number.checked_rem(self.mails.len())?;
         let sent = &self.mails[place];
-        Some((place, sent.mail, sent.sent_at))
+        Some((place, sent.mail, sent.left_at))
     }
 
     /// A mail is delivered: the first time counts, and nothing that came before an
@@ -151,22 +151,19 @@ impl World {
             code,
             is_stated,
         } = sent.mail;
-        let received_at = if is_stated { sent.sent_at } else { now };
+        let received_at = if is_stated { sent.left_at } else { now };
         let waiting = self.waiting(inbox, received_at);
-        let attempt = match code {
-            None => {
-                for attempt in waiting {
-                    self.attempts[attempt].has_missed = true;
-                }
-                None
+        let has_it = |attempt: &usize| self.has(Some(*attempt), inbox, code);
+        if code.is_some() && waiting.iter().any(has_it) {
+            return;
+        }
+        let attempt = if code.is_some() {
+            self.first_in_line(&waiting)
+        } else {
+            for attempt in waiting {
+                self.attempts[attempt].has_missed = true;
             }
-            Some(_) => {
-                let has_it = |attempt: &usize| self.has(Some(*attempt), inbox, code);
-                if waiting.iter().any(has_it) {
-                    return;
-                }
-                self.first_in_line(&waiting)
-            }
+            None
         };
         if code.is_some() && self.has(attempt, inbox, code) {
             return;
@@ -226,7 +223,7 @@ impl World {
         let of = |place: &usize| &self.attempts[*place];
         let empty = waiting.iter().filter(|place| of(place).current.is_none());
         let first = empty.min_by_key(|place| of(place).opened_at);
-        let asked_at = |place: &&usize| of(place).opened_at.max(of(place).resent_at.unwrap_or(0));
+        let asked_at = |place: &&usize| of(place).opened_at.max(of(place).releft_at.unwrap_or(0));
         let last = waiting.iter().max_by_key(asked_at);
         first.or(last).copied()
     }
@@ -250,7 +247,7 @@ impl World {
         }
         let left = attempt.left() - 1;
         attempt.resends.insert(key, left);
-        attempt.resent_at = Some(now);
+        attempt.releft_at = Some(now);
         Answer::Granted(left)
     }
 
@@ -264,7 +261,7 @@ impl World {
             current,
             has_missed,
             success,
-            resent_at,
+            releft_at,
             ..
         } = &self.attempts[attempt];
         let Some(current) = current else {
@@ -276,7 +273,7 @@ impl World {
         };
         let current = &self.artifacts[*current];
         if let Some((_, at)) = current.consumed {
-            let was_asked_again = resent_at.is_some_and(|resent| resent >= at);
+            let was_asked_again = releft_at.is_some_and(|resent| resent >= at);
             let is_open = !is_over && success.is_none();
             return if was_asked_again && is_open {
                 State::Pending

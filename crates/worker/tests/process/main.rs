@@ -6,6 +6,7 @@
     reason = "a scenario that cannot go on fails"
 )]
 
+mod callback;
 mod desk;
 mod fetched;
 mod payload_rows;
