@@ -15,10 +15,13 @@ use crate::provider_api::ProviderApi;
 const SELDOM: u32 = 6000;
 const INBOX: &str = "postmark@inbox.test";
 
-/// One source, and polling for whoever waits longer than this.
+/// Polling for whoever waits longer than this; one source that may have the mail,
+/// and one whose mail is another domain's.
 fn settings(api: &ProviderApi, patience: &str) -> String {
+    let elsewhere = source(api, "resend", SELDOM);
+    let elsewhere = elsewhere.replace("api_key", "domains = [\"other.test\"]\napi_key");
     format!(
-        "poll.patience = \"{patience}\"\n{}",
+        "poll.patience = \"{patience}\"\n{}{elsewhere}",
         source(api, "postmark", SELDOM)
     )
 }
@@ -99,6 +102,8 @@ async fn a_code_whose_webhook_never_comes_is_found(harness: Harness, api: Provid
         "{metrics}"
     );
     assert!(!metrics.contains("why=\"routine\""), "{metrics}");
+    let elsewhere = "maillatch_polls_total{source=\"resend\"";
+    assert!(!metrics.contains(elsewhere), "{metrics}");
     harness.end().await;
     api.stop().await;
 }
