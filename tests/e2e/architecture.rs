@@ -33,10 +33,11 @@ const ARROWS: [(&str, &[&str]); 11] = [
 ];
 
 /// Who alone may use a guarded library.
-const GUARDED: [(&str, &[&str]); 8] = [
+const GUARDED: [(&str, &[&str]); 9] = [
     ("sqlx", &["store"]),
     ("lapin", &["queue"]),
     ("mail-parser", &["extract"]),
+    ("mail-auth", &["worker"]),
     ("actix-web", &["webhook", "feed", "maillatch"]),
     ("reqwest", &["worker", "poll", "maillatch"]),
     ("async-imap", &["poll"]),

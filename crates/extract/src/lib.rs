@@ -30,7 +30,7 @@ pub use explanation::Explanation;
 pub use extract::{Extracted, extract};
 pub use flag::Flag;
 pub use identity::Identity;
-pub use link::{Destination, Rejection, judge, unwrap};
+pub use link::{Destination, Rejection, judge, registrable, unwrap};
 pub use policy::Policy;
 pub use refusal::Refusal;
 pub use sender::Sender;

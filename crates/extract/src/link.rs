@@ -14,3 +14,4 @@ mod wrapper;
 
 pub(crate) use decide::{ConsideredLink, find};
 pub use gate::{Destination, Rejection, judge, unwrap};
+pub use host::registrable;

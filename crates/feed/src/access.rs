@@ -40,6 +40,9 @@ pub(crate) const TABLE: &[Access] = &[
     post("/v1/attempts/{attempt}/consume", Permission::Consume),
     post("/v1/attempts/{attempt}/resend", Permission::Attempt),
     post("/v1/attempts/{attempt}/finish", Permission::Attempt),
+    get("/v1/keys", Permission::Operator),
+    post("/v1/keys", Permission::Operator),
+    delete("/v1/keys/{name}", Permission::Operator),
 ];
 
 const fn get(path: &'static str, permission: Permission) -> Access {

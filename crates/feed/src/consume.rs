@@ -1,7 +1,6 @@
 //! `POST /v1/artifacts/{artifact}/consume`: the one use of an artifact.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{ArtifactId, ArtifactKind, ConsumeRequest, Consumed, Outcome, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
@@ -13,9 +12,6 @@ use crate::patience::patiently;
 use crate::problem::Problem;
 use crate::reply;
 use crate::routes::Feed;
-
-/// The header's name, as the draft of the IETF's HTTPAPI group has it.
-pub(crate) const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The value and what it is. This is the one struct of the crate that a value
 /// is written into, and it is built from a committed consume alone.
@@ -85,11 +81,7 @@ fn answer(id: ArtifactId, consumed: Consumed) -> Result<HttpResponse, Problem> {
     match consumed {
         Consumed::First { kind, value, at } => Ok(disclose(id, kind, &value, at)),
         Consumed::Replayed { kind, value, at } => {
-            let mut response = disclose(id, kind, &value, at);
-            response
-                .headers_mut()
-                .insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
-            Ok(response)
+            Ok(reply::replayed(disclose(id, kind, &value, at)))
         }
         Consumed::Already { at } => Err(Problem::AlreadyConsumed(at)),
         Consumed::KeyReused => Err(Problem::IdempotencyKeyReused),

@@ -16,9 +16,9 @@ use crate::access::{Access, TABLE};
 use crate::attempt::described as attempt;
 use crate::problem::{Document, Problem};
 use crate::settings::Settings;
-use crate::{consume, inbox, item, list};
+use crate::{consume, inbox, item, list, operator};
 
-use operation::{Key, OPERATIONS, Operation};
+use operation::{OPERATIONS, Operation};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -41,6 +41,10 @@ use operation::{Key, OPERATIONS, Operation};
         inbox::Page,
         list::Page,
         item::Item,
+        operator::Wish,
+        operator::Shown,
+        operator::Made,
+        operator::Page,
         consume::Nothing,
         consume::Disclosure<'static>,
         Document<'static>,
@@ -132,6 +136,7 @@ fn text(name: &str) -> Value {
         "inbox" => "The address of an inbox.",
         "artifact" => "The id of an artifact, `art_…`.",
         "attempt" => "The id of an attempt, `att_…`.",
+        "name" => "The consumer that a key speaks for.",
         _ => "The cursor of an earlier answer; without it, the beginning.",
     };
     json!({ "type": "string", "minLength": 1, "description": description })
@@ -149,7 +154,7 @@ fn responses(told: &Operation) -> Map<String, Value> {
             }
         };
         let mut headers = limit_headers();
-        if told.key == Key::Required {
+        if told.replays() {
             let told = "`true` when the same request was answered before.";
             headers.insert("Idempotency-Replayed".to_owned(), header(told));
         }

@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{InboxId, InboxRules, InboxView, NewInbox, Timestamp};
-use rand::RngExt;
+use pipeline::{IdempotencyKey, InboxId, InboxRules, InboxView, NewInbox, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::address;
 use crate::auth::Caller;
 use crate::body::{self, optional_key};
 use crate::consume::Nothing;
 use crate::list::parameters_of;
 use crate::patience::patiently;
+use crate::policy::Require;
 use crate::problem::Problem;
 use crate::reply;
 use crate::routes::Feed;
@@ -22,10 +23,6 @@ use crate::routes::Feed;
 const LONGEST_METADATA: usize = 2048;
 /// A hundred years stand for ever.
 const LONGEST_SPAN: u64 = 100 * 365 * 24 * 60 * 60;
-/// Without vowels and look-alikes: an address spells nothing and is read aloud
-/// without mistakes. Sixteen of 28 letters hold 76 bits, so none is guessed.
-const LETTERS: &[u8; 28] = b"bcdfghjkmnpqrstvwxz23456789-";
-
 /// What is asked for. Everything has a default: a fresh address with the
 /// operator's rules, for good.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
@@ -36,6 +33,8 @@ pub(crate) struct Wish {
     address: Option<String>,
     /// Domains that a sender may have, they or one below.
     from: Vec<String>,
+    /// `verified`: mail is kept back unless its sender is proven.
+    require: Option<Require>,
     /// Where a link may lead.
     links: Option<Vec<String>>,
     /// For how many seconds a code may be consumed.
@@ -56,6 +55,8 @@ pub(crate) struct Shown {
     #[schema(value_type = String)]
     address: InboxId,
     from: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    require: Option<Require>,
     #[serde(skip_serializing_if = "Option::is_none")]
     links: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,6 +80,7 @@ impl Shown {
         Self {
             address: view.inbox,
             from: view.rules.senders,
+            require: view.rules.needs_proof.then_some(Require::Verified),
             links: view.rules.links,
             code_lifetime: view.rules.lifetime.map(|span| span.as_secs()),
             retention: view.retention.map(|span| span.as_secs()),
@@ -92,26 +94,49 @@ impl Shown {
     }
 }
 
-/// Makes an inbox.
+/// Makes an inbox, or finds the one that the same key has made.
 ///
 /// Returns: 201 with the inbox; 400 for a body that cannot be granted; 401
-/// without a key; 409 when the address is taken; 503 when the store is away.
+/// without a key; 409 when the address is taken; 422 when the `Idempotency-Key` has
+/// made another one; 503 when the store is away.
 pub(crate) async fn create(
     request: HttpRequest,
     caller: Caller,
     payload: web::Payload,
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
-    optional_key(request.headers())?;
+    let key = optional_key(request.headers())?;
     let wish: Wish = body::object(payload).await?;
-    let inbox = inbox(&feed, caller, wish)?;
-    let made = patiently(feed.deps.inboxes.create_inbox(inbox)).await?;
-    let made = made.ok_or(Problem::InboxTaken)?;
-    Ok(reply::json(
-        StatusCode::CREATED,
-        "application/json",
-        &Shown::of(made),
-    ))
+    let (scope, is_chosen) = (caller.scope.clone(), wish.address.is_some());
+    let inbox = inbox(&feed, caller, wish, key.as_ref())?;
+    let inboxes = &feed.deps.inboxes;
+    let made = patiently(inboxes.create_inbox(inbox.clone())).await?;
+    if let Some(made) = made {
+        return Ok(shown(StatusCode::CREATED, made));
+    }
+    let known = match key {
+        Some(_) => patiently(inboxes.inbox(&inbox.inbox, &scope)).await?,
+        None => None,
+    };
+    match known {
+        Some(known) if is_same(&known, &inbox) => {
+            Ok(reply::replayed(shown(StatusCode::CREATED, known)))
+        }
+        Some(_) if !is_chosen => Err(Problem::IdempotencyKeyReused),
+        _ => Err(Problem::InboxTaken),
+    }
+}
+
+/// Whether an inbox is what this request has asked for. One that was ended since
+/// still is.
+fn is_same(known: &InboxView, asked: &NewInbox) -> bool {
+    let notes = |text: Option<&str>| -> Option<Value> { serde_json::from_str(text?).ok() };
+    let time = known.expires_at.map(|at| at.since(known.created_at));
+    known.owner.as_deref() == Some(asked.owner.as_str())
+        && known.rules == asked.rules
+        && known.retention == asked.retention
+        && notes(known.metadata.as_deref()) == notes(asked.metadata.as_deref())
+        && (known.is_expired || time == asked.expires_in)
 }
 
 /// Shows an inbox. 404 for one that is not there or not the caller's.
@@ -121,7 +146,8 @@ pub(crate) async fn show(
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
     let inbox = inbox_of(&path)?;
-    shown(patiently(feed.deps.inboxes.inbox(&inbox, &caller.scope)).await?)
+    let view = patiently(feed.deps.inboxes.inbox(&inbox, &caller.scope)).await?;
+    Ok(shown(StatusCode::OK, view.ok_or(Problem::NotFound)?))
 }
 
 /// Ends an inbox: from now on it takes no mail.
@@ -131,7 +157,8 @@ pub(crate) async fn expire(
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
     let inbox = inbox_of(&path)?;
-    shown(patiently(feed.deps.inboxes.expire_inbox(&inbox, &caller.scope)).await?)
+    let view = patiently(feed.deps.inboxes.expire_inbox(&inbox, &caller.scope)).await?;
+    Ok(shown(StatusCode::OK, view.ok_or(Problem::NotFound)?))
 }
 
 /// Gives an inbox a fresh address with the same rules; the old one ends.
@@ -142,14 +169,25 @@ pub(crate) async fn rotate(
     payload: web::Payload,
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
-    optional_key(request.headers())?;
+    let key = optional_key(request.headers())?;
     let Nothing {} = body::object(payload).await?;
-    let (inbox, fresh) = (inbox_of(&path)?, mint(&feed)?);
-    let rotated = feed
-        .deps
-        .inboxes
-        .rotate_inbox(&inbox, &fresh, &caller.scope);
-    shown(patiently(rotated).await?)
+    let (inbox, inboxes) = (inbox_of(&path)?, &feed.deps.inboxes);
+    let to = match &key {
+        Some(key) => {
+            let owner = caller.consumer.as_str().as_bytes();
+            let (from, key) = (inbox.as_str().as_bytes(), key.as_str().as_bytes());
+            address::belonging_to(&feed, &[b"rotate", owner, from, key])?
+        }
+        None => address::fresh(&feed)?,
+    };
+    let rotated = patiently(inboxes.rotate_inbox(&inbox, &to, &caller.scope)).await?;
+    if let Some(rotated) = rotated {
+        return Ok(shown(StatusCode::OK, rotated));
+    }
+    // It is nobody's, or the same request has been here before.
+    let known = patiently(inboxes.inbox(&to, &caller.scope)).await?;
+    let known = known.ok_or(Problem::NotFound)?;
+    Ok(reply::replayed(shown(StatusCode::OK, known)))
 }
 
 /// The parameters of the list; any other is refused.
@@ -196,36 +234,21 @@ pub(crate) async fn list(
     ))
 }
 
-/// A fresh address that nobody can guess.
-pub(crate) fn mint(feed: &Feed) -> Result<InboxId, Problem> {
-    let mut random = rand::rng();
-    let mut letter = |among: usize| {
-        let place = random.random_range(0..among);
-        LETTERS.get(place).copied().map_or('x', char::from)
-    };
-    // The last of the letters is the hyphen, which cannot begin or end a name.
-    let mut name = String::from(letter(27));
-    name.extend((0..14).map(|_| letter(28)));
-    name.push(letter(27));
-    let address = format!("{name}@{}", feed.deps.policy.mint_domain);
-    address.parse().map_err(|_unfit| Problem::Internal)
-}
-
 fn inbox_of(path: &str) -> Result<InboxId, Problem> {
     path.parse().map_err(|_unfit| Problem::NotFound)
 }
 
-fn shown(view: Option<InboxView>) -> Result<HttpResponse, Problem> {
-    let view = view.ok_or(Problem::NotFound)?;
-    Ok(reply::json(
-        StatusCode::OK,
-        "application/json",
-        &Shown::of(view),
-    ))
+fn shown(status: StatusCode, view: InboxView) -> HttpResponse {
+    reply::json(status, "application/json", &Shown::of(view))
 }
 
 /// The inbox that a wish stands for, if it can be granted.
-fn inbox(feed: &Feed, caller: Caller, wish: Wish) -> Result<NewInbox, Problem> {
+fn inbox(
+    feed: &Feed,
+    caller: Caller,
+    wish: Wish,
+    key: Option<&IdempotencyKey>,
+) -> Result<NewInbox, Problem> {
     let metadata = wish.metadata.map(|notes| Value::Object(notes).to_string());
     let lists = feed.deps.policy.lists(&wish.from, wish.links);
     let (senders, links) = lists.ok_or(Problem::InvalidBody)?;
@@ -241,15 +264,20 @@ fn inbox(feed: &Feed, caller: Caller, wish: Wish) -> Result<NewInbox, Problem> {
     if !fits {
         return Err(Problem::InvalidBody);
     }
-    let address = match wish.address {
-        Some(address) => address.parse().map_err(|_unfit| Problem::InvalidBody)?,
-        None => mint(feed)?,
+    let address = match (wish.address, key) {
+        (Some(address), _) => address.parse().map_err(|_unfit| Problem::InvalidBody)?,
+        (None, Some(key)) => {
+            let owner = caller.consumer.as_str().as_bytes();
+            address::belonging_to(feed, &[b"inbox", owner, key.as_str().as_bytes()])?
+        }
+        (None, None) => address::fresh(feed)?,
     };
     Ok(NewInbox {
         inbox: address,
         owner: caller.consumer,
         rules: InboxRules {
             senders,
+            needs_proof: wish.require.is_some(),
             links,
             lifetime: wish.code_lifetime.map(Duration::from_secs),
         },

@@ -117,6 +117,18 @@ impl Keys {
         }
     }
 
+    /// Where keys are made, if they are.
+    pub(crate) fn log(&self) -> Option<&Arc<dyn KeyLog>> {
+        self.minted.as_ref().map(MintedKeys::log)
+    }
+
+    /// Whether the configuration has a key of this name.
+    pub(crate) fn is_configured(&self, name: &ConsumerId) -> bool {
+        self.configured
+            .iter()
+            .any(|key| key.caller.consumer == *name)
+    }
+
     /// A new random token for the configuration.
     pub fn mint() -> String {
         format!("{PREFIX}{}", random(MINTED))

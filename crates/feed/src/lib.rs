@@ -21,8 +21,10 @@ mod token;
 mod describe;
 mod docs;
 
+mod address;
 mod attempt;
 mod inbox;
+mod operator;
 
 mod consume;
 mod events;

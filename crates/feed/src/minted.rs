@@ -44,6 +44,11 @@ impl MintedKeys {
         }
     }
 
+    /// Where they are kept.
+    pub(crate) fn log(&self) -> &Arc<dyn KeyLog> {
+        &self.log
+    }
+
     /// Whose token this is. A token whose check does not fit is nobody's, and
     /// costs no look.
     pub(crate) async fn caller(&self, token: &str) -> Result<Option<Caller>, StoreError> {

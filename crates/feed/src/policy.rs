@@ -5,6 +5,15 @@ use std::fmt;
 use std::time::Duration;
 
 use pipeline::InboxId;
+use serde::{Deserialize, Serialize};
+
+/// What a sender must be besides named in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Require {
+    /// Proven to be the sender, by the provider or by DKIM.
+    Verified,
+}
 
 /// How many domains or hosts one list may name.
 const MOST_ENTRIES: usize = 50;

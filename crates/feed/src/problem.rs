@@ -69,6 +69,9 @@ pub(crate) enum Problem {
     /// 409: somebody has the address.
     #[error("the address is taken")]
     InboxTaken,
+    /// 409: the name has a key that is good.
+    #[error("the name has a key; revoke it first, or take another name")]
+    KeyTaken,
     /// 409: the sender was asked often enough.
     #[error("the attempt's budget of resends is spent")]
     ResendsSpent,
@@ -159,6 +162,7 @@ impl Problem {
             Self::Withheld(_) => (S::CONFLICT, "withheld", "Withheld"),
             Self::Superseded => (S::CONFLICT, "superseded", "Superseded"),
             Self::InboxTaken => (S::CONFLICT, "inbox-taken", "Inbox taken"),
+            Self::KeyTaken => (S::CONFLICT, "key-taken", "Key taken"),
             Self::ResendsSpent => (S::CONFLICT, "resends-spent", "Resends spent"),
             Self::AttemptOver => (S::CONFLICT, "attempt-over", "Attempt over"),
             Self::Expired(_) => (S::GONE, "expired", "Expired"),

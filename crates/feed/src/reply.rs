@@ -4,9 +4,14 @@ use std::io;
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
+use actix_web::http::header::{HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
+
+/// Says that the same request was answered before; the name is that of the draft of
+/// the IETF's HTTPAPI group.
+const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// A JSON answer of the given type.
 pub(crate) fn json(status: StatusCode, content_type: &str, body: &impl Serialize) -> HttpResponse {
@@ -18,6 +23,14 @@ pub(crate) fn json(status: StatusCode, content_type: &str, body: &impl Serialize
         // nothing is better than half an answer.
         Err(_) => HttpResponse::InternalServerError().finish(),
     }
+}
+
+/// The same answer, marked as one that was given before.
+pub(crate) fn replayed(mut answer: HttpResponse) -> HttpResponse {
+    answer
+        .headers_mut()
+        .insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
+    answer
 }
 
 /// The same JSON as text.

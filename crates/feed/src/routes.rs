@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::limits::{Limits, Paid, announce, is_miss};
 use crate::problem::Problem;
 use crate::wait::WaitRoom;
-use crate::{Keys, Policy, Settings, attempt, consume, docs, events, inbox, list};
+use crate::{Keys, Policy, Settings, attempt, consume, docs, events, inbox, list, operator};
 
 /// What the feed needs from the rest of the process.
 #[derive(Clone)]
@@ -74,6 +74,7 @@ pub fn routes(deps: Deps) -> impl FnOnce(&mut ServiceConfig) + Clone {
                 )
                 .configure(attempts)
                 .configure(inboxes)
+                .configure(keys)
                 .service(at("/events", [(GET, web::get().to(events::events))]))
                 .service(at(
                     "/artifacts/{artifact}/consume",
@@ -149,6 +150,21 @@ fn inboxes(config: &mut ServiceConfig) {
         .service(at(
             "/inboxes/{inbox}/artifacts",
             [(GET, web::get().to(list::list))],
+        ));
+}
+
+fn keys(config: &mut ServiceConfig) {
+    config
+        .service(at(
+            "/keys",
+            [
+                (GET, web::get().to(operator::list)),
+                (POST, web::post().to(operator::create)),
+            ],
+        ))
+        .service(at(
+            "/keys/{name}",
+            [(DELETE, web::delete().to(operator::revoke))],
         ));
 }
 

@@ -26,6 +26,9 @@ mod gap;
 #[path = "agent/harness.rs"]
 mod harness;
 #[cfg(test)]
+#[path = "agent/inbox.rs"]
+mod inbox;
+#[cfg(test)]
 #[path = "agent/keys.rs"]
 mod keys;
 #[cfg(test)]
@@ -34,6 +37,9 @@ mod limits;
 #[cfg(test)]
 #[path = "agent/list.rs"]
 mod list;
+#[cfg(test)]
+#[path = "agent/operator.rs"]
+mod operator;
 #[cfg(test)]
 #[path = "agent/outage.rs"]
 mod outage;

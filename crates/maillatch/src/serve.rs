@@ -15,7 +15,7 @@ use webhook::{Certificates, Committer};
 
 use crate::certificates::Getter;
 use crate::wire::{
-    Parts, callbacks, cautions, feed_policy, feed_settings, fetcher, janitor, poll_deps,
+    Parts, callbacks, cautions, dkim, feed_policy, feed_settings, fetcher, janitor, poll_deps,
     webhook_settings, worker_settings,
 };
 use crate::{ops, shutdown};
@@ -147,6 +147,7 @@ fn start_worker(parts: &Parts, stop: &CancellationToken) -> Result<Vec<JoinHandl
         doorbell: Arc::clone(&parts.queue.doorbell),
         sources: Arc::clone(&parts.sources),
         fetcher: fetcher(&parts.config)?,
+        dkim: dkim(&parts.config)?,
         callback_due,
         server_key: parts.server_key.clone(),
         meters: parts.meters.clone(),

@@ -2,6 +2,7 @@
 //! roles are built from.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ use queue::Queue;
 use secrecy::ExposeSecret;
 use store::Store;
 use tokio::sync::Notify;
-use worker::{Callbacks, Fetcher, InboxPolicy, Janitor, Receiver};
+use tracing::info;
+use worker::{Callbacks, Dkim, Fetcher, InboxPolicy, Janitor, Receiver};
 
 use crate::config::{Config, Profile};
 use crate::secrets::{secrets, server_key};
@@ -144,9 +146,30 @@ pub(crate) fn worker_settings(config: &Config) -> Result<worker::Settings> {
         policy: policy(&config.inbox.allow_links)?,
         lifetime: config.inbox.lifetime.0,
         same_value_window: config.inbox.same_value_window.0,
+        needs_proof: config.sender.require_verified,
         sweep_every: worker.sweep_every.0,
         ring_patience: worker.ring_patience.0,
     })
+}
+
+/// What checks signatures, if it is to and can.
+pub(crate) fn dkim(config: &Config) -> Result<Option<Dkim>> {
+    if !config.sender.dkim {
+        return Ok(None);
+    }
+    let servers = config.sender.dns.iter().map(|server| {
+        let address = server.parse().or_else(|_| {
+            let ip: Result<IpAddr, _> = server.parse();
+            ip.map(|ip| SocketAddr::new(ip, 53))
+        });
+        address.with_context(|| format!("sender.dns: {server:?} is no address of a server"))
+    });
+    let servers = servers.collect::<Result<Vec<_>>>()?;
+    let dkim = Dkim::new(&servers, config.sender.budget.0).context("in [sender]")?;
+    if dkim.is_none() {
+        info!("no DNS server is known, so no sender is checked");
+    }
+    Ok(dkim)
 }
 
 /// The poller's settings. A round's answers must come well within its lease.

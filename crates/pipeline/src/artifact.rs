@@ -6,7 +6,9 @@ use std::time::Duration;
 use secrecy::SecretString;
 use serde::Serialize;
 
-use crate::{ArtifactId, AttemptId, InboxId, MessageId, Reason, Suit, Timestamp, digest};
+use crate::{
+    ArtifactId, AttemptId, InboxId, MessageId, Reason, SenderProof, Suit, Timestamp, digest,
+};
 
 /// What kind of thing was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -244,6 +246,8 @@ pub struct ArtifactView {
     pub sender: Option<String>,
     /// The sender's domain, in ASCII.
     pub sender_domain: Option<String>,
+    /// Whether it is proven that the mail comes from that domain.
+    pub sender_proof: SenderProof,
     /// What was odd about the message.
     pub flags: Vec<String>,
     /// When the message was received, by the database's clock.

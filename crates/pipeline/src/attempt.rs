@@ -64,6 +64,8 @@ pub struct Rules {
     pub wanted: Wanted,
     /// Domains that the sender may have, they or one below; none named: any.
     pub senders: Vec<String>,
+    /// Whether mail counts only if its sender is proven.
+    pub needs_proof: bool,
     /// Where a link may lead, in the words of the allowlist; `None` leaves it to
     /// the inbox and the operator.
     pub links: Option<Vec<String>>,

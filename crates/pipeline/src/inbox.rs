@@ -45,6 +45,8 @@ impl InboxId {
 pub struct InboxRules {
     /// Domains that a sender may have, they or one below; none named: any.
     pub senders: Vec<String>,
+    /// Whether mail is kept back unless its sender is proven.
+    pub needs_proof: bool,
     /// Where a link may lead, in the words of the allowlist.
     pub links: Option<Vec<String>>,
     /// For how long an artifact may be consumed after its mail was received.

@@ -28,6 +28,7 @@ mod delivery;
 mod id;
 mod inbox;
 mod message;
+mod sender;
 
 mod artifact;
 mod attempt;
@@ -66,5 +67,6 @@ pub use probe::*;
 pub use queue::*;
 pub use retention::*;
 pub use retry::*;
+pub use sender::*;
 pub use store::*;
 pub use token::*;

@@ -1,6 +1,6 @@
 //! A message: one e-mail to one inbox.
 
-use crate::{InboxId, MessageId, Miss, NewArtifact, ServerKey, SourceName, Timestamp};
+use crate::{InboxId, MessageId, Miss, NewArtifact, Sender, ServerKey, SourceName, Timestamp};
 
 /// What makes two mails the same message: the second of the three layers.
 ///
@@ -40,15 +40,6 @@ impl MessageKey {
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
-}
-
-/// Who a mail says it is from, in the bounded form that an agent may see.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sender {
-    /// The address, when it fits the bounded form.
-    pub address: Option<String>,
-    /// Its domain, in ASCII.
-    pub domain: Option<String>,
 }
 
 /// A message that is not recorded yet, with what was found in it.

@@ -26,6 +26,20 @@ pub struct InboundMail {
     /// Whom the provider says it is from, where it says so besides the message;
     /// the message counts, and a difference is worth a mark.
     pub stated_from: Option<String>,
+    /// What the provider has found about the sender, if it says so.
+    pub sender: Option<SenderVerdict>,
+}
+
+/// What a provider says about the sender of a mail, inside of what it signs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SenderVerdict {
+    /// The mail comes from the domain it names, by DMARC.
+    Proven,
+    /// It does not.
+    Refuted,
+    /// Signatures of these domains hold; whether they speak for the sender is for
+    /// whoever knows the sender.
+    SignedBy(Vec<String>),
 }
 
 impl InboundMail {
@@ -69,6 +83,14 @@ impl InboundMail {
         }
     }
 
+    /// The same mail, about whose sender the provider says this.
+    pub(crate) fn sender(self, verdict: Option<SenderVerdict>) -> Self {
+        Self {
+            sender: verdict,
+            ..self
+        }
+    }
+
     fn addressed(
         recipients: Vec<String>,
         raw: Vec<u8>,
@@ -83,6 +105,7 @@ impl InboundMail {
                 provider_id: None,
                 received_at: None,
                 stated_from: None,
+                sender: None,
             }),
             _ => Err(DecodeError::TooManyRecipients),
         }

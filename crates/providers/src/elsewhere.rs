@@ -3,7 +3,7 @@
 
 use secrecy::SecretString;
 
-use crate::Scope;
+use crate::{Scope, SenderVerdict};
 
 /// Where a mail is, below the provider's API.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Elsewhere {
     pub provider_id: Option<String>,
     /// What is there.
     pub holds: Holds,
+    /// What the provider has found about the sender, if it says so.
+    pub sender: Option<SenderVerdict>,
 }
 
 /// What a provider's API answers with.

@@ -43,7 +43,7 @@ pub use aws::{Scope, escape};
 pub use certificate::Certificate;
 pub use contract::standard_webhooks::sign;
 pub use contract::{Contract, contracts};
-pub use decode::{DecodeError, Decoded, InboundMail};
+pub use decode::{DecodeError, Decoded, InboundMail, SenderVerdict};
 pub use elsewhere::{Api, Confirmation, Elsewhere, Holds};
 pub use gate::address_range;
 pub use key::KeyError;

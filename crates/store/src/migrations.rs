@@ -33,6 +33,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(5, "0005_keys"),
     twin!(6, "0006_callbacks"),
     twin!(7, "0007_provider_keys"),
+    twin!(8, "0008_senders"),
 ];
 
 /// What came of applying migrations.

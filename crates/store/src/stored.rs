@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pipeline::{
     ArtifactId, ArtifactKind, ArtifactView, AttemptId, Discarded, InboxId, KeyView, MessageId,
-    Permission, Reason, Seq, SourceName, Standing, Timestamp, Verdict,
+    Permission, Reason, SenderProof, Seq, SourceName, Standing, Timestamp, Verdict,
 };
 use uuid::Uuid;
 
@@ -91,6 +91,7 @@ pub(crate) struct Item {
     pub(crate) message: Uuid,
     pub(crate) sender: Option<String>,
     pub(crate) sender_domain: Option<String>,
+    pub(crate) sender_proof: String,
     pub(crate) flags: String,
     pub(crate) received_at: Timestamp,
     pub(crate) expires_at: Timestamp,
@@ -116,6 +117,7 @@ impl TryFrom<Item> for ArtifactView {
             message: MessageId::from_uuid(item.message),
             sender: item.sender,
             sender_domain: item.sender_domain,
+            sender_proof: SenderProof::from_stored(&item.sender_proof),
             flags: split(&item.flags),
             received_at: item.received_at,
             expires_at: item.expires_at,

@@ -14,6 +14,7 @@ pub(crate) struct InboxRow {
     pub(crate) inbox: String,
     pub(crate) owner: Option<String>,
     pub(crate) senders: String,
+    pub(crate) needs_proof: bool,
     pub(crate) links: Option<String>,
     pub(crate) lifetime_ms: Option<i64>,
     pub(crate) retention_ms: Option<i64>,
@@ -27,6 +28,7 @@ impl InboxRow {
     fn rules(&self) -> InboxRules {
         InboxRules {
             senders: split(&self.senders),
+            needs_proof: self.needs_proof,
             links: self.links.as_deref().map(split),
             lifetime: self.lifetime_ms.map(span),
         }
@@ -80,6 +82,7 @@ impl TryFrom<InboxRow> for InboxView {
 pub(crate) struct RulesRow {
     pub(crate) wanted: String,
     pub(crate) senders: String,
+    pub(crate) needs_proof: bool,
     pub(crate) links: Option<String>,
     pub(crate) token: Option<String>,
 }
@@ -91,6 +94,7 @@ impl TryFrom<RulesRow> for Rules {
         Ok(Self {
             wanted: Wanted::from_word(&row.wanted).ok_or(Fault::Damaged("wanted"))?,
             senders: split(&row.senders),
+            needs_proof: row.needs_proof,
             links: row.links.as_deref().map(split),
             token: row.token,
         })

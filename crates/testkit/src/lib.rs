@@ -11,6 +11,14 @@
 pub mod api;
 /// What every database must do for callbacks; run by `crates/store` on each of its kinds.
 pub mod callback_contract;
+/// A sender's side of DKIM.
+#[expect(
+    clippy::expect_used,
+    reason = "it runs in tests alone, where a failure is a panic"
+)]
+pub mod dkim;
+/// A DNS server on loopback.
+pub mod dns;
 /// What every database must do for keys; run by `crates/store` on each of its kinds.
 pub mod key_contract;
 /// Bounded waiting for something that is to come true.

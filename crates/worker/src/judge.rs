@@ -1,7 +1,7 @@
 //! Whether what a mail holds is what an attempt waits for.
 
 use extract::{Extracted, Verdict as Found};
-use pipeline::{ArtifactKind, MissKind, Reason, Rules, Wanted, token_of};
+use pipeline::{ArtifactKind, MissKind, Reason, Rules, Sender, Wanted, token_of};
 
 use crate::finding::Finding;
 
@@ -21,8 +21,8 @@ impl Judgement {
 }
 
 /// Judges a mail by the rules of an attempt, read by the attempt's allowlist.
-pub(crate) fn judge(rules: &Rules, mail: &Extracted) -> Judgement {
-    if let Some(reason) = judge_sender(mail, &rules.senders) {
+pub(crate) fn judge(rules: &Rules, sender: &Sender, mail: &Extracted) -> Judgement {
+    if let Some(reason) = judge_sender(sender, &rules.senders, rules.needs_proof) {
         return Judgement::blocked(reason);
     }
     let Some(finding) = wanted(mail, rules.wanted) else {
@@ -38,9 +38,15 @@ pub(crate) fn judge(rules: &Rules, mail: &Extracted) -> Judgement {
 }
 
 /// Why the sender of a mail does not count, if so.
-pub(crate) fn judge_sender(mail: &Extracted, allowed: &[String]) -> Option<Reason> {
-    let is_allowed = is_allowed_sender(mail.sender.domain.as_deref(), allowed);
-    (!is_allowed).then(|| Reason::new("sender_not_allowed"))
+pub(crate) fn judge_sender(
+    sender: &Sender,
+    allowed: &[String],
+    needs_proof: bool,
+) -> Option<Reason> {
+    if !is_allowed_sender(sender.domain.as_deref(), allowed) {
+        return Some(Reason::new("sender_not_allowed"));
+    }
+    (needs_proof && !sender.proof.holds()).then(|| Reason::new("sender_not_verified"))
 }
 
 /// Whether a token is wanted from a link that has none to give.

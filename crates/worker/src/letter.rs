@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pipeline::{Expectation, InboxId, NewMessage, Reason, SourceName, Timestamp};
+use pipeline::{
+    Expectation, InboxId, NewMessage, Reason, Sender, SenderProof, SourceName, Timestamp,
+};
 use providers::{InboundMail, Source};
 
 use crate::address::{addresses, is_other_sender};
+use crate::authenticity::{Evidence, Proved, prove};
 use crate::minimize::{Minimizer, minimize};
 use crate::process::{Deps, Failure};
 use crate::reading::Readings;
@@ -21,6 +24,7 @@ pub(crate) async fn read(
     let settings = &deps.settings;
     let domains = deps.sources.get(source.as_str()).and_then(Source::domains);
     let expectations = expect(deps, addresses(&mail.recipients, domains)).await?;
+    let (is_rebuilt, stated_from, verdict) = (mail.rebuilt, mail.stated_from, mail.sender);
     let mut readings = Readings::begin(settings, mail.raw).await?;
     for links in expectations.iter().flat_map(named_links) {
         readings.add(settings, links).await?;
@@ -29,16 +33,29 @@ pub(crate) async fn read(
         .received_at
         .is_some_and(|at| !is_plausible(at, recorded_at));
     let received_at = mail.received_at.filter(|_| !is_odd);
+    let read = &readings.by(None).sender;
+    let evidence = Evidence {
+        raw: (!is_rebuilt).then(|| readings.raw()),
+        verdict: verdict.as_ref(),
+        domain: read.domain.as_deref(),
+        received_at: received_at.unwrap_or(recorded_at),
+    };
+    let proof = proof(deps, evidence, &expectations).await?;
     let minimizer = Minimizer {
         server_key: &deps.server_key,
         named: mail.provider_id.as_deref().map(|id| (source, id)),
+        sender: Sender {
+            address: read.address.clone(),
+            domain: read.domain.clone(),
+            proof,
+        },
+        needs_proof: settings.needs_proof,
         recorded_at,
         received_at: received_at.map(Timestamp::end_of_its_second),
         lifetime: settings.lifetime,
         same_value_window: settings.same_value_window,
     };
-    let sender = readings.by(None).sender.address.as_deref();
-    let differs = is_other_sender(mail.stated_from.as_deref(), sender);
+    let differs = is_other_sender(stated_from.as_deref(), read.address.as_deref());
     let marks = [(differs, "provider_mismatch"), (is_odd, "received_at_odd")];
     let message = |(inbox, expected)| {
         let mut message = minimize(&readings, inbox, &expected, &minimizer);
@@ -49,6 +66,25 @@ pub(crate) async fn read(
         message
     };
     Ok(expectations.into_iter().map(message).collect())
+}
+
+/// Whether the sender is proven. While the DNS does not answer, mail waits that
+/// somebody wants proven; other mail goes on without.
+async fn proof(
+    deps: &Deps,
+    evidence: Evidence<'_>,
+    expectations: &BTreeMap<InboxId, Expectation>,
+) -> Result<SenderProof, Failure> {
+    let needs_proof = |expected: &Expectation| {
+        let mut attempts = expected.attempts.iter();
+        expected.rules.needs_proof || attempts.any(|attempt| attempt.rules.needs_proof)
+    };
+    let is_needed = deps.settings.needs_proof || expectations.values().any(needs_proof);
+    match prove(deps.dkim.as_ref(), evidence).await {
+        Proved::Known(proof) => Ok(proof),
+        Proved::NotNow if is_needed => Err(Failure::transient(Reason::new("dns_away"))),
+        Proved::NotNow => Ok(SenderProof::Missing(Reason::new("dns_away"))),
+    }
 }
 
 /// The inboxes that the recipients mean, each once, and what is expected there.

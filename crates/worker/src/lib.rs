@@ -8,7 +8,7 @@
 //! Read it in this order: [`run`] (a bell rings), `process` (the story of one
 //! delivery), `fetch` (mail that a webhook did not carry), `contain` (the dangerous
 //! part, on a thread of its own), `letter` (one mail, all its inboxes), `address`,
-//! `reading`, `judge`, `finding` and `minimize` (for whom it is and what is kept of
+//! `authenticity`, `dkim` and `coverage` (whether its sender is proven), `reading`, `judge`, `finding` and `minimize` (for whom it is and what is kept of
 //! it), [`sweep`] (the bell rings again), `callback` (values that go to a
 //! workflow), [`Janitor`] (what goes when its time is over).
 
@@ -20,8 +20,11 @@ mod process;
 mod report;
 
 mod address;
+mod authenticity;
 mod callback;
 mod contain;
+mod coverage;
+mod dkim;
 mod fetch;
 mod finding;
 mod judge;
@@ -33,6 +36,7 @@ mod settings;
 
 pub use address::InboxPolicy;
 pub use callback::{Callbacks, CallbacksError, Receiver};
+pub use dkim::{Dkim, DkimError};
 pub use fetch::{Fetcher, FetcherError};
 pub use process::{Deps, Outcome};
 pub use retain::Janitor;

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use extract::Extracted;
 use pipeline::{
     ArtifactId, ArtifactKey, ArtifactKind, AttemptId, Expectation, InboxId, MessageId, MessageKey,
     Miss, NewArtifact, NewMessage, Sender, ServerKey, SourceName, Suit, Timestamp,
@@ -18,6 +17,9 @@ pub(crate) struct Minimizer<'a> {
     pub(crate) server_key: &'a ServerKey,
     /// The source, and its provider's id for the mail.
     pub(crate) named: Option<(&'a SourceName, &'a str)>,
+    pub(crate) sender: Sender,
+    /// Whether the operator wants every sender proven.
+    pub(crate) needs_proof: bool,
     pub(crate) recorded_at: Timestamp,
     pub(crate) received_at: Option<Timestamp>,
     pub(crate) lifetime: Duration,
@@ -39,7 +41,7 @@ pub(crate) fn minimize(
     let named = with.named;
     let provider_key =
         named.map(|(source, id)| MessageKey::of_provider(with.server_key, source, &inbox, id));
-    let (findings, misses) = find(readings, mail, expected);
+    let (findings, misses) = find(readings, expected, with);
     let lifetime = expected.rules.lifetime.unwrap_or(with.lifetime);
     let artifacts = findings.into_iter().map(|finding| {
         let key = artifact_key(&finding, &inbox, &key, with);
@@ -49,10 +51,7 @@ pub(crate) fn minimize(
         id: MessageId::new(),
         key,
         provider_key,
-        sender: Sender {
-            address: mail.sender.address.clone(),
-            domain: mail.sender.domain.clone(),
-        },
+        sender: with.sender.clone(),
         flags: mail
             .flags
             .iter()
@@ -68,17 +67,19 @@ pub(crate) fn minimize(
 /// What the inbox gets, for which attempts, and what other attempts get not.
 fn find(
     readings: &Readings,
-    mail: &Extracted,
     expected: &Expectation,
+    with: &Minimizer<'_>,
 ) -> (Vec<Finding>, Vec<Miss>) {
-    let refusal = judge_sender(mail, &expected.rules.senders);
+    let mail = readings.by(expected.rules.links.as_ref());
+    let needs_proof = with.needs_proof || expected.rules.needs_proof;
+    let refusal = judge_sender(&with.sender, &expected.rules.senders, needs_proof);
     let (mut suited, mut misses) = (Vec::new(), Vec::new());
     for attempt in &expected.attempts {
         let links = attempt.rules.links.as_ref();
         let reading = readings.by(links.or(expected.rules.links.as_ref()));
         let judgement = match &refusal {
             Some(reason) => Judgement::blocked(reason.clone()),
-            None => judge(&attempt.rules, reading),
+            None => judge(&attempt.rules, &with.sender, reading),
         };
         match judgement {
             Judgement::Suits(finding) => suit(&mut suited, finding, attempt.id),

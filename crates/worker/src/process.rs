@@ -11,6 +11,7 @@ use providers::{Decoded, Elsewhere, InboundMail, Source, Sources};
 
 use tokio::sync::Notify;
 
+use crate::dkim::Dkim;
 use crate::fetch::{FetchError, Fetcher};
 use crate::letter;
 use crate::report::report;
@@ -28,6 +29,8 @@ pub struct Deps {
     pub sources: Arc<Sources>,
     /// Gets mail that a webhook does not carry.
     pub fetcher: Fetcher,
+    /// Checks signatures; nobody does where there is no DNS.
+    pub dkim: Option<Dkim>,
     /// Rung when something may be there for a callback.
     pub callback_due: Arc<Notify>,
     /// What artifact keys are made with.
@@ -161,6 +164,7 @@ async fn fetch(deps: &Deps, source: &str, elsewhere: Elsewhere) -> Result<Inboun
         provider_id: elsewhere.provider_id,
         received_at: None,
         stated_from: None,
+        sender: elsewhere.sender,
     })
 }
 

@@ -53,6 +53,11 @@ impl Readings {
         Ok(())
     }
 
+    /// The mail itself.
+    pub(crate) fn raw(&self) -> Arc<Vec<u8>> {
+        Arc::clone(&self.raw)
+    }
+
     /// How it reads by a list; by the operator's own when none is named.
     pub(crate) fn by(&self, links: Option<&Vec<String>>) -> &Extracted {
         let named = links.and_then(|links| self.named.iter().find(|(known, _)| known == links));

@@ -26,6 +26,8 @@ pub struct Settings {
     pub lifetime: Duration,
     /// Within this time the same value to the same inbox is the same artifact.
     pub same_value_window: Duration,
+    /// Whether mail is kept back everywhere unless its sender is proven.
+    pub needs_proof: bool,
     /// How often the sweeper looks for rows that are due.
     pub sweep_every: Duration,
     /// How long the sweeper waits for a ring to be answered before the next.

@@ -86,7 +86,7 @@ pub(crate) fn is_under(host: &str, name: &str) -> bool {
 
 /// The domain somebody registered, by the public suffix list with its private
 /// section; none for a public suffix itself.
-pub(crate) fn registrable(host: &str) -> Option<&str> {
+pub fn registrable(host: &str) -> Option<&str> {
     psl::domain_str(host)
 }
 

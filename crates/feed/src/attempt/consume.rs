@@ -1,7 +1,6 @@
 //! `POST /v1/attempts/{attempt}/consume`: wait for it and take it, in one call.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::HeaderValue;
 use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{
     ArtifactId, ArtifactKind, AttemptConsume, AttemptConsumed, AttemptId, AttemptView, Outcome,
@@ -15,7 +14,6 @@ use super::told::Told;
 use super::wait;
 use crate::auth::Caller;
 use crate::body::{self, idempotency_key};
-use crate::consume::IDEMPOTENCY_REPLAYED;
 use crate::patience::{PREFERENCE_APPLIED, Patience, patiently};
 use crate::problem::Problem;
 use crate::reply;
@@ -102,12 +100,12 @@ async fn answer(
             at,
             is_replay,
         } => {
-            let mut response = disclose(attempt, artifact, kind, &value, at)?;
-            if is_replay {
-                let told = HeaderValue::from_static("true");
-                response.headers_mut().insert(IDEMPOTENCY_REPLAYED, told);
-            }
-            Ok(response)
+            let response = disclose(attempt, artifact, kind, &value, at)?;
+            Ok(if is_replay {
+                reply::replayed(response)
+            } else {
+                response
+            })
         }
         AttemptConsumed::NotReady(view) => {
             let told = Told::of(feed, *view).await?;

@@ -10,10 +10,11 @@ use pipeline::{
 use serde::{Deserialize, Serialize};
 
 use super::told::Told;
+use crate::address;
 use crate::auth::Caller;
 use crate::body::{self, optional_key};
-use crate::inbox::mint;
 use crate::patience::patiently;
+use crate::policy::Require;
 use crate::problem::Problem;
 use crate::reply;
 use crate::routes::Feed;
@@ -31,6 +32,9 @@ pub(crate) struct Wish {
     kind: Kind,
     /// Domains that the sender may have, they or one below.
     from: Vec<String>,
+    /// `verified`: mail counts only if its sender is proven.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    require: Option<Require>,
     /// Where a link may lead: `example.com` or `*.example.com`.
     links: Option<Vec<String>>,
     /// The field of the link that is handed out in place of the link.
@@ -60,6 +64,7 @@ impl Default for Wish {
         Self {
             kind: Kind::Code,
             from: Vec::new(),
+            require: None,
             links: None,
             token: None,
             deadline: 600,
@@ -129,7 +134,7 @@ fn attempt(
         reference,
         request,
         is_minted: inbox.is_none(),
-        inbox: inbox.map_or_else(|| mint(feed), Ok)?,
+        inbox: inbox.map_or_else(|| address::fresh(feed), Ok)?,
         callback: wish.callback.clone(),
         resends: wish.resends,
         rules: rules(feed, wish)?,
@@ -150,6 +155,7 @@ fn rules(feed: &Feed, wish: Wish) -> Result<Rules, Problem> {
     fits.then_some(Rules {
         wanted,
         senders,
+        needs_proof: wish.require.is_some(),
         links,
         token: wish.token,
     })

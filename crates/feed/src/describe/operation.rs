@@ -53,6 +53,11 @@ impl Operation {
         prefer.into_iter().chain(last).chain(key)
     }
 
+    /// Whether a retry with the same key gets the same answer, marked as such.
+    pub(super) fn replays(&self) -> bool {
+        self.key == Key::Required || matches!(self.id, "createInbox" | "rotateInbox")
+    }
+
     /// The statuses of the problems it can end with.
     pub(super) fn refusals(&self) -> impl Iterator<Item = u16> {
         let usual = [400, 401, 403, 429, 500, 503];
@@ -158,7 +163,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Makes an inbox",
         body: Some("InboxWish"),
         answers: &[(201, &["Inbox"], "It takes mail.")],
-        problems: &[409],
+        problems: &[409, 422],
         key: Key::Optional,
         ..PLAIN
     },
@@ -207,6 +212,32 @@ pub(super) const OPERATIONS: &[Operation] = &[
         )],
         problems: &[404, 409, 410],
         query: &["inbox", "after"],
+        ..PLAIN
+    },
+    Operation {
+        path: "/v1/keys",
+        id: "listKeys",
+        summary: "Lists every key, also those that are over; never a token",
+        answers: &[(200, &["KeyPage"], "All of them.")],
+        ..PLAIN
+    },
+    Operation {
+        method: "POST",
+        path: "/v1/keys",
+        id: "createKey",
+        summary: "Makes a key and shows its token, once",
+        body: Some("KeyWish"),
+        needs_body: true,
+        answers: &[(201, &["NewKey"], "The key with its token.")],
+        problems: &[409],
+        ..PLAIN
+    },
+    Operation {
+        method: "DELETE",
+        path: "/v1/keys/{name}",
+        id: "revokeKey",
+        summary: "Revokes the key of a name, in every process within 2 s",
+        answers: &[(200, &["Key"], "It is revoked.")],
         ..PLAIN
     },
     Operation {

@@ -25,6 +25,7 @@ impl Problem {
             Self::Withheld(Reason::new("host_not_allowed")),
             Self::Superseded,
             Self::InboxTaken,
+            Self::KeyTaken,
             Self::ResendsSpent,
             Self::AttemptOver,
             Self::Expired(at),

@@ -305,7 +305,7 @@ async fn inboxes_are_made_listed_rotated_and_ended() {
         201
     );
     server
-        .post("a", "/v1/inboxes", "k", &chosen)
+        .post("b", "/v1/inboxes", "k", &chosen)
         .await
         .problem(409, "inbox-taken");
     server

@@ -255,6 +255,7 @@ fn message(inbox: InboxId, artifact: NewArtifact) -> NewMessage {
         sender: Sender {
             address: Some("no-reply@example.com".to_owned()),
             domain: Some("example.com".to_owned()),
+            proof: pipeline::SenderProof::Dkim,
         },
         flags: vec!["hidden_text".to_owned()],
         received_at: None,

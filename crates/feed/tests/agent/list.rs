@@ -35,6 +35,8 @@ async fn an_item_holds_what_an_agent_may_know_and_no_value() {
             "rule",
             "sender",
             "sender_domain",
+            "sender_proof",
+            "sender_verified",
             "state",
             "verdict",
         ]
@@ -46,6 +48,8 @@ async fn an_item_holds_what_an_agent_may_know_and_no_value() {
     assert_eq!(item["confidence"], 97);
     assert_eq!(item["sender"], "no-reply@example.com");
     assert_eq!(item["sender_domain"], "example.com");
+    assert_eq!(item["sender_verified"], true);
+    assert_eq!(item["sender_proof"], "dkim");
     assert_eq!(item["flags"], serde_json::json!(["hidden_text"]));
     assert_eq!(item["state"], "available");
 }

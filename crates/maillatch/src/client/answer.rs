@@ -75,6 +75,9 @@ pub struct Item {
     pub sender: Option<String>,
     /// The sender's domain.
     pub sender_domain: Option<String>,
+    /// Whether it is proven that the mail comes from there.
+    #[serde(default)]
+    pub sender_verified: bool,
     /// When the message was received, as RFC 3339 has it.
     pub received_at: String,
     /// From when on it cannot be consumed, as RFC 3339 has it.

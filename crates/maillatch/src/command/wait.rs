@@ -45,6 +45,9 @@ pub(crate) struct Wait {
     /// Only mail from this domain, or from one below it.
     #[arg(long, value_name = "DOMAIN")]
     from_domain: Option<String>,
+    /// Only mail whose sender is proven, by the provider or by DKIM.
+    #[arg(long)]
+    verified: bool,
     /// Print one JSON object on standard output, whatever comes of it.
     #[arg(long)]
     json: bool,
@@ -76,6 +79,7 @@ struct Search<'a> {
     inbox: &'a InboxId,
     kind: Kind,
     from_domain: Option<&'a str>,
+    verified: bool,
     timeout: std::time::Duration,
 }
 
@@ -86,6 +90,7 @@ pub(crate) async fn run(args: Wait) -> Result<ExitCode> {
         inbox: &args.to,
         kind: args.kind.kind(),
         from_domain: args.from_domain.as_deref(),
+        verified: args.verified,
         timeout: args.timeout.0,
     };
     match search(&wanted).await {

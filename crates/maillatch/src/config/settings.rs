@@ -24,6 +24,7 @@ pub(crate) struct Config {
     pub(crate) webhook: Webhook,
     pub(crate) worker: Worker,
     pub(crate) inbox: Inbox,
+    pub(crate) sender: Sender,
     pub(crate) attempt: Attempt,
     pub(crate) feed: Feed,
     pub(crate) poll: Poll,
@@ -163,6 +164,15 @@ pub(crate) struct Inbox {
     pub(crate) lifetime: Span,
     pub(crate) same_value_window: Span,
     pub(crate) mint_domain: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sender {
+    pub(crate) dkim: bool,
+    pub(crate) dns: Vec<String>,
+    pub(crate) budget: Span,
+    pub(crate) require_verified: bool,
 }
 
 #[derive(Debug, Deserialize)]

@@ -110,6 +110,7 @@ mod tests {
             rules: Rules {
                 wanted: Wanted::Code,
                 senders: Vec::new(),
+                needs_proof: false,
                 links: None,
                 token: None,
             },
@@ -141,6 +142,7 @@ mod tests {
                 message: MessageId::new(),
                 sender: None,
                 sender_domain: None,
+                sender_proof: crate::SenderProof::default(),
                 flags: Vec::new(),
                 received_at: at(1),
                 expires_at: at(900),

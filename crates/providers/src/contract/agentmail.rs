@@ -77,6 +77,7 @@ fn elsewhere(message: &Object) -> Result<Decoded, DecodeError> {
         query: None,
         provider_id: None,
         holds: Holds::Link(&["download_url"]),
+        sender: None,
     }))
 }
 

@@ -120,6 +120,7 @@ fn elsewhere(message: &Object) -> Result<Decoded, DecodeError> {
         query: Some(("fields", "raw_mime")),
         provider_id: Some(provider_id(message)?),
         holds: Holds::Base64Url(&["data", "raw_mime"]),
+        sender: None,
     }))
 }
 

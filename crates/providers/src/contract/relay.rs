@@ -55,6 +55,7 @@ mod tests {
             provider_id: None,
             received_at: None,
             stated_from: None,
+            sender: None,
         };
         let decoded = decode("message/rfc822", body);
         assert_eq!(decoded, Ok(Decoded::Mails(vec![expected])));

@@ -49,6 +49,7 @@ fn elsewhere(event: &Object) -> Result<Decoded, DecodeError> {
         query: None,
         provider_id: None,
         holds: Holds::Link(&["raw", "download_url"]),
+        sender: None,
     }))
 }
 

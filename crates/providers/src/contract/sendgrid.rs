@@ -6,7 +6,7 @@
 //! the base64 of an ECDSA signature (P-256, SHA-256, DER) over
 //! `X-Twilio-Email-Event-Webhook-Timestamp` and the raw body; `public_key` is the
 //! base64 key that the policy shows once. Without one, a password in front is
-//! required. There is no delivery id, and the boundary is new on every try, so the
+//! required. `dkim` names the domains whose signatures hold. There is no delivery id, and the boundary is new on every try, so the
 //! form's fields are the key.
 //!
 //! Answers: `SendGrid` tries again for three days on 5xx, and older documents say
@@ -29,8 +29,8 @@ use crate::sample::Shape;
 use crate::settings::Knob;
 use crate::sources::SourceFlaw;
 use crate::{
-    Answers, Coverage, DecodeError, Decoded, InboundMail, Post, RawRequest, Sample, SourceSettings,
-    Verified, VerifyError, json,
+    Answers, Coverage, DecodeError, Decoded, InboundMail, Post, RawRequest, Sample, SenderVerdict,
+    SourceSettings, Verified, VerifyError, json,
 };
 
 pub(crate) const CONTRACT: Contract = Contract {
@@ -50,6 +50,9 @@ pub(crate) const CONTRACT: Contract = Contract {
     knobs: &[Knob::PublicKey, Knob::Tolerance],
     build,
 };
+
+/// Senders have one signature or two.
+const MOST_SIGNERS: usize = 10;
 
 const SIGNATURE: &str = "x-twilio-email-event-webhook-signature";
 const TIMESTAMP: &str = "x-twilio-email-event-webhook-timestamp";
@@ -140,6 +143,7 @@ impl Provider for SendGrid {
         let fields = form::fields(content_type, body)?;
         let envelope = json::object(form::only(&fields, "envelope")?)?;
         let recipients = json::texts(&envelope, &["to"])?;
+        let signers = form::optional(&fields, "dkim")?.map(signers);
         match form::optional(&fields, "email")? {
             Some(raw) => {
                 let from = form::optional(&fields, "from")?.map(String::from_utf8_lossy);
@@ -148,7 +152,7 @@ impl Provider for SendGrid {
             }
             None => rebuilt(recipients, &fields),
         }
-        .map(Decoded::mail)
+        .map(|mail| Decoded::mail(mail.sender(signers)))
     }
 
     fn sample(&self, sample: &Sample<'_>) -> Option<Post> {
@@ -162,6 +166,19 @@ impl Provider for SendGrid {
         ]);
         Some(shape.with(Vec::new()))
     }
+}
+
+/// The domains whose signatures `SendGrid` has found good: `{@example.com : pass}`,
+/// with commas between several.
+fn signers(dkim: &[u8]) -> SenderVerdict {
+    let text = String::from_utf8_lossy(dkim);
+    let inner = text.trim().trim_start_matches('{').trim_end_matches('}');
+    let good = inner.split(',').filter_map(|result| {
+        let (signer, outcome) = result.split_once(':')?;
+        let signer = signer.trim().strip_prefix('@')?;
+        (outcome.trim() == "pass").then(|| signer.to_owned())
+    });
+    SenderVerdict::SignedBy(good.take(MOST_SIGNERS).collect())
 }
 
 /// The message from its parsed fields; `headers` is the original's head.

@@ -192,6 +192,7 @@ fn from_columns(row: &PgRow) -> Result<Item, Fault> {
         message: row.try_get("message_id")?,
         sender: row.try_get("sender")?,
         sender_domain: row.try_get("sender_domain")?,
+        sender_proof: row.try_get("sender_proof")?,
         flags: row.try_get("flags")?,
         received_at: timestamp(row.try_get("received_at")?),
         expires_at: timestamp(row.try_get("expires_at")?),

@@ -67,9 +67,9 @@ async fn insert(connection: &mut PgConnection, attempt: &NewAttempt) -> Result<b
     let written = sqlx::query(
         "INSERT INTO attempts
              (id, owner, reference, request, inbox, wanted, senders, links, token, callback,
-              opened_at, deadline, resends)
+              opened_at, deadline, resends, needs_proof)
          SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, moment,
-                moment + $11 * interval '1 millisecond', $12
+                moment + $11 * interval '1 millisecond', $12, $13
          FROM clock_timestamp() AS moment
          ON CONFLICT (owner, reference) DO NOTHING",
     )
@@ -85,6 +85,7 @@ async fn insert(connection: &mut PgConnection, attempt: &NewAttempt) -> Result<b
     .bind(attempt.callback.as_deref())
     .bind(millis(attempt.patience))
     .bind(i32::try_from(attempt.resends).unwrap_or(i32::MAX))
+    .bind(attempt.rules.needs_proof)
     .execute(connection)
     .await?;
     Ok(written.rows_affected() == 1)
@@ -271,6 +272,7 @@ fn from_columns(row: &PgRow) -> Result<AttemptRow, Fault> {
         rules: RulesRow {
             wanted: row.try_get("wanted")?,
             senders: row.try_get("senders")?,
+            needs_proof: row.try_get("needs_proof")?,
             links: row.try_get("links")?,
             token: row.try_get("token")?,
         },

@@ -61,8 +61,8 @@ async fn create(pool: Pool, inbox: NewInbox) -> Result<Option<InboxView>, Fault>
     let row = sqlx::query(
         "INSERT INTO inboxes
              (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
-              expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, now() + $8 * interval '1 millisecond')
+              needs_proof, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now() + $9 * interval '1 millisecond')
          ON CONFLICT (inbox) DO NOTHING
          RETURNING *, false AS is_expired",
     )
@@ -73,6 +73,7 @@ async fn create(pool: Pool, inbox: NewInbox) -> Result<Option<InboxView>, Fault>
     .bind(inbox.rules.lifetime.map(millis))
     .bind(inbox.retention.map(millis))
     .bind(inbox.metadata)
+    .bind(inbox.rules.needs_proof)
     .bind(inbox.expires_in.map(millis))
     .fetch_optional(&mut *pool.lend().await?)
     .await?;
@@ -154,8 +155,9 @@ async fn rotate(
     }
     let row = sqlx::query(
         "INSERT INTO inboxes
-             (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata)
-         SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata
+             (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
+              needs_proof)
+         SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata, needs_proof
          FROM inboxes WHERE inbox = $1
          ON CONFLICT (inbox) DO NOTHING
          RETURNING *, false AS is_expired",
@@ -198,6 +200,7 @@ fn from_columns(row: &PgRow) -> Result<InboxRow, Fault> {
         inbox: row.try_get("inbox")?,
         owner: row.try_get("owner")?,
         senders: row.try_get("senders")?,
+        needs_proof: row.try_get("needs_proof")?,
         links: row.try_get("links")?,
         lifetime_ms: row.try_get("lifetime_ms")?,
         retention_ms: row.try_get("retention_ms")?,

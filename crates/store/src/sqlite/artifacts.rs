@@ -183,6 +183,7 @@ fn from_columns(row: &SqliteRow) -> Result<Item, Fault> {
         message: row.try_get("message_id")?,
         sender: row.try_get("sender")?,
         sender_domain: row.try_get("sender_domain")?,
+        sender_proof: row.try_get("sender_proof")?,
         flags: row.try_get("flags")?,
         received_at: Timestamp::from_millis(row.try_get("received_at")?),
         expires_at: Timestamp::from_millis(row.try_get("expires_at")?),

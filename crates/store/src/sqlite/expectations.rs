@@ -46,7 +46,7 @@ async fn open_attempts(
     // Mail may be read after the deadline that was received before it; which
     // attempt it is for is decided by the latter when it is written.
     let rows = sqlx::query(
-        "SELECT id, wanted, senders, links, token FROM attempts
+        "SELECT id, wanted, senders, needs_proof, links, token FROM attempts
          WHERE inbox = $1 AND outcome IS NULL AND deadline > (SELECT now FROM clock) - 3600000
          ORDER BY opened_at, id",
     )
@@ -57,6 +57,7 @@ async fn open_attempts(
         let rules = RulesRow {
             wanted: row.try_get("wanted")?,
             senders: row.try_get("senders")?,
+            needs_proof: row.try_get("needs_proof")?,
             links: row.try_get("links")?,
             token: row.try_get("token")?,
         };

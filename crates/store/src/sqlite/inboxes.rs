@@ -63,8 +63,8 @@ async fn create(writer: SqlitePool, inbox: NewInbox) -> Result<Option<InboxView>
     let row = sqlx::query(
         "INSERT INTO inboxes
              (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
-              expires_at, created_at)
-         SELECT $1, $2, $3, $4, $5, $6, $7, now + $8, now FROM clock WHERE true
+              needs_proof, expires_at, created_at)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, now + $9, now FROM clock WHERE true
          ON CONFLICT (inbox) DO NOTHING
          RETURNING *, 0 AS is_expired",
     )
@@ -75,6 +75,7 @@ async fn create(writer: SqlitePool, inbox: NewInbox) -> Result<Option<InboxView>
     .bind(inbox.rules.lifetime.map(millis))
     .bind(inbox.retention.map(millis))
     .bind(inbox.metadata)
+    .bind(inbox.rules.needs_proof)
     .bind(inbox.expires_in.map(millis))
     .fetch_optional(&writer)
     .await?;
@@ -164,8 +165,8 @@ async fn rotate(
     let row = sqlx::query(
         "INSERT INTO inboxes
              (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
-              created_at)
-         SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata, now
+              needs_proof, created_at)
+         SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata, needs_proof, now
          FROM inboxes, clock WHERE inbox = $1
          ON CONFLICT (inbox) DO NOTHING
          RETURNING *, 0 AS is_expired",
@@ -208,6 +209,7 @@ fn from_columns(row: &SqliteRow) -> Result<InboxRow, Fault> {
         inbox: row.try_get("inbox")?,
         owner: row.try_get("owner")?,
         senders: row.try_get("senders")?,
+        needs_proof: row.try_get("needs_proof")?,
         links: row.try_get("links")?,
         lifetime_ms: row.try_get("lifetime_ms")?,
         retention_ms: row.try_get("retention_ms")?,

@@ -114,9 +114,9 @@ async fn insert(
         .map_or(came.arrived_at, Timestamp::as_millis);
     let received_at = sqlx::query_scalar(
         "INSERT INTO messages
-             (id, delivery_id, inbox, message_key, sender, sender_domain, flags, received_at,
-              path, provider_key)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, min($8, $9), $10, $11)
+             (id, delivery_id, inbox, message_key, sender, sender_domain, sender_proof, flags,
+              received_at, path, provider_key)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, min($9, $10), $11, $12)
          ON CONFLICT DO NOTHING
          RETURNING received_at",
     )
@@ -126,6 +126,7 @@ async fn insert(
     .bind(message.key.as_bytes().as_slice())
     .bind(message.sender.address.as_deref())
     .bind(message.sender.domain.as_deref())
+    .bind(message.sender.proof.as_str())
     .bind(joined(&message.flags))
     .bind(received_at)
     .bind(came.arrived_at)

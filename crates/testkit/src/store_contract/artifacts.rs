@@ -34,6 +34,7 @@ pub async fn an_artifact_shows_what_an_agent_may_see(subject: &dyn Subject) {
         message: message.id,
         sender: message.sender.address.clone(),
         sender_domain: message.sender.domain.clone(),
+        sender_proof: message.sender.proof.clone(),
         flags: message.flags.clone(),
         received_at: stored.recorded_at,
         expires_at: stored.recorded_at.plus(LONG),

@@ -387,6 +387,7 @@ pub fn attempt(inbox: &InboxId) -> NewAttempt {
         rules: Rules {
             wanted: Wanted::Code,
             senders: Vec::new(),
+            needs_proof: false,
             links: None,
             token: None,
         },

@@ -99,6 +99,7 @@ fn new(name: &str, owner: &str) -> NewInbox {
         owner: must(owner.parse()),
         rules: InboxRules {
             senders: vec!["example.com".to_owned()],
+            needs_proof: true,
             links: Some(vec!["*.example.com".to_owned()]),
             lifetime: Some(Duration::from_mins(3)),
         },

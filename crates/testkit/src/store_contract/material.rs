@@ -102,6 +102,7 @@ pub fn mail(inbox: &InboxId, message_id: &str, artifacts: Vec<NewArtifact>) -> N
         sender: Sender {
             address: Some("no-reply@shop.test".to_owned()),
             domain: Some("shop.test".to_owned()),
+            proof: pipeline::SenderProof::Dkim,
         },
         flags: vec!["idn".to_owned(), "from_ambiguous".to_owned()],
         received_at: None,

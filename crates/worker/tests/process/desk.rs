@@ -51,6 +51,7 @@ impl Desk {
             doorbell: Arc::clone(&queue.doorbell),
             sources: Arc::new(sources),
             fetcher: fetcher(),
+            dkim: None,
             callback_due: Arc::default(),
             server_key: ServerKey::new([1; 32]),
             meters: Meters::register(&mut Registry::default()),
@@ -182,6 +183,7 @@ fn settings() -> Settings {
         },
         lifetime: Duration::from_mins(15),
         same_value_window: Duration::from_hours(24 * 365),
+        needs_proof: false,
         sweep_every: Duration::from_millis(20),
         ring_patience: Duration::from_secs(5),
     }

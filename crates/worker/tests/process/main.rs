@@ -10,6 +10,7 @@ mod callback;
 mod desk;
 mod fetched;
 mod payload_rows;
+mod senders;
 mod sns;
 
 use std::time::Duration;

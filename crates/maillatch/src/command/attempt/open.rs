@@ -18,6 +18,9 @@ pub(super) struct New {
     /// A domain that the sender may have, it or one below; may be repeated.
     #[arg(long, value_name = "DOMAIN")]
     from: Vec<String>,
+    /// Only mail whose sender is proven, by the provider or by DKIM.
+    #[arg(long)]
+    verified: bool,
     /// A host that a link may lead to: example.com or *.example.com; may be repeated.
     #[arg(long = "link", value_name = "HOST")]
     links: Vec<String>,
@@ -79,6 +82,7 @@ impl New {
             ("inbox", self.to),
             ("reference", self.reference),
             ("callback", self.callback),
+            ("require", self.verified.then(|| "verified".to_owned())),
         ];
         for (name, word) in words {
             if let Some(word) = word {

@@ -46,6 +46,13 @@ impl Miss {
         }
     }
 
+    /// One is there whose sender is not proven.
+    pub(super) fn unverified() -> Self {
+        Self::Withheld {
+            reason: Some("sender_not_verified".to_owned()),
+        }
+    }
+
     /// The word for it in JSON.
     pub(super) fn word(&self) -> &'static str {
         match self {

@@ -109,6 +109,7 @@ async fn open(search: &Search<'_>) -> Option<String> {
         "from": from.unwrap_or_default(),
         "deadline": search.timeout.as_secs().clamp(1, 86_400),
         "resends": 0,
+        "require": search.verified.then_some("verified"),
     });
     let attempt = search.client.open_attempt(&wish).await.ok()?;
     Some(attempt.id)
@@ -148,7 +149,10 @@ impl Progress {
             if is_anothers || !is_from(&item, search.from_domain) || is_over(&item) {
                 continue;
             }
-            if item.state == State::Available && item.kind == search.kind {
+            let is_wanted = item.state == State::Available && item.kind == search.kind;
+            if is_wanted && search.verified && !item.sender_verified {
+                self.sight.note(Miss::unverified(), is_new);
+            } else if is_wanted {
                 self.candidates.push(item);
             } else {
                 self.sight.note(Miss::of(&item, search.kind), is_new);

@@ -37,6 +37,7 @@ async fn find_from(
         inbox,
         kind,
         from_domain,
+        verified: false,
         timeout,
     })
     .await

@@ -95,6 +95,7 @@ fn a_payload_is_found_where_it_is_said_to_be() {
             provider_id: None,
             received_at: None,
             stated_from: None,
+            sender: None,
         };
         Ok(Decoded::Mails(vec![mail]))
     };

@@ -4,7 +4,7 @@
 
 use crate::contract::native;
 use crate::json::{self, Object};
-use crate::{DecodeError, Decoded, Elsewhere, Holds, InboundMail};
+use crate::{DecodeError, Decoded, Elsewhere, Holds, InboundMail, SenderVerdict};
 
 /// Reads a notification's text. A topic also carries texts that are no JSON, such
 /// as the one that SES tries it out with.
@@ -28,7 +28,8 @@ pub(super) fn decode(message: &str, bucket: Option<&str>) -> Result<Decoded, Dec
             let mail = InboundMail::original(recipients, raw)?;
             let from = json::list(&event, &["mail", "commonHeaders", "from"]);
             let from = from.first().and_then(serde_json::Value::as_str);
-            Ok(Decoded::mail(mail.stated_from(from)))
+            let mail = mail.stated_from(from).sender(verdict(&event));
+            Ok(Decoded::mail(mail))
         }
         None => elsewhere(&event, recipients, bucket),
     }
@@ -65,5 +66,16 @@ fn elsewhere(
         query: None,
         provider_id: None,
         holds: Holds::Message,
+        sender: verdict(event),
     }))
+}
+
+/// DMARC's verdict, which is about the domain in `From:`. `dkimVerdict` is about any
+/// signature at all, and so proves nothing of the sender.
+fn verdict(event: &Object) -> Option<SenderVerdict> {
+    match json::text(event, &["receipt", "dmarcVerdict", "status"]) {
+        Some("PASS") => Some(SenderVerdict::Proven),
+        Some("FAIL") => Some(SenderVerdict::Refuted),
+        _ => None,
+    }
 }

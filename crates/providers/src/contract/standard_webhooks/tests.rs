@@ -350,6 +350,7 @@ fn our_payload_holds_the_message_and_its_recipients() {
         provider_id: None,
         received_at: None,
         stated_from: None,
+        sender: None,
     }]);
     for raw in ["U3ViamVjdDogaGkNCg0K", "U3ViamVjdDog\\r\\naGkNCg0K\\n"] {
         let data = format!(r#"{{"recipients":["agent@inbox.test"],"raw":"{raw}","more":[1]}}"#);

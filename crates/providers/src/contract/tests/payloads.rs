@@ -96,6 +96,7 @@ fn original(recipients: &[&str]) -> Decoded {
         provider_id: None,
         received_at: None,
         stated_from: None,
+        sender: None,
     }])
 }
 
@@ -485,6 +486,7 @@ fn a_source_that_is_only_polled_takes_no_post_and_reads_what_was_found() {
         provider_id: None,
         received_at: None,
         stated_from: None,
+        sender: None,
     };
     let body = crate::polled(&mail.recipients, &mail.raw);
     for provider in ["folder", "http-list", "imap"] {

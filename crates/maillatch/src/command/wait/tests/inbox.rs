@@ -91,6 +91,7 @@ impl Inbox {
             sender: Sender {
                 address: Some(format!("no-reply@{domain}")),
                 domain: Some(domain.to_owned()),
+                proof: pipeline::SenderProof::default(),
             },
             ..mail(&self.address, &id, vec![artifact])
         };
