@@ -277,6 +277,17 @@ async fn an_unknown_key_in_the_file_or_the_environment_stops_the_start() {
 }
 
 #[tokio::test]
+async fn s31_a_source_with_an_empty_secret_stops_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = "[source.shop]\nprovider = \"standard-webhooks\"\nsecrets = [\"whsec_\"]\n";
+    std::fs::write(dir.path().join("maillatch.toml"), source).unwrap();
+    let output = ended(in_dir(dir.path(), &["up", "--listen", "127.0.0.1:0"])).await;
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("shop") && said.contains("bytes"), "{said}");
+}
+
+#[tokio::test]
 async fn a_second_server_on_the_same_data_is_refused() {
     let harness = Harness::embedded().await;
     let second = ended(harness.command(&["up", "--listen", "127.0.0.1:0"])).await;

@@ -142,6 +142,54 @@ async fn a_weak_source_is_a_warning_and_the_server_is_ready() {
     assert_eq!(ready.status, 200);
     let warning = ready.body["warnings"][0].as_str().unwrap();
     assert!(warning.starts_with("mg: its signature does not cover"));
+    let doctor = harness.doctor().await;
+    assert!(doctor.contains(warning), "{doctor}");
+    harness.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scenario_tells_of_answers_that_are_not_as_the_contract_asks() {
+    let harness = Harness::embedded_with(SOURCES).await;
+    // The same sources with other secrets, as whoever mis-set them has it.
+    let dir = tempfile::tempdir().unwrap();
+    let config = dir.path().join("other.toml");
+    let other = SOURCES
+        .replace("a-shared-secret", "another-secret")
+        .replace("a-long-token", "another-token");
+    std::fs::write(&config, other).unwrap();
+    for (provider, scenario, answers) in [
+        ("mailersend", "plain", &[401][..]),
+        ("postmark", "duplicate", &[401, 401]),
+        ("stripe-style", "stale", &[401, 401]),
+        ("github-style", "reordered", &[401, 401]),
+    ] {
+        let mut command = Command::new(binary());
+        command
+            .args(["trigger", "otp", "--json", "--as", provider])
+            .args(["--scenario", scenario, "--config"])
+            .arg(&config)
+            .env(
+                "MAILLATCH_URL",
+                harness.deployment.url(Role::Webhook, 0).unwrap().as_str(),
+            );
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+        let output = output.await.unwrap();
+        assert_eq!(output.status.code(), Some(1), "{provider} {scenario}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("UNEXPECTED: should be 200"), "{said}");
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<Value> = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let http: Vec<i64> = lines
+            .iter()
+            .filter_map(|line| line["http"].as_i64())
+            .collect();
+        assert_eq!(http, answers, "{provider} {scenario}");
+        assert_eq!(lines[0]["as_expected"], false, "{provider} {scenario}");
+    }
+    assert_eq!(harness.count("SELECT count(*) FROM deliveries").await, 0);
     harness.end().await;
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use extract::{Allowlist, Policy};
 use feed::Keys;
-use pipeline::{Backoff, Clock, InboxId, Keep, Meters, PollerId, ServerKey, SystemClock};
+use pipeline::{Backoff, Clock, InboxId, Keep, Meters, Patience, PollerId, ServerKey, SystemClock};
 use prometheus_client::registry::Registry;
 use providers::{Source, Sources};
 use queue::Queue;
@@ -140,6 +140,11 @@ pub(crate) fn worker_settings(config: &Config) -> Result<worker::Settings> {
             ceiling: worker.retry_ceiling.0,
             attempts: worker.retry_attempts,
             wall_clock: worker.retry_wall_clock.0,
+        },
+        fetch_patience: Patience {
+            first: worker.fetch_retry_first.0,
+            ceiling: worker.fetch_retry_ceiling.0,
+            wall_clock: worker.fetch_retry_wall_clock.0,
         },
         parse_budget: worker.parse_budget.0,
         inboxes: InboxPolicy::from_domains(config.inbox.domains.iter().map(String::as_str)),

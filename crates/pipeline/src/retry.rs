@@ -7,6 +7,9 @@ use std::time::Duration;
 pub enum Class {
     /// The same bytes may succeed later: something around us was away.
     Transient,
+    /// The same: somebody else's server was away. That may last for hours and says
+    /// nothing about the bytes, which were not touched yet.
+    Elsewhere,
     /// The same bytes fail for ever.
     Permanent,
 }
@@ -62,6 +65,40 @@ impl Backoff {
     }
 }
 
+/// Bounds on waiting for somebody else's server: by wall clock alone. Each wait is
+/// as long as the delivery has waited already, so the waits double without being
+/// counted, and a worker that is killed by the mail once it is there still runs
+/// out of attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// The shortest wait.
+    pub first: Duration,
+    /// No wait is longer than this.
+    pub ceiling: Duration,
+    /// After this long since the delivery was recorded it is over.
+    pub wall_clock: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_secs(1),
+            ceiling: Duration::from_mins(10),
+            wall_clock: Duration::from_hours(12),
+        }
+    }
+}
+
+impl Patience {
+    /// How long to wait with a delivery that is `age` old; `None` when it is to be
+    /// given up. `chance` as in [`Backoff::wait`].
+    pub fn wait(&self, age: Duration, chance: f64) -> Option<Duration> {
+        let full = age.max(self.first).min(self.ceiling);
+        let wait = full.mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0));
+        (age < self.wall_clock).then_some(wait)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,5 +136,22 @@ mod tests {
         assert_eq!(backoff.wait(1, Duration::from_mins(30), 0.5), None);
         assert!(!backoff.is_spent(5));
         assert!(backoff.is_spent(6));
+    }
+
+    #[test]
+    fn patience_doubles_with_age_and_ends_by_wall_clock_alone() {
+        let patience = Patience::default();
+        let mut age = Duration::ZERO;
+        let mut waits = Vec::new();
+        while let Some(wait) = patience.wait(age, 1.0) {
+            waits.push(wait.as_secs());
+            age += wait;
+        }
+        assert!(waits.starts_with(&[1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600]));
+        assert!(age >= patience.wall_clock && waits.len() > 70, "{waits:?}");
+        assert_eq!(
+            patience.wait(Duration::from_mins(1), 0.0),
+            Some(Duration::from_secs(30))
+        );
     }
 }

@@ -156,6 +156,15 @@ pub trait WorkLog: Send + Sync {
         why: Reason,
     ) -> Result<Completed, StoreError>;
 
+    /// The same, and the attempt is not counted: nothing was done with the bytes,
+    /// since something that belongs to them was not there.
+    async fn put_off(
+        &self,
+        claim: Claim,
+        wait: Duration,
+        why: Reason,
+    ) -> Result<Completed, StoreError>;
+
     /// Ends a claim for good; the delivery is kept for the operator.
     async fn bury(&self, claim: Claim, why: Reason) -> Result<Completed, StoreError>;
 }

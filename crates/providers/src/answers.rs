@@ -12,6 +12,9 @@ pub struct Answers {
     pub too_large: u16,
     /// The record could not be written.
     pub unavailable: u16,
+    /// Stands in for 400, 408 and 415, of a body that broke off, came too slowly or
+    /// in a form that is not taken, where such a status would cost mail.
+    pub unread: Option<u16>,
 }
 
 impl Answers {
@@ -20,5 +23,6 @@ impl Answers {
         unproven: 401,
         too_large: 413,
         unavailable: 503,
+        unread: None,
     };
 }

@@ -1,4 +1,12 @@
-//! What is known of each provider: one file each, and the list of them.
+//! What is known of each provider: one file each, and the list of them. A file's
+//! comment tells what the request holds, every status that it is answered with and
+//! why, and where the steps to set it up are.
+//!
+//! Besides those statuses every provider is answered 404 where no source has the
+//! name, 405 to anything but a post and its own handshake, 400 and 408 where the
+//! body breaks off or comes too slowly, and 415 where it is compressed or has no
+//! usable type; but the last three not where that would cost mail
+//! (`Answers::unread`).
 
 mod agentmail;
 mod cloudflare;

@@ -10,6 +10,10 @@ use crate::DecodeError;
 /// No provider sends more fields than this.
 const MOST_FIELDS: usize = 500;
 
+/// A proof is looked for among no more fields than this: whoever cannot prove
+/// anything must not make us read for long.
+const MOST_SEARCHED: usize = 20_000;
+
 /// One field of a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Field<'b> {
@@ -22,14 +26,24 @@ pub(crate) fn fields<'b>(
     content_type: &str,
     body: &'b [u8],
 ) -> Result<Vec<Field<'b>>, DecodeError> {
-    if body.is_empty() {
-        return Err(DecodeError::Empty);
-    }
-    match multipart(content_type, body) {
-        Some(fields) => fields,
-        None if essence(content_type) == "application/x-www-form-urlencoded" => urlencoded(body),
-        None => Err(DecodeError::Malformed),
-    }
+    read(content_type, body, Kept::default())
+}
+
+/// The same of a form that may have too many: then its first ones, and those that
+/// are `needed`. That is enough to prove whose it is, and what is proven is kept.
+pub(crate) fn first_fields<'b>(
+    content_type: &str,
+    body: &'b [u8],
+    needed: &[&str],
+) -> Result<Vec<Field<'b>>, DecodeError> {
+    let fields = Vec::new();
+    let seen = 0;
+    let kept = Kept {
+        fields,
+        needed,
+        seen,
+    };
+    read(content_type, body, kept)
 }
 
 /// The fields of a multipart form; `None` when the type says it is none.
@@ -37,13 +51,7 @@ pub(crate) fn multipart<'b>(
     content_type: &str,
     body: &'b [u8],
 ) -> Option<Result<Vec<Field<'b>>, DecodeError>> {
-    if essence(content_type) != "multipart/form-data" {
-        return None;
-    }
-    let Some(boundary) = parameter(content_type, "boundary") else {
-        return Some(Err(DecodeError::Malformed));
-    };
-    Some(parts(&boundary, body))
+    is_multipart(content_type).then(|| read(content_type, body, Kept::default()))
 }
 
 /// The only value of a field. Of two, the provider and we could believe
@@ -75,6 +83,57 @@ pub(crate) fn digest(fields: &[Field<'_>], but: &[&str]) -> ContentDigest {
     ContentDigest::of(&stable)
 }
 
+/// What is kept of a form while it is read.
+#[derive(Default)]
+struct Kept<'b, 'n> {
+    fields: Vec<Field<'b>>,
+    /// The fields that are kept however many come before them; with none named,
+    /// too many are an error.
+    needed: &'n [&'n str],
+    seen: usize,
+}
+
+impl<'b> Kept<'b, '_> {
+    fn take(&mut self, field: Field<'b>) -> Result<(), DecodeError> {
+        self.seen += 1;
+        let most = if self.needed.is_empty() {
+            MOST_FIELDS
+        } else {
+            MOST_SEARCHED
+        };
+        if self.seen > most {
+            return Err(DecodeError::TooManyFields);
+        }
+        if self.seen <= MOST_FIELDS || self.needed.contains(&field.name.as_str()) {
+            self.fields.push(field);
+        }
+        Ok(())
+    }
+}
+
+fn read<'b>(
+    content_type: &str,
+    body: &'b [u8],
+    mut kept: Kept<'b, '_>,
+) -> Result<Vec<Field<'b>>, DecodeError> {
+    if body.is_empty() {
+        return Err(DecodeError::Empty);
+    }
+    if is_multipart(content_type) {
+        let boundary = parameter(content_type, "boundary").ok_or(DecodeError::Malformed)?;
+        parts(&boundary, body, &mut kept)?;
+    } else if essence(content_type) == "application/x-www-form-urlencoded" {
+        urlencoded(body, &mut kept)?;
+    } else {
+        return Err(DecodeError::Malformed);
+    }
+    Ok(kept.fields)
+}
+
+fn is_multipart(content_type: &str) -> bool {
+    essence(content_type) == "multipart/form-data"
+}
+
 fn essence(content_type: &str) -> String {
     let essence = content_type.split(';').next().unwrap_or_default();
     essence.trim().to_ascii_lowercase()
@@ -93,24 +152,20 @@ fn parameter(value: &str, name: &str) -> Option<String> {
 
 /// The fields of an urlencoded form, byte for byte: a message in one of them
 /// need not be UTF-8.
-fn urlencoded(body: &[u8]) -> Result<Vec<Field<'static>>, DecodeError> {
-    let mut fields = Vec::new();
+fn urlencoded(body: &[u8], kept: &mut Kept<'_, '_>) -> Result<(), DecodeError> {
     for pair in body
         .split(|&byte| byte == b'&')
         .filter(|pair| !pair.is_empty())
     {
-        if fields.len() == MOST_FIELDS {
-            return Err(DecodeError::TooManyFields);
-        }
         let mut halves = pair.splitn(2, |&byte| byte == b'=');
         let mut half = || unescaped(halves.next().unwrap_or_default());
         let name = String::from_utf8(half()).ok();
-        fields.push(Field {
+        kept.take(Field {
             name: name.ok_or(DecodeError::Malformed)?,
             value: Cow::Owned(half()),
-        });
+        })?;
     }
-    Ok(fields)
+    Ok(())
 }
 
 /// `+` is a space and `%` is followed by two digits; a `%` that is not stays.
@@ -146,7 +201,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
 /// The parts of a multipart body (RFC 7578): each between two delimiters, a
 /// delimiter being `--` and the boundary at the start of a line. What is not
 /// closed by the final delimiter was cut off and is refused.
-fn parts<'b>(boundary: &str, body: &'b [u8]) -> Result<Vec<Field<'b>>, DecodeError> {
+fn parts<'b>(boundary: &str, body: &'b [u8], kept: &mut Kept<'b, '_>) -> Result<(), DecodeError> {
     let opening = format!("--{boundary}");
     let delimiter = format!("\r\n--{boundary}");
     let mut rest = match body.strip_prefix(opening.as_bytes()) {
@@ -154,20 +209,16 @@ fn parts<'b>(boundary: &str, body: &'b [u8]) -> Result<Vec<Field<'b>>, DecodeErr
         None => after(body, delimiter.as_bytes()).ok_or(DecodeError::Malformed)?,
     };
     let finder = memmem::Finder::new(delimiter.as_bytes());
-    let mut fields = Vec::new();
     while !rest.starts_with(b"--") {
         let start = rest.strip_prefix(b"\r\n").ok_or(DecodeError::Malformed)?;
         let end = finder.find(start).ok_or(DecodeError::Malformed)?;
         let (part, behind) = start.split_at(end);
-        fields.push(field(part)?);
-        if fields.len() > MOST_FIELDS {
-            return Err(DecodeError::TooManyFields);
-        }
+        kept.take(field(part)?)?;
         rest = behind
             .strip_prefix(delimiter.as_bytes())
             .ok_or(DecodeError::Malformed)?;
     }
-    Ok(fields)
+    Ok(())
 }
 
 fn after<'b>(bytes: &'b [u8], needle: &[u8]) -> Option<&'b [u8]> {
@@ -237,6 +288,21 @@ mod tests {
         let many = "a=1&".repeat(5000);
         assert_eq!(
             fields("application/x-www-form-urlencoded", many.as_bytes()),
+            Err(DecodeError::TooManyFields)
+        );
+    }
+
+    #[test]
+    fn p20_a_proof_is_found_behind_too_many_fields_and_not_behind_endless_ones() {
+        let kind = "application/x-www-form-urlencoded";
+        let form = |fields: usize| format!("{}token=t", "a=1&".repeat(fields));
+        let many = form(5000);
+        let found = first_fields(kind, many.as_bytes(), &["token"]).unwrap();
+        assert_eq!(found.len(), MOST_FIELDS + 1);
+        assert_eq!(only(&found, "token"), Ok(&b"t"[..]));
+        let endless = form(MOST_SEARCHED);
+        assert_eq!(
+            first_fields(kind, endless.as_bytes(), &["token"]),
             Err(DecodeError::TooManyFields)
         );
     }

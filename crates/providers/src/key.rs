@@ -8,7 +8,7 @@ use pipeline::Timestamp;
 use ring::signature::{ED25519, UnparsedPublicKey};
 use secrecy::{ExposeSecret, SecretString};
 use sha1::Sha1;
-use sha2::Sha256;
+use sha2::{Sha256, Sha512};
 use subtle::{Choice, ConstantTimeEq};
 
 use crate::SecretSetting;
@@ -70,8 +70,10 @@ impl KeyForm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Digest {
     Sha256,
-    /// Weak as a hash and still sound within a MAC; for Mandrill alone.
+    /// Weak as a hash and still sound within a MAC; for Mandrill, and for senders
+    /// that have not changed since.
     Sha1,
+    Sha512,
 }
 
 /// A MAC that already knows its key.
@@ -79,6 +81,7 @@ pub(crate) enum Digest {
 enum Keyed {
     Sha256(Hmac<Sha256>),
     Sha1(Hmac<Sha1>),
+    Sha512(Hmac<Sha512>),
 }
 
 impl Keyed {
@@ -86,6 +89,7 @@ impl Keyed {
         match digest {
             Digest::Sha256 => Hmac::new_from_slice(key).ok().map(Self::Sha256),
             Digest::Sha1 => Hmac::new_from_slice(key).ok().map(Self::Sha1),
+            Digest::Sha512 => Hmac::new_from_slice(key).ok().map(Self::Sha512),
         }
     }
 
@@ -100,6 +104,7 @@ impl Keyed {
         match self {
             Self::Sha256(mac) => finish(mac, parts),
             Self::Sha1(mac) => finish(mac, parts),
+            Self::Sha512(mac) => finish(mac, parts),
         }
     }
 }

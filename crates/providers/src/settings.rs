@@ -172,6 +172,8 @@ pub struct SchemeSettings {
     pub unit: Option<String>,
     /// `literal`, or `base64` behind an optional `whsec_`.
     pub key: Option<String>,
+    /// The hash inside the MAC: `sha256`, `sha1` or `sha512`.
+    pub digest: Option<String>,
 }
 
 impl SchemeSettings {
@@ -188,6 +190,7 @@ impl SchemeSettings {
             encoding: self.encoding.or(preset.encoding),
             unit: self.unit.or(preset.unit),
             key: self.key.or(preset.key),
+            digest: self.digest.or(preset.digest),
         }
     }
 }

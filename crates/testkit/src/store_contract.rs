@@ -92,6 +92,7 @@ macro_rules! store_contract {
             a_worker_whose_lease_has_passed_writes_nothing,
             an_ended_claim_cannot_be_ended_again,
             a_delivery_put_back_waits_and_comes_again,
+            a_delivery_that_is_put_off_has_used_no_attempt,
             a_ring_for_a_finished_delivery_is_an_echo,
 
             the_same_mail_by_two_deliveries_is_one_message,

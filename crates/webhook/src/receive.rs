@@ -29,8 +29,8 @@ use crate::{Deps, body, peer, screen};
 ///   for it now, the database did not commit in time, or the certificate that it
 ///   is signed with could not be had. The sender tries again.
 ///
-/// Where a provider's contract says that 401, 413 or 503 would cost mail, another
-/// status stands in its place (`Source::answers`); the problem is the same.
+/// Where a provider's contract says that 400, 401, 408, 413, 415 or 503 would cost
+/// mail, another status stands in its place (`Source::answers`); the problem is the same.
 pub(crate) async fn receive(
     request: HttpRequest,
     mut payload: web::Payload,

@@ -159,14 +159,23 @@ impl Problem {
     }
 
     fn face(self, answers: Answers) -> Face {
+        let unread = |usual| answers.unread.unwrap_or(usual);
         let (status, slug, title) = match self {
             Self::UnknownSource => (404, "not-found", "No such source"),
             Self::Method => (405, "method-not-allowed", "Only POST is allowed here"),
-            Self::Encoded => (415, "content-encoding", "Send the body unencoded"),
-            Self::MediaType => (415, "media-type", "Send a content type, JSON in UTF-8"),
+            Self::Encoded => (unread(415), "content-encoding", "Send the body unencoded"),
+            Self::MediaType => (
+                unread(415),
+                "media-type",
+                "Send a content type, JSON in UTF-8",
+            ),
             Self::TooLarge => (answers.too_large, "body-too-large", "The body is too large"),
-            Self::TooSlow => (408, "request-timeout", "The body did not come in time"),
-            Self::Incomplete => (400, "body-incomplete", "The body broke off"),
+            Self::TooSlow => (
+                unread(408),
+                "request-timeout",
+                "The body did not come in time",
+            ),
+            Self::Incomplete => (unread(400), "body-incomplete", "The body broke off"),
             Self::Unproven(_) => (
                 answers.unproven,
                 "signature-invalid",

@@ -47,7 +47,7 @@ pub(crate) enum FetchError {
 impl FetchError {
     pub(crate) fn class(self) -> Class {
         match self {
-            Self::Unavailable | Self::Unauthorised => Class::Transient,
+            Self::Unavailable | Self::Unauthorised => Class::Elsewhere,
             Self::Odd | Self::TooLarge | Self::LeadsAway | Self::Refused => Class::Permanent,
         }
     }

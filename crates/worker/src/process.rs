@@ -185,15 +185,21 @@ async fn complete(deps: &Deps, claim: Claim, processed: Processed) -> Outcome {
 
 async fn fail(deps: &Deps, claim: Claim, failure: Failure) -> Outcome {
     let chance = rand::random();
+    let settings = &deps.settings;
     let wait = match failure.class {
         Class::Permanent => None,
-        Class::Transient => deps.settings.backoff.wait(claim.attempt, claim.age, chance),
+        Class::Transient => settings.backoff.wait(claim.attempt, claim.age, chance),
+        Class::Elsewhere => settings.fetch_patience.wait(claim.age, chance),
     };
     let Some(wait) = wait else {
         return bury(deps, claim, failure.reason).await;
     };
     let why = failure.reason.clone();
-    match deps.work.put_back(claim, wait, why).await {
+    let ended = match failure.class {
+        Class::Elsewhere => deps.work.put_off(claim, wait, why).await,
+        Class::Transient | Class::Permanent => deps.work.put_back(claim, wait, why).await,
+    };
+    match ended {
         Ok(Completed::Done(())) => Outcome::PutBack(failure.reason),
         Ok(Completed::Lost) => Outcome::Lost,
         Err(error) => Outcome::StoreAway(error),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use extract::Policy;
-use pipeline::Backoff;
+use pipeline::{Backoff, Patience};
 
 use crate::InboxPolicy;
 
@@ -16,6 +16,8 @@ pub struct Settings {
     pub lease: Duration,
     /// When to try again and when to give up.
     pub backoff: Backoff,
+    /// How long to wait for a provider's API that is away.
+    pub fetch_patience: Patience,
     /// How long the parser may take over one mail.
     pub parse_budget: Duration,
     /// Which addresses become inboxes.

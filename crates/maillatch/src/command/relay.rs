@@ -20,6 +20,10 @@ Examples:
   Postfix, master.cf:
     maillatch unix - n n - 4 pipe
       user=maillatch argv=/usr/local/bin/maillatch relay --source relay ${recipient}
+  Exim, a transport with driver = pipe:
+    command = /usr/local/bin/maillatch relay $local_part@$domain
+  qmail, a .qmail file:
+    |/usr/local/bin/maillatch relay \"$RECIPIENT\"
 
 The server is MAILLATCH_URL and the source's secret MAILLATCH_SIGNING_SECRET.
 Exit codes: 0 the mail is in a committed row, 2 usage, 75 try again later.")]

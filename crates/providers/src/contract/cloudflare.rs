@@ -1,11 +1,16 @@
 //! Cloudflare Email Routing, through the relay worker in `deploy/cloudflare`:
 //! Cloudflare itself signs nothing, so the worker does, by Standard Webhooks.
 //!
-//! Request: Maillatch's own payload, with the envelope's recipient and the
-//! unchanged bytes of the message.
+//! Request: `webhook-id`, `webhook-timestamp`, `webhook-signature`, and Maillatch's
+//! own payload (`type`, `timestamp`, `data.recipients`, `data.raw`) with the
+//! envelope's recipient and the unchanged bytes of the message. The id is made from
+//! the message, so that the sender's next try is the same delivery.
 //!
-//! Answers: any status but 2xx makes the worker fail, and the sender's mail
-//! server tries again; none of them bounces the mail.
+//! Answers: 200 stored or duplicate; 401 not proven or stale; 413 too large; 503 not
+//! stored. Any status but 2xx makes the worker fail, and the sender's mail server
+//! tries again; none of them bounces the mail.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add cloudflare` prints.
 
 use super::{Contract, Handshake, native, standard_webhooks};
 use crate::sample::Shape;

@@ -6,10 +6,13 @@
 //! form holds the message in `message`. There is no delivery id; the content is
 //! the key.
 //!
-//! Answers: `CloudMailin` answers the sending mail server while we answer it: a
-//! 4xx rejects the mail and tells its sender, a 5xx makes that server try again
-//! for days. So nothing is answered 4xx: a mis-set password or a low limit delays
-//! mail, and does not bounce it.
+//! Answers: 200 stored or duplicate; 503 for everything else, be it not proven, too
+//! large, not stored, or a body that breaks off or is compressed. `CloudMailin`
+//! answers the sending mail server while we answer it: a 4xx rejects the mail and
+//! tells its sender, a 5xx makes that server try again for days. So a mis-set
+//! password or a low limit delays mail, and does not bounce it.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add cloudmailin` prints.
 
 use pipeline::{SourceName, Timestamp};
 use serde_json::Value;
@@ -31,6 +34,7 @@ pub(crate) const CONTRACT: Contract = Contract {
         unproven: 503,
         too_large: 503,
         unavailable: 503,
+        unread: Some(503),
     },
     setup: &[
         "Set `username` and `password` of the source.",

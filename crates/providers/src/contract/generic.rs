@@ -1,6 +1,12 @@
 //! Any sender that signs the body with a shared secret in headers; every knob
 //! is a setting.
 //!
+//! Request: the header `scheme.signature_header`, and where they are named those of
+//! the time and of the id; the id may also stand in the body (`scheme.id_field`).
+//! Without one the content is the delivery's key. What is signed, how it is written,
+//! the unit of the time, how the secret is read and the hash are knobs too. The body
+//! is JSON: Maillatch's own payload, or whatever `payload` maps.
+//!
 //! ```toml
 //! [source.shop]
 //! provider = "generic"
@@ -16,7 +22,10 @@
 //! encoding = "text"
 //! ```
 //!
-//! Answers: the plain ones.
+//! Answers: 200 stored or duplicate; 401 not proven or stale; 413 too large; 503 not
+//! stored. Nothing is known of how the sender takes them; these say what happened.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add generic` prints.
 
 use std::time::Duration;
 
@@ -62,6 +71,15 @@ pub(super) fn build(
         Some("base64") => KeyForm::Whsec,
         Some(_) => return Err(SourceFlaw::Scheme("`key` is `literal` or `base64`")),
     };
+    let digest = match own.digest.as_deref() {
+        None | Some("sha256") => Digest::Sha256,
+        Some("sha1") => Digest::Sha1,
+        Some("sha512") => Digest::Sha512,
+        Some(_) => {
+            let flaw = "`digest` is `sha256`, `sha1` or `sha512`";
+            return Err(SourceFlaw::Scheme(flaw));
+        }
+    };
     let identity = match &own.id_field {
         Some(path) => Identity::Field(path.split('.').map(str::to_owned).collect()),
         None if own.id_header.is_some() => Identity::Header,
@@ -69,7 +87,7 @@ pub(super) fn build(
     };
     Ok(Box::new(Symmetric {
         scheme: scheme(settings, &own)?,
-        keys: Keys::new(&settings.secrets, form, Digest::Sha256)?,
+        keys: Keys::new(&settings.secrets, form, digest)?,
         identity,
         decoder: decoder(settings.payload.clone()),
         // A mapped payload says where to find things, not what else is there.

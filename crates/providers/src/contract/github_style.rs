@@ -7,7 +7,10 @@
 //! is signed: a replay is stopped by its row alone. The payload is Maillatch's
 //! own unless `payload` says otherwise.
 //!
-//! Answers: the plain ones.
+//! Answers: 200 stored or duplicate; 401 not proven; 413 too large; 503 not stored.
+//! GitHub itself never tries again, and its like do on every status but 2xx.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add github-style` prints.
 
 use super::{Contract, Handshake, generic};
 use crate::{Answers, Coverage, SchemeSettings};

@@ -15,8 +15,12 @@
 //! Retries carry the first try's timestamp and token, and go on for eight hours,
 //! so that is how old a proof may be.
 //!
-//! Answers: Mailgun tries again on every status but 2xx and 406, so a mis-set
-//! key loses nothing for eight hours; 406, which gives the mail up, is not sent.
+//! Answers: 200 stored or duplicate; 401 not proven, stale, or a token that was used
+//! with another body; 413 too large; 503 not stored. Mailgun tries again on every
+//! status but 2xx and 406, so a mis-set key loses nothing for eight hours; 406, which
+//! gives the mail up, is not sent.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add mailgun` prints.
 
 use std::time::Duration;
 
@@ -174,7 +178,7 @@ fn proof(request: &RawRequest<'_>) -> Result<Proof, VerifyError> {
 }
 
 fn proof_in_form(content_type: &str, body: &[u8]) -> Result<Proof, DecodeError> {
-    let fields = form::fields(content_type, body)?;
+    let fields = form::first_fields(content_type, body, &PROOF)?;
     let signature = text(form::only(&fields, "signature")?)?;
     Ok(Proof {
         timestamp: form::only(&fields, "timestamp")?.to_vec(),

@@ -14,6 +14,8 @@
 //! stored. What Mailhook does with them is not published either; it keeps mail for
 //! a day at least, where its API has it. A body of another shape is kept and
 //! buried as `payload_malformed`, so that nothing is lost should it differ.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add mailhook` prints.
 
 use pipeline::{SourceName, Timestamp};
 use serde_json::{Value, json};

@@ -7,7 +7,11 @@
 //! hold `msg.email` (the recipient) and `msg.raw_msg`. One post may hold many
 //! mails. There is no delivery id; the content is the key.
 //!
-//! Answers: the plain ones. Mandrill checks a new webhook with `HEAD`.
+//! Answers: 200 stored or duplicate, and to the `HEAD` with which Mandrill checks a
+//! new webhook; 401 not proven; 413 too large; 503 not stored. Mandrill tries again on
+//! every status but 2xx, and a batch is tried again whole.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add mandrill` prints.
 
 use pipeline::{SourceName, Timestamp};
 use serde_json::Value;

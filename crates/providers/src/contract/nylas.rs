@@ -12,7 +12,11 @@
 //! with `fields=raw_mime`. Without an `api_key` it is kept and buried as
 //! `message_not_included`.
 //!
-//! Answers: Nylas makes three tries within 20 minutes on any status but 2xx.
+//! Answers: 200 stored or duplicate, and to the `GET` with a `challenge` that checks a
+//! new webhook and is echoed; 401 not proven; 413 too large; 503 not stored. Nylas
+//! makes three tries within 20 minutes on any status but 2xx.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add nylas` prints.
 
 use serde_json::Value;
 

@@ -3,10 +3,14 @@
 //! Request: `X-Postal-Signature`, the base64 of an RSA signature (PKCS #1 v1.5,
 //! SHA-1) over the body under the server's key; `public_key` is that key's base64
 //! as `postal default-dkim-record` shows it behind `p=`. No time is signed. The
-//! body is `{"id", "rcpt_to", "mail_from", "message", "base64":true}`.
+//! body is `{"id", "rcpt_to", "mail_from", "message", "base64":true}`; its content is
+//! the delivery's key, and the same on every try.
 //!
-//! Answers: Postal bounces the mail on 5xx at once and tries again on 4xx, so what
-//! could not be stored is answered 429.
+//! Answers: 200 stored or duplicate; 401 not proven; 413 too large; 429 not stored.
+//! Postal bounces the mail on 5xx at once and tries again on 4xx, 18 times, so
+//! nothing is answered 5xx.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add postal` prints.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -8,8 +8,11 @@
 //! the original, so a mail that is posted with it and polled without is told by
 //! `MessageID`, which is the same on both ways.
 //!
-//! Answers: Postmark tries again for ten hours on every status but 2xx and 403,
-//! so a mis-set password loses nothing; 403, which gives the mail up, is not sent.
+//! Answers: 200 stored or duplicate; 401 not proven; 413 too large; 503 not stored.
+//! Postmark tries again for ten hours on every status but 2xx and 403, so a mis-set
+//! password loses nothing; 403, which gives the mail up, is not sent.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add postmark` prints.
 
 use pipeline::{SourceName, Timestamp};
 use serde_json::Value;

@@ -1,7 +1,12 @@
 //! Sources that never post and are only polled: a mailbox, a folder, a list.
 //!
-//! Request: none; whoever posts to such a source is refused. What polling finds
-//! is kept in the form of `polled.rs`.
+//! Request: none. What polling finds is kept in the form of `polled.rs`.
+//!
+//! Answers: whoever posts to such a source is refused with 401, or with 413 or 503 as
+//! anybody else, and never gets a 200.
+//!
+//! Set-up: the steps in each `setup` below, which `maillatch source add imap` (or
+//! `folder`, `http-list`) prints.
 
 use pipeline::{SourceName, Timestamp};
 

@@ -5,8 +5,15 @@
 //! `X-Maillatch-Recipient: agent@inbox.test` with the message right behind them.
 //! The recipients stand in the body because the signature covers nothing else.
 //!
-//! Answers: as Standard Webhooks; the pipe turns any status but 2xx into a
-//! temporary failure, and the mail server tries again.
+//! `webhook-id`, `webhook-timestamp` and `webhook-signature` prove it; the id is made
+//! from the message and its recipients, so that the mail server's next try is the
+//! same delivery.
+//!
+//! Answers: 200 stored or duplicate; 401 not proven or stale; 413 too large; 503 not
+//! stored. The pipe turns any status but 2xx into a temporary failure, and the mail
+//! server tries again.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add relay` prints.
 
 use super::{Contract, Handshake, standard_webhooks};
 use crate::polled;
@@ -18,7 +25,8 @@ pub(crate) const CONTRACT: Contract = Contract {
     answers: Answers::PLAIN,
     setup: &[
         "Mint a secret of 24 to 64 random bytes, written as `whsec_` and base64.",
-        "Pipe the mail of the inboxes' domain into a program that posts it signed.",
+        "Pipe the mail of the inboxes' domain into `maillatch relay ADDRESS`, with MAILLATCH_URL and \
+         MAILLATCH_SIGNING_SECRET set; `maillatch relay --help` shows how for Postfix, Exim and qmail.",
     ],
     coverage: Coverage::Body,
     handshake: Handshake::None,

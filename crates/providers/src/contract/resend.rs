@@ -2,11 +2,14 @@
 //!
 //! Request: `{"type":"email.received","data":{"email_id", "received_for":[…], …}}`,
 //! which tells of a mail and does not carry it: `GET /emails/receiving/{id}` of
-//! Resend's API answers with a link to the message, `raw.download_url`. Without
-//! an `api_key` such a delivery is kept and buried as `message_not_included`,
+//! Resend's API answers with a link to the message, `raw.download_url`, at another
+//! host of Resend's domain; it expires, and is asked for anew then. Without an `api_key` such a delivery is kept and buried as `message_not_included`,
 //! from where it can be put back.
 //!
-//! Answers: as Standard Webhooks; Resend tries again for 27 hours.
+//! Answers: 200 stored or duplicate; 401 not proven or stale; 413 too large; 503 not
+//! stored. Resend tries again on every status but 2xx, for 27 hours.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add resend` prints.
 
 use super::{Contract, Handshake, standard_webhooks};
 use crate::json::{self, Object};

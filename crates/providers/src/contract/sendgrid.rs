@@ -9,9 +9,12 @@
 //! required. `dkim` names the domains whose signatures hold. There is no delivery id, and the boundary is new on every try, so the
 //! form's fields are the key.
 //!
-//! Answers: `SendGrid` tries again for three days on 5xx, and older documents say
-//! on 4xx too; what is not proven is answered 503, so that a mis-set key loses
-//! nothing whichever is true.
+//! Answers: 200 stored or duplicate; 503 not proven, stale or not stored; 413 too
+//! large, which the same mail would be on every try. `SendGrid` tries again for three
+//! days on 5xx, and older documents say on 4xx too; what is not proven is answered
+//! 503, so that a mis-set key loses nothing whichever is true.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add sendgrid` prints.
 
 use std::time::Duration;
 

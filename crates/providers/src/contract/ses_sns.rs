@@ -26,8 +26,11 @@
 //!
 //! Answers: 200 stored or duplicate; 403 not proven or stale, which SNS does not
 //! try again, as with any 4xx; 413 too large, which SNS cannot be (256 KiB); 503
-//! not stored, or the certificate could not be had just now: SNS tries again three
-//! times, 20 s apart, or as the subscription's policy says.
+//! not stored, a body that broke off or came too slowly, or the certificate could not
+//! be had just now: SNS tries again three times, 20 s apart, or as the subscription's
+//! policy says.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add ses-sns` prints.
 
 mod envelope;
 mod received;
@@ -54,6 +57,7 @@ pub(crate) const CONTRACT: Contract = Contract {
     name: "ses-sns",
     answers: Answers {
         unproven: 403,
+        unread: Some(503),
         ..Answers::PLAIN
     },
     setup: &[

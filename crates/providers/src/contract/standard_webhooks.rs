@@ -5,11 +5,14 @@
 //! as `svix-*`), and the JSON body of `native.rs`. The signature is `v1,` and the
 //! base64 of HMAC-SHA-256 over `{id}.{timestamp}.{body}`, several of them parted
 //! by spaces; or, where `public_key` is set instead of `secrets`, `v1a,` and the
-//! base64 of an Ed25519 signature over the same. The id is the same on every try and is the delivery's key; the
-//! timestamp is fresh on every try, so a narrow window is right.
+//! base64 of an Ed25519 signature over the same. The id is the same on every try and
+//! is the delivery's key; the timestamp is fresh on every try, so a narrow window is
+//! right.
 //!
-//! Answers: 200 stored or duplicate, 401 not proven (it is sent again for a
-//! day), 413 too large, 503 not stored.
+//! Answers: 200 stored or duplicate; 401 not proven or stale, and it is sent again for
+//! a day; 413 too large; 503 not stored.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add standard-webhooks` prints.
 
 use std::time::Duration;
 

@@ -7,7 +7,10 @@
 //! `scheme.id_header` or at `scheme.id_field` of the body, else its content is
 //! its key. The payload is Maillatch's own unless `payload` says otherwise.
 //!
-//! Answers: the plain ones.
+//! Answers: 200 stored or duplicate; 401 not proven or stale; 413 too large; 503 not
+//! stored. Such senders try again on every status but 2xx and sign each try anew.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add stripe-style` prints.
 
 use super::{Contract, Handshake, generic};
 use crate::{Answers, Coverage, SchemeSettings};

@@ -47,7 +47,17 @@ impl WorkLog for Postgres {
         wait: Duration,
         why: Reason,
     ) -> Result<Completed, StoreError> {
-        let work = put_back(self.pool.clone(), claim, wait, why);
+        let work = put_back(self.pool.clone(), claim, [millis(wait), 0], why);
+        self.work.run(LONG, work).await
+    }
+
+    async fn put_off(
+        &self,
+        claim: Claim,
+        wait: Duration,
+        why: Reason,
+    ) -> Result<Completed, StoreError> {
+        let work = put_back(self.pool.clone(), claim, [millis(wait), 1], why);
         self.work.run(LONG, work).await
     }
 
@@ -120,10 +130,12 @@ async fn not_claimed(
     })
 }
 
+/// Gives a claim back for so many milliseconds, and takes so many attempts off the
+/// count.
 async fn put_back(
     pool: Pool,
     claim: Claim,
-    wait: Duration,
+    [wait, uncounted]: [i64; 2],
     why: Reason,
 ) -> Result<Completed, Fault> {
     let written = sqlx::query(
@@ -132,13 +144,15 @@ async fn put_back(
              claim_token = NULL,
              claimable_at = now() + $3 * interval '1 millisecond',
              ring_at = now() + $3 * interval '1 millisecond',
-             reason = $4
+             reason = $4,
+             attempts = attempts - $5::int
          WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
     )
     .bind(claim.delivery.as_uuid())
     .bind(claim.token.as_uuid())
-    .bind(millis(wait))
+    .bind(wait)
     .bind(why.as_str())
+    .bind(uncounted)
     .execute(&mut *pool.lend().await?)
     .await?;
     Ok(ended(written.rows_affected()))

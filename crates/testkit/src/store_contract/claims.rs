@@ -148,6 +148,26 @@ pub async fn a_delivery_put_back_waits_and_comes_again(subject: &dyn Subject) {
     assert_eq!(claim.attempt, 2);
 }
 
+/// Something that belongs to it is not there yet: later, and not counted.
+pub async fn a_delivery_that_is_put_off_has_used_no_attempt(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let id = seams.new_delivery("evt_1").await;
+    for _ in 0..3 {
+        let (claim, _) = seams.claim(id, LONG).await;
+        assert_eq!(claim.attempt, 1);
+        let why = Reason::new("test");
+        let put_off = seams.work.put_off(claim, Duration::ZERO, why);
+        assert_eq!(must(put_off.await), Completed::Done(()));
+        assert_eq!(must(seams.deliveries.due(10).await), [id]);
+    }
+    let (claim, _) = seams.claim(id, LONG).await;
+    must(seams.work.put_off(claim, LONG, Reason::new("test")).await);
+    assert!(matches!(
+        must(seams.work.claim(id, LONG).await),
+        Claimed::NotNow
+    ));
+}
+
 /// A bell may ring twice, late, or for a row that was purged.
 pub async fn a_ring_for_a_finished_delivery_is_an_echo(subject: &dyn Subject) {
     let seams = subject.seams();

@@ -1,10 +1,16 @@
 //! What differs between providers on the way to the row: the answers that keep
 //! their mail, the token that is used once, and the checks of a new webhook.
 
+use std::time::Duration;
+
 use pipeline::Timestamp;
 use providers::{Post, Sample, Source};
+use serde_json::Value;
+use testkit::sns::Sns;
 
-use crate::harness::{Answer, NOW, Server, with_headers};
+use webhook::Settings;
+
+use crate::harness::{Answer, NOW, Server, Setup, with_headers};
 
 /// The moment of Mailgun's published vector.
 const SIGNED_AT: i64 = 1_539_112_500;
@@ -32,6 +38,22 @@ async fn a_token_used_once_takes_a_retry_and_refuses_another_body() {
     assert_eq!(server.rows().await, 1);
     let meters = server.meters();
     assert!(meters.contains(r#"deliveries_total{of="mailgun",outcome="token_replayed"} 1"#));
+}
+
+#[tokio::test]
+async fn p20_a_form_of_too_many_fields_is_authentic_and_kept() {
+    let server = Server::start().await;
+    server.clock.move_by(SIGNED_AT - NOW);
+    let many = "v=1&".repeat(5000);
+    let first = mailgun(&server, &format!("recipient=a%40b.test&{many}body-mime=x")).await;
+    assert_eq!(first.field("status"), "accepted", "{first:?}");
+    let part = "--b\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n";
+    let body = format!("{}--b--\r\n", part.repeat(5000));
+    let kind = [("content-type", "multipart/form-data; boundary=b")];
+    let request = with_headers("sendgrid?token=a-long-token", &kind, body.as_bytes());
+    let first = server.exchange(&request).await;
+    assert_eq!(first.field("status"), "accepted", "{first:?}");
+    assert_eq!(server.rows().await, 2);
 }
 
 #[tokio::test]
@@ -63,6 +85,40 @@ async fn a_provider_that_bounces_on_4xx_is_told_to_come_back() {
 }
 
 #[tokio::test]
+async fn a_body_that_cannot_be_read_costs_no_mail_where_a_4xx_would() {
+    let server = Server::start_with(Setup {
+        settings: Settings {
+            body_timeout: Duration::from_millis(50),
+            ..Settings::default()
+        },
+        ..Setup::default()
+    })
+    .await;
+    for (source, statuses) in [
+        ("cloudmailin", [503, 503, 503]),
+        ("ses-sns", [503, 503, 503]),
+        ("postal", [415, 415, 408]),
+    ] {
+        let gzip = [("content-type", "text/plain"), ("content-encoding", "gzip")];
+        let untyped = server.exchange(&with_headers(source, &[], b"{}")).await;
+        let packed = server.exchange(&with_headers(source, &gzip, b"{}")).await;
+        let slow = with_headers(source, &[("content-type", "text/plain")], b"{}");
+        let slow = server.exchange(&slow[..slow.len() - 1]).await;
+        for ((answer, slug), status) in [
+            (untyped, "media-type"),
+            (packed, "content-encoding"),
+            (slow, "request-timeout"),
+        ]
+        .into_iter()
+        .zip(statuses)
+        {
+            assert!(answer.is_problem(status, slug), "{source} {answer:?}");
+        }
+    }
+    assert_eq!(server.rows().await, 0);
+}
+
+#[tokio::test]
 async fn a_provider_that_greets_is_greeted_and_nobody_else() {
     let server = Server::start().await;
     let get = |path: &str| format!("GET /hooks/{path} HTTP/1.1\r\nhost: test\r\n\r\n");
@@ -82,6 +138,66 @@ async fn a_provider_that_greets_is_greeted_and_nobody_else() {
             answer.is_problem(405, "method-not-allowed"),
             "{path} {answer:?}"
         );
+    }
+}
+
+/// Posts under one id with two contents, each signed, as far as the contract has
+/// an id of its own and its signature covers the body.
+fn two_contents(server: &Server, name: &str) -> [Vec<u8>; 2] {
+    let at = Timestamp::from_millis(NOW * 1000);
+    let source = server.sources.get(name).expect("the source");
+    ["493817", "271828"].map(|text| {
+        if name == "ses-sns" {
+            let sns = Sns::at("https://sns.eu-west-1.amazonaws.com");
+            let body = sns.mail("m-1", "agent@inbox.test", text.as_bytes(), at);
+            let kind = [("content-type", "text/plain; charset=UTF-8")];
+            return with_headers(name, &kind, body.as_bytes());
+        }
+        let post = source.sample(&Sample {
+            id: "sample1",
+            at,
+            from: "shop@sender.test",
+            recipient: "agent@inbox.test",
+            subject: "Your code",
+            text,
+        });
+        let post = post.expect("a sample");
+        let headers = post.headers.iter();
+        let headers: Vec<(&str, &str)> = headers.map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        with_headers(name, &headers, &post.body)
+    })
+}
+
+#[tokio::test]
+async fn one_id_with_two_contents_is_200_and_both_are_kept_where_the_body_is_signed() {
+    let server = Server::start().await;
+    let mut rows = 0;
+    for name in [
+        "agentmail",
+        "cloudflare",
+        "github-style",
+        "mailersend",
+        "nylas",
+        "relay",
+        "ses-sns",
+        "standard-webhooks",
+    ] {
+        let [one, two] = two_contents(&server, name);
+        let first = server.exchange(&one).await;
+        assert_eq!(first.field("status"), "accepted", "{name} {first:?}");
+        assert_eq!(first.field("conflict"), Value::Null, "{name}");
+        let other = server.exchange(&two).await;
+        assert_eq!(other.status, 200, "{name}");
+        assert_eq!(other.field("conflict"), true, "{name} {other:?}");
+        assert_ne!(other.field("delivery"), first.field("delivery"), "{name}");
+        // Each is known by its content from now on.
+        for (post, answer) in [(&one, &first), (&two, &other)] {
+            let again = server.exchange(post).await;
+            assert_eq!(again.field("status"), "duplicate", "{name} {again:?}");
+            assert_eq!(again.field("delivery"), answer.field("delivery"), "{name}");
+        }
+        rows += 2;
+        assert_eq!(server.rows().await, rows, "{name}");
     }
 }
 

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pipeline::{
     ArtifactView, Backoff, ContentDigest, DeliveryId, DeliveryKey, Meters, NewDelivery, OnConflict,
-    Recorded, Seq, ServerKey, SystemClock,
+    Patience, Recorded, Seq, ServerKey, SystemClock,
 };
 use prometheus_client::registry::Registry;
 use providers::{SourceSettings, Sources};
@@ -175,6 +175,11 @@ fn settings() -> Settings {
             factor: 1,
             attempts: 3,
             ..Backoff::default()
+        },
+        fetch_patience: Patience {
+            first: Duration::from_millis(10),
+            ceiling: Duration::from_millis(20),
+            wall_clock: Duration::from_millis(400),
         },
         parse_budget: Duration::from_secs(20),
         inboxes: InboxPolicy::from_domains(["inbox.test"]),

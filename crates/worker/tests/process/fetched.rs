@@ -94,6 +94,22 @@ async fn an_api_that_is_away_for_a_while_is_asked_again() {
 }
 
 #[tokio::test]
+async fn an_api_that_is_away_for_more_tries_than_a_mail_has_is_still_asked() {
+    let api = Api::start().await;
+    let away = || (503, String::new(), Vec::new());
+    let link = link_to(&format!("{}/files/e1.eml", api.url));
+    let mut answers: Vec<Answer> = (0..6).map(|_| away()).collect();
+    answers.push(ok(link));
+    api.on("/emails/receiving/e1", answers);
+    api.on("/files/e1.eml", vec![ok(otp_mail("1", "493817"))]);
+    let desk = desk(&api).await;
+    assert!(desk.deps.settings.backoff.attempts < 6);
+    desk.record_from("resend", "one", RESEND).await;
+    desk.work_until_idle().await;
+    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+}
+
+#[tokio::test]
 async fn a_link_that_has_expired_is_asked_for_anew() {
     let api = Api::start().await;
     let link = |name: &str| ok(link_to(&format!("{}/files/{name}.eml", api.url)));

@@ -139,15 +139,6 @@ async fn mail_to_an_unknown_domain_is_buried_not_lost() {
 }
 
 #[tokio::test]
-async fn an_event_that_is_no_mail_is_finished_without_a_message() {
-    let desk = Desk::open().await;
-    desk.record("one", br#"{"type":"email.bounced","data":{}}"#)
-        .await;
-    desk.work_until_idle().await;
-    assert!(desk.store.failures.buried(10).await.unwrap().is_empty());
-}
-
-#[tokio::test]
 async fn a_transient_failure_is_tried_again_and_given_up_in_the_end() {
     let desk = Desk::open().await;
     let id = desk.record_from("gone", "one", b"{}").await;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use pipeline::{ArtifactView, Clock, SystemClock};
 use providers::SourceSettings;
 use secrecy::SecretString;
@@ -21,6 +23,84 @@ fn source(provider: &str) -> SourceSettings {
         secrets: vec![SecretString::from("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD").into()],
         ..SourceSettings::default()
     }
+}
+
+#[tokio::test]
+async fn what_is_authentic_and_cannot_be_read_is_buried_with_its_reason() {
+    let desk = Desk::open().await;
+    let of_raw = |raw: &str| {
+        format!(
+            r#"{{"type":"email.received","data":{{"recipients":["agent@inbox.test"],"raw":"{raw}"}}}}"#
+        )
+    };
+    let plain = r#"{"type":"email.received","#;
+    for (row, body, reason) in [
+        ("h5", String::new(), "empty_body"),
+        ("p1", "{".to_owned(), "payload_malformed"),
+        ("p2 list", "[]".to_owned(), "payload_malformed"),
+        ("p2 text", "\"x\"".to_owned(), "payload_malformed"),
+        ("p2 number", "1".to_owned(), "payload_malformed"),
+        (
+            "p4",
+            format!(r#"{plain}"inbox":"a","inbox":"b"}}"#),
+            "duplicate_key",
+        ),
+        ("p10", of_raw("not base64"), "not_base64"),
+        (
+            "p11",
+            format!(r#"{plain}"x":"\ud800"}}"#),
+            "payload_malformed",
+        ),
+        ("p13", format!(r#"{plain}"x":1e400}}"#), "payload_malformed"),
+        ("p22", format!("{} more", of_raw("")), "payload_malformed"),
+    ] {
+        let id = desk.record(row, body.as_bytes()).await;
+        desk.work_until_idle().await;
+        let (buried, kept) = desk.store.failures.exhume(id).await.unwrap().unwrap();
+        assert_eq!(buried.reason.as_str(), reason, "{row}");
+        assert_eq!(kept.as_deref(), Some(body.as_bytes()), "{row}");
+    }
+    assert!(desk.items("agent@inbox.test").await.is_empty());
+}
+
+#[tokio::test]
+async fn p5_p10_p13_what_is_odd_and_can_be_read_is_processed() {
+    let desk = Desk::open().await;
+    let raw = STANDARD.encode(otp_mail("1", "493817"));
+    let lines = raw.as_bytes().chunks(60);
+    let lines: Vec<&str> = lines.map(|line| str::from_utf8(line).unwrap()).collect();
+    let body = json!({
+        "type": "email.received", "unknown": [1, { "x": null }], "n": -0.0,
+        "big": 9_223_372_036_854_775_808_u64,
+        "data": { "recipients": ["agent@inbox.test"], "raw": lines.join("\r\n"), "more": true },
+    });
+    desk.record("one", body.to_string().as_bytes()).await;
+    desk.work_until_idle().await;
+    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+}
+
+#[tokio::test]
+async fn p17_an_event_that_is_not_for_us_is_closed_and_counted() {
+    let desk = Desk::open().await;
+    desk.record("one", br#"{"type":"email.bounced","data":{}}"#)
+        .await;
+    desk.work_until_idle().await;
+    assert_eq!(buried(&desk).await, Vec::<String>::new());
+    let label = pipeline::Outcome::new("dev", "ignored");
+    let counted = desk.deps.meters.processed.get_or_create(&label).get();
+    assert_eq!(counted, 1);
+}
+
+#[tokio::test]
+async fn p20_a_form_of_too_many_fields_is_buried_with_its_reason() {
+    let mailgun = source("mailgun");
+    let desk = Desk::with_sources(BTreeMap::from([("mailgun".to_owned(), mailgun)])).await;
+    let form = "application/x-www-form-urlencoded";
+    let body = "v=1&".repeat(5000);
+    desk.record_as("mailgun", "one", form, body.as_bytes())
+        .await;
+    desk.work_until_idle().await;
+    assert_eq!(buried(&desk).await, ["too_many_fields"]);
 }
 
 #[tokio::test]

@@ -71,9 +71,45 @@ fn contradictory_knobs_are_refused() {
             unit: Some("minutes".to_owned()),
             ..signed_by("x")
         },
+        SchemeSettings {
+            digest: Some("md5".to_owned()),
+            ..signed_by("x")
+        },
     ];
     for scheme in bad {
         assert!(flaw(scheme.clone()).is_some(), "{scheme:?}");
+    }
+}
+
+#[test]
+fn the_hash_inside_the_mac_is_a_knob() {
+    // Computed with another library, over `Hello, World!`.
+    let macs = [
+        ("sha1", "9aae66936c72a0a165d1dc7dcba1419e89e7da6d"),
+        (
+            "sha256",
+            "5da450d40aaa5abbb88bc3f47e37163bfc26513d8588b5cd279d7106e16485f5",
+        ),
+        (
+            "sha512",
+            "cf1f5bc12be008afbe06984168f7bc7f5fa6971cd207174ee20334254ce8d20d\
+             4e61d490f1d8d15b50e87332b3e86305b0ca39bd42850c68a548a4334b819a07",
+        ),
+    ];
+    let source = "main".parse().expect("a name");
+    for (digest, _) in macs {
+        let scheme = SchemeSettings {
+            digest: Some(digest.to_owned()),
+            ..signed_by("x-signature")
+        };
+        let provider = build(&settings(scheme), SchemeSettings::default()).expect("a source");
+        for (of, mac) in macs {
+            let headers = [("x-signature", mac.as_bytes())];
+            let request = crate::RawRequest::new(headers, b"Hello, World!");
+            let now = pipeline::Timestamp::from_millis(0);
+            let is_proven = provider.verify(&source, &request, now).is_ok();
+            assert_eq!(is_proven, of == digest, "{digest} {of}");
+        }
     }
 }
 

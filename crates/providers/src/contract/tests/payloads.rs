@@ -528,6 +528,33 @@ fn a_source_that_nothing_proves_is_not_built() {
 }
 
 #[test]
+fn a_second_proof_of_any_kind_ends_the_caution() {
+    let caution = |settings| {
+        let sources = sources(settings).expect("a source");
+        let source = sources.get("main").expect("the source");
+        source.caution().is_some()
+    };
+    let weak = settings("mailgun");
+    assert!(caution(weak.clone()));
+    let basic = SourceSettings {
+        username: Some("maillatch".to_owned()),
+        password: Some("a-long-password".into()),
+        ..weak.clone()
+    };
+    let token = SourceSettings {
+        url_token: Some("a-long-token".into()),
+        ..weak.clone()
+    };
+    let listed = SourceSettings {
+        addresses: vec!["192.0.2.0/24".to_owned()],
+        ..weak
+    };
+    for second in [basic, token, listed] {
+        assert!(!caution(second.clone()), "{second:?}");
+    }
+}
+
+#[test]
 fn every_provider_builds_and_refuses_what_it_does_not_take() {
     for contract in crate::contracts() {
         let mut settings = complete(contract.name);
