@@ -1,26 +1,24 @@
 //! The only place that knows the concrete parts: from a [`Config`] to what the
 //! roles are built from.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+mod working;
+
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use extract::{Allowlist, Policy};
+use extract::Allowlist;
 use feed::Keys;
-use pipeline::{Backoff, Clock, InboxId, Keep, Meters, Patience, PollerId, ServerKey, SystemClock};
+use pipeline::{Clock, InboxId, Meters, PollerId, ServerKey, SystemClock};
 use prometheus_client::registry::Registry;
 use providers::{Source, Sources};
 use queue::Queue;
 use secrecy::ExposeSecret;
 use store::Store;
-use tokio::sync::Notify;
-use tracing::info;
-use worker::{Callbacks, Dkim, Fetcher, InboxPolicy, Janitor, Receiver};
 
 use crate::config::{Config, Profile};
 use crate::secrets::{secrets, server_key};
+
+pub(crate) use working::{callbacks, dkim, fetcher, janitor, worker_settings};
 
 /// Everything a role may need, opened and checked.
 pub(crate) struct Parts {
@@ -128,55 +126,6 @@ pub(crate) fn webhook_settings(config: &Config) -> Result<webhook::Settings> {
     settings.checked().context("in [webhook]")
 }
 
-/// The worker's settings.
-pub(crate) fn worker_settings(config: &Config) -> Result<worker::Settings> {
-    let worker = &config.worker;
-    Ok(worker::Settings {
-        concurrency: worker.concurrency.max(1),
-        lease: worker.lease.0,
-        backoff: Backoff {
-            first: worker.retry_first.0,
-            factor: worker.retry_factor,
-            ceiling: worker.retry_ceiling.0,
-            attempts: worker.retry_attempts,
-            wall_clock: worker.retry_wall_clock.0,
-        },
-        fetch_patience: Patience {
-            first: worker.fetch_retry_first.0,
-            ceiling: worker.fetch_retry_ceiling.0,
-            wall_clock: worker.fetch_retry_wall_clock.0,
-        },
-        parse_budget: worker.parse_budget.0,
-        inboxes: InboxPolicy::from_domains(config.inbox.domains.iter().map(String::as_str)),
-        policy: policy(&config.inbox.allow_links)?,
-        lifetime: config.inbox.lifetime.0,
-        same_value_window: config.inbox.same_value_window.0,
-        needs_proof: config.sender.require_verified,
-        sweep_every: worker.sweep_every.0,
-        ring_patience: worker.ring_patience.0,
-    })
-}
-
-/// What checks signatures, if it is to and can.
-pub(crate) fn dkim(config: &Config) -> Result<Option<Dkim>> {
-    if !config.sender.dkim {
-        return Ok(None);
-    }
-    let servers = config.sender.dns.iter().map(|server| {
-        let address = server.parse().or_else(|_| {
-            let ip: Result<IpAddr, _> = server.parse();
-            ip.map(|ip| SocketAddr::new(ip, 53))
-        });
-        address.with_context(|| format!("sender.dns: {server:?} is no address of a server"))
-    });
-    let servers = servers.collect::<Result<Vec<_>>>()?;
-    let dkim = Dkim::new(&servers, config.sender.budget.0).context("in [sender]")?;
-    if dkim.is_none() {
-        info!("no DNS server is known, so no sender is checked");
-    }
-    Ok(dkim)
-}
-
 /// The poller's settings. A round's answers must come well within its lease.
 pub(crate) fn poll_settings(config: &Config) -> Result<poll::Settings> {
     let poll = &config.poll;
@@ -208,38 +157,6 @@ pub(crate) fn poll_deps(parts: &Parts) -> Result<poll::Deps> {
     })
 }
 
-/// What clears away.
-pub(crate) fn janitor(parts: &Parts) -> Janitor {
-    let retention = &parts.config.retention;
-    Janitor {
-        retention: Arc::clone(&parts.store.retention),
-        meters: parts.meters.clone(),
-        keep: Keep {
-            consumed_values: parts.config.feed.replay_window.0,
-            expired_values: retention.expired_values.0,
-            done_bodies: retention.bodies.0,
-            buried_bodies: retention.buried_bodies.0,
-            items: retention.items.0,
-            consumes: retention.consumes.0,
-        },
-        every: retention.every.0.max(Duration::from_millis(100)),
-    }
-}
-
-/// What gets mail from a provider's API.
-pub(crate) fn fetcher(config: &Config) -> Result<Fetcher> {
-    Ok(Fetcher::new(
-        Arc::new(SystemClock),
-        config.worker.fetch_budget.0,
-        config.webhook.body_limit,
-    )?)
-}
-
-fn policy(allow_links: &[String]) -> Result<Policy> {
-    let links = Allowlist::parse(allow_links).context("inbox.allow_links is not valid")?;
-    Ok(Policy { links })
-}
-
 /// What agents may ask for.
 pub(crate) fn feed_policy(config: &Config) -> Result<feed::Policy> {
     let links = &config.attempt.links;
@@ -259,19 +176,6 @@ pub(crate) fn feed_policy(config: &Config) -> Result<feed::Policy> {
         unhealthy_after: config.attempt.unhealthy_after.0,
         callbacks: config.callback.keys().cloned().collect(),
     })
-}
-
-/// What tells callbacks.
-pub(crate) fn callbacks(parts: &Parts, due: Arc<Notify>) -> Result<Callbacks> {
-    let mut receivers = BTreeMap::new();
-    for (name, callback) in &parts.config.callback {
-        let url = callback.url.parse();
-        let url = url.with_context(|| format!("callback `{name}`: the URL is not valid"))?;
-        let secret = callback.secret.clone();
-        receivers.insert(name.clone(), Receiver { url, secret });
-    }
-    let log = Arc::clone(&parts.store.callbacks);
-    Callbacks::new(log, receivers, parts.meters.clone(), due).context("a callback is not valid")
 }
 
 /// The feed's settings.

@@ -1,0 +1,110 @@
+//! What the worker is built from.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use extract::{Allowlist, Policy};
+use pipeline::{Backoff, Keep, Patience, SystemClock};
+use tokio::sync::Notify;
+use tracing::info;
+use worker::{Callbacks, Dkim, Fetcher, InboxPolicy, Janitor, Receiver};
+
+use super::Parts;
+use crate::config::Config;
+
+/// The worker's settings.
+pub(crate) fn worker_settings(config: &Config) -> Result<worker::Settings> {
+    let worker = &config.worker;
+    Ok(worker::Settings {
+        concurrency: worker.concurrency.max(1),
+        lease: worker.lease.0,
+        backoff: Backoff {
+            first: worker.retry_first.0,
+            factor: worker.retry_factor,
+            ceiling: worker.retry_ceiling.0,
+            attempts: worker.retry_attempts,
+            wall_clock: worker.retry_wall_clock.0,
+        },
+        fetch_patience: Patience {
+            first: worker.fetch_retry_first.0,
+            ceiling: worker.fetch_retry_ceiling.0,
+            wall_clock: worker.fetch_retry_wall_clock.0,
+        },
+        parse_budget: worker.parse_budget.0,
+        inboxes: InboxPolicy::from_domains(config.inbox.domains.iter().map(String::as_str)),
+        policy: policy(&config.inbox.allow_links)?,
+        lifetime: config.inbox.lifetime.0,
+        same_value_window: config.inbox.same_value_window.0,
+        needs_proof: config.sender.require_verified,
+        sweep_every: worker.sweep_every.0,
+        ring_patience: worker.ring_patience.0,
+    })
+}
+
+/// What checks signatures, if it is to and can.
+pub(crate) fn dkim(config: &Config) -> Result<Option<Dkim>> {
+    if !config.sender.dkim {
+        return Ok(None);
+    }
+    let servers = config.sender.dns.iter().map(|server| {
+        let address = server.parse().or_else(|_| {
+            let ip: Result<IpAddr, _> = server.parse();
+            ip.map(|ip| SocketAddr::new(ip, 53))
+        });
+        address.with_context(|| format!("sender.dns: {server:?} is no address of a server"))
+    });
+    let servers = servers.collect::<Result<Vec<_>>>()?;
+    let dkim = Dkim::new(&servers, config.sender.budget.0).context("in [sender]")?;
+    if dkim.is_none() {
+        info!("no DNS server is known, so no sender is checked");
+    }
+    Ok(dkim)
+}
+
+fn policy(allow_links: &[String]) -> Result<Policy> {
+    let links = Allowlist::parse(allow_links).context("inbox.allow_links is not valid")?;
+    Ok(Policy { links })
+}
+
+/// What clears away.
+pub(crate) fn janitor(parts: &Parts) -> Janitor {
+    let retention = &parts.config.retention;
+    Janitor {
+        retention: Arc::clone(&parts.store.retention),
+        meters: parts.meters.clone(),
+        keep: Keep {
+            consumed_values: parts.config.feed.replay_window.0,
+            expired_values: retention.expired_values.0,
+            done_bodies: retention.bodies.0,
+            buried_bodies: retention.buried_bodies.0,
+            items: retention.items.0,
+            consumes: retention.consumes.0,
+        },
+        every: retention.every.0.max(Duration::from_millis(100)),
+    }
+}
+
+/// What gets mail from a provider's API.
+pub(crate) fn fetcher(config: &Config) -> Result<Fetcher> {
+    Ok(Fetcher::new(
+        Arc::new(SystemClock),
+        config.worker.fetch_budget.0,
+        config.webhook.body_limit,
+    )?)
+}
+
+/// What tells callbacks.
+pub(crate) fn callbacks(parts: &Parts, due: Arc<Notify>) -> Result<Callbacks> {
+    let mut receivers = BTreeMap::new();
+    for (name, callback) in &parts.config.callback {
+        let url = callback.url.parse();
+        let url = url.with_context(|| format!("callback `{name}`: the URL is not valid"))?;
+        let secret = callback.secret.clone();
+        receivers.insert(name.clone(), Receiver { url, secret });
+    }
+    let log = Arc::clone(&parts.store.callbacks);
+    Callbacks::new(log, receivers, parts.meters.clone(), due).context("a callback is not valid")
+}
