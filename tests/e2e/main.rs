@@ -33,6 +33,7 @@ mod poll_leases;
 mod poll_liars;
 mod poll_waiting;
 mod seal;
+mod senders;
 mod signed;
 mod silence;
 mod sources;

@@ -68,3 +68,47 @@ pub(crate) async fn prove(dkim: Option<&Dkim>, evidence: Evidence<'_>) -> Proved
         Signed::DnsAway => Proved::NotNow,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a verdict proves of a mail from `mail.example.com`, without any DNS.
+    async fn proof(verdict: Option<SenderVerdict>, is_rebuilt: bool) -> String {
+        let evidence = Evidence {
+            raw: (!is_rebuilt).then(Arc::default),
+            verdict: verdict.as_ref(),
+            domain: Some("mail.example.com"),
+            received_at: Timestamp::from_millis(0),
+        };
+        match prove(None, evidence).await {
+            Proved::Known(proof) => proof.as_str().to_owned(),
+            Proved::NotNow => "not now".to_owned(),
+        }
+    }
+
+    fn signed_by(domain: &str) -> Option<SenderVerdict> {
+        Some(SenderVerdict::SignedBy(vec![domain.to_owned()]))
+    }
+
+    #[tokio::test]
+    async fn the_providers_word_counts_for_the_senders_domain() {
+        assert_eq!(proof(Some(SenderVerdict::Proven), true).await, "provider");
+        assert_eq!(proof(signed_by("Example.com"), true).await, "provider");
+        let refuted = proof(Some(SenderVerdict::Refuted), false).await;
+        assert_eq!(refuted, "provider_refuted");
+    }
+
+    #[tokio::test]
+    async fn a_signature_of_somebody_else_counts_for_nothing() {
+        for other in [
+            "evil.test",
+            "com",
+            "example.com.evil.test",
+            "notexample.com",
+        ] {
+            assert_eq!(proof(signed_by(other), false).await, "unchecked", "{other}");
+        }
+        assert_eq!(proof(None, true).await, "rebuilt");
+    }
+}

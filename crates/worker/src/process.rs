@@ -73,6 +73,12 @@ impl Failure {
         Self { class, reason }
     }
 
+    /// Somebody else's server is away, which no number of tries shortens.
+    pub(crate) fn elsewhere(reason: Reason) -> Self {
+        let class = Class::Elsewhere;
+        Self { class, reason }
+    }
+
     pub(crate) fn transient(reason: Reason) -> Self {
         let class = Class::Transient;
         Self { class, reason }

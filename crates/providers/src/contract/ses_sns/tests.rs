@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use testkit::sns::{Kind, Sns, TOPIC};
 
 use crate::{
-    Certificate, DecodeError, Decoded, RawRequest, S3Settings, SourceSettings, Sources, Verified,
-    VerifyError,
+    Certificate, DecodeError, Decoded, RawRequest, S3Settings, SenderVerdict, SourceSettings,
+    Sources, Verified, VerifyError,
 };
 
 const NOW: i64 = 1_763_164_800_000;
@@ -254,6 +254,25 @@ fn a_mail_in_the_sources_own_bucket_is_elsewhere_and_no_other_bucket_is_read() {
         api.scope.as_ref().map(|scope| scope.region.as_str()),
         Some("eu-west-1")
     );
+}
+
+#[test]
+fn dmarc_speaks_for_the_sender_and_nothing_else_does() {
+    let action = json!({ "type": "SNS", "encoding": "UTF8" });
+    for (status, verdict) in [
+        ("PASS", Some(SenderVerdict::Proven)),
+        ("FAIL", Some(SenderVerdict::Refuted)),
+        ("GRAY", None),
+        ("PROCESSING_FAILED", None),
+    ] {
+        let mut message = received(&action, Some("Subject: x\r\n\r\ny"));
+        message["receipt"]["dmarcVerdict"] = json!({ "status": status });
+        message["receipt"]["dkimVerdict"] = json!({ "status": "PASS" });
+        let Ok(Decoded::Mails(mails)) = decode(settings(), &message) else {
+            panic!("{status}: no mail");
+        };
+        assert_eq!(mails[0].sender, verdict, "{status}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use crate::contract::pulled::is_pulled;
 use crate::{
     Coverage, DecodeError, Decoded, InboundMail, PollSettings, Post, RawRequest, Sample,
-    SchemeSettings, SourceFlaw, SourceSettings, Sources,
+    SchemeSettings, SenderVerdict, SourceFlaw, SourceSettings, Sources,
 };
 
 const RAW: &str = "From: a@b.test\r\nSubject: Hi\r\n\r\nCode 493817\r\n";
@@ -573,4 +573,36 @@ fn every_provider_builds_and_refuses_what_it_does_not_take() {
         sources(settings("nobody")),
         Err(SourceFlaw::Provider(_))
     ));
+}
+
+#[test]
+fn sendgrid_names_the_domains_whose_signatures_hold() {
+    let signers = |dkim: &str| {
+        let (kind, body) = form(&[
+            ("envelope", r#"{"to":["x@y.test"],"from":"a@b.test"}"#),
+            ("email", RAW),
+            ("dkim", dkim),
+        ]);
+        let Decoded::Mails(mails) = decode("sendgrid", &kind, &body).expect("it decodes") else {
+            panic!("no mail");
+        };
+        mails[0].sender.clone()
+    };
+    let by = |domains: &[&str]| {
+        let domains = domains.iter().map(|&one| one.to_owned()).collect();
+        Some(SenderVerdict::SignedBy(domains))
+    };
+    assert_eq!(signers("{@example.com : pass}"), by(&["example.com"]));
+    let two = "{@a.test : pass, @b.test : fail, @c.test : pass}";
+    assert_eq!(signers(two), by(&["a.test", "c.test"]));
+    for odd in [
+        "none",
+        "{}",
+        "{@a.test}",
+        "{a.test : pass}",
+        "{@a.test : passed}",
+        "",
+    ] {
+        assert_eq!(signers(odd), by(&[]), "{odd}");
+    }
 }
