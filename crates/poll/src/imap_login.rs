@@ -276,10 +276,11 @@ mod tests {
             let (tag, _) = line.split_once(' ').unwrap();
             let answer = answer.replace("TAG", tag);
             stream.write_all(answer.as_bytes()).await.unwrap();
-            // The client's last word, or the first of its handshake.
-            let mut rest = vec![0; 4096];
-            let read = stream.read(&mut rest).await.unwrap_or(0);
-            line + &String::from_utf8_lossy(&rest[..read])
+            // No more is said; what the client still has to say is heard to its end.
+            stream.shutdown().await.unwrap();
+            let mut rest = Vec::new();
+            let _ = stream.read_to_end(&mut rest).await;
+            line + &String::from_utf8_lossy(&rest)
         });
         let login = Login::new(
             &format!("imap+starttls://localhost:{port}"),

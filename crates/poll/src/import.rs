@@ -55,7 +55,7 @@ impl From<StoreError> for ImportError {
 impl From<Stop> for ImportError {
     fn from(stop: Stop) -> Self {
         match stop {
-            Stop::Pull(_) => Self::Unreadable,
+            Stop::Pull(_) | Stop::Mail(_) => Self::Unreadable,
             Stop::Lost => Self::UnderWay,
             Stop::StoreAway(error) => Self::Store(error),
         }

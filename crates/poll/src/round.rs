@@ -41,6 +41,9 @@ pub(crate) struct Tally {
 pub(crate) enum Stop {
     /// The source did not answer as it should.
     Pull(PullError),
+    /// It did, but some of its mails could not be had. Whoever waits for another
+    /// one need not suffer for it.
+    Mail(PullError),
     /// Another poller has the source now; nothing more was written.
     Lost,
     /// The database could not be asked. The next round begins where the last
@@ -185,8 +188,7 @@ async fn take(
             Err(error) => {
                 failed += 1;
                 failure = Some(error);
-                let is_refused = matches!(error, PullError::Busy(_) | PullError::Unauthorised);
-                if is_refused || failed >= MOST_FAILED {
+                if is_refusal(error) || failed >= MOST_FAILED {
                     break;
                 }
             }
@@ -200,7 +202,10 @@ async fn take(
     if let Some(error) = failure {
         let cursor = held.lease.cursor.clone();
         tally.recorded += save(deps, held, batch, cursor).await?;
-        return Err(step_back(deps, pull, held, error).await);
+        return Err(match step_back(deps, pull, held, error).await {
+            Stop::Pull(error) if !is_refusal(error) => Stop::Mail(error),
+            stop => stop,
+        });
     }
     tally.recorded += save(deps, held, batch, page.cursor).await?;
     Ok(())
@@ -216,6 +221,11 @@ fn look_at_its_time(deps: &Deps, held: &Held, item: &Item) {
         let label = OfSource::new(source);
         deps.meters.ahead.get_or_create(&label).inc();
     }
+}
+
+/// Whether the source refuses us, and not merely one mail.
+fn is_refusal(error: PullError) -> bool {
+    matches!(error, PullError::Busy(_) | PullError::Unauthorised)
 }
 
 fn skip(deps: &Deps, held: &Held, why: &'static str) {

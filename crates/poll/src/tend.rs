@@ -162,7 +162,7 @@ async fn next(
         }
         match held.prolong(deps).await {
             // While the database is away the lease runs out by itself.
-            Ok(()) | Err(Stop::StoreAway(_) | Stop::Pull(_)) => {}
+            Ok(()) | Err(Stop::StoreAway(_) | Stop::Pull(_) | Stop::Mail(_)) => {}
             Err(Stop::Lost) => return Next::Lost,
         }
     }
@@ -195,6 +195,12 @@ impl Plan {
                     jittered(every)
                 };
                 (self.failures, self.rested, self.due) = (0, now + BREATH, now + wait);
+            }
+            // The others of its mails are asked for as ever.
+            Err(Stop::Mail(_)) => {
+                self.failures = 0;
+                self.rested = now + FIRST_REST;
+                self.due = now + jittered(every).max(FIRST_REST);
             }
             Err(stop) => {
                 self.failures = self.failures.saturating_add(1);
@@ -233,7 +239,7 @@ async fn report(deps: &Deps, held: &Held, why: Why, outcome: &Result<Tally, Stop
             tracing::warn!(source, error, "a round ended early: the database is away");
             ("store_away", None)
         }
-        Err(Stop::Pull(error)) => {
+        Err(Stop::Pull(error) | Stop::Mail(error)) => {
             let reason = error.reason();
             tracing::warn!(source, why = why.word(), %reason, "source cannot be polled");
             ("failed", Some(reason))

@@ -43,6 +43,17 @@ fn a_source_that_fails_is_asked_ever_more_seldom_and_never_less_than_usual() {
 }
 
 #[test]
+fn mails_that_cannot_be_had_do_not_make_whoever_waits_for_another_one_wait() {
+    let now = Instant::now();
+    let mut plan = plan(now);
+    for _ in 0..20 {
+        plan.after(&Err(Stop::Mail(PullError::Away)), EVERY, now);
+    }
+    assert_eq!(plan.rested - now, FIRST_REST);
+    assert!((EVERY / 2..=EVERY).contains(&(plan.due - now)));
+}
+
+#[test]
 fn a_good_round_ends_the_rest() {
     let now = Instant::now();
     let mut plan = plan(now);
