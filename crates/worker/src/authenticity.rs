@@ -87,14 +87,17 @@ mod tests {
         }
     }
 
-    fn signed_by(domain: &str) -> Option<SenderVerdict> {
-        Some(SenderVerdict::SignedBy(vec![domain.to_owned()]))
+    fn signed_by(domain: &str) -> SenderVerdict {
+        SenderVerdict::SignedBy(vec![domain.to_owned()])
     }
 
     #[tokio::test]
     async fn the_providers_word_counts_for_the_senders_domain() {
         assert_eq!(proof(Some(SenderVerdict::Proven), true).await, "provider");
-        assert_eq!(proof(signed_by("Example.com"), true).await, "provider");
+        assert_eq!(
+            proof(Some(signed_by("Example.com")), true).await,
+            "provider"
+        );
         let refuted = proof(Some(SenderVerdict::Refuted), false).await;
         assert_eq!(refuted, "provider_refuted");
     }
@@ -107,7 +110,11 @@ mod tests {
             "example.com.evil.test",
             "notexample.com",
         ] {
-            assert_eq!(proof(signed_by(other), false).await, "unchecked", "{other}");
+            assert_eq!(
+                proof(Some(signed_by(other)), false).await,
+                "unchecked",
+                "{other}"
+            );
         }
         assert_eq!(proof(None, true).await, "rebuilt");
     }
