@@ -17,3 +17,7 @@ CREATE VIEW items AS
     FROM artifacts a
     JOIN messages m ON m.id = a.message_id
     LEFT JOIN consumes c ON c.artifact_id = a.id;
+
+-- For whoever clears away attempts that are over.
+CREATE INDEX attempts_deadline ON attempts (deadline);
+CREATE INDEX callbacks_attempt ON callbacks (attempt_id);

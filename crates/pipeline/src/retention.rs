@@ -15,6 +15,8 @@ pub enum Waste {
     Bodies,
     /// Messages and their items.
     Items,
+    /// Attempts whose deadline has passed and that no item is left of.
+    Attempts,
     /// Deliveries without a body that no message came of, or none any more.
     Deliveries,
     /// Consumes of artifacts that are gone.
@@ -23,12 +25,13 @@ pub enum Waste {
 
 impl Waste {
     /// All of it, in an order in which each makes room for the next.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Values,
         Self::Bodies,
         Self::Items,
         Self::Deliveries,
         Self::Consumes,
+        Self::Attempts,
     ];
 
     /// The word that meters use.
@@ -37,6 +40,7 @@ impl Waste {
             Self::Values => "values",
             Self::Bodies => "bodies",
             Self::Items => "items",
+            Self::Attempts => "attempts",
             Self::Deliveries => "deliveries",
             Self::Consumes => "consumes",
         }
@@ -56,7 +60,8 @@ pub struct Keep {
     /// The body of a delivery, after it was buried.
     pub buried_bodies: Duration,
     /// A message with its items, after it was received, unless its inbox says
-    /// otherwise; and a delivery, after it was finished.
+    /// otherwise; a delivery, after it was finished; and an attempt, after its
+    /// deadline.
     pub items: Duration,
     /// A consume.
     pub consumes: Duration,

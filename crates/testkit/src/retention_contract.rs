@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
-    Consumed, InboxRules, Keep, NewArtifact, NewInbox, Reach, Reason, Recorded, Retention, Seq,
-    Waste,
+    ArtifactKey, ArtifactKind, Consumed, InboxRules, Keep, NewArtifact, NewAttempt, NewInbox,
+    Reach, Reason, Recorded, Resent, Retention, Scope, Seq, ServerKey, Suit, Waste,
 };
 
-use crate::store_contract::{LONG, Subject, code, delivery, held, inbox, must, request};
+use crate::patience;
+use crate::store_contract::{LONG, Subject, attempt, code, delivery, held, inbox, must, request};
 
 const NOW: Duration = Duration::ZERO;
 
@@ -193,12 +194,60 @@ pub async fn what_others_depend_on_goes_last(subject: &dyn RetentionSubject) {
     let answer = seams.consume(&request(id, "other", "k")).await;
     assert!(matches!(answer, Consumed::Already { .. }), "{answer:?}");
     for what in Waste::ALL {
-        assert_eq!(discard(subject, what, &nothing).await, 1, "{what:?}");
+        let count = u64::from(what != Waste::Attempts);
+        assert_eq!(discard(subject, what, &nothing).await, count, "{what:?}");
     }
     let answer = seams.consume(&request(id, "agent", "k")).await;
     assert!(matches!(answer, Consumed::Unknown), "{answer:?}");
     let again = seams.record(delivery("m1", b"m1")).await;
     assert!(matches!(again, Recorded::New(_)), "{again:?}");
+}
+
+/// An attempt is known for as long as something that came of it is.
+pub async fn an_attempt_goes_after_its_deadline_and_its_items(subject: &dyn RetentionSubject) {
+    let seams = subject.seams();
+    let to = inbox("agent");
+    let (open, used, idle) = (attempt(&to), attempt(&to), attempt(&to));
+    let over = |attempt: &NewAttempt| NewAttempt {
+        patience: Duration::from_secs(3),
+        ..attempt.clone()
+    };
+    for asked in [open.clone(), over(&used), over(&idle)] {
+        must(seams.attempts.open_attempt(asked).await);
+    }
+    let key = must("k".parse());
+    let granted = seams.attempts.resend(idle.id, &Scope::All, &key).await;
+    assert!(matches!(must(granted), Resent::Granted { .. }));
+    let artifact = NewArtifact {
+        suits: vec![Suit {
+            attempt: used.id,
+            key: ArtifactKey::for_message(&ServerKey::new([9; 32]), &[1; 16], ArtifactKind::Code),
+        }],
+        ..code(&to, "493817")
+    };
+    seams.bring(&to, "m1", artifact).await;
+    let nothing = Keep {
+        items: NOW,
+        ..everything()
+    };
+    assert_eq!(discard(subject, Waste::Attempts, &everything()).await, 0);
+    patience::until("the one that nothing came of goes", || async {
+        let gone = discard(subject, Waste::Attempts, &nothing).await;
+        (gone == 1).then_some(())
+    })
+    .await;
+    let known = async |id| must(seams.attempts.attempt(id, &Scope::All).await).is_some();
+    assert_eq!(
+        [
+            known(open.id).await,
+            known(used.id).await,
+            known(idle.id).await
+        ],
+        [true, true, false]
+    );
+    assert_eq!(discard(subject, Waste::Items, &nothing).await, 1);
+    assert_eq!(discard(subject, Waste::Attempts, &nothing).await, 1);
+    assert_eq!([known(open.id).await, known(used.id).await], [true, false]);
 }
 
 /// Makes a test of every rule of the contract for a [`RetentionSubject`].
@@ -213,6 +262,7 @@ macro_rules! retention_contract {
             discarded_items_leave_a_mark_in_their_inbox,
             an_inbox_has_a_retention_of_its_own,
             what_others_depend_on_goes_last,
+            an_attempt_goes_after_its_deadline_and_its_items,
         );
     };
     ($subject:ty: $($rule:ident),+ $(,)?) => {

@@ -25,6 +25,7 @@ impl Retention for Postgres {
                 Waste::Items => purge_items(pool, &keep, limit).await?,
                 Waste::Deliveries => purge_deliveries(pool, &keep, limit).await?,
                 Waste::Consumes => purge_consumes(pool, &keep, limit).await?,
+                Waste::Attempts => purge_attempts(pool, &keep, limit).await?,
             };
             Ok(discarded(&late))
         };
@@ -169,8 +170,8 @@ async fn purge_deliveries(pool: Pool, keep: &Keep, limit: i64) -> Late {
     Ok(late)
 }
 
-/// An artifact that is still there keeps its consume, or it could be used again.
-/// Consumes whose artifacts are gone, and what was told of them.
+/// Consumes whose artifacts are gone, and what was told of them. An artifact that is
+/// still there keeps its consume, or it could be used again.
 async fn purge_consumes(pool: Pool, keep: &Keep, limit: i64) -> Late {
     let mut connection = pool.lend().await?;
     sqlx::query("DELETE FROM callbacks WHERE finished_at <= now() - $1 * interval '1 millisecond'")
@@ -189,6 +190,28 @@ async fn purge_consumes(pool: Pool, keep: &Keep, limit: i64) -> Late {
     .bind(millis(keep.consumes))
     .bind(limit)
     .fetch_all(&mut *connection)
+    .await?;
+    Ok(late)
+}
+
+/// Attempts with the resends they were granted. What is left of one, an item or a
+/// callback that was told, keeps it.
+async fn purge_attempts(pool: Pool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "WITH due AS (
+             SELECT id FROM attempts t
+             WHERE deadline <= now() - $1 * interval '1 millisecond'
+               AND NOT EXISTS (SELECT FROM artifacts WHERE attempt_id = t.id)
+               AND NOT EXISTS (SELECT FROM callbacks WHERE attempt_id = t.id)
+             ORDER BY deadline LIMIT $2 FOR UPDATE SKIP LOCKED),
+         granted AS (
+             DELETE FROM resends USING due WHERE resends.attempt_id = due.id)
+         DELETE FROM attempts USING due WHERE attempts.id = due.id
+         RETURNING (extract(epoch FROM now() - deadline) * 1000)::bigint - $1",
+    )
+    .bind(millis(keep.items))
+    .bind(limit)
+    .fetch_all(&mut *pool.lend().await?)
     .await?;
     Ok(late)
 }

@@ -23,6 +23,7 @@ impl Retention for Sqlite {
                 Waste::Items => purge_items(&writer, &keep, limit).await?,
                 Waste::Deliveries => purge_deliveries(&writer, &keep, limit).await?,
                 Waste::Consumes => purge_consumes(&writer, &keep, limit).await?,
+                Waste::Attempts => purge_attempts(&writer, &keep, limit).await?,
             };
             if matches!(what, Waste::Values | Waste::Bodies) && !late.is_empty() {
                 cut_log(&writer).await?;
@@ -184,4 +185,33 @@ async fn purge_consumes(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
     .fetch_all(writer)
     .await?;
     Ok(late)
+}
+
+/// Attempts with the resends they were granted. What is left of one, an item or a
+/// callback that was told, keeps it.
+async fn purge_attempts(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+    let due: Vec<(Uuid, i64)> = sqlx::query_as(
+        "SELECT id, (SELECT now FROM clock) - deadline - $1 FROM attempts t
+         WHERE deadline <= (SELECT now FROM clock) - $1
+           AND NOT EXISTS (SELECT 1 FROM artifacts WHERE attempt_id = t.id)
+           AND NOT EXISTS (SELECT 1 FROM callbacks WHERE attempt_id = t.id)
+         ORDER BY deadline LIMIT $2",
+    )
+    .bind(millis(keep.items))
+    .bind(limit)
+    .fetch_all(&mut *transaction)
+    .await?;
+    for (attempt, _) in &due {
+        sqlx::query("DELETE FROM resends WHERE attempt_id = $1")
+            .bind(attempt)
+            .execute(&mut *transaction)
+            .await?;
+        sqlx::query("DELETE FROM attempts WHERE id = $1")
+            .bind(attempt)
+            .execute(&mut *transaction)
+            .await?;
+    }
+    transaction.commit().await?;
+    Ok(due.into_iter().map(|(_, late)| late).collect())
 }
