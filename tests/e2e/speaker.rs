@@ -32,7 +32,12 @@ impl Speaker {
     pub(crate) fn new() -> Result<Self> {
         // The first of its process brings the TLS provider; later ones find it.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::builder().timeout(Duration::from_mins(1)).build();
+        let client = Client::builder()
+            .timeout(Duration::from_mins(1))
+            // The server ends a connection that has rested for five seconds, and a
+            // request on it at that very moment would fail.
+            .pool_idle_timeout(Duration::from_secs(2))
+            .build();
         Ok(Self(client?))
     }
 

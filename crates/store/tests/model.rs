@@ -56,7 +56,7 @@ fn play(process: Process) {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let player = RefCell::new(Player::new(process));
     let outcome = TestRunner::new_with_rng(config, rng)
-        .run(&vec(command::any(), 4..20), |commands| {
+        .run(&vec(command::any(), 8..28), |commands| {
             player.borrow_mut().play(&commands)
         });
     let player = player.into_inner();

@@ -77,6 +77,7 @@ impl Player {
             Command::Open(asked) => self.open(*asked, death),
             Command::Send(mail) => {
                 self.world.send(*mail);
+                self.pass(1);
                 Ok(())
             }
             Command::Deliver { mail, copy, twice } => self.deliver(*mail, *copy, *twice, death),
