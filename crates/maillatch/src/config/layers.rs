@@ -97,13 +97,17 @@ fn setting_path(name: &str) -> Option<Vec<String>> {
     (path.len() > 1).then_some(path)
 }
 
+/// The setting that is itself the name of a file.
+const NAMES_A_FILE: &str = "ca_file";
+
 /// `…__SECRET_FILE` gives `…__secret` the content of a file, as secrets are
 /// handed to containers.
 fn from_file(mut path: Vec<String>, value: &str) -> Result<(Vec<String>, String)> {
     let Some(last) = path.last_mut() else {
         bail!("the name is empty");
     };
-    match last.strip_suffix("_file").map(str::to_owned) {
+    let key = last.strip_suffix("_file").map(str::to_owned);
+    match key.filter(|_| last != NAMES_A_FILE) {
         Some(key) => {
             *last = key;
             let text = std::fs::read_to_string(value)?;
@@ -210,6 +214,13 @@ mod tests {
         let environment = [("MAILLATCH_SERVER__SECRET_FILE", path.to_str().unwrap())];
         let config = load_from(&environment, &Flags::default()).unwrap();
         assert_eq!(config.server.secret(), "s".repeat(40));
+    }
+
+    #[test]
+    fn a_setting_that_names_a_file_is_not_read_from_one() {
+        let environment = [("MAILLATCH_QUEUE__CA_FILE", "/nowhere/ca.pem")];
+        let config = load_from(&environment, &Flags::default()).unwrap();
+        assert_eq!(config.queue.ca_file, "/nowhere/ca.pem");
     }
 
     #[test]
