@@ -80,17 +80,12 @@ pub(crate) struct Page {
 
 impl Shown {
     fn of(view: KeyView) -> Self {
-        let state = match &view {
-            KeyView { revoked_at, .. } if revoked_at.is_some() => "revoked",
-            KeyView { is_expired, .. } if *is_expired => "expired",
-            _ => "good",
-        };
         Self {
+            state: view.state(),
             id: view.id,
             name: view.name.as_str().to_owned(),
             scopes: view.permissions,
             inboxes: view.inboxes,
-            state,
             created_at: view.created_at,
             expires_at: view.expires_at,
             revoked_at: view.revoked_at,

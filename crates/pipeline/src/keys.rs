@@ -87,6 +87,17 @@ pub struct KeyView {
     pub is_expired: bool,
 }
 
+impl KeyView {
+    /// Whether it is `good`, `revoked` or `expired`, in a word.
+    pub fn state(&self) -> &'static str {
+        match (self.revoked_at, self.is_expired) {
+            (Some(_), _) => "revoked",
+            (None, true) => "expired",
+            (None, false) => "good",
+        }
+    }
+}
+
 /// A key that is good at this moment.
 #[derive(Debug, Clone)]
 pub struct LiveKey {

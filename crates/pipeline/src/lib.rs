@@ -28,7 +28,6 @@ mod delivery;
 mod id;
 mod inbox;
 mod message;
-mod sender;
 
 mod artifact;
 mod attempt;
@@ -67,6 +66,5 @@ pub use probe::*;
 pub use queue::*;
 pub use retention::*;
 pub use retry::*;
-pub use sender::*;
 pub use store::*;
 pub use token::*;

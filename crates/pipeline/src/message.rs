@@ -1,6 +1,10 @@
 //! A message: one e-mail to one inbox.
 
-use crate::{InboxId, MessageId, Miss, NewArtifact, Sender, ServerKey, SourceName, Timestamp};
+mod sender;
+
+use crate::{InboxId, MessageId, Miss, NewArtifact, ServerKey, SourceName, Timestamp};
+
+pub use sender::{Sender, SenderProof};
 
 /// What makes two mails the same message: the second of the three layers.
 ///

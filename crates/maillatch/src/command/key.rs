@@ -139,7 +139,7 @@ async fn list(store: &Store, as_json: bool) -> Result<ExitCode> {
             out,
             "{}  {}  mlk_{}  {}  inboxes {inboxes}  used {used}",
             key.name,
-            state(key),
+            key.state(),
             key.id,
             words(key)
         )?;
@@ -163,21 +163,13 @@ fn words(key: &KeyView) -> String {
     scopes.join(",")
 }
 
-fn state(key: &KeyView) -> &'static str {
-    match key {
-        KeyView { revoked_at, .. } if revoked_at.is_some() => "revoked",
-        KeyView { is_expired, .. } if *is_expired => "expired",
-        _ => "good",
-    }
-}
-
 fn as_object(key: &KeyView) -> Value {
     json!({
         "id": key.id,
         "name": key.name.as_str(),
         "scopes": key.permissions,
         "inboxes": key.inboxes,
-        "state": state(key),
+        "state": key.state(),
         "created_at": key.created_at,
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,
