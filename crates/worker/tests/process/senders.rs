@@ -182,6 +182,16 @@ async fn mail_without_a_proof_is_kept_back_where_one_is_wanted() {
     }
 }
 
+#[tokio::test]
+async fn an_operator_may_want_every_sender_proven() {
+    let dns = dns().await;
+    let mut desk = desk(&dns).await;
+    Arc::get_mut(&mut desk.deps).unwrap().settings.needs_proof = true;
+    let item = item(&desk, &mail_from("example.com")).await;
+    let reason = item.verdict.reason().map(pipeline::Reason::as_str);
+    assert_eq!(reason, Some("sender_not_verified"));
+}
+
 /// Makes `agent@inbox.test` an inbox that wants senders proven.
 async fn wants_proof(desk: &Desk) {
     let owner: ConsumerId = "owner".parse().unwrap();

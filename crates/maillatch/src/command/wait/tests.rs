@@ -4,7 +4,7 @@ mod inbox;
 
 use std::time::Duration;
 
-use pipeline::{ArtifactKind, NewArtifact, Reason, Verdict};
+use pipeline::{ArtifactKind, NewArtifact, Reason, SenderProof, Verdict};
 use secrecy::ExposeSecret;
 use testkit::proxy::Proxy;
 
@@ -194,6 +194,29 @@ async fn only_mail_from_the_domain_or_below_it_counts() {
     );
     let nothing = find_from(&inbox, &client, Some("other.test"), SOON).await;
     assert_eq!(miss(nothing), Miss::NothingArrived);
+}
+
+#[tokio::test]
+async fn a_sender_that_must_be_proven_and_is_not_is_a_miss_that_says_so() {
+    let inbox = Inbox::open().await;
+    let client = inbox.client();
+    let verified = async || {
+        let wanted = Search {
+            client: &client,
+            inbox: &inbox.address,
+            kind: Kind::Code,
+            from_domain: None,
+            verified: true,
+            timeout: SOON,
+        };
+        search(&wanted).await
+    };
+    inbox.arrives("example.com", code("111111")).await;
+    assert_eq!(miss(verified().await), Miss::unverified());
+    inbox
+        .arrives_with(SenderProof::Dkim, "example.com", code("493817"))
+        .await;
+    assert_eq!(value(verified().await), "493817");
 }
 
 #[tokio::test]

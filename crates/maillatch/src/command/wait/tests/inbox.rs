@@ -9,7 +9,7 @@ use std::time::Duration;
 use actix_web::{App, HttpServer};
 use pipeline::{
     ArtifactId, ArtifactKey, ArtifactKind, InboxId, Meters, NewArtifact, NewMessage, Reason,
-    Sender, ServerKey, Verdict,
+    Sender, SenderProof, ServerKey, Verdict,
 };
 use prometheus_client::registry::Registry;
 use testkit::patience;
@@ -86,12 +86,23 @@ impl Inbox {
 
     /// Has an artifact arrive in a message from somebody at a domain.
     pub(super) async fn arrives(&self, domain: &str, artifact: NewArtifact) {
+        self.arrives_with(SenderProof::default(), domain, artifact)
+            .await;
+    }
+
+    /// The same, with this proof of the sender.
+    pub(super) async fn arrives_with(
+        &self,
+        proof: SenderProof,
+        domain: &str,
+        artifact: NewArtifact,
+    ) {
         let id = artifact.id.to_string();
         let message = NewMessage {
             sender: Sender {
                 address: Some(format!("no-reply@{domain}")),
                 domain: Some(domain.to_owned()),
-                proof: pipeline::SenderProof::default(),
+                proof,
             },
             ..mail(&self.address, &id, vec![artifact])
         };
