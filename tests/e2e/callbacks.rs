@@ -19,6 +19,8 @@ enum Manner {
     Fail,
     /// It does the work and dies before it has answered.
     Die,
+    /// It does the work and never answers.
+    Hang,
     /// It answers 200.
     Take,
 }
@@ -45,6 +47,7 @@ impl Receiver {
         let posts: Arc<Mutex<Vec<Post>>> = Arc::default();
         let seen = Arc::clone(&posts);
         tokio::spawn(async move {
+            let mut hung = Vec::new();
             while let Ok((mut stream, _)) = listener.accept().await {
                 let Some(post) = read(&mut stream).await else {
                     continue;
@@ -57,6 +60,10 @@ impl Receiver {
                 let status = match manners.get(count - 1).unwrap_or(&Manner::Take) {
                     Manner::Fail => "500 Oops",
                     Manner::Die => continue,
+                    Manner::Hang => {
+                        hung.push(stream);
+                        continue;
+                    }
                     Manner::Take => "200 OK",
                 };
                 let answer =
@@ -89,7 +96,8 @@ impl Receiver {
 
     fn settings(&self) -> String {
         format!(
-            "callback.flow.url = \"{}\"\ncallback.flow.secret = \"{SECRET}\"\n",
+            "callback.flow.url = \"{}\"\ncallback.flow.secret = \"{SECRET}\"\n\
+             callback.flow.timeout = \"1s\"\n",
             self.url
         )
     }
@@ -140,8 +148,9 @@ async fn a_flow_is_told_until_it_has_it(harness: Harness, receiver: Receiver) {
     harness
         .post(0, "d1", &otp_delivery(inbox, "m1", "493817"))
         .await;
-    let posts = receiver.until_posts(3).await;
-    // It failed, it died after the work, it took it: one id, one body, each signed.
+    let posts = receiver.until_posts(4).await;
+    // It failed, it died and it hung after the work, it took it: one id, one body,
+    // each signed.
     for post in &posts {
         assert!(is_signed(post), "{post:?}");
         assert_eq!((&post.id, &post.body), (&posts[0].id, &posts[0].body));
@@ -160,11 +169,11 @@ async fn a_flow_is_told_until_it_has_it(harness: Harness, receiver: Receiver) {
     harness
         .until_count("SELECT count(*) FROM callbacks WHERE state = 'done'", 1)
         .await;
-    assert_eq!(receiver.posts().len(), 3);
+    assert_eq!(receiver.posts().len(), 4);
     harness.end().await;
 }
 
-const BAD_DAY: &[Manner] = &[Manner::Fail, Manner::Die];
+const BAD_DAY: &[Manner] = &[Manner::Fail, Manner::Die, Manner::Hang];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flow_is_told_until_it_has_it_embedded() {

@@ -16,11 +16,12 @@
 mod mail;
 
 use std::collections::HashSet;
+use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use tokio::time::{Duration, timeout};
+use testkit::patience::until;
 
 use crate::harness::{Harness, Role, on_both_profiles, payload};
 use mail::Stranger;
@@ -70,8 +71,8 @@ async fn play(harness: &Harness, batch: usize, tally: &mut Tally) {
         inboxes.push(attempt["inbox"].as_str().unwrap().to_owned());
         attempts.push(attempt);
     }
-    let said = Said::default();
-    let stream = tokio::spawn(listen(harness, &inboxes[0], said.clone()).await);
+    let (said, heard) = (Said::default(), Said::default());
+    let stream = tokio::spawn(listen(harness, &inboxes[0], heard.clone()).await);
     let strangers: Vec<Stranger> = (0..BATCH)
         .map(|number| Stranger::number(batch * BATCH + number))
         .collect();
@@ -83,6 +84,9 @@ async fn play(harness: &Harness, batch: usize, tally: &mut Tally) {
     for inbox in &inboxes {
         let items = harness.items(batch, inbox).await;
         tally.items += items.len();
+        if *inbox == inboxes[0] {
+            until_heard(&heard, &items).await;
+        }
         for item in &items {
             said.add(item.to_string());
             tally.withheld += usize::from(item["verdict"] == "withheld");
@@ -92,9 +96,8 @@ async fn play(harness: &Harness, batch: usize, tally: &mut Tally) {
     for attempt in &attempts {
         ask(harness, attempt, &said).await;
     }
-    // The stream has said what the list has, when it ends.
-    let _ = timeout(Duration::from_millis(1), stream).await;
-    let said = said.all();
+    stream.abort();
+    let said = [said.all(), heard.all()].concat();
     tally.characters += said.iter().map(String::len).sum::<usize>();
     assert_none_of(&strangers, &said);
 }
@@ -125,6 +128,16 @@ async fn listen(harness: &Harness, inbox: &str, said: Said) -> impl Future<Outpu
             said.add(String::from_utf8_lossy(&chunk).into_owned());
         }
     }
+}
+
+/// Waits until the stream has told every item that the list has.
+async fn until_heard(heard: &Said, items: &[Value]) {
+    until("every item is told", || {
+        let heard = heard.all().concat();
+        let is_told = |item: &Value| heard.contains(item["id"].as_str().unwrap());
+        ready(items.iter().all(is_told).then_some(()))
+    })
+    .await;
 }
 
 /// Posts the mails, most of them to the first inbox and some to each of the

@@ -23,8 +23,9 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// How long a receiver may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a receiver may be given to answer.
+const LEAST_PATIENCE: Duration = Duration::from_millis(100);
+const MOST_PATIENCE: Duration = Duration::from_secs(20);
 /// How long a claim holds: longer than a try can take.
 const LEASE: Duration = Duration::from_secs(30);
 /// How many are told at once.
@@ -40,6 +41,13 @@ pub struct Receiver {
     pub url: Url,
     /// What they are signed with: `whsec_…`.
     pub secret: SecretString,
+    /// How long it may take to answer.
+    pub patience: Duration,
+}
+
+impl Receiver {
+    /// How long it may take to answer, unless its operator says otherwise.
+    pub const PATIENCE: Duration = Duration::from_secs(10);
 }
 
 /// The configured receivers cannot be used.
@@ -51,6 +59,9 @@ pub enum CallbacksError {
     /// Not a secret as Standard Webhooks has it.
     #[error("callback `{0}`: the secret must be `whsec_` and base64 of 24 to 64 bytes")]
     Secret(String),
+    /// A claim would end before the try does, or no try could succeed.
+    #[error("callback `{0}`: the timeout must be 100ms to 20s")]
+    Patience(String),
     /// No client could be built.
     #[error("failed to build the client for callbacks")]
     Client(#[from] reqwest::Error),
@@ -88,12 +99,14 @@ impl Callbacks {
             if tried.is_err() {
                 return Err(CallbacksError::Secret(name.clone()));
             }
+            if !(LEAST_PATIENCE..=MOST_PATIENCE).contains(&receiver.patience) {
+                return Err(CallbacksError::Patience(name.clone()));
+            }
         }
         // A redirect would carry the value to somewhere else.
         let client = Client::builder()
             .redirect(redirect::Policy::none())
             .no_proxy()
-            .timeout(PATIENCE)
             .build()?;
         Ok(Self {
             log,
@@ -167,6 +180,7 @@ impl Callbacks {
         let request = self
             .client
             .post(receiver.url.clone())
+            .timeout(receiver.patience)
             .header("content-type", "application/json")
             .header("webhook-id", id)
             .header("webhook-timestamp", now.as_seconds().to_string())

@@ -191,6 +191,7 @@ pub(crate) struct Attempt {
 pub(crate) struct Callback {
     pub(crate) url: String,
     pub(crate) secret: SecretString,
+    pub(crate) timeout: Option<Span>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -102,8 +102,12 @@ pub(crate) fn callbacks(parts: &Parts, due: Arc<Notify>) -> Result<Callbacks> {
     for (name, callback) in &parts.config.callback {
         let url = callback.url.parse();
         let url = url.with_context(|| format!("callback `{name}`: the URL is not valid"))?;
-        let secret = callback.secret.clone();
-        receivers.insert(name.clone(), Receiver { url, secret });
+        let receiver = Receiver {
+            url,
+            secret: callback.secret.clone(),
+            patience: callback.timeout.map_or(Receiver::PATIENCE, |span| span.0),
+        };
+        receivers.insert(name.clone(), receiver);
     }
     let log = Arc::clone(&parts.store.callbacks);
     Callbacks::new(log, receivers, parts.meters.clone(), due).context("a callback is not valid")

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use pipeline::{AttemptId, Meters, NewAttempt};
 use prometheus_client::registry::Registry;
@@ -36,9 +37,18 @@ async fn server(answer: String) -> (String, Arc<Mutex<Vec<String>>>) {
 }
 
 fn callbacks(desk: &Desk, url: &str) -> Result<Callbacks, CallbacksError> {
+    patient_callbacks(desk, url, Receiver::PATIENCE)
+}
+
+fn patient_callbacks(
+    desk: &Desk,
+    url: &str,
+    patience: Duration,
+) -> Result<Callbacks, CallbacksError> {
     let receiver = Receiver {
         url: url.parse().unwrap(),
         secret: SECRET.into(),
+        patience,
     };
     let receivers = BTreeMap::from([("flow".to_owned(), receiver)]);
     let meters = Meters::register(&mut Registry::default());
@@ -93,6 +103,18 @@ async fn a_receiver_that_is_gone_is_not_told_again() {
     assert_eq!(heard.lock().unwrap().len(), 1);
     let dead = desk.store.callbacks.dead_callbacks(10).await.unwrap();
     assert_eq!(dead[0].reason.as_str(), "gone");
+}
+
+/// A try that takes longer than its claim holds would be told by two at once.
+#[tokio::test]
+async fn no_try_outlasts_its_claim() {
+    let desk = Desk::open().await;
+    let url = "https://hooks.example.com/flow";
+    for unfit in [Duration::ZERO, Duration::from_secs(21), Duration::MAX] {
+        let error = patient_callbacks(&desk, url, unfit).unwrap_err();
+        assert!(matches!(error, CallbacksError::Patience(_)), "{error:?}");
+    }
+    patient_callbacks(&desk, url, Duration::from_secs(20)).unwrap();
 }
 
 #[tokio::test]
