@@ -67,11 +67,12 @@ pub struct DeadCallback {
 #[async_trait]
 pub trait CallbackLog: Send + Sync {
     /// Claims up to `limit` callbacks that are due, each for `lease`, and counts
-    /// the try.
+    /// the try; none for those who are `busy`.
     async fn claim_callbacks(
         &self,
         limit: u32,
         lease: Duration,
+        busy: &[String],
     ) -> Result<Vec<Callback>, StoreError>;
 
     /// Ends a try; false when the lease had passed to somebody else.

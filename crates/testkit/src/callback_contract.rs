@@ -31,6 +31,7 @@ macro_rules! callback_contract {
             a_worker_that_died_leaves_the_same_callback_behind,
             of_many_workers_one_tells,
             a_callback_put_back_waits,
+            a_busy_receiver_is_left_alone,
             a_dead_callback_is_listed_and_never_told_again,
             a_value_stays_until_its_callback_was_told,
         );
@@ -49,10 +50,14 @@ macro_rules! callback_contract {
 
 /// An attempt whose code has come and goes to the callback `flow`.
 async fn code_for_a_callback(subject: &dyn CallbackSubject, value: &str) -> AttemptId {
+    code_for(subject, "flow", value).await
+}
+
+async fn code_for(subject: &dyn CallbackSubject, name: &str, value: &str) -> AttemptId {
     let seams = subject.seams();
     let asked = NewAttempt {
-        callback: Some("flow".to_owned()),
-        ..attempt(&inbox("agent"))
+        callback: Some(name.to_owned()),
+        ..attempt(&inbox(name))
     };
     let (to, id) = (asked.inbox.clone(), asked.id);
     must(seams.attempts.open_attempt(asked).await);
@@ -64,7 +69,7 @@ async fn code_for_a_callback(subject: &dyn CallbackSubject, value: &str) -> Atte
 
 /// The callbacks that are due, for so long.
 async fn claim(subject: &dyn CallbackSubject, lease: Duration) -> Vec<Callback> {
-    must(subject.callbacks().claim_callbacks(10, lease).await)
+    must(subject.callbacks().claim_callbacks(10, lease, &[]).await)
 }
 
 /// The one that is due.
@@ -129,7 +134,7 @@ pub async fn of_many_workers_one_tells(subject: &dyn CallbackSubject) {
     let mut workers = JoinSet::new();
     for _ in 0..8 {
         let log = subject.callbacks();
-        workers.spawn(async move { must(log.claim_callbacks(10, LONG).await).len() });
+        workers.spawn(async move { must(log.claim_callbacks(10, LONG, &[]).await).len() });
     }
     assert_eq!(workers.join_all().await.into_iter().sum::<usize>(), 1);
 }
@@ -143,6 +148,24 @@ pub async fn a_callback_put_back_waits(subject: &dyn CallbackSubject) {
     assert!(claim(subject, LONG).await.is_empty());
     let second = until("it is due again", async || claim(subject, LONG).await.pop()).await;
     assert_eq!((second.id, second.tries), (first.id, 2));
+}
+
+/// What waits for one receiver holds up no other.
+pub async fn a_busy_receiver_is_left_alone(subject: &dyn CallbackSubject) {
+    code_for(subject, "flow", "493817").await;
+    code_for(subject, "other", "493818").await;
+    let names = async |busy: &[&str]| {
+        let busy: Vec<String> = busy.iter().map(ToString::to_string).collect();
+        let log = subject.callbacks();
+        let claimed = must(log.claim_callbacks(10, Duration::ZERO, &busy).await);
+        let mut names: Vec<String> = claimed.into_iter().map(|one| one.name).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&["flow"]).await, ["other"]);
+    assert_eq!(names(&["other", "nobody"]).await, ["flow"]);
+    assert_eq!(names(&["flow", "other"]).await, Vec::<String>::new());
+    assert_eq!(names(&[]).await, ["flow", "other"]);
 }
 
 /// What was given up is the operator's to see.

@@ -11,61 +11,33 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
 use pipeline::{
     Callback, CallbackLog, Clock, InboxId, Meters, Outcome, Reason, SystemClock, Told, token_of,
 };
 use reqwest::{Client, StatusCode, redirect};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
-use url::Url;
 
-/// How long a receiver may be given to answer.
-const LEAST_PATIENCE: Duration = Duration::from_millis(100);
-const MOST_PATIENCE: Duration = Duration::from_secs(20);
+mod receiver;
+mod running;
+
+pub use receiver::{CallbacksError, Receiver};
+use running::Running;
+
 /// How long a claim holds: longer than a try can take.
 const LEASE: Duration = Duration::from_secs(30);
-/// How many are told at once.
-const BATCH: u32 = 16;
+/// How many are told at once to one receiver, before it counts as busy, and how many
+/// are claimed at once.
+const BATCH: u32 = 8;
 /// The wait after the first failed try; it doubles up to the longest.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
-
-/// Where a callback leads.
-#[derive(Debug, Clone)]
-pub struct Receiver {
-    /// Where its posts go.
-    pub url: Url,
-    /// What they are signed with: `whsec_…`.
-    pub secret: SecretString,
-    /// How long it may take to answer.
-    pub patience: Duration,
-}
-
-impl Receiver {
-    /// How long it may take to answer, unless its operator says otherwise.
-    pub const PATIENCE: Duration = Duration::from_secs(10);
-}
-
-/// The configured receivers cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum CallbacksError {
-    /// Values go over the wire: only to `https`, or to this machine.
-    #[error("callback `{0}`: the URL must be https, or http to this machine")]
-    Url(String),
-    /// Not a secret as Standard Webhooks has it.
-    #[error("callback `{0}`: the secret must be `whsec_` and base64 of 24 to 64 bytes")]
-    Secret(String),
-    /// A claim would end before the try does, or no try could succeed.
-    #[error("callback `{0}`: the timeout must be 100ms to 20s")]
-    Patience(String),
-    /// No client could be built.
-    #[error("failed to build the client for callbacks")]
-    Client(#[from] reqwest::Error),
-}
 
 /// What tells callbacks.
 pub struct Callbacks {
@@ -92,16 +64,7 @@ impl Callbacks {
         due: Arc<Notify>,
     ) -> Result<Self, CallbacksError> {
         for (name, receiver) in &receivers {
-            if !is_safe(&receiver.url) {
-                return Err(CallbacksError::Url(name.clone()));
-            }
-            let tried = providers::sign(&receiver.secret, "id", SystemClock.now(), b"");
-            if tried.is_err() {
-                return Err(CallbacksError::Secret(name.clone()));
-            }
-            if !(LEAST_PATIENCE..=MOST_PATIENCE).contains(&receiver.patience) {
-                return Err(CallbacksError::Patience(name.clone()));
-            }
+            receiver.check(name)?;
         }
         // A redirect would carry the value to somewhere else.
         let client = Client::builder()
@@ -117,37 +80,53 @@ impl Callbacks {
         })
     }
 
-    /// Tells what is due, again and again, until stopped.
+    /// Tells what is due, again and again, until stopped. A receiver that takes its
+    /// time holds up nobody but itself.
     pub async fn tell_forever(&self, every: Duration, stop: CancellationToken) {
+        let mut tries = FuturesUnordered::new();
+        let mut running = Running::default();
         while !stop.is_cancelled() {
-            let next = Instant::now() + every;
-            if self.tell_due().await == BATCH as usize {
+            let claimed = self.claim(&running.busy()).await;
+            let is_more = claimed.len() == BATCH as usize;
+            for callback in claimed {
+                running.begin(&callback.name);
+                tries.push(self.tell(callback));
+            }
+            if is_more {
                 continue;
             }
+            let next = Instant::now() + every;
             tokio::select! {
+                Some(name) = tries.next() => running.end(&name),
                 () = self.due.notified() => {}
                 () = sleep_until(next) => {}
-                () = stop.cancelled() => return,
+                () = stop.cancelled() => {}
             }
         }
+        // What was begun is finished; beyond the process's own patience the leases
+        // bring it back.
+        while tries.next().await.is_some() {}
     }
 
     /// Tells what is due now; tells how many that were.
     pub async fn tell_due(&self) -> usize {
-        match self.log.claim_callbacks(BATCH, LEASE).await {
-            Ok(callbacks) => {
-                let all = callbacks.iter().map(|callback| self.tell(callback));
-                join_all(all).await.len()
-            }
-            Err(error) => {
-                let error: &dyn std::error::Error = &error;
-                tracing::warn!(error, "callbacks cannot be claimed");
-                0
-            }
-        }
+        let claimed = self.claim(&[]).await;
+        let tries = claimed.into_iter().map(|callback| self.tell(callback));
+        join_all(tries).await.len()
     }
 
-    async fn tell(&self, callback: &Callback) {
+    async fn claim(&self, busy: &[String]) -> Vec<Callback> {
+        let claimed = self.log.claim_callbacks(BATCH, LEASE, busy).await;
+        claimed.unwrap_or_else(|error| {
+            let error: &dyn std::error::Error = &error;
+            tracing::warn!(error, "callbacks cannot be claimed");
+            Vec::new()
+        })
+    }
+
+    /// Makes one try; tells to whom it was.
+    async fn tell(&self, callback: Callback) -> String {
+        let callback = &callback;
         let told = match self.post(callback).await {
             Ok(()) => Told::Done,
             Err(reason) => after_failure(callback, reason),
@@ -167,6 +146,7 @@ impl Callbacks {
             let error: &dyn std::error::Error = &error;
             tracing::warn!(callback.id = %callback.id, error, "callback left to its lease");
         }
+        callback.name.clone()
     }
 
     async fn post(&self, callback: &Callback) -> Result<(), Reason> {
@@ -196,17 +176,6 @@ impl Callbacks {
             Err(_) => Err(Reason::new("unreachable")),
         }
     }
-}
-
-/// Whether a value may be sent there at all.
-fn is_safe(url: &Url) -> bool {
-    let is_here = match url.host() {
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        Some(url::Host::Domain(name)) => name == "localhost",
-        None => false,
-    };
-    url.scheme() == "https" || (url.scheme() == "http" && is_here)
 }
 
 /// Tries again while there is time; a receiver that is gone has said so.
@@ -246,27 +215,4 @@ fn body(callback: &Callback) -> Value {
         "timestamp": artifact.consumed_at,
         "data": data,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_go_over_https_or_stay_here() {
-        for safe in [
-            "https://hooks.example.com/x",
-            "http://127.0.0.1:9/x",
-            "http://[::1]:9/",
-        ] {
-            assert!(is_safe(&safe.parse().unwrap()), "{safe}");
-        }
-        for unsafe_one in [
-            "http://example.com/",
-            "http://10.0.0.1/",
-            "ftp://localhost/",
-        ] {
-            assert!(!is_safe(&unsafe_one.parse().unwrap()), "{unsafe_one}");
-        }
-    }
 }

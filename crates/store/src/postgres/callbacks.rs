@@ -26,13 +26,10 @@ impl CallbackLog for Postgres {
         &self,
         limit: u32,
         lease: Duration,
+        busy: &[String],
     ) -> Result<Vec<Callback>, StoreError> {
-        let work = claim(
-            self.pool.clone(),
-            self.secrets.keyring.clone(),
-            limit,
-            lease,
-        );
+        let (pool, keyring) = (self.pool.clone(), self.secrets.keyring.clone());
+        let work = claim(pool, keyring, limit, lease, busy.to_vec());
         self.work.run(SHORT, work).await
     }
 
@@ -93,6 +90,7 @@ async fn claim(
     keyring: Keyring,
     limit: u32,
     lease: Duration,
+    busy: Vec<String>,
 ) -> Result<Vec<Callback>, Fault> {
     let token = ClaimToken::new();
     let mut connection = pool.lend().await?;
@@ -102,7 +100,8 @@ async fn claim(
              due_at = now() + $2 * interval '1 millisecond'
          FROM attempts t
          WHERE t.id = c.attempt_id
-           AND c.id IN (SELECT id FROM callbacks WHERE state = 'pending' AND due_at <= now()
+           AND c.id IN (SELECT id FROM callbacks
+                        WHERE state = 'pending' AND due_at <= now() AND name <> ALL($4)
                         ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
          RETURNING c.id, c.artifact_id, c.attempt_id, c.name, t.token, c.tries,
                    (extract(epoch FROM c.deadline - now()) * 1000)::bigint",
@@ -110,6 +109,7 @@ async fn claim(
     .bind(token.as_uuid())
     .bind(millis(lease))
     .bind(i64::from(limit))
+    .bind(busy)
     .fetch_all(&mut *connection)
     .await?;
     let mut callbacks = Vec::with_capacity(rows.len());

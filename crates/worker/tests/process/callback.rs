@@ -1,14 +1,18 @@
 //! What a receiver of callbacks may do, and what it cannot.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pipeline::{AttemptId, Meters, NewAttempt};
+use pipeline::{AttemptId, Meters, NewAttempt, Outcome};
 use prometheus_client::registry::Registry;
+use testkit::patience::until;
 use testkit::store_contract::attempt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 use worker::{Callbacks, CallbacksError, Receiver};
 
 use crate::desk::{Desk, otp_mail, payload};
@@ -36,6 +40,31 @@ async fn server(answer: String) -> (String, Arc<Mutex<Vec<String>>>) {
     (url, heard)
 }
 
+/// A server that answers nobody until it is let, and how many have asked it.
+async fn slow_server() -> (String, Arc<Notify>, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/slow", listener.local_addr().unwrap());
+    let (gate, asked): (Arc<Notify>, Arc<AtomicUsize>) = Default::default();
+    let (closed, count) = (Arc::clone(&gate), Arc::clone(&asked));
+    tokio::spawn(async move {
+        let mut held = Vec::new();
+        loop {
+            tokio::select! {
+                Ok((mut stream, _)) = listener.accept() => {
+                    let _ = stream.read(&mut [0; 8192]).await;
+                    count.fetch_add(1, Ordering::SeqCst);
+                    held.push(stream);
+                }
+                () = closed.notified() => break,
+            }
+        }
+        for mut stream in held {
+            let _ = stream.write_all(status("200 OK").as_bytes()).await;
+        }
+    });
+    (url, gate, asked)
+}
+
 fn callbacks(desk: &Desk, url: &str) -> Result<Callbacks, CallbacksError> {
     patient_callbacks(desk, url, Receiver::PATIENCE)
 }
@@ -45,17 +74,27 @@ fn patient_callbacks(
     url: &str,
     patience: Duration,
 ) -> Result<Callbacks, CallbacksError> {
-    let receiver = Receiver {
-        url: url.parse().unwrap(),
-        secret: SECRET.into(),
-        patience,
-    };
-    let receivers = BTreeMap::from([("flow".to_owned(), receiver)]);
     let meters = Meters::register(&mut Registry::default());
+    tellers(desk, [("flow", url, patience)], &meters)
+}
+
+fn tellers<const N: usize>(
+    desk: &Desk,
+    receivers: [(&str, &str, Duration); N],
+    meters: &Meters,
+) -> Result<Callbacks, CallbacksError> {
+    let receivers = receivers.map(|(name, url, patience)| {
+        let receiver = Receiver {
+            url: url.parse().unwrap(),
+            secret: SECRET.into(),
+            patience,
+        };
+        (name.to_owned(), receiver)
+    });
     Callbacks::new(
         Arc::clone(&desk.store.callbacks),
-        receivers,
-        meters,
+        BTreeMap::from(receivers),
+        meters.clone(),
         Arc::default(),
     )
 }
@@ -63,16 +102,22 @@ fn patient_callbacks(
 /// A desk at which a code has come for the callback `flow`.
 async fn desk_with_a_code() -> Desk {
     let desk = Desk::open().await;
+    bring(&desk, "flow", "1").await;
+    desk
+}
+
+/// Brings a code for a callback.
+async fn bring(desk: &Desk, callback: &str, number: &str) {
+    let to = format!("agent{number}@inbox.test");
     let asked = NewAttempt {
         id: AttemptId::new(),
-        callback: Some("flow".to_owned()),
-        ..attempt(&"agent@inbox.test".parse().unwrap())
+        callback: Some(callback.to_owned()),
+        ..attempt(&to.parse().unwrap())
     };
     desk.store.attempts.open_attempt(asked).await.unwrap();
-    let body = payload("agent@inbox.test", &otp_mail("1", "493817"));
-    desk.record("one", &body).await;
+    let body = payload(&to, &otp_mail(number, "493817"));
+    desk.record(number, &body).await;
     desk.work_until_idle().await;
-    desk
 }
 
 fn status(line: &str) -> String {
@@ -103,6 +148,44 @@ async fn a_receiver_that_is_gone_is_not_told_again() {
     assert_eq!(heard.lock().unwrap().len(), 1);
     let dead = desk.store.callbacks.dead_callbacks(10).await.unwrap();
     assert_eq!(dead[0].reason.as_str(), "gone");
+}
+
+/// The slow one answers when the other has been told, so if the other had to wait for
+/// it both would wait in vain.
+#[tokio::test]
+async fn a_slow_receiver_holds_up_nobody_else() {
+    let desk = Desk::open().await;
+    for number in 0..20 {
+        bring(&desk, "slow", &number.to_string()).await;
+    }
+    let (slow, gate, asked) = slow_server().await;
+    let (quick, heard) = server(status("200 OK")).await;
+    let most = Duration::from_secs(20);
+    let receivers = [("slow", slow.as_str(), most), ("quick", &quick, most)];
+    let meters = Meters::register(&mut Registry::default());
+    let callbacks = tellers(&desk, receivers, &meters).unwrap();
+    let stop = CancellationToken::new();
+    let telling = callbacks.tell_forever(Duration::from_millis(20), stop.clone());
+    let watching = async {
+        let asks = async || (asked.load(Ordering::SeqCst) >= 8).then_some(());
+        until("the slow one has enough to do", asks).await;
+        bring(&desk, "quick", "20").await;
+        let told = async || (heard.lock().unwrap().len() == 1).then_some(());
+        until("the quick one is told", told).await;
+        assert!(asked.load(Ordering::SeqCst) < 16);
+        gate.notify_one();
+        stop.cancel();
+    };
+    tokio::join!(telling, watching);
+    // What was begun was finished, and nobody ran out of patience.
+    let count = |word| {
+        let label = Outcome::new("slow", word);
+        usize::try_from(meters.callbacks.get_or_create(&label).get()).unwrap()
+    };
+    assert_eq!(
+        (count("done"), count("again")),
+        (asked.load(Ordering::SeqCst), 0)
+    );
 }
 
 /// A try that takes longer than its claim holds would be told by two at once.
