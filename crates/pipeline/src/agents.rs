@@ -4,8 +4,8 @@
 use async_trait::async_trait;
 
 use crate::{
-    AttemptConsume, AttemptConsumed, AttemptId, AttemptOutcome, AttemptView, Ended, IdempotencyKey,
-    InboxId, InboxView, NewAttempt, NewInbox, Opened, Resent, Scope, StoreError,
+    AttemptConsume, AttemptConsumed, AttemptId, AttemptOutcome, AttemptView, Ended, InboxId,
+    InboxView, NewAttempt, NewInbox, Opened, ResendRequest, Resent, Scope, StoreError,
 };
 
 /// Inboxes, for the feed.
@@ -65,12 +65,7 @@ pub trait AttemptLog: Send + Sync {
     ) -> Result<AttemptConsumed, StoreError>;
 
     /// Takes one from the budget of resends; the same key takes only one.
-    async fn resend(
-        &self,
-        attempt: AttemptId,
-        scope: &Scope,
-        key: &IdempotencyKey,
-    ) -> Result<Resent, StoreError>;
+    async fn resend(&self, request: &ResendRequest) -> Result<Resent, StoreError>;
 
     /// Notes how an attempt ended; no mail counts for it any more.
     async fn finish_attempt(

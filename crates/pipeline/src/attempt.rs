@@ -15,7 +15,7 @@ use crate::{
     ArtifactKey, ArtifactKind, AttemptId, ConsumerId, IdempotencyKey, InboxId, Reason, Scope,
 };
 
-pub use answer::{AttemptConsume, AttemptConsumed, Ended, Resent};
+pub use answer::{AttemptConsume, AttemptConsumed, Ended, ResendRequest, Resent};
 pub use view::{AttemptView, Status};
 
 /// What an attempt waits for.
@@ -143,6 +143,10 @@ pub struct Miss {
     /// The rule that decided.
     pub reason: Reason,
 }
+
+/// The reason of a miss that is none of the mail's: it would have done, and was given
+/// to another attempt that waits on the same inbox.
+pub const GIVEN_AWAY: Reason = Reason::new("given_to_another_attempt");
 
 /// The two ways a mail can be of no use to an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

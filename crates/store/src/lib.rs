@@ -16,6 +16,7 @@ mod settings;
 
 mod arrivals;
 mod batch;
+mod binding;
 mod fault;
 mod migrations;
 mod reseal;

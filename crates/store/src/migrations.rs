@@ -34,6 +34,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(6, "0006_callbacks"),
     twin!(7, "0007_provider_keys"),
     twin!(8, "0008_senders"),
+    twin!(9, "0009_afterlife"),
 ];
 
 /// What came of applying migrations.

@@ -42,6 +42,24 @@ pub(crate) fn discarded(late: &[i64]) -> Discarded {
     }
 }
 
+/// Which request consumes; the same key on another way is another request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// For what an attempt has.
+    Attempt,
+    /// For an item of the feed.
+    Artifact,
+}
+
+impl Way {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Attempt => "attempt",
+            Self::Artifact => "artifact",
+        }
+    }
+}
+
 /// A number of attempts.
 pub(crate) fn attempts(number: i32) -> Result<u32, Fault> {
     u32::try_from(number).or(Err(Fault::Damaged("attempts")))

@@ -10,7 +10,9 @@ use pipeline::{
 };
 
 use crate::patience;
-use crate::store_contract::{LONG, Subject, attempt, code, delivery, held, inbox, must, request};
+use crate::store_contract::{
+    LONG, Subject, attempt, code, delivery, held, inbox, must, request, resend,
+};
 
 const NOW: Duration = Duration::ZERO;
 
@@ -215,8 +217,7 @@ pub async fn an_attempt_goes_after_its_deadline_and_its_items(subject: &dyn Rete
     for asked in [open.clone(), over(&used), over(&idle)] {
         must(seams.attempts.open_attempt(asked).await);
     }
-    let key = must("k".parse());
-    let granted = seams.attempts.resend(idle.id, &Scope::All, &key).await;
+    let granted = seams.attempts.resend(&resend(idle.id, "a", "k")).await;
     assert!(matches!(must(granted), Resent::Granted { .. }));
     let artifact = NewArtifact {
         suits: vec![Suit {

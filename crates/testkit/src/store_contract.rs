@@ -11,6 +11,7 @@ mod consumes;
 mod deliveries;
 mod failures;
 mod inboxes;
+mod line;
 mod material;
 mod messages;
 
@@ -26,6 +27,7 @@ pub use consumes::*;
 pub use deliveries::*;
 pub use failures::*;
 pub use inboxes::*;
+pub use line::*;
 pub use material::*;
 pub use messages::*;
 
@@ -132,11 +134,18 @@ macro_rules! store_contract {
             an_older_mail_that_comes_late_replaces_nothing,
             a_value_is_one_artifact_within_an_attempt_and_another_outside,
             a_repeated_value_stays_with_the_attempt_that_has_it,
+            a_code_that_is_mailed_again_is_for_whoever_came_since,
+            a_resend_that_brings_the_same_is_the_askers_own,
+            whoever_is_passed_over_is_told_in_the_end,
             a_retry_gets_what_its_first_request_got,
             of_fifty_consumers_of_an_attempt_one_gets_the_value,
             a_key_used_for_another_attempt_is_refused,
             a_reference_means_one_attempt,
             resends_are_counted_once_for_each_key,
+            two_askers_with_one_key_ask_twice,
+            one_key_for_two_attempts_at_once_is_granted_once,
+            the_same_key_on_another_way_is_another_request,
+            a_link_of_which_one_field_is_wanted_is_not_shown,
             a_resend_after_a_consume_waits_for_the_next,
             a_finished_attempt_gets_nothing_more,
             after_its_deadline_an_attempt_gives_nothing,

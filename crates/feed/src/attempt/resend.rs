@@ -3,7 +3,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{AttemptId, Resent};
+use pipeline::{AttemptId, ResendRequest, Resent};
 use serde::Serialize;
 
 use super::attempt_of;
@@ -39,7 +39,13 @@ pub(crate) async fn resend(
     let key = idempotency_key(request.headers())?;
     let Nothing {} = body::object(payload).await?;
     let attempt = attempt_of(&path)?;
-    let resent = patiently(feed.deps.attempts.resend(attempt, &caller.scope, &key)).await?;
+    let asked = ResendRequest {
+        attempt,
+        consumer: caller.consumer,
+        scope: caller.scope,
+        idempotency_key: key,
+    };
+    let resent = patiently(feed.deps.attempts.resend(&asked)).await?;
     match resent {
         Resent::Granted { left } => {
             let grant = Grant {

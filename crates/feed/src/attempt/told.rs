@@ -2,7 +2,7 @@
 //! do next.
 
 use pipeline::{
-    AttemptId, AttemptOutcome, AttemptView, InboxId, Reason, Status, Timestamp, Wanted,
+    AttemptId, AttemptOutcome, AttemptView, GIVEN_AWAY, InboxId, Reason, Status, Timestamp, Wanted,
 };
 use serde::Serialize;
 
@@ -135,6 +135,11 @@ fn advice(status: &Status, is_unhealthy: bool, can_resend: bool) -> (Next, &'sta
         Status::Blocked(_) => (
             Next::TellOperator,
             "a message came and a rule kept it back; the operator's allowlist decides",
+        ),
+        Status::NoArtifact(reason) if *reason == GIVEN_AWAY => (
+            Next::Open,
+            "a message came and was given to another attempt that waits on the same inbox; \
+             open another, or use an inbox of its own",
         ),
         Status::NoArtifact(_) if can_resend => (
             Next::Resend,

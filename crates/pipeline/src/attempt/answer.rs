@@ -22,6 +22,19 @@ pub struct AttemptConsume {
     pub replay_window: Duration,
 }
 
+/// A request to ask the sender of an attempt's mail for another.
+#[derive(Debug, Clone)]
+pub struct ResendRequest {
+    /// Which attempt.
+    pub attempt: AttemptId,
+    /// Who asks.
+    pub consumer: ConsumerId,
+    /// What the asker may see.
+    pub scope: Scope,
+    /// The asker's word for this request.
+    pub idempotency_key: IdempotencyKey,
+}
+
 /// What came of an [`AttemptConsume`].
 #[derive(Debug, Clone)]
 pub enum AttemptConsumed {

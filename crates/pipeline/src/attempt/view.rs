@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{AttemptOutcome, MissKind, Rules};
+use super::{AttemptOutcome, GIVEN_AWAY, MissKind, Rules};
 use crate::{ArtifactView, AttemptId, InboxId, Reason, Timestamp, Verdict};
 
 /// All that is known of an attempt, without the value.
@@ -75,6 +75,8 @@ impl AttemptView {
             };
         }
         match &self.miss {
+            // Its own may still come.
+            Some((_, reason)) if *reason == GIVEN_AWAY && self.may_change() => Status::Pending,
             Some((MissKind::Blocked, reason)) => Status::Blocked(reason.clone()),
             Some((MissKind::NoArtifact, reason)) => Status::NoArtifact(reason.clone()),
             None if self.is_over => Status::NothingArrived,
@@ -192,6 +194,16 @@ mod tests {
             ..attempt()
         };
         assert_eq!(view.status(), Status::NoArtifact(why));
+    }
+
+    #[test]
+    fn a_mail_that_went_to_another_is_told_when_no_other_can_come() {
+        let view = AttemptView {
+            miss: Some((MissKind::NoArtifact, GIVEN_AWAY)),
+            ..attempt()
+        };
+        assert_eq!(view.status(), Status::Pending);
+        assert_eq!(over(view).status(), Status::NoArtifact(GIVEN_AWAY));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use pipeline::{
     AgentLog, Arrival, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
-    AttemptOutcome, AttemptView, ConsumeRequest, Consumed, Ended, IdempotencyKey, InboxId,
-    NewAttempt, Opened, Reach, Resent, Scope, Seq, StoreError,
+    AttemptOutcome, AttemptView, ConsumeRequest, Consumed, Ended, InboxId, NewAttempt, Opened,
+    Reach, ResendRequest, Resent, Scope, Seq, StoreError,
 };
 
 use super::{Postgres, artifacts, attempt_consumes, attempts, consumes};
@@ -71,13 +71,8 @@ impl AttemptLog for Postgres {
         self.work.run(SHORT, work).await
     }
 
-    async fn resend(
-        &self,
-        attempt: AttemptId,
-        scope: &Scope,
-        key: &IdempotencyKey,
-    ) -> Result<Resent, StoreError> {
-        let work = attempts::resend(self.pool.clone(), attempt, scope.clone(), key.clone());
+    async fn resend(&self, request: &ResendRequest) -> Result<Resent, StoreError> {
+        let work = attempts::resend(self.pool.clone(), request.clone());
         self.work.run(SHORT, work).await
     }
 

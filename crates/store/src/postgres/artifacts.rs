@@ -8,10 +8,11 @@ use sqlx::{PgConnection, Row};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::binding::{self, Binding};
+use super::binding;
 use super::listen::CHANNEL;
 use super::moment::timestamp;
 use super::pool::Pool;
+use crate::binding::Binding;
 use crate::fault::Fault;
 use crate::seal::{Sealed, SealedMessage};
 use crate::stored::{Item, millis};
@@ -84,7 +85,7 @@ async fn insert_one(
     binding: &Binding,
 ) -> Result<bool, Fault> {
     let (key, attempt) = match binding {
-        Binding::Known => return Ok(false),
+        Binding::Known(_) => return Ok(false),
         Binding::Inbox(key) => (key, None),
         Binding::Attempt(bound) => (&bound.key, Some(bound.attempt)),
     };

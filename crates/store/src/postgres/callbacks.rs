@@ -56,8 +56,8 @@ pub(super) async fn call(
     artifact: Uuid,
 ) -> Result<(), Fault> {
     let consumed = sqlx::query(
-        "INSERT INTO consumes (artifact_id, consumer, idempotency_key, consumed_at)
-         SELECT $2, 'callback:' || callback, $2::text, clock_timestamp()
+        "INSERT INTO consumes (artifact_id, consumer, idempotency_key, consumed_at, way)
+         SELECT $2, 'callback:' || callback, $2::text, clock_timestamp(), 'callback'
          FROM attempts WHERE id = $1 AND callback IS NOT NULL",
     )
     .bind(attempt)

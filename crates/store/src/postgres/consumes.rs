@@ -1,7 +1,7 @@
 //! The one use of an artifact. The row is committed first and the value is
 //! disclosed after, so that no crash in between can let a second one out.
 
-use pipeline::{ArtifactKind, ConsumeRequest, Consumed, Timestamp};
+use pipeline::{ArtifactKind, ConsumeRequest, Consumed, Reason, Timestamp};
 use secrecy::SecretString;
 use sqlx::{Connection, PgConnection};
 use time::OffsetDateTime;
@@ -10,7 +10,7 @@ use super::moment::timestamp;
 use super::pool::Pool;
 use crate::fault::Fault;
 use crate::seal::{Keyring, Row};
-use crate::stored::{inbox, millis, verdict};
+use crate::stored::{Way, inbox, millis, verdict};
 
 /// What an artifact is, as far as consuming it goes.
 struct Wanted {
@@ -27,7 +27,7 @@ pub(super) async fn consume(
 ) -> Result<Consumed, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
-    let consumed = take(&mut transaction, &keyring, &request).await?;
+    let consumed = take(&mut transaction, &keyring, &request, Way::Artifact).await?;
     transaction.commit().await?;
     Ok(consumed)
 }
@@ -38,17 +38,18 @@ pub(super) async fn take(
     connection: &mut PgConnection,
     keyring: &Keyring,
     request: &ConsumeRequest,
+    way: Way,
 ) -> Result<Consumed, Fault> {
-    let wanted = match look_up(connection, keyring, request).await? {
+    let wanted = match look_up(connection, keyring, request, way).await? {
         Ok(wanted) => wanted,
         Err(refused) => return Ok(refused),
     };
-    if let Some(at) = insert(connection, request).await? {
+    if let Some(at) = insert(connection, request, way).await? {
         let Wanted { kind, value, .. } = wanted;
         let value = value.ok_or(Fault::Damaged("value"))?;
         return Ok(Consumed::First { kind, value, at });
     }
-    explain(connection, request, wanted).await
+    explain(connection, request, way, wanted).await
 }
 
 /// The artifact if it may be asked for at all, or the answer why not.
@@ -56,6 +57,7 @@ async fn look_up(
     connection: &mut PgConnection,
     keyring: &Keyring,
     request: &ConsumeRequest,
+    way: Way,
 ) -> Result<Result<Wanted, Consumed>, Fault> {
     type Columns = (
         String,
@@ -66,16 +68,19 @@ async fn look_up(
         Option<Vec<u8>>,
         OffsetDateTime,
         Option<String>,
+        bool,
     );
     let row: Option<Columns> = sqlx::query_as(
-        "SELECT a.inbox, a.kind, a.verdict, a.reason, a.value_key, a.value, a.expires_at, i.owner
+        "SELECT a.inbox, a.kind, a.verdict, a.reason, a.value_key, a.value, a.expires_at, i.owner,
+                t.token IS NOT NULL
          FROM artifacts a JOIN inboxes i ON i.inbox = a.inbox
+         LEFT JOIN attempts t ON t.id = a.attempt_id
          WHERE a.id = $1",
     )
     .bind(request.artifact.as_uuid())
     .fetch_optional(connection)
     .await?;
-    let Some((address, kind, word, reason, key, value, expires_at, owner)) = row else {
+    let Some((address, kind, word, reason, key, value, expires_at, owner, is_token)) = row else {
         return Ok(Err(Consumed::Unknown));
     };
     if !request.scope.covers(&inbox(&address)?, owner.as_deref()) {
@@ -83,6 +88,10 @@ async fn look_up(
     }
     if let Some(reason) = verdict(&word, reason.as_deref())?.reason() {
         return Ok(Err(Consumed::Withheld(reason.clone())));
+    }
+    // Whoever asked for one field of a link is not shown the link.
+    if is_token && way == Way::Artifact {
+        return Ok(Err(Consumed::Withheld(Reason::new("token_only"))));
     }
     // A value that does not open is found out before the artifact is used up.
     let row = Row::artifact(request.artifact, &address);
@@ -100,10 +109,11 @@ async fn look_up(
 async fn insert(
     connection: &mut PgConnection,
     request: &ConsumeRequest,
+    way: Way,
 ) -> Result<Option<Timestamp>, Fault> {
     let at: Option<OffsetDateTime> = sqlx::query_scalar(
-        "INSERT INTO consumes (artifact_id, consumer, idempotency_key, consumed_at)
-         SELECT id, $2, $3, clock_timestamp()
+        "INSERT INTO consumes (artifact_id, consumer, idempotency_key, consumed_at, way)
+         SELECT id, $2, $3, clock_timestamp(), $4
          FROM artifacts
          WHERE id = $1 AND verdict = 'usable' AND expires_at > clock_timestamp()
            AND superseded_at IS NULL
@@ -113,6 +123,7 @@ async fn insert(
     .bind(request.artifact.as_uuid())
     .bind(request.consumer.as_str())
     .bind(request.idempotency_key.as_str())
+    .bind(way.as_str())
     .fetch_optional(connection)
     .await?;
     Ok(at.map(timestamp))
@@ -123,10 +134,11 @@ async fn insert(
 async fn explain(
     connection: &mut PgConnection,
     request: &ConsumeRequest,
+    way: Way,
     wanted: Wanted,
 ) -> Result<Consumed, Fault> {
-    let row: Option<(OffsetDateTime, bool)> = sqlx::query_as(
-        "SELECT consumed_at,
+    let row: Option<(OffsetDateTime, bool, bool)> = sqlx::query_as(
+        "SELECT consumed_at, coalesce(consumer = $2 AND idempotency_key = $3 AND way <> $5, false),
                 consumer = $2 AND idempotency_key = $3
                 AND clock_timestamp() < consumed_at + $4 * interval '1 millisecond'
          FROM consumes WHERE artifact_id = $1",
@@ -135,9 +147,13 @@ async fn explain(
     .bind(request.consumer.as_str())
     .bind(request.idempotency_key.as_str())
     .bind(millis(request.replay_window))
+    .bind(way.as_str())
     .fetch_optional(&mut *connection)
     .await?;
-    if let Some((consumed_at, is_replay)) = row {
+    if let Some((consumed_at, is_another_way, is_replay)) = row {
+        if is_another_way {
+            return Ok(Consumed::KeyReused);
+        }
         let at = timestamp(consumed_at);
         let Wanted { kind, value, .. } = wanted;
         return Ok(match value.filter(|_| is_replay) {

@@ -47,7 +47,7 @@ pub(super) async fn complete(
     }
     let mut finished = Finished::default();
     for (inbox, last_seq, messages) in places {
-        let mut seq = last_seq;
+        let (mut seq, mut has_news) = (last_seq, false);
         for message in messages {
             let inserted = insert(&mut transaction, &claim, &message.message, &came).await?;
             let Some(received_at) = inserted else {
@@ -56,12 +56,14 @@ pub(super) async fn complete(
                 finished.other_path_lag = finished.other_path_lag.max(lag);
                 continue;
             };
+            has_news = true;
             finished.messages += 1;
             finished.recovered += u32::from(came.by_poll);
             seq = artifacts::insert(&mut transaction, message, received_at, seq, &mut finished)
                 .await?;
         }
-        if seq > last_seq {
+        // Also a message that brought nothing new may end a wait.
+        if has_news {
             artifacts::advance(&mut transaction, inbox, seq).await?;
         }
     }

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use pipeline::{
     AgentLog, Arrival, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
-    AttemptOutcome, AttemptView, ConsumeRequest, Consumed, Ended, IdempotencyKey, InboxId,
-    NewAttempt, Opened, Reach, Resent, Scope, Seq, StoreError,
+    AttemptOutcome, AttemptView, ConsumeRequest, Consumed, Ended, InboxId, NewAttempt, Opened,
+    Reach, ResendRequest, Resent, Scope, Seq, StoreError,
 };
 
 use super::{Sqlite, artifacts, attempt_consumes, attempts, consumes};
@@ -70,13 +70,8 @@ impl AttemptLog for Sqlite {
         self.work.run(SHORT, work).await
     }
 
-    async fn resend(
-        &self,
-        attempt: AttemptId,
-        scope: &Scope,
-        key: &IdempotencyKey,
-    ) -> Result<Resent, StoreError> {
-        let work = attempts::resend(self.writer.clone(), attempt, scope.clone(), key.clone());
+    async fn resend(&self, request: &ResendRequest) -> Result<Resent, StoreError> {
+        let work = attempts::resend(self.writer.clone(), request.clone());
         self.work.run(SHORT, work).await
     }
 

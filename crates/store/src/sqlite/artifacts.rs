@@ -7,7 +7,8 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
-use super::binding::{self, Binding};
+use super::binding;
+use crate::binding::Binding;
 use crate::fault::Fault;
 use crate::seal::{Sealed, SealedMessage};
 use crate::stored::{Item, millis};
@@ -75,7 +76,7 @@ async fn insert_one(
     binding: &Binding,
 ) -> Result<bool, Fault> {
     let (key, attempt) = match binding {
-        Binding::Known => return Ok(false),
+        Binding::Known(_) => return Ok(false),
         Binding::Inbox(key) => (key, None),
         Binding::Attempt(bound) => (&bound.key, Some(bound.attempt)),
     };

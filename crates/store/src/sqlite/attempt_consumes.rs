@@ -1,12 +1,18 @@
 //! The consume of whatever an attempt has: its newest artifact, in one step.
 
-use pipeline::{ArtifactId, AttemptConsume, AttemptConsumed, ConsumeRequest, Consumed, Status};
+use pipeline::{
+    ArtifactId, AttemptConsume, AttemptConsumed, AttemptView, ConsumeRequest, Consumed, Status,
+};
 use sqlx::{SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
 use super::{attempts, consumes};
 use crate::fault::Fault;
 use crate::seal::Keyring;
+use crate::stored::Way;
+
+/// How often the newest is looked for before the asker is told to ask again.
+const TRIES: u32 = 3;
 
 pub(super) async fn consume(
     writer: SqlitePool,
@@ -31,19 +37,37 @@ async fn take(
     let Some(row) = row else {
         return Ok(AttemptConsumed::Unknown);
     };
-    let artifact = match used_key(connection, request).await? {
+    match used_key(connection, request).await? {
         Some((attempt, _)) if attempt != Some(row.id) => return Ok(AttemptConsumed::KeyReused),
-        Some((_, artifact)) => ArtifactId::from_uuid(artifact),
-        None => {
-            let view = attempts::view(connection, row).await?;
-            match (&view.current, view.status()) {
-                (Some(current), Status::Ready | Status::Superseded | Status::Consumed) => {
-                    current.id
-                }
-                _ => return Ok(AttemptConsumed::NotReady(Box::new(view))),
-            }
+        Some((_, artifact)) => {
+            let artifact = ArtifactId::from_uuid(artifact);
+            let consumed = take_one(connection, keyring, request, artifact).await?;
+            return answer(connection, request, artifact, consumed).await;
         }
-    };
+        None => {}
+    }
+    let mut view = attempts::view(connection, row).await?;
+    // A newer one may come between the look and the consume.
+    for _ in 0..TRIES {
+        let artifact = match (&view.current, view.status()) {
+            (Some(current), Status::Ready | Status::Superseded | Status::Consumed) => current.id,
+            _ => break,
+        };
+        let consumed = take_one(connection, keyring, request, artifact).await?;
+        if !matches!(consumed, Consumed::Superseded) {
+            return answer(connection, request, artifact, consumed).await;
+        }
+        view = look_again(connection, request).await?;
+    }
+    Ok(AttemptConsumed::NotReady(Box::new(view)))
+}
+
+async fn take_one(
+    connection: &mut SqliteConnection,
+    keyring: &Keyring,
+    request: &AttemptConsume,
+    artifact: ArtifactId,
+) -> Result<Consumed, Fault> {
     let asked = ConsumeRequest {
         artifact,
         consumer: request.consumer.clone(),
@@ -51,8 +75,15 @@ async fn take(
         idempotency_key: request.idempotency_key.clone(),
         replay_window: request.replay_window,
     };
-    let consumed = consumes::take(connection, keyring, &asked).await?;
-    answer(connection, request, artifact, consumed).await
+    consumes::take(connection, keyring, &asked, Way::Attempt).await
+}
+
+async fn look_again(
+    connection: &mut SqliteConnection,
+    request: &AttemptConsume,
+) -> Result<AttemptView, Fault> {
+    let row = attempts::find_in(connection, request.attempt, &request.scope).await?;
+    attempts::view(connection, row.ok_or(Fault::Restless)?).await
 }
 
 /// What the idempotency key was used for: which attempt's, which artifact.
@@ -95,8 +126,7 @@ async fn answer(
         | Consumed::Superseded
         | Consumed::Expired { .. }
         | Consumed::Unknown => {
-            let row = attempts::find_in(connection, request.attempt, &request.scope).await?;
-            let view = attempts::view(connection, row.ok_or(Fault::Restless)?).await?;
+            let view = look_again(connection, request).await?;
             Ok(AttemptConsumed::NotReady(Box::new(view)))
         }
     }

@@ -2,47 +2,48 @@
 //! writer, which opens attempts as well: so every attempt was there before the
 //! artifact or was not, and an artifact goes to one.
 
-use pipeline::{ArtifactKey, Miss, NewArtifact};
+use pipeline::{ArtifactKey, GIVEN_AWAY, Miss, MissKind, NewArtifact, Timestamp};
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
 use super::callbacks;
+use crate::binding::{self, Binding, Candidate};
 use crate::fault::Fault;
 
-/// Where an artifact belongs.
-pub(super) enum Binding {
-    /// To the inbox alone; nobody waits for it.
-    Inbox(ArtifactKey),
-    /// To an attempt.
-    Attempt(Bound),
-    /// It is known: the attempt it would be for has the same value.
-    Known,
-}
-
-/// An artifact's attempt, and what it means for the one the attempt had.
-pub(super) struct Bound {
-    pub(super) attempt: Uuid,
-    pub(super) key: ArtifactKey,
-    /// What the attempt had so far.
-    pub(super) current: Option<Uuid>,
-    /// Whether that came in a newer mail than this one.
-    pub(super) is_late: bool,
-}
-
-/// Chooses among the attempts that an artifact suits and that waited when its
-/// mail was received: who has the same value already; else who has waited
-/// longest with nothing; else who asked last, for that one's mail is newest.
+/// Finds out whose an artifact is, and tells those who wait on with nothing that a
+/// mail has come.
 pub(super) async fn choose(
     connection: &mut SqliteConnection,
     inbox: &str,
     artifact: &NewArtifact,
     received_at: i64,
 ) -> Result<Binding, Fault> {
-    if artifact.suits.is_empty() {
-        return Ok(Binding::Inbox(artifact.key));
+    let line = waiting(connection, inbox, artifact, received_at).await?;
+    let (binding, left) = binding::choose(artifact.key, line);
+    if let Binding::Known(attempt) = &binding {
+        hear_again(connection, *attempt, received_at).await?;
     }
-    let rows: Vec<(Uuid, Option<Uuid>, bool)> = sqlx::query_as(
-        "SELECT t.id, t.current, coalesce(m.received_at > $2, 0)
+    for attempt in left {
+        note_given_away(connection, attempt).await?;
+    }
+    Ok(binding)
+}
+
+/// The attempts that an artifact suits and that waited when its mail was received, in
+/// the order of the line.
+async fn waiting(
+    connection: &mut SqliteConnection,
+    inbox: &str,
+    artifact: &NewArtifact,
+    received_at: i64,
+) -> Result<Vec<Candidate>, Fault> {
+    let mut line = Vec::new();
+    if artifact.suits.is_empty() {
+        return Ok(line);
+    }
+    let rows: Vec<(Uuid, i64, Option<Uuid>, bool, bool)> = sqlx::query_as(
+        "SELECT t.id, t.opened_at, t.current, coalesce(m.received_at > $2, 0),
+                coalesce(t.resent_at > m.received_at, 0)
          FROM attempts t
          LEFT JOIN artifacts a ON a.id = t.current
          LEFT JOIN messages m ON m.id = a.message_id
@@ -55,35 +56,37 @@ pub(super) async fn choose(
     .bind(received_at)
     .fetch_all(&mut *connection)
     .await?;
-    let mut chosen = None;
-    for (attempt, current, is_late) in rows {
-        let suit = artifact
-            .suits
-            .iter()
-            .find(|suit| suit.attempt.as_uuid() == attempt);
-        let Some(key) = suit.map(|suit| suit.key) else {
+    for (attempt, opened_at, current, is_late, asks_again) in rows {
+        let mut suits = artifact.suits.iter();
+        let Some(suit) = suits.find(|suit| suit.attempt.as_uuid() == attempt) else {
             continue;
         };
-        if is_known(connection, &key).await? {
-            return Ok(Binding::Known);
-        }
-        chosen.get_or_insert(Bound {
+        line.push(Candidate {
             attempt,
-            key,
+            key: suit.key,
+            opened_at: Timestamp::from_millis(opened_at),
+            has_it_since: known_since(connection, &suit.key).await?,
             current,
             is_late,
+            asks_again,
         });
     }
-    Ok(chosen.map_or(Binding::Inbox(artifact.key), Binding::Attempt))
+    Ok(line)
 }
 
-async fn is_known(connection: &mut SqliteConnection, key: &ArtifactKey) -> Result<bool, Fault> {
-    let is_known =
-        sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM artifacts WHERE artifact_key = $1)")
-            .bind(key.as_bytes().as_slice())
-            .fetch_one(connection)
-            .await?;
-    Ok(is_known)
+/// Since when an artifact with this key is there.
+async fn known_since(
+    connection: &mut SqliteConnection,
+    key: &ArtifactKey,
+) -> Result<Option<Timestamp>, Fault> {
+    let since = sqlx::query_scalar(
+        "SELECT m.received_at FROM artifacts a JOIN messages m ON m.id = a.message_id
+         WHERE a.artifact_key = $1",
+    )
+    .bind(key.as_bytes().as_slice())
+    .fetch_optional(connection)
+    .await?;
+    Ok(since.map(Timestamp::from_millis))
 }
 
 /// Makes an inserted artifact its attempt's newest, unless it came in an older
@@ -91,7 +94,7 @@ async fn is_known(connection: &mut SqliteConnection, key: &ArtifactKey) -> Resul
 pub(super) async fn settle(
     connection: &mut SqliteConnection,
     artifact: Uuid,
-    bound: &Bound,
+    bound: &Candidate,
 ) -> Result<(), Fault> {
     let older = if bound.is_late {
         Some(artifact)
@@ -129,5 +132,31 @@ pub(super) async fn note_miss(
     .bind(received_at)
     .execute(connection)
     .await?;
+    Ok(())
+}
+
+/// Notes for an attempt that a mail which would have done for it went to another.
+/// Whatever else is known of its mail says more.
+async fn note_given_away(connection: &mut SqliteConnection, attempt: Uuid) -> Result<(), Fault> {
+    sqlx::query("UPDATE attempts SET miss = $2, miss_reason = $3 WHERE id = $1 AND miss IS NULL")
+        .bind(attempt)
+        .bind(MissKind::NoArtifact.as_str())
+        .bind(GIVEN_AWAY.as_str())
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// The mail that was asked for has come, and brought the same again.
+async fn hear_again(
+    connection: &mut SqliteConnection,
+    attempt: Uuid,
+    received_at: i64,
+) -> Result<(), Fault> {
+    sqlx::query("UPDATE attempts SET resent_at = NULL WHERE id = $1 AND resent_at <= $2")
+        .bind(attempt)
+        .bind(received_at)
+        .execute(connection)
+        .await?;
     Ok(())
 }

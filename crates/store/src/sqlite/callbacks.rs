@@ -55,8 +55,8 @@ pub(super) async fn call(
     artifact: Uuid,
 ) -> Result<(), Fault> {
     let consumed = sqlx::query(
-        "INSERT INTO consumes (artifact_id, consumer, idempotency_key, consumed_at)
-         SELECT $2, 'callback:' || callback, lower(hex($2)), (SELECT now FROM clock)
+        "INSERT INTO consumes (artifact_id, consumer, idempotency_key, consumed_at, way)
+         SELECT $2, 'callback:' || callback, lower(hex($2)), (SELECT now FROM clock), 'callback'
          FROM attempts WHERE id = $1 AND callback IS NOT NULL",
     )
     .bind(attempt)

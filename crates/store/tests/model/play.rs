@@ -6,8 +6,8 @@ use futures_util::future::try_join_all;
 use pipeline::{
     ArtifactId, ArtifactKind, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId,
     AttemptOutcome, AttemptView, Claimed, Completed, ConsumeRequest, Consumed, Ended, InboxId,
-    Keep, Miss, MissKind, NewArtifact, NewAttempt, NewMessage, Opened, Reason, Resent, Scope, Seq,
-    Status, StoreError, Timestamp, Verdict, Waste,
+    Keep, Miss, MissKind, NewArtifact, NewAttempt, NewMessage, Opened, Reason, ResendRequest,
+    Resent, Scope, Seq, Status, StoreError, Timestamp, Verdict, Waste,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -223,10 +223,13 @@ impl Player {
         let Some(place) = number.checked_rem(self.attempts.len()) else {
             return Ok(());
         };
-        let (id, word) = (self.attempts[place], must(format!("k{key}").parse()));
-        let resent = self.run(death, async |store| {
-            store.attempts.resend(id, &Scope::All, &word).await
-        });
+        let asked = ResendRequest {
+            attempt: self.attempts[place],
+            consumer: self.consumer(0),
+            scope: Scope::All,
+            idempotency_key: must(format!("k{key}").parse()),
+        };
+        let resent = self.run(death, async |store| store.attempts.resend(&asked).await);
         let answer = match resent {
             Resent::Granted { left } => Answer::Granted(left),
             Resent::Spent => Answer::Spent,
@@ -406,7 +409,7 @@ impl Player {
         prop_assert_eq!(item.attempt, attempt);
         prop_assert_eq!(item.is_superseded, expected.is_superseded);
         prop_assert_eq!(item.is_expired, expected.is_expired(self.world.now));
-        let consumed_at = expected.consumed.map(|(_, at)| Timestamp::from_millis(at));
+        let consumed_at = expected.consumed.map(|it| Timestamp::from_millis(it.at));
         prop_assert_eq!(item.consumed_at, consumed_at);
         let has_value = item.verdict == Verdict::Usable;
         prop_assert_eq!(has_value, expected.code.is_some());

@@ -58,13 +58,35 @@ pub(crate) struct Attempt {
     resends: BTreeMap<u8, u32>,
     releft_at: Option<i64>,
     pub(crate) current: Option<usize>,
-    has_missed: bool,
+    missed: Missed,
     success: Option<bool>,
+}
+
+/// What came without being of use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missed {
+    Nothing,
+    /// A mail that would have done, and was another's.
+    Anothers,
+    /// A mail with nothing in it.
+    Mail,
 }
 
 impl Attempt {
     pub(crate) fn left(&self) -> u32 {
         self.asked.resends - u32::try_from(self.resends.len()).unwrap()
+    }
+
+    /// A mail was another's.
+    fn pass_over(&mut self) {
+        if self.current.is_none() && self.missed == Missed::Nothing {
+            self.missed = Missed::Anothers;
+        }
+    }
+
+    /// The mail that was asked for has brought the same again.
+    fn hear_again(&mut self, received_at: i64) {
+        self.releft_at = self.releft_at.filter(|asked| *asked > received_at);
     }
 }
 
@@ -75,6 +97,15 @@ struct Sent {
     is_known: bool,
 }
 
+/// The one use of an artifact.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Consume {
+    request: Request,
+    /// Whether the attempt was asked, and not for the item.
+    of_attempt: bool,
+    pub(crate) at: i64,
+}
+
 #[derive(Debug)]
 pub(crate) struct Artifact {
     pub(crate) inbox: usize,
@@ -82,7 +113,7 @@ pub(crate) struct Artifact {
     received_at: i64,
     pub(crate) attempt: Option<usize>,
     pub(crate) is_superseded: bool,
-    pub(crate) consumed: Option<(Request, i64)>,
+    pub(crate) consumed: Option<Consume>,
 }
 
 impl Artifact {
@@ -117,7 +148,7 @@ impl World {
             resends: BTreeMap::new(),
             releft_at: None,
             current: None,
-            has_missed: false,
+            missed: Missed::Nothing,
             success: None,
         });
         Answer::Attempt(self.attempts.len() - 1)
@@ -153,19 +184,22 @@ impl World {
         } = sent.mail;
         let received_at = if is_stated { sent.left_at } else { now };
         let waiting = self.waiting(inbox, received_at);
-        let has_it = |attempt: &usize| self.has(Some(*attempt), inbox, code);
-        if code.is_some() && waiting.iter().any(has_it) {
-            return;
-        }
         let attempt = if code.is_some() {
-            self.first_in_line(&waiting)
+            let chosen = self.chosen(&waiting, inbox, code);
+            for attempt in waiting.into_iter().filter(|other| Some(*other) != chosen) {
+                self.attempts[attempt].pass_over();
+            }
+            chosen
         } else {
             for attempt in waiting {
-                self.attempts[attempt].has_missed = true;
+                self.attempts[attempt].missed = Missed::Mail;
             }
             None
         };
-        if code.is_some() && self.has(attempt, inbox, code) {
+        if code.is_some() && self.has_since(attempt, inbox, code).is_some() {
+            if let Some(attempt) = attempt {
+                self.attempts[attempt].hear_again(received_at);
+            }
             return;
         }
         self.artifacts.push(Artifact {
@@ -210,12 +244,41 @@ impl World {
         waiting.map(|(place, _)| place).collect()
     }
 
-    /// Whether an attempt (or the inbox, apart from all attempts) has this code.
-    fn has(&self, attempt: Option<usize>, inbox: usize, code: Option<u8>) -> bool {
-        let is_it = |artifact: &Artifact| {
+    /// Since when an attempt (or the inbox, apart from all attempts) has this code.
+    fn has_since(&self, attempt: Option<usize>, inbox: usize, code: Option<u8>) -> Option<i64> {
+        let is_it = |artifact: &&Artifact| {
             (artifact.attempt, artifact.inbox, artifact.code) == (attempt, inbox, code)
         };
-        self.artifacts.iter().any(is_it)
+        let artifact = self.artifacts.iter().find(is_it);
+        artifact.map(|artifact| artifact.received_at)
+    }
+
+    /// Who is first in the line, unless the code is another's who has it already. It is
+    /// not if the first has nothing and began to wait after that, and the other has not
+    /// asked for another mail.
+    fn chosen(&self, waiting: &[usize], inbox: usize, code: Option<u8>) -> Option<usize> {
+        let first = self.first_in_line(waiting)?;
+        let Attempt {
+            current, opened_at, ..
+        } = &self.attempts[first];
+        let mut having: Vec<usize> = waiting.to_vec();
+        having.retain(|place| {
+            let since = self.has_since(Some(*place), inbox, code);
+            let is_older = |since| current.is_none() && *opened_at > since;
+            since.is_some_and(|since| !is_older(since) || self.asks_again(*place))
+        });
+        Some(self.first_in_line(&having).unwrap_or(first))
+    }
+
+    /// Whether another mail was asked for since the newest one came.
+    fn asks_again(&self, attempt: usize) -> bool {
+        let Attempt {
+            releft_at, current, ..
+        } = &self.attempts[attempt];
+        let came_at = current.map(|current| self.artifacts[current].received_at);
+        releft_at
+            .zip(came_at)
+            .is_some_and(|(asked, came)| asked > came)
     }
 
     /// Who has waited longest with nothing; else who asked last.
@@ -259,21 +322,23 @@ impl World {
         let is_over = self.is_over(attempt);
         let Attempt {
             current,
-            has_missed,
+            missed,
             success,
             releft_at,
             ..
         } = &self.attempts[attempt];
         let Some(current) = current else {
-            return match (has_missed, is_over) {
-                (true, _) => State::NoArtifact,
-                (false, true) => State::NothingArrived,
-                (false, false) => State::Pending,
+            let can_come = !is_over && success.is_none();
+            return match (missed, is_over) {
+                (Missed::Mail, _) => State::NoArtifact,
+                (Missed::Anothers, _) if !can_come => State::NoArtifact,
+                (Missed::Nothing, true) => State::NothingArrived,
+                _ => State::Pending,
             };
         };
         let current = &self.artifacts[*current];
-        if let Some((_, at)) = current.consumed {
-            let was_asked_again = releft_at.is_some_and(|resent| resent >= at);
+        if let Some(consume) = current.consumed {
+            let was_asked_again = releft_at.is_some_and(|resent| resent >= consume.at);
             let is_open = !is_over && success.is_none();
             return if was_asked_again && is_open {
                 State::Pending
@@ -297,7 +362,7 @@ impl World {
     pub(crate) fn take(&mut self, attempt: usize, request: Request) -> Answer {
         if let Some(used) = self.used(request) {
             return if self.artifacts[used].attempt == Some(attempt) {
-                self.replay(used, request)
+                self.replay(used, request, true)
             } else {
                 Answer::KeyReused
             };
@@ -305,7 +370,11 @@ impl World {
         let state = self.state(attempt);
         match (state, self.attempts[attempt].current) {
             (State::Ready | State::Superseded, Some(current)) => {
-                self.artifacts[current].consumed = Some((request, self.now));
+                self.artifacts[current].consumed = Some(Consume {
+                    request,
+                    of_attempt: true,
+                    at: self.now,
+                });
                 Answer::Value(current)
             }
             (State::Consumed, _) => Answer::Already,
@@ -321,7 +390,7 @@ impl World {
         if wanted.code.is_none() {
             Answer::Withheld
         } else if wanted.consumed.is_some() {
-            self.replay(artifact, request)
+            self.replay(artifact, request, false)
         } else if used.is_some() {
             Answer::KeyReused
         } else if wanted.is_superseded {
@@ -329,23 +398,33 @@ impl World {
         } else if wanted.is_expired(now) {
             Answer::Expired
         } else {
-            wanted.consumed = Some((request, now));
+            wanted.consumed = Some(Consume {
+                request,
+                of_attempt: false,
+                at: now,
+            });
             Answer::Value(artifact)
         }
     }
 
     /// What a request was used for.
     fn used(&self, request: Request) -> Option<usize> {
-        let by = |artifact: &Artifact| artifact.consumed.map(|(request, _)| request);
+        let by = |artifact: &Artifact| artifact.consumed.map(|consume| consume.request);
         let is_used = |artifact: &Artifact| by(artifact) == Some(request);
         self.artifacts.iter().position(is_used)
     }
 
-    /// The value again for the one who has it, for a while.
-    fn replay(&self, artifact: usize, request: Request) -> Answer {
+    /// The value again for the one who has it and asks the same way, for a while.
+    fn replay(&self, artifact: usize, request: Request, of_attempt: bool) -> Answer {
         match self.artifacts[artifact].consumed {
-            Some((winner, at)) if winner == request && self.now < at + REPLAY => {
-                Answer::Value(artifact)
+            Some(consume) if consume.request == request => {
+                if consume.of_attempt != of_attempt {
+                    Answer::KeyReused
+                } else if self.now < consume.at + REPLAY {
+                    Answer::Value(artifact)
+                } else {
+                    Answer::Already
+                }
             }
             _ => Answer::Already,
         }

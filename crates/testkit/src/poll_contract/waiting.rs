@@ -5,7 +5,7 @@ use std::time::Duration;
 use pipeline::{AttemptOutcome, InboxId, NewAttempt, NewMessage, Opened, Suit};
 
 use super::PollSubject;
-use crate::store_contract::{LONG, attempt, code, inbox, mail, must};
+use crate::store_contract::{LONG, attempt, code, inbox, mail, must, resend};
 
 async fn left(subject: &dyn PollSubject, after: Duration) -> Vec<InboxId> {
     let left = must(subject.polls().left_waiting(after, 10).await);
@@ -74,11 +74,7 @@ pub async fn a_resend_is_waited_for_anew(subject: &dyn PollSubject) {
     subject.seams().process("evt_1", vec![message]).await;
     assert_eq!(left(subject, Duration::ZERO).await, []);
     let attempts = subject.seams().attempts;
-    must(
-        attempts
-            .resend(opened.id, &opened.scope, &must("again".parse()))
-            .await,
-    );
+    must(attempts.resend(&resend(opened.id, "a", "again")).await);
     assert_eq!(left(subject, Duration::ZERO).await, [to]);
     assert_eq!(left(subject, LONG).await, []);
 }

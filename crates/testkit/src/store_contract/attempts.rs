@@ -1,16 +1,18 @@
 //! Attempts: which mail is for which, and that each gets its own once.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
     ArtifactId, ArtifactKey, ArtifactKind, AttemptConsume, AttemptConsumed, AttemptId,
     AttemptOutcome, AttemptView, Consumed, Ended, InboxId, Miss, MissKind, NewArtifact, NewAttempt,
-    NewMessage, Opened, Reason, Resent, Rules, Scope, ServerKey, Status, Suit, Timestamp, Wanted,
+    NewMessage, Opened, Reason, ResendRequest, Resent, Rules, Scope, ServerKey, Status, Suit,
+    Timestamp, Wanted,
 };
 use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
 
-use super::{LONG, Seams, Subject, code, inbox, mail, must, request};
+use super::{LONG, Seams, Subject, code, inbox, mail, must, request, resend};
 use crate::patience::until;
 
 /// The whole point of opening one first.
@@ -65,18 +67,6 @@ pub async fn mail_that_was_received_before_an_attempt_is_not_for_it(subject: &dy
     assert_eq!(item.map(|item| item.attempt), Some(None));
 }
 
-/// Two agents on one inbox do not steal from each other.
-pub async fn parallel_attempts_get_one_mail_each(subject: &dyn Subject) {
-    let seams = subject.seams();
-    let (to, first) = opened(&seams, "agent").await;
-    let (_, second) = opened(&seams, "agent").await;
-    let both = [first, second];
-    bring_for(&seams, &to, "m1", "111111", &both).await;
-    bring_for(&seams, &to, "m2", "222222", &both).await;
-    assert_eq!(value(seams.take(second, "b", "k").await).0, "222222");
-    assert_eq!(value(seams.take(first, "a", "k").await).0, "111111");
-}
-
 /// A resent code makes the one before it worthless.
 pub async fn the_newest_mail_of_an_attempt_wins(subject: &dyn Subject) {
     let seams = subject.seams();
@@ -125,22 +115,6 @@ pub async fn a_value_is_one_artifact_within_an_attempt_and_another_outside(subje
     let (_, second) = opened(&seams, "agent").await;
     bring_for(&seams, &to, "m3", "493817", &[second]).await;
     assert_eq!(value(seams.take(second, "a", "k2").await).0, "493817");
-}
-
-/// The same mail again does not become the other attempt's.
-pub async fn a_repeated_value_stays_with_the_attempt_that_has_it(subject: &dyn Subject) {
-    let seams = subject.seams();
-    let (to, first) = opened(&seams, "agent").await;
-    let (_, second) = opened(&seams, "agent").await;
-    bring_for(&seams, &to, "m1", "493817", &[first, second]).await;
-    let again = mail(
-        &to,
-        "m2",
-        vec![suited(code(&to, "493817"), &[first, second])],
-    );
-    seams.process("m2", vec![again]).await;
-    assert_eq!(seams.status(first).await, Status::Ready);
-    assert_eq!(seams.status(second).await, Status::Pending);
 }
 
 /// The answer was lost, and meanwhile a newer mail came.
@@ -234,10 +208,7 @@ pub async fn a_reference_means_one_attempt(subject: &dyn Subject) {
 pub async fn resends_are_counted_once_for_each_key(subject: &dyn Subject) {
     let seams = subject.seams();
     let (_, attempt) = opened(&seams, "agent").await;
-    let resend = async |key: &str| {
-        let key = must(key.parse());
-        must(seams.attempts.resend(attempt, &Scope::All, &key).await)
-    };
+    let resend = async |key| must(seams.attempts.resend(&resend(attempt, "a", key)).await);
     assert_eq!(resend("k1").await, Resent::Granted { left: 1 });
     assert_eq!(resend("k1").await, Resent::Granted { left: 1 });
     assert_eq!(resend("k2").await, Resent::Granted { left: 0 });
@@ -245,6 +216,40 @@ pub async fn resends_are_counted_once_for_each_key(subject: &dyn Subject) {
     assert_eq!(resend("k2").await, Resent::Granted { left: 0 });
     seams.end(attempt).await;
     assert_eq!(resend("k4").await, Resent::Over);
+}
+
+/// A key is a word of whoever uses it.
+pub async fn two_askers_with_one_key_ask_twice(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (_, first) = opened(&seams, "agent").await;
+    let (_, second) = opened(&seams, "agent").await;
+    let ask = async |asked| must(seams.attempts.resend(&asked).await);
+    let granted = |left| Resent::Granted { left };
+    assert_eq!(ask(resend(first, "a", "k")).await, granted(1));
+    assert_eq!(ask(resend(first, "b", "k")).await, granted(0));
+    assert_eq!(ask(resend(second, "a", "k")).await, Resent::KeyReused);
+    assert_eq!(seams.look(second).await.resends_left, 2);
+}
+
+/// Whoever comes first has the key; the other's budget is not touched.
+pub async fn one_key_for_two_attempts_at_once_is_granted_once(subject: &dyn Subject) {
+    let seams = subject.seams();
+    for round in 0..10 {
+        let mut askers = JoinSet::new();
+        for _ in 0..4 {
+            let (_, id) = opened(&seams, "agent").await;
+            let attempts = Arc::clone(&seams.attempts);
+            let asked = resend(id, "a", &format!("k{round}"));
+            askers.spawn(async move { must(attempts.resend(&asked).await) });
+        }
+        let answers = askers.join_all().await;
+        let granted = answers
+            .iter()
+            .filter(|it| matches!(it, Resent::Granted { .. }));
+        assert_eq!(granted.count(), 1, "{answers:?}");
+        let reused = answers.iter().filter(|it| **it == Resent::KeyReused);
+        assert_eq!(reused.count(), 3, "{answers:?}");
+    }
 }
 
 /// After a wrong code the agent asks for another and waits again.
@@ -258,12 +263,7 @@ pub async fn a_resend_after_a_consume_waits_for_the_next(subject: &dyn Subject) 
         matches!(answer, AttemptConsumed::Already { .. }),
         "{answer:?}"
     );
-    must(
-        seams
-            .attempts
-            .resend(attempt, &Scope::All, &must("r".parse()))
-            .await,
-    );
+    must(seams.attempts.resend(&resend(attempt, "a", "r")).await);
     let answer = seams.take(attempt, "a", "k2").await;
     assert!(matches!(answer, AttemptConsumed::NotReady(_)), "{answer:?}");
     bring_for(&seams, &to, "m2", "222222", &[attempt]).await;
@@ -352,8 +352,11 @@ pub async fn an_attempt_outside_the_scope_does_not_exist(subject: &dyn Subject) 
     asked.scope = own("b");
     let answer = must(seams.attempts.consume_attempt(&asked).await);
     assert!(matches!(answer, AttemptConsumed::Unknown), "{answer:?}");
-    let key = must("r".parse());
-    let answer = must(seams.attempts.resend(id, &own("b"), &key).await);
+    let asked = ResendRequest {
+        scope: own("b"),
+        ..resend(id, "b", "r")
+    };
+    let answer = must(seams.attempts.resend(&asked).await);
     assert_eq!(answer, Resent::Unknown);
     let foreign = NewAttempt {
         scope: own("b"),
@@ -415,7 +418,7 @@ pub fn suited(artifact: NewArtifact, attempts: &[AttemptId]) -> NewArtifact {
     }
 }
 
-async fn opened(seams: &Seams, name: &str) -> (InboxId, AttemptId) {
+pub(super) async fn opened(seams: &Seams, name: &str) -> (InboxId, AttemptId) {
     let asked = attempt(&inbox(name));
     let (to, id) = (asked.inbox.clone(), asked.id);
     match must(seams.attempts.open_attempt(asked).await) {
@@ -425,7 +428,7 @@ async fn opened(seams: &Seams, name: &str) -> (InboxId, AttemptId) {
     (to, id)
 }
 
-async fn bring_for(
+pub(super) async fn bring_for(
     seams: &Seams,
     to: &InboxId,
     name: &str,
@@ -449,7 +452,7 @@ fn consume(attempt: AttemptId, consumer: &str, key: &str) -> AttemptConsume {
 
 /// The value and whether it was told before.
 #[track_caller]
-fn value(answer: AttemptConsumed) -> (String, bool) {
+pub(super) fn value(answer: AttemptConsumed) -> (String, bool) {
     match answer {
         AttemptConsumed::Value {
             value, is_replay, ..
@@ -460,7 +463,7 @@ fn value(answer: AttemptConsumed) -> (String, bool) {
 
 impl Seams {
     /// Waits until the database's clock is past a moment.
-    async fn clock_passes(&self, moment: Timestamp) {
+    pub(super) async fn clock_passes(&self, moment: Timestamp) {
         until("the clock moves on", async || {
             let now = must(self.deliveries.backlog().await).at;
             (now > moment).then_some(())
@@ -468,23 +471,28 @@ impl Seams {
         .await;
     }
 
-    async fn look(&self, attempt: AttemptId) -> AttemptView {
+    pub(super) async fn look(&self, attempt: AttemptId) -> AttemptView {
         match must(self.attempts.attempt(attempt, &Scope::All).await) {
             Some(view) => view,
             None => panic!("the attempt is gone"),
         }
     }
 
-    async fn status(&self, attempt: AttemptId) -> Status {
+    pub(super) async fn status(&self, attempt: AttemptId) -> Status {
         self.look(attempt).await.status()
     }
 
-    async fn take(&self, attempt: AttemptId, consumer: &str, key: &str) -> AttemptConsumed {
+    pub(super) async fn take(
+        &self,
+        attempt: AttemptId,
+        consumer: &str,
+        key: &str,
+    ) -> AttemptConsumed {
         let asked = consume(attempt, consumer, key);
         must(self.attempts.consume_attempt(&asked).await)
     }
 
-    async fn end(&self, attempt: AttemptId) {
+    pub(super) async fn end(&self, attempt: AttemptId) {
         let outcome = AttemptOutcome::Succeeded;
         let ended = self.attempts.finish_attempt(attempt, &Scope::All, outcome);
         let answer = must(ended.await);

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactId, ArtifactKind, ConsumeRequest, Consumed, InboxId, NewArtifact, Reason, Scope,
-    Timestamp, Verdict,
+    ArtifactId, ArtifactKind, AttemptConsumed, ConsumeRequest, Consumed, InboxId, NewArtifact,
+    Reason, Scope, Timestamp, Verdict,
 };
 use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
 
-use super::{LONG, Seams, Subject, code, inbox, must, request, valueless};
+use super::attempts::{bring_for, opened, value};
+use super::{LONG, Seams, Subject, attempt, code, inbox, must, request, valueless};
 use crate::patience::until;
 
 /// The whole point.
@@ -119,6 +120,37 @@ pub async fn a_key_used_for_another_artifact_is_refused(subject: &dyn Subject) {
     // The key is the consumer's own: another one may use the same word.
     let (_, value, _) = first(seams.consume(&request(two, "other", "k1")).await);
     assert_eq!(value, "222222");
+}
+
+/// Nor is the consume of an attempt that of its item: one may give less than the other.
+pub async fn the_same_key_on_another_way_is_another_request(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, attempt) = opened(&seams, "agent").await;
+    let one = bring_for(&seams, &to, "m1", "111111", &[attempt]).await;
+    value(seams.take(attempt, "a", "k1").await);
+    let answer = seams.consume(&request(one, "a", "k1")).await;
+    assert!(matches!(answer, Consumed::KeyReused), "{answer:?}");
+    let two = bring_for(&seams, &to, "m2", "222222", &[attempt]).await;
+    first(seams.consume(&request(two, "a", "k2")).await);
+    let answer = seams.take(attempt, "a", "k2").await;
+    assert!(matches!(answer, AttemptConsumed::KeyReused), "{answer:?}");
+}
+
+/// Whoever wants one field of a link has said that the link must not be seen.
+pub async fn a_link_of_which_one_field_is_wanted_is_not_shown(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let mut asked = attempt(&inbox("agent"));
+    asked.rules.token = Some("t".to_owned());
+    let (to, id) = (asked.inbox.clone(), asked.id);
+    must(seams.attempts.open_attempt(asked).await);
+    let link = "https://shop.test/?t=1";
+    let artifact = bring_for(&seams, &to, "m1", link, &[id]).await;
+    let answer = seams.consume(&request(artifact, "a", "k1")).await;
+    assert!(
+        matches!(&answer, Consumed::Withheld(why) if why.as_str() == "token_only"),
+        "{answer:?}"
+    );
+    assert_eq!(value(seams.take(id, "a", "k2").await).0, link);
 }
 
 /// The same mistake, made in one instant.

@@ -4,10 +4,10 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactId, ArtifactKey, ArtifactKind, ArtifactView, Claim, Claimed, Completed, ConsumeRequest,
-    Consumed, ContentDigest, DeliveryId, DeliveryKey, Finished, InboxId, MessageId, MessageKey,
-    NewArtifact, NewDelivery, NewMessage, OnConflict, Processed, Reason, Recorded, Scope, Sender,
-    Seq, ServerKey, SourceName, StoredDelivery, Verdict,
+    ArtifactId, ArtifactKey, ArtifactKind, ArtifactView, AttemptId, Claim, Claimed, Completed,
+    ConsumeRequest, Consumed, ContentDigest, DeliveryId, DeliveryKey, Finished, InboxId, MessageId,
+    MessageKey, NewArtifact, NewDelivery, NewMessage, OnConflict, Processed, Reason, Recorded,
+    ResendRequest, Scope, Sender, Seq, ServerKey, SourceName, StoredDelivery, Verdict,
 };
 
 use super::Seams;
@@ -190,6 +190,17 @@ pub fn request(artifact: ArtifactId, consumer: &str, key: &str) -> ConsumeReques
         scope: Scope::All,
         idempotency_key: must(key.parse()),
         replay_window: LONG,
+    }
+}
+
+/// A request for another mail.
+#[track_caller]
+pub fn resend(attempt: AttemptId, consumer: &str, key: &str) -> ResendRequest {
+    ResendRequest {
+        attempt,
+        consumer: must(consumer.parse()),
+        scope: Scope::All,
+        idempotency_key: must(key.parse()),
     }
 }
 
