@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
-use pipeline::InboxId;
+use pipeline::{InboxId, lies_under};
 use serde::{Deserialize, Serialize};
 
 /// What a sender must be besides named in a list.
@@ -92,40 +92,4 @@ impl fmt::Debug for Policy {
 /// Whether a text is a domain that an address can have.
 fn is_domain(text: &str) -> bool {
     text.contains('.') && format!("any@{text}").parse::<InboxId>().is_ok()
-}
-
-/// Whether an entry of an allowlist admits nothing that `over` does not: it is
-/// the same one, or lies below `*.domain`.
-fn lies_under(entry: &str, over: &str) -> bool {
-    let Some(domain) = over.strip_prefix("*.") else {
-        return entry == over;
-    };
-    let host = entry.split('/').next().unwrap_or(entry);
-    let below = host
-        .strip_suffix(domain)
-        .is_some_and(|rest| rest.ends_with('.'));
-    entry == over || below
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_entry_lies_under_its_own_domain_and_no_other() {
-        assert!(lies_under("example.com", "example.com"));
-        assert!(lies_under("*.example.com", "*.example.com"));
-        assert!(lies_under("login.example.com", "*.example.com"));
-        assert!(lies_under("*.a.example.com", "*.example.com"));
-        assert!(lies_under("a.example.com/verify/", "*.example.com"));
-        for (entry, over) in [
-            ("*.example.com", "example.com"),
-            ("example.com", "*.example.com"),
-            ("badexample.com", "*.example.com"),
-            ("a.example.com", "example.com"),
-            ("evil.test/x.example.com", "*.example.com"),
-        ] {
-            assert!(!lies_under(entry, over), "{entry} under {over}");
-        }
-    }
 }

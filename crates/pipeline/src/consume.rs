@@ -66,6 +66,14 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// Whether the caller may end what this owner has: seeing an inbox is not enough.
+    pub fn owns(&self, owner: Option<&str>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Own { owner: own, .. } => owner == Some(own.as_str()),
+        }
+    }
+
     /// Whether the inbox lies in this scope, given who owns it.
     pub fn covers(&self, inbox: &InboxId, owner: Option<&str>) -> bool {
         match self {

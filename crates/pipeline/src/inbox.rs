@@ -107,6 +107,39 @@ pub struct Expectation {
     pub attempts: Vec<OpenAttempt>,
 }
 
+impl Expectation {
+    /// Where the links of an attempt there may lead: where both it and the inbox let
+    /// them; `None` leaves it to the operator.
+    pub fn links_of(&self, attempt: &OpenAttempt) -> Option<Vec<String>> {
+        match (&attempt.rules.links, &self.rules.links) {
+            (Some(own), Some(inbox)) => Some(common(own, inbox)),
+            (own, inbox) => own.clone().or_else(|| inbox.clone()),
+        }
+    }
+}
+
+/// The entries of two allowlists that both admit: of two that overlap the narrower.
+fn common(ones: &[String], others: &[String]) -> Vec<String> {
+    let under = |entry: &String, list: &[String]| list.iter().any(|it| lies_under(entry, it));
+    let kept = ones.iter().filter(|one| under(one, others));
+    let others = others.iter().filter(|other| under(other, ones));
+    let mut common: Vec<String> = kept.chain(others).cloned().collect();
+    common.sort();
+    common.dedup();
+    common
+}
+
+/// Whether an entry of an allowlist admits nothing that `over` does not: it is the same
+/// one, a path of the same host, or lies below `*.domain`.
+pub fn lies_under(entry: &str, over: &str) -> bool {
+    let host = entry.split('/').next().unwrap_or(entry);
+    let is_below = over.strip_prefix("*.").is_some_and(|domain| {
+        let rest = host.strip_suffix(domain);
+        rest.is_some_and(|rest| rest.ends_with('.'))
+    });
+    entry == over || host == over || is_below
+}
+
 impl FromStr for InboxId {
     type Err = InboxError;
 
@@ -156,6 +189,43 @@ mod tests {
         let inbox: InboxId = "Agent+1@Inbox.TEST".parse().unwrap();
         assert_eq!(inbox.as_str(), "agent+1@inbox.test");
         assert_eq!(inbox.domain(), "inbox.test");
+    }
+
+    #[test]
+    fn an_entry_lies_under_its_own_domain_and_no_other() {
+        assert!(lies_under("example.com", "example.com"));
+        assert!(lies_under("*.example.com", "*.example.com"));
+        assert!(lies_under("login.example.com", "*.example.com"));
+        assert!(lies_under("*.a.example.com", "*.example.com"));
+        assert!(lies_under("a.example.com/verify/", "*.example.com"));
+        assert!(lies_under("example.com/verify/", "example.com"));
+        for (entry, over) in [
+            ("*.example.com", "example.com"),
+            ("example.com", "*.example.com"),
+            ("badexample.com", "*.example.com"),
+            ("a.example.com", "example.com"),
+            ("evil.test/x.example.com", "*.example.com"),
+        ] {
+            assert!(!lies_under(entry, over), "{entry} under {over}");
+        }
+    }
+
+    #[test]
+    fn of_two_lists_of_links_the_narrower_entries_stay() {
+        let list = |words: &str| -> Vec<String> { words.split(' ').map(str::to_owned).collect() };
+        for (ones, others, both) in [
+            ("bank.com", "bank.com", "bank.com"),
+            ("a.bank.com shop.com", "*.bank.com", "a.bank.com"),
+            (
+                "*.bank.com",
+                "a.bank.com b.bank.com/x/",
+                "a.bank.com b.bank.com/x/",
+            ),
+        ] {
+            assert_eq!(common(&list(ones), &list(others)), list(both));
+            assert_eq!(common(&list(others), &list(ones)), list(both));
+        }
+        assert!(common(&list("shop.com"), &list("bank.com")).is_empty());
     }
 
     #[test]

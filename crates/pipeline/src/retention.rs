@@ -13,25 +13,31 @@ pub enum Waste {
     Values,
     /// The bodies of finished deliveries; what is known of them stays.
     Bodies,
-    /// Messages and their items.
+    /// The items of messages; what a message is known by stays.
     Items,
+    /// Messages without items, when no copy of them can come any more.
+    Messages,
     /// Attempts whose deadline has passed and that no item is left of.
     Attempts,
     /// Deliveries without a body that no message came of, or none any more.
     Deliveries,
     /// Consumes of artifacts that are gone.
     Consumes,
+    /// Inboxes that nobody asked for and that nothing is left of.
+    Inboxes,
 }
 
 impl Waste {
     /// All of it, in an order in which each makes room for the next.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Values,
         Self::Bodies,
         Self::Items,
+        Self::Messages,
         Self::Deliveries,
         Self::Consumes,
         Self::Attempts,
+        Self::Inboxes,
     ];
 
     /// The word that meters use.
@@ -40,9 +46,11 @@ impl Waste {
             Self::Values => "values",
             Self::Bodies => "bodies",
             Self::Items => "items",
+            Self::Messages => "messages",
             Self::Attempts => "attempts",
             Self::Deliveries => "deliveries",
             Self::Consumes => "consumes",
+            Self::Inboxes => "inboxes",
         }
     }
 }
@@ -59,10 +67,12 @@ pub struct Keep {
     pub done_bodies: Duration,
     /// The body of a delivery, after it was buried.
     pub buried_bodies: Duration,
-    /// A message with its items, after it was received, unless its inbox says
-    /// otherwise; a delivery, after it was finished; and an attempt, after its
-    /// deadline.
+    /// The items of a message, after it was received, unless its inbox says
+    /// otherwise; and an attempt, after its deadline.
     pub items: Duration,
+    /// What a message and a delivery are known by, after they came, and at least as
+    /// long as items: a copy that comes later is taken for another.
+    pub known: Duration,
     /// A consume.
     pub consumes: Duration,
 }

@@ -27,7 +27,7 @@ pub(crate) enum Binding {
     /// To an attempt.
     Attempt(Candidate),
     /// To this attempt, which has it already.
-    Known(Uuid),
+    Known(Candidate),
 }
 
 impl Candidate {
@@ -56,7 +56,7 @@ pub(crate) fn choose(inbox: ArtifactKey, mut line: Vec<Candidate>) -> (Binding, 
     let left = line.iter().filter(|it| it.current.is_none());
     let left = left.map(|it| it.attempt).collect();
     let binding = if chosen.has_it_since.is_some() {
-        Binding::Known(chosen.attempt)
+        Binding::Known(chosen)
     } else {
         Binding::Attempt(chosen)
     };

@@ -112,6 +112,8 @@ pub(crate) struct AttemptRow {
     pub(crate) opened_at: Timestamp,
     pub(crate) deadline: Timestamp,
     pub(crate) remaining_ms: i64,
+    /// How long its inbox takes mail, if that has an end.
+    pub(crate) inbox_remaining_ms: Option<i64>,
     pub(crate) resends_left: i32,
     pub(crate) resent_at: Option<Timestamp>,
     pub(crate) outcome: Option<String>,
@@ -132,6 +134,8 @@ impl AttemptRow {
             }
             _ => None,
         };
+        let remaining_ms = self.inbox_remaining_ms.unwrap_or(i64::MAX);
+        let remaining_ms = remaining_ms.min(self.remaining_ms);
         let outcome = self
             .outcome
             .map(|word| AttemptOutcome::from_word(&word).ok_or(Fault::Damaged("outcome")));
@@ -142,8 +146,9 @@ impl AttemptRow {
             callback: self.callback,
             opened_at: self.opened_at,
             deadline: self.deadline,
-            remaining: span(self.remaining_ms),
+            remaining: span(remaining_ms),
             is_over: self.remaining_ms <= 0,
+            inbox_has_ended: self.inbox_remaining_ms.is_some_and(|left| left <= 0),
             resends_left: u32::try_from(self.resends_left).unwrap_or(0),
             resent_at: self.resent_at,
             outcome: outcome.transpose()?,

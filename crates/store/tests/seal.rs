@@ -137,6 +137,7 @@ async fn wiped_bytes_are_gone_from_the_files_of_sqlite() {
         done_bodies: Duration::ZERO,
         buried_bodies: Duration::ZERO,
         items: LONG,
+        known: LONG,
         consumes: LONG,
     };
     for what in [Waste::Values, Waste::Bodies] {

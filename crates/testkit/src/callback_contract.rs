@@ -199,6 +199,7 @@ pub async fn a_value_stays_until_its_callback_was_told(subject: &dyn CallbackSub
         done_bodies: LONG,
         buried_bodies: LONG,
         items: LONG,
+        known: LONG,
         consumes: LONG,
     };
     let retention: Arc<dyn Retention> = subject.retention();

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactKey, ArtifactKind, Consumed, InboxRules, Keep, NewArtifact, NewAttempt, NewInbox,
-    Reach, Reason, Recorded, Resent, Retention, Scope, Seq, ServerKey, Suit, Waste,
+    ArtifactKey, ArtifactKind, AttemptOutcome, Consumed, InboxRules, Keep, NewArtifact, NewAttempt,
+    NewInbox, Reach, Reason, Recorded, Resent, Retention, Scope, Seq, ServerKey, Suit, Waste,
 };
 
 use crate::patience;
 use crate::store_contract::{
-    LONG, Subject, attempt, code, delivery, held, inbox, must, request, resend,
+    LONG, Subject, attempt, code, delivery, held, inbox, mail, must, request, resend, suited,
 };
 
 const NOW: Duration = Duration::ZERO;
@@ -30,6 +30,7 @@ fn everything() -> Keep {
         done_bodies: LONG,
         buried_bodies: LONG,
         items: LONG,
+        known: LONG,
         consumes: LONG,
     }
 }
@@ -188,6 +189,7 @@ pub async fn what_others_depend_on_goes_last(subject: &dyn RetentionSubject) {
         done_bodies: NOW,
         buried_bodies: NOW,
         items: NOW,
+        known: NOW,
         consumes: NOW,
     };
     // The delivery has a body and a message, the consume has its artifact.
@@ -251,6 +253,91 @@ pub async fn an_attempt_goes_after_its_deadline_and_its_items(subject: &dyn Rete
     assert_eq!([known(open.id).await, known(used.id).await], [true, false]);
 }
 
+/// A copy of a mail may come by another way when nothing is left to see of it.
+pub async fn a_message_is_known_for_longer_than_its_items(subject: &dyn RetentionSubject) {
+    let seams = subject.seams();
+    let to = inbox("agent");
+    let again = async |delivery: &str| {
+        let copy = mail(&to, "m1", vec![code(&to, "493817")]);
+        let finished = seams.process(delivery, vec![copy]).await;
+        (finished.duplicate_messages, finished.artifacts)
+    };
+    assert_eq!(again("pushed").await, (0, 1));
+    let short = Keep {
+        items: NOW,
+        ..everything()
+    };
+    assert_eq!(discard(subject, Waste::Items, &short).await, 1);
+    assert_eq!(discard(subject, Waste::Items, &short).await, 0);
+    assert_eq!(discard(subject, Waste::Messages, &short).await, 0);
+    assert_eq!(again("polled").await, (1, 0));
+    assert_eq!(seams.items(&to).await, []);
+    let nothing = Keep {
+        known: NOW,
+        ..short
+    };
+    assert_eq!(discard(subject, Waste::Messages, &nothing).await, 1);
+    assert_eq!(again("years later").await, (0, 1));
+}
+
+/// The same code again must still be the same one.
+pub async fn what_an_open_attempt_has_is_kept(subject: &dyn RetentionSubject) {
+    let seams = subject.seams();
+    let asked = attempt(&inbox("agent"));
+    let (to, id) = (asked.inbox.clone(), asked.id);
+    must(seams.attempts.open_attempt(asked).await);
+    let artifact = suited(code(&to, "493817"), &[id]);
+    seams.bring(&to, "m1", artifact).await;
+    let short = Keep {
+        items: NOW,
+        ..everything()
+    };
+    assert_eq!(discard(subject, Waste::Items, &short).await, 0);
+    let outcome = AttemptOutcome::Succeeded;
+    must(
+        seams
+            .attempts
+            .finish_attempt(id, &Scope::All, outcome)
+            .await,
+    );
+    assert_eq!(discard(subject, Waste::Items, &short).await, 1);
+}
+
+/// Strangers make inboxes by writing to them, and attempts make one each.
+pub async fn an_inbox_that_nobody_asked_for_goes_at_last(subject: &dyn RetentionSubject) {
+    let seams = subject.seams();
+    let new = NewInbox {
+        inbox: inbox("asked-for"),
+        owner: must("agent".parse()),
+        rules: InboxRules::default(),
+        metadata: None,
+        expires_in: None,
+        retention: None,
+    };
+    assert!(must(seams.inboxes.create_inbox(new).await).is_some());
+    let minted = NewAttempt {
+        is_minted: true,
+        ..attempt(&inbox("minted"))
+    };
+    must(seams.attempts.open_attempt(minted).await);
+    let to = inbox("written-to");
+    seams.bring(&to, "m1", code(&to, "493817")).await;
+    let nothing = Keep {
+        items: NOW,
+        known: NOW,
+        ..everything()
+    };
+    // A message lies in one, and an attempt waits at another.
+    assert_eq!(discard(subject, Waste::Inboxes, &nothing).await, 0);
+    assert_eq!(discard(subject, Waste::Items, &nothing).await, 1);
+    assert_eq!(discard(subject, Waste::Messages, &nothing).await, 1);
+    assert_eq!(discard(subject, Waste::Inboxes, &everything()).await, 0);
+    assert_eq!(discard(subject, Waste::Inboxes, &nothing).await, 1);
+    let left = must(seams.inboxes.inboxes(&Scope::All, None, 10).await);
+    let left: Vec<_> = left.into_iter().map(|view| view.inbox).collect();
+    assert_eq!(left, [inbox("asked-for"), inbox("minted")]);
+}
+
 /// Makes a test of every rule of the contract for a [`RetentionSubject`].
 #[macro_export]
 macro_rules! retention_contract {
@@ -264,6 +351,9 @@ macro_rules! retention_contract {
             an_inbox_has_a_retention_of_its_own,
             what_others_depend_on_goes_last,
             an_attempt_goes_after_its_deadline_and_its_items,
+            a_message_is_known_for_longer_than_its_items,
+            what_an_open_attempt_has_is_kept,
+            an_inbox_that_nobody_asked_for_goes_at_last,
         );
     };
     ($subject:ty: $($rule:ident),+ $(,)?) => {

@@ -5,6 +5,9 @@ use pipeline::{ArtifactKind, MissKind, Reason, Rules, Sender, Wanted, token_of};
 
 use crate::finding::Finding;
 
+const SENDER_NOT_ALLOWED: Reason = Reason::new("sender_not_allowed");
+const SENDER_NOT_VERIFIED: Reason = Reason::new("sender_not_verified");
+
 /// What a mail is to an attempt.
 pub(crate) enum Judgement {
     /// It holds what is waited for.
@@ -44,9 +47,14 @@ pub(crate) fn judge_sender(
     needs_proof: bool,
 ) -> Option<Reason> {
     if !is_allowed_sender(sender.domain.as_deref(), allowed) {
-        return Some(Reason::new("sender_not_allowed"));
+        return Some(SENDER_NOT_ALLOWED);
     }
-    (needs_proof && !sender.proof.holds()).then(|| Reason::new("sender_not_verified"))
+    (needs_proof && !sender.proof.holds()).then_some(SENDER_NOT_VERIFIED)
+}
+
+/// Whether a mail is kept back for its sender alone.
+pub(crate) fn is_of_sender(reason: &Reason) -> bool {
+    [SENDER_NOT_ALLOWED, SENDER_NOT_VERIFIED].contains(reason)
 }
 
 /// Whether a token is wanted from a link that has none to give.

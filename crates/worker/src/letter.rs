@@ -26,14 +26,14 @@ pub(crate) async fn read(
     let expectations = expect(deps, addresses(&mail.recipients, domains)).await?;
     let (is_rebuilt, stated_from, verdict) = (mail.rebuilt, mail.stated_from, mail.sender);
     let mut readings = Readings::begin(settings, mail.raw).await?;
-    for links in expectations.iter().flat_map(named_links) {
-        readings.add(settings, links).await?;
+    for links in expectations.values().flat_map(named_links) {
+        readings.add(settings, &links).await?;
     }
     let is_odd = mail
         .received_at
         .is_some_and(|at| !is_plausible(at, recorded_at));
     let received_at = mail.received_at.filter(|_| !is_odd);
-    let read = &readings.by(None).sender;
+    let read = &readings.first().sender;
     let evidence = Evidence {
         raw: (!is_rebuilt).then(|| readings.raw()),
         verdict: verdict.as_ref(),
@@ -108,14 +108,12 @@ async fn expect(
     }
 }
 
-/// The allowlists that an inbox and those who wait there have named.
-fn named_links<'e>(
-    (_, expected): (&'e InboxId, &'e Expectation),
-) -> impl Iterator<Item = &'e Vec<String>> {
+/// The lists of links that somebody waits there with.
+fn named_links(expected: &Expectation) -> Vec<Vec<String>> {
+    let inbox = expected.rules.links.clone();
     let attempts = expected.attempts.iter();
-    attempts
-        .filter_map(|attempt| attempt.rules.links.as_ref())
-        .chain(&expected.rules.links)
+    let lists = attempts.filter_map(|attempt| expected.links_of(attempt));
+    inbox.into_iter().chain(lists).collect()
 }
 
 /// Whether a provider can have received a mail then that we recorded now. Retries

@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use pipeline::{
     ArtifactId, ArtifactKey, ArtifactKind, AttemptId, Expectation, InboxId, MessageId, MessageKey,
-    Miss, NewArtifact, NewMessage, Sender, ServerKey, SourceName, Suit, Timestamp,
+    Miss, NewArtifact, NewMessage, Reason, Sender, ServerKey, SourceName, Suit, Timestamp,
 };
 use secrecy::SecretString;
 
 use crate::finding::Finding;
-use crate::judge::{Judgement, judge, judge_sender};
+use crate::judge::{Judgement, is_of_sender, judge, judge_sender};
 use crate::reading::Readings;
+
+/// The mail was not read by a list, for it would have been read by too many.
+const TOO_MANY_LISTS: Reason = Reason::new("too_many_lists");
 
 /// What is needed besides the mail itself.
 pub(crate) struct Minimizer<'a> {
@@ -35,6 +38,7 @@ pub(crate) fn minimize(
     with: &Minimizer<'_>,
 ) -> NewMessage {
     let mail = readings.by(expected.rules.links.as_ref());
+    let mail = mail.unwrap_or(readings.first());
     let identity = &mail.identity;
     let message_id = identity.message_id.as_deref();
     let key = MessageKey::new(with.server_key, &inbox, message_id, &identity.content);
@@ -70,16 +74,15 @@ fn find(
     expected: &Expectation,
     with: &Minimizer<'_>,
 ) -> (Vec<Finding>, Vec<Miss>) {
-    let mail = readings.by(expected.rules.links.as_ref());
     let needs_proof = with.needs_proof || expected.rules.needs_proof;
     let refusal = judge_sender(&with.sender, &expected.rules.senders, needs_proof);
     let (mut suited, mut misses) = (Vec::new(), Vec::new());
     for attempt in &expected.attempts {
-        let links = attempt.rules.links.as_ref();
-        let reading = readings.by(links.or(expected.rules.links.as_ref()));
-        let judgement = match &refusal {
-            Some(reason) => Judgement::blocked(reason.clone()),
-            None => judge(&attempt.rules, &with.sender, reading),
+        let reading = readings.by(expected.links_of(attempt).as_ref());
+        let judgement = match (&refusal, reading) {
+            (Some(reason), _) => Judgement::blocked(reason.clone()),
+            (None, Some(reading)) => judge(&attempt.rules, &with.sender, reading),
+            (None, None) => Judgement::blocked(TOO_MANY_LISTS),
         };
         match judgement {
             Judgement::Suits(finding) => suit(&mut suited, finding, attempt.id),
@@ -90,6 +93,13 @@ fn find(
             }),
         }
     }
+    // A mail that is another's by its sender says nothing about one's own.
+    if !suited.is_empty() {
+        misses.retain(|miss| !is_of_sender(&miss.reason));
+    }
+    let mail = readings.by(expected.rules.links.as_ref());
+    let refusal = refusal.or(mail.is_none().then_some(TOO_MANY_LISTS));
+    let mail = mail.unwrap_or(readings.first());
     let general = [Finding::of_code(&mail.code), Finding::of_link(&mail.link)];
     for finding in general.into_iter().flatten() {
         let finding = match &refusal {

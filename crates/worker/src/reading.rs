@@ -10,8 +10,8 @@ use crate::contain::{self, Read};
 use crate::process::Failure;
 use crate::settings::Settings;
 
-/// A mail is read no more often than this. Whoever waits beyond that is judged
-/// by the operator's own list.
+/// A mail is read no more often than this. Whoever waits beyond that gets nothing of
+/// it: by another list than its own it might get what it must not.
 const MOST_READINGS: usize = 16;
 
 /// The readings of one mail, by allowlist.
@@ -58,10 +58,20 @@ impl Readings {
         Arc::clone(&self.raw)
     }
 
-    /// How it reads by a list; by the operator's own when none is named.
-    pub(crate) fn by(&self, links: Option<&Vec<String>>) -> &Extracted {
-        let named = links.and_then(|links| self.named.iter().find(|(known, _)| known == links));
-        named.map_or(&self.first, |(_, reading)| reading)
+    /// How it reads by the operator's own list.
+    pub(crate) fn first(&self) -> &Extracted {
+        &self.first
+    }
+
+    /// How it reads by a list, the operator's own when none is named; nothing when it
+    /// was not read by that one.
+    pub(crate) fn by(&self, links: Option<&Vec<String>>) -> Option<&Extracted> {
+        let Some(links) = links else {
+            return Some(&self.first);
+        };
+        let mut named = self.named.iter();
+        let reading = named.find(|(known, _)| known == links);
+        reading.map(|(_, reading)| &**reading)
     }
 }
 

@@ -92,6 +92,10 @@ impl Told {
             Status::Blocked(reason) => ("blocked", Some(reason.clone())),
             Status::NoArtifact(reason) => ("no_artifact", Some(reason.clone())),
             Status::NothingArrived => ("nothing_arrived", None),
+            Status::Expired if view.inbox_has_ended => {
+                ("expired", Some(Reason::new("inbox_ended")))
+            }
+            Status::Expired if view.outcome.is_some() => ("expired", Some(Reason::new("finished"))),
             Status::Expired => ("expired", None),
         };
         let (next, hint) = advice(&status, component.is_some(), can_resend);
@@ -153,7 +157,10 @@ fn advice(status: &Status, is_unhealthy: bool, can_resend: bool) -> (Next, &'sta
             Next::Open,
             "no message came in time; check the address that was given, and open another attempt",
         ),
-        Status::Expired => (Next::Open, "its time is over; open another attempt"),
+        Status::Expired => (
+            Next::Open,
+            "no mail can come for it, or what came is too old; open another attempt",
+        ),
     }
 }
 

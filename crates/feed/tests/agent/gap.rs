@@ -22,6 +22,7 @@ async fn discard_items(server: &Server) {
         done_bodies: long,
         buried_bodies: long,
         items: Duration::ZERO,
+        known: long,
         consumes: long,
     };
     let retention = &server.store.retention;

@@ -81,6 +81,7 @@ pub(crate) fn janitor(parts: &Parts) -> Janitor {
             done_bodies: retention.bodies.0,
             buried_bodies: retention.buried_bodies.0,
             items: retention.items.0,
+            known: retention.items.0.max(Duration::from_hours(7 * 24)),
             consumes: retention.consumes.0,
         },
         every: retention.every.0.max(Duration::from_millis(100)),

@@ -20,10 +20,13 @@ pub struct AttemptView {
     pub opened_at: Timestamp,
     /// Until when it is awaited.
     pub deadline: Timestamp,
-    /// How long that still is; nothing when the deadline has passed.
+    /// How long mail can still come: nothing when the deadline has passed, or when
+    /// the inbox takes none.
     pub remaining: Duration,
     /// Whether the deadline has passed.
     pub is_over: bool,
+    /// Whether its inbox takes no mail any more.
+    pub inbox_has_ended: bool,
     /// How often its sender may still be asked for another mail.
     pub resends_left: u32,
     /// When its sender was last asked for another mail.
@@ -55,7 +58,8 @@ pub enum Status {
     NoArtifact(Reason),
     /// The deadline has passed without any mail.
     NothingArrived,
-    /// An artifact came and its time is over, or the deadline has passed.
+    /// An artifact came and its time is over, or the deadline has passed; or no mail
+    /// can come, for the attempt was finished or its inbox has ended.
     Expired,
 }
 
@@ -66,7 +70,9 @@ impl AttemptView {
             return match &current.verdict {
                 _ if self.awaits_another(current) => Status::Pending,
                 _ if current.consumed_at.is_some() => Status::Consumed,
-                _ if current.is_expired || self.is_over => Status::Expired,
+                _ if current.is_expired || self.is_over || self.outcome.is_some() => {
+                    Status::Expired
+                }
                 Verdict::Withheld(reason) | Verdict::Abstained(reason) => {
                     Status::Blocked(reason.clone())
                 }
@@ -80,7 +86,8 @@ impl AttemptView {
             Some((MissKind::Blocked, reason)) => Status::Blocked(reason.clone()),
             Some((MissKind::NoArtifact, reason)) => Status::NoArtifact(reason.clone()),
             None if self.is_over => Status::NothingArrived,
-            None => Status::Pending,
+            None if self.may_change() => Status::Pending,
+            None => Status::Expired,
         }
     }
 
@@ -92,7 +99,7 @@ impl AttemptView {
 
     /// Whether waiting may still change how it stands.
     pub fn may_change(&self) -> bool {
-        !self.is_over && self.outcome.is_none()
+        !self.is_over && self.outcome.is_none() && !self.inbox_has_ended
     }
 }
 
@@ -121,6 +128,7 @@ mod tests {
             deadline: at(600),
             remaining: Duration::from_mins(10),
             is_over: false,
+            inbox_has_ended: false,
             resends_left: 1,
             resent_at: None,
             outcome: None,
@@ -217,6 +225,28 @@ mod tests {
             ..with_artifact()
         };
         assert_eq!(newer.status(), Status::Superseded);
+    }
+
+    #[test]
+    fn what_was_finished_waits_for_nothing_and_gives_nothing() {
+        let finished = |view| AttemptView {
+            outcome: Some(AttemptOutcome::Abandoned),
+            ..view
+        };
+        assert_eq!(finished(attempt()).status(), Status::Expired);
+        assert_eq!(finished(with_artifact()).status(), Status::Expired);
+        assert_eq!(finished(consumed(5)).status(), Status::Consumed);
+    }
+
+    #[test]
+    fn an_inbox_that_has_ended_brings_nothing_and_keeps_what_it_brought() {
+        let ended = |view| AttemptView {
+            inbox_has_ended: true,
+            ..view
+        };
+        assert_eq!(ended(attempt()).status(), Status::Expired);
+        assert_eq!(ended(over(attempt())).status(), Status::NothingArrived);
+        assert_eq!(ended(with_artifact()).status(), Status::Ready);
     }
 
     #[test]

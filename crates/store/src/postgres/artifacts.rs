@@ -23,10 +23,12 @@ pub(super) async fn lock_inbox(connection: &mut PgConnection, inbox: &str) -> Re
     if let Some(last_seq) = lock_known(connection, inbox).await? {
         return Ok(last_seq);
     }
-    sqlx::query("INSERT INTO inboxes (inbox) VALUES ($1) ON CONFLICT (inbox) DO NOTHING")
-        .bind(inbox)
-        .execute(&mut *connection)
-        .await?;
+    sqlx::query(
+        "INSERT INTO inboxes (inbox, is_passing) VALUES ($1, true) ON CONFLICT (inbox) DO NOTHING",
+    )
+    .bind(inbox)
+    .execute(&mut *connection)
+    .await?;
     lock_known(connection, inbox).await?.ok_or(Fault::Restless)
 }
 
@@ -85,7 +87,11 @@ async fn insert_one(
     binding: &Binding,
 ) -> Result<bool, Fault> {
     let (key, attempt) = match binding {
-        Binding::Known(_) => return Ok(false),
+        Binding::Known(known) => {
+            let (message, at) = (place.message.id.as_uuid(), place.received_at);
+            binding::renew(connection, known, message, at, artifact.lifetime).await?;
+            return Ok(false);
+        }
         Binding::Inbox(key) => (key, None),
         Binding::Attempt(bound) => (&bound.key, Some(bound.attempt)),
     };

@@ -8,6 +8,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{Connection, PgConnection, Row};
 use uuid::Uuid;
 
+use super::listen::CHANNEL;
 use super::moment::timestamp;
 use super::pool::Pool;
 use super::{artifacts, inboxes};
@@ -43,10 +44,16 @@ async fn enter_inbox(connection: &mut PgConnection, attempt: &NewAttempt) -> Res
     let name = attempt.inbox.as_str();
     if attempt.is_minted {
         let written = sqlx::query(
-            "INSERT INTO inboxes (inbox, owner) VALUES ($1, $2) ON CONFLICT (inbox) DO NOTHING",
+            "INSERT INTO inboxes (inbox, owner, senders, links, needs_proof, is_passing)
+             VALUES ($1, $2, $3, $4, $5, true)
+             ON CONFLICT (inbox) DO NOTHING",
         )
         .bind(name)
         .bind(attempt.owner.as_str())
+        // What the attempt keeps back is not for the feed of its inbox either.
+        .bind(joined(&attempt.rules.senders))
+        .bind(attempt.rules.links.as_deref().map(joined))
+        .bind(attempt.rules.needs_proof)
         .execute(connection)
         .await?;
         return Ok(written.rows_affected() == 1);
@@ -113,8 +120,11 @@ async fn find(
     attempt: AttemptId,
 ) -> Result<Option<AttemptRow>, Fault> {
     let row = sqlx::query(
-        "SELECT t.*, i.owner AS inbox_owner, (extract(epoch FROM t.deadline - clock_timestamp()) * 1000)::bigint
+        "SELECT t.*, i.owner AS inbox_owner,
+                (extract(epoch FROM t.deadline - clock_timestamp()) * 1000)::bigint
                     AS remaining_ms,
+                (extract(epoch FROM i.expires_at - clock_timestamp()) * 1000)::bigint
+                    AS inbox_remaining_ms,
                 t.resends - t.resends_used AS resends_left,
                 EXISTS (SELECT FROM artifacts a JOIN consumes c ON c.artifact_id = a.id
                         WHERE a.attempt_id = t.id) AS has_consumed
@@ -244,13 +254,16 @@ pub(super) async fn finish(
     if find_in(&mut connection, attempt, &scope).await?.is_none() {
         return Ok(Ended::Unknown);
     }
-    // The first to say so decides; the statement is a transaction by itself.
+    // The first to say so decides, and whoever waits is told; the statement is a
+    // transaction by itself.
     sqlx::query(
         "UPDATE attempts SET outcome = $2, finished_at = clock_timestamp()
-         WHERE id = $1 AND outcome IS NULL",
+         WHERE id = $1 AND outcome IS NULL
+         RETURNING pg_notify($3, inbox)",
     )
     .bind(attempt.as_uuid())
     .bind(outcome.as_str())
+    .bind(CHANNEL)
     .execute(&mut *connection)
     .await?;
     let row = find(&mut connection, attempt).await?;
@@ -277,6 +290,7 @@ fn from_columns(row: &PgRow) -> Result<AttemptRow, Fault> {
         opened_at: timestamp(row.try_get("opened_at")?),
         deadline: timestamp(row.try_get("deadline")?),
         remaining_ms: row.try_get("remaining_ms")?,
+        inbox_remaining_ms: row.try_get("inbox_remaining_ms")?,
         resends_left: row.try_get("resends_left")?,
         resent_at: row.try_get::<Option<_>, _>("resent_at")?.map(timestamp),
         outcome: row.try_get("outcome")?,

@@ -7,7 +7,8 @@ use sqlx::{Connection, PgConnection, Row};
 use time::OffsetDateTime;
 
 use super::Postgres;
-use super::moment::timestamp;
+use super::listen::CHANNEL;
+use super::moment::{moment, timestamp};
 use super::pool::Pool;
 use crate::fault::Fault;
 use crate::stored::{joined, millis};
@@ -150,20 +151,30 @@ async fn rotate(
 ) -> Result<Option<InboxView>, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
-    if end(&mut transaction, &inbox, &scope).await?.is_none() {
+    // Of two at once one rotates, and the other finds it ended.
+    sqlx::query("SELECT FROM inboxes WHERE inbox = $1 FOR UPDATE")
+        .bind(inbox.as_str())
+        .execute(&mut *transaction)
+        .await?;
+    let before = find(&mut transaction, inbox.as_str()).await?;
+    let before = before.filter(|before| !before.is_expired);
+    let Some(before) = before.filter(|before| scope.owns(before.owner.as_deref())) else {
         return Ok(None);
-    }
+    };
+    end(&mut transaction, &inbox, &scope).await?;
     let row = sqlx::query(
         "INSERT INTO inboxes
              (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
-              needs_proof)
-         SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata, needs_proof
+              needs_proof, expires_at)
+         SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata, needs_proof, $3
          FROM inboxes WHERE inbox = $1
          ON CONFLICT (inbox) DO NOTHING
          RETURNING *, false AS is_expired",
     )
     .bind(inbox.as_str())
     .bind(to.as_str())
+    // It ends when the one before would have ended.
+    .bind(before.expires_at.and_then(moment))
     .fetch_optional(&mut *transaction)
     .await?;
     let Some(row) = row else {
@@ -174,21 +185,22 @@ async fn rotate(
     Ok(Some(from_columns(&row)?.try_into()?))
 }
 
-/// Ends an inbox of the scope; one that has ended stays as it is.
+/// Ends an inbox that the caller owns; one that has ended stays as it is.
 async fn end(
     connection: &mut PgConnection,
     inbox: &InboxId,
     scope: &Scope,
 ) -> Result<Option<InboxRow>, Fault> {
     let row = find(&mut *connection, inbox.as_str()).await?;
-    if !row.is_some_and(|row| scope.covers(inbox, row.owner.as_deref())) {
+    if !row.is_some_and(|row| scope.owns(row.owner.as_deref())) {
         return Ok(None);
     }
     let row = sqlx::query(
         "UPDATE inboxes SET expires_at = least(expires_at, now()) WHERE inbox = $1
-         RETURNING *, true AS is_expired",
+         RETURNING *, true AS is_expired, pg_notify($2, inbox)",
     )
     .bind(inbox.as_str())
+    .bind(CHANNEL)
     .fetch_optional(connection)
     .await?;
     row.map(|row| from_columns(&row)).transpose()

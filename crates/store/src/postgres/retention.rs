@@ -23,9 +23,11 @@ impl Retention for Postgres {
                 Waste::Values => wipe_values(pool, &keep, limit).await?,
                 Waste::Bodies => wipe_bodies(pool, &keep, limit).await?,
                 Waste::Items => purge_items(pool, &keep, limit).await?,
+                Waste::Messages => purge_messages(pool, &keep, limit).await?,
                 Waste::Deliveries => purge_deliveries(pool, &keep, limit).await?,
                 Waste::Consumes => purge_consumes(pool, &keep, limit).await?,
                 Waste::Attempts => purge_attempts(pool, &keep, limit).await?,
+                Waste::Inboxes => purge_inboxes(pool, &keep, limit).await?,
             };
             Ok(discarded(&late))
         };
@@ -87,8 +89,8 @@ async fn wipe_bodies(pool: Pool, keep: &Keep, limit: i64) -> Late {
     Ok(late)
 }
 
-/// Messages with their items, and in the same transaction the place up to which
-/// an inbox's feed has gaps. The inboxes are locked first, and in order, as
+/// The items of messages, and in the same transaction the place up to which an
+/// inbox's feed has gaps. Of a message the keys stay. The inboxes are locked first, and in order, as
 /// whoever inserts items does.
 async fn purge_items(pool: Pool, keep: &Keep, limit: i64) -> Late {
     let mut connection = pool.lend().await?;
@@ -117,15 +119,20 @@ async fn purge_items(pool: Pool, keep: &Keep, limit: i64) -> Late {
             .execute(&mut *transaction)
             .await?;
     }
-    sqlx::query("DELETE FROM messages WHERE id = ANY($1)")
-        .bind(&ids)
-        .execute(&mut *transaction)
-        .await?;
+    sqlx::query(
+        "UPDATE messages
+         SET purged_at = now(), sender = NULL, sender_domain = NULL, flags = ''
+         WHERE id = ANY($1)",
+    )
+    .bind(&ids)
+    .execute(&mut *transaction)
+    .await?;
     transaction.commit().await?;
     Ok(due.into_iter().map(|(.., late)| late).collect())
 }
 
-/// Those of inboxes that leave it to the operator, and those of the others.
+/// Those of inboxes that leave it to the operator, and those of the others; but not
+/// what an open attempt has, for the same value again is then still the same.
 async fn due_messages(
     connection: &mut PgConnection,
     keep: &Keep,
@@ -135,15 +142,21 @@ async fn due_messages(
         "(SELECT m.id, m.inbox,
                  (extract(epoch FROM now() - m.received_at) * 1000)::bigint - $1
           FROM messages m JOIN inboxes i ON i.inbox = m.inbox
-          WHERE i.retention_ms IS NULL
+          WHERE i.retention_ms IS NULL AND m.purged_at IS NULL
             AND m.received_at <= now() - $1 * interval '1 millisecond'
+            AND NOT EXISTS (SELECT FROM artifacts a JOIN attempts t ON t.id = a.attempt_id
+                            WHERE a.message_id = m.id
+                              AND t.outcome IS NULL AND t.deadline > now())
           ORDER BY m.received_at LIMIT $2)
          UNION ALL
          (SELECT m.id, m.inbox,
                  (extract(epoch FROM now() - m.received_at) * 1000)::bigint - i.retention_ms
           FROM inboxes i JOIN messages m ON m.inbox = i.inbox
-          WHERE i.retention_ms IS NOT NULL
+          WHERE i.retention_ms IS NOT NULL AND m.purged_at IS NULL
             AND m.received_at <= now() - i.retention_ms * interval '1 millisecond'
+            AND NOT EXISTS (SELECT FROM artifacts a JOIN attempts t ON t.id = a.attempt_id
+                            WHERE a.message_id = m.id
+                              AND t.outcome IS NULL AND t.deadline > now())
           LIMIT $2)",
     )
     .bind(millis(keep.items))
@@ -151,6 +164,22 @@ async fn due_messages(
     .fetch_all(connection)
     .await?;
     Ok(due)
+}
+
+async fn purge_messages(pool: Pool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "DELETE FROM messages
+         WHERE id IN (SELECT id FROM messages
+                      WHERE purged_at IS NOT NULL
+                        AND received_at <= now() - $1 * interval '1 millisecond'
+                      ORDER BY received_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+         RETURNING (extract(epoch FROM now() - received_at) * 1000)::bigint - $1",
+    )
+    .bind(millis(keep.known))
+    .bind(limit)
+    .fetch_all(&mut *pool.lend().await?)
+    .await?;
+    Ok(late)
 }
 
 async fn purge_deliveries(pool: Pool, keep: &Keep, limit: i64) -> Late {
@@ -163,7 +192,7 @@ async fn purge_deliveries(pool: Pool, keep: &Keep, limit: i64) -> Late {
                       ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED)
          RETURNING (extract(epoch FROM now() - finished_at) * 1000)::bigint - $1",
     )
-    .bind(millis(keep.items))
+    .bind(millis(keep.known))
     .bind(limit)
     .fetch_all(&mut *pool.lend().await?)
     .await?;
@@ -174,10 +203,17 @@ async fn purge_deliveries(pool: Pool, keep: &Keep, limit: i64) -> Late {
 /// still there keeps its consume, or it could be used again.
 async fn purge_consumes(pool: Pool, keep: &Keep, limit: i64) -> Late {
     let mut connection = pool.lend().await?;
-    sqlx::query("DELETE FROM callbacks WHERE finished_at <= now() - $1 * interval '1 millisecond'")
-        .bind(millis(keep.consumes))
-        .execute(&mut *connection)
-        .await?;
+    sqlx::query(
+        "DELETE FROM callbacks
+         WHERE id IN (SELECT id FROM callbacks
+                      WHERE state <> 'pending'
+                        AND finished_at <= now() - $1 * interval '1 millisecond'
+                      ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED)",
+    )
+    .bind(millis(keep.consumes))
+    .bind(limit)
+    .execute(&mut *connection)
+    .await?;
     let late = sqlx::query_scalar(
         "DELETE FROM consumes
          WHERE artifact_id IN (
@@ -210,6 +246,26 @@ async fn purge_attempts(pool: Pool, keep: &Keep, limit: i64) -> Late {
          RETURNING (extract(epoch FROM now() - deadline) * 1000)::bigint - $1",
     )
     .bind(millis(keep.items))
+    .bind(limit)
+    .fetch_all(&mut *pool.lend().await?)
+    .await?;
+    Ok(late)
+}
+
+/// Inboxes that a first mail or an attempt made, when all that was there is gone. Who
+/// brings something meanwhile holds the row, and then it stays.
+async fn purge_inboxes(pool: Pool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "DELETE FROM inboxes
+         WHERE inbox IN (SELECT inbox FROM inboxes i
+                         WHERE is_passing
+                           AND created_at <= now() - $1 * interval '1 millisecond'
+                           AND NOT EXISTS (SELECT FROM messages m WHERE m.inbox = i.inbox)
+                           AND NOT EXISTS (SELECT FROM attempts t WHERE t.inbox = i.inbox)
+                         ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+         RETURNING (extract(epoch FROM now() - created_at) * 1000)::bigint - $1",
+    )
+    .bind(millis(keep.known))
     .bind(limit)
     .fetch_all(&mut *pool.lend().await?)
     .await?;

@@ -81,7 +81,15 @@ impl AttemptLog for Sqlite {
         scope: &Scope,
         outcome: AttemptOutcome,
     ) -> Result<Ended, StoreError> {
-        let work = attempts::finish(self.writer.clone(), attempt, scope.clone(), outcome);
+        let finish = attempts::finish(self.writer.clone(), attempt, scope.clone(), outcome);
+        let arrivals = self.arrivals.clone();
+        let work = async move {
+            let ended = finish.await?;
+            if let Ended::Finished(view) = &ended {
+                arrivals.announce(view.inbox.as_str());
+            }
+            Ok(ended)
+        };
         self.work.run(SHORT, work).await
     }
 }

@@ -16,7 +16,7 @@ use crate::stored::{Item, millis};
 /// The last place that was taken in an inbox, which exists from now on.
 pub(super) async fn last_seq(connection: &mut SqliteConnection, inbox: &str) -> Result<i64, Fault> {
     sqlx::query(
-        "INSERT INTO inboxes (inbox, created_at) SELECT $1, now FROM clock WHERE true
+        "INSERT INTO inboxes (inbox, is_passing, created_at) SELECT $1, 1, now FROM clock WHERE true
          ON CONFLICT (inbox) DO NOTHING",
     )
     .bind(inbox)
@@ -76,7 +76,11 @@ async fn insert_one(
     binding: &Binding,
 ) -> Result<bool, Fault> {
     let (key, attempt) = match binding {
-        Binding::Known(_) => return Ok(false),
+        Binding::Known(known) => {
+            let (message, at) = (place.message.id.as_uuid(), place.received_at);
+            binding::renew(connection, known, message, at, artifact.lifetime).await?;
+            return Ok(false);
+        }
         Binding::Inbox(key) => (key, None),
         Binding::Attempt(bound) => (&bound.key, Some(bound.attempt)),
     };

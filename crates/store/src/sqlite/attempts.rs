@@ -44,12 +44,16 @@ async fn enter_inbox(
     let name = attempt.inbox.as_str();
     if attempt.is_minted {
         let written = sqlx::query(
-            "INSERT INTO inboxes (inbox, owner, created_at)
-             SELECT $1, $2, now FROM clock WHERE true
+            "INSERT INTO inboxes (inbox, owner, senders, links, needs_proof, is_passing, created_at)
+             SELECT $1, $2, $3, $4, $5, 1, now FROM clock WHERE true
              ON CONFLICT (inbox) DO NOTHING",
         )
         .bind(name)
         .bind(attempt.owner.as_str())
+        // What the attempt keeps back is not for the feed of its inbox either.
+        .bind(joined(&attempt.rules.senders))
+        .bind(attempt.rules.links.as_deref().map(joined))
+        .bind(attempt.rules.needs_proof)
         .execute(connection)
         .await?;
         return Ok(written.rows_affected() == 1);
@@ -114,6 +118,7 @@ async fn find(
 ) -> Result<Option<AttemptRow>, Fault> {
     let row = sqlx::query(
         "SELECT t.*, i.owner AS inbox_owner, t.deadline - (SELECT now FROM clock) AS remaining_ms,
+                i.expires_at - (SELECT now FROM clock) AS inbox_remaining_ms,
                 t.resends - t.resends_used AS resends_left,
                 EXISTS (SELECT 1 FROM artifacts a JOIN consumes c ON c.artifact_id = a.id
                         WHERE a.attempt_id = t.id) AS has_consumed
@@ -271,6 +276,7 @@ fn from_columns(row: &SqliteRow) -> Result<AttemptRow, Fault> {
         opened_at: Timestamp::from_millis(row.try_get("opened_at")?),
         deadline: Timestamp::from_millis(row.try_get("deadline")?),
         remaining_ms: row.try_get("remaining_ms")?,
+        inbox_remaining_ms: row.try_get("inbox_remaining_ms")?,
         resends_left: row.try_get("resends_left")?,
         resent_at: row
             .try_get::<Option<_>, _>("resent_at")?

@@ -2,6 +2,8 @@
 //! writer, which opens attempts as well: so every attempt was there before the
 //! artifact or was not, and an artifact goes to one.
 
+use std::time::Duration;
+
 use pipeline::{ArtifactKey, GIVEN_AWAY, Miss, MissKind, NewArtifact, Timestamp};
 use sqlx::SqliteConnection;
 use uuid::Uuid;
@@ -9,6 +11,7 @@ use uuid::Uuid;
 use super::callbacks;
 use crate::binding::{self, Binding, Candidate};
 use crate::fault::Fault;
+use crate::stored::millis;
 
 /// Finds out whose an artifact is, and tells those who wait on with nothing that a
 /// mail has come.
@@ -20,9 +23,6 @@ pub(super) async fn choose(
 ) -> Result<Binding, Fault> {
     let line = waiting(connection, inbox, artifact, received_at).await?;
     let (binding, left) = binding::choose(artifact.key, line);
-    if let Binding::Known(attempt) = &binding {
-        hear_again(connection, *attempt, received_at).await?;
-    }
     for attempt in left {
         note_given_away(connection, attempt).await?;
     }
@@ -96,24 +96,72 @@ pub(super) async fn settle(
     artifact: Uuid,
     bound: &Candidate,
 ) -> Result<(), Fault> {
-    let older = if bound.is_late {
-        Some(artifact)
-    } else {
-        sqlx::query("UPDATE attempts SET current = $2 WHERE id = $1")
-            .bind(bound.attempt)
-            .bind(artifact)
-            .execute(&mut *connection)
-            .await?;
-        callbacks::call(connection, bound.attempt, artifact).await?;
-        bound.current
-    };
-    if let Some(older) = older {
-        sqlx::query("UPDATE artifacts SET superseded_at = (SELECT now FROM clock) WHERE id = $1")
-            .bind(older)
-            .execute(connection)
-            .await?;
+    if bound.is_late {
+        return supersede(connection, artifact).await;
     }
+    callbacks::call(connection, bound.attempt, artifact).await?;
+    replace(connection, bound, artifact).await
+}
+
+/// Makes an artifact its attempt's newest; the one before is superseded.
+async fn replace(
+    connection: &mut SqliteConnection,
+    bound: &Candidate,
+    artifact: Uuid,
+) -> Result<(), Fault> {
+    sqlx::query("UPDATE attempts SET current = $2 WHERE id = $1")
+        .bind(bound.attempt)
+        .bind(artifact)
+        .execute(&mut *connection)
+        .await?;
+    match bound.current {
+        Some(older) => supersede(connection, older).await,
+        None => Ok(()),
+    }
+}
+
+async fn supersede(connection: &mut SqliteConnection, artifact: Uuid) -> Result<(), Fault> {
+    sqlx::query("UPDATE artifacts SET superseded_at = (SELECT now FROM clock) WHERE id = $1")
+        .bind(artifact)
+        .execute(connection)
+        .await?;
     Ok(())
+}
+
+/// A newer mail has brought what the attempt has already: what was asked for has come,
+/// and if nobody has used the value it is the newest again.
+pub(super) async fn renew(
+    connection: &mut SqliteConnection,
+    known: &Candidate,
+    message: Uuid,
+    received_at: i64,
+    lifetime: Duration,
+) -> Result<(), Fault> {
+    sqlx::query("UPDATE attempts SET resent_at = NULL WHERE id = $1 AND resent_at <= $2")
+        .bind(known.attempt)
+        .bind(received_at)
+        .execute(&mut *connection)
+        .await?;
+    if known.is_late {
+        return Ok(());
+    }
+    let renewed: Option<Uuid> = sqlx::query_scalar(
+        "UPDATE artifacts
+         SET message_id = $2, superseded_at = NULL, expires_at = max(expires_at, $3 + $4)
+         WHERE artifact_key = $1 AND expires_at > (SELECT now FROM clock)
+           AND NOT EXISTS (SELECT 1 FROM consumes WHERE artifact_id = artifacts.id)
+         RETURNING id",
+    )
+    .bind(known.key.as_bytes().as_slice())
+    .bind(message)
+    .bind(received_at)
+    .bind(millis(lifetime))
+    .fetch_optional(&mut *connection)
+    .await?;
+    match renewed.filter(|artifact| known.current != Some(*artifact)) {
+        Some(artifact) => replace(connection, known, artifact).await,
+        None => Ok(()),
+    }
 }
 
 /// Notes for an attempt what a mail that was of no use to it was like.
@@ -142,20 +190,6 @@ async fn note_given_away(connection: &mut SqliteConnection, attempt: Uuid) -> Re
         .bind(attempt)
         .bind(MissKind::NoArtifact.as_str())
         .bind(GIVEN_AWAY.as_str())
-        .execute(connection)
-        .await?;
-    Ok(())
-}
-
-/// The mail that was asked for has come, and brought the same again.
-async fn hear_again(
-    connection: &mut SqliteConnection,
-    attempt: Uuid,
-    received_at: i64,
-) -> Result<(), Fault> {
-    sqlx::query("UPDATE attempts SET resent_at = NULL WHERE id = $1 AND resent_at <= $2")
-        .bind(attempt)
-        .bind(received_at)
         .execute(connection)
         .await?;
     Ok(())

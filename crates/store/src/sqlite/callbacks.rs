@@ -80,6 +80,10 @@ pub(super) async fn call(
     Ok(())
 }
 
+/// How many milliseconds after its deadline a callback is not worth a last try: every
+/// worker was away.
+const OVERDUE: i64 = 60_000;
+
 /// A claimed row: its id, artifact, attempt, name, the link's field, tries, and
 /// the milliseconds that are left.
 type Claimed = (Uuid, Uuid, Uuid, String, Option<String>, i32, i64);
@@ -114,10 +118,14 @@ async fn claim(
     let mut callbacks = Vec::with_capacity(rows.len());
     for row in rows {
         let id = row.0;
+        if row.6 < -OVERDUE {
+            give_up(&mut connection, id, "deadline").await?;
+            continue;
+        }
         match load(&mut connection, &keyring, token, row).await? {
             Some(callback) => callbacks.push(callback),
             // Its inbox keeps items for less time than this took.
-            None => give_up(&mut connection, id).await?,
+            None => give_up(&mut connection, id, "value_gone").await?,
         }
     }
     Ok(callbacks)
@@ -153,13 +161,18 @@ async fn load(
     }))
 }
 
-async fn give_up(connection: &mut SqliteConnection, callback: Uuid) -> Result<(), Fault> {
+async fn give_up(
+    connection: &mut SqliteConnection,
+    callback: Uuid,
+    why: &str,
+) -> Result<(), Fault> {
     sqlx::query(
         "UPDATE callbacks
-         SET state = 'dead', reason = 'value_gone', claim_token = NULL, finished_at = (SELECT now FROM clock)
+         SET state = 'dead', reason = $2, claim_token = NULL, finished_at = (SELECT now FROM clock)
          WHERE id = $1",
     )
     .bind(callback)
+    .bind(why)
     .execute(connection)
     .await?;
     Ok(())

@@ -39,8 +39,8 @@ impl InboxLog for Sqlite {
         inbox: &InboxId,
         scope: &Scope,
     ) -> Result<Option<InboxView>, StoreError> {
-        let work = expire(self.writer.clone(), inbox.clone(), scope.clone());
-        self.work.run(SHORT, work).await
+        let expire = expire(self.writer.clone(), inbox.clone(), scope.clone());
+        self.work.run(SHORT, self.told(inbox, expire)).await
     }
 
     async fn rotate_inbox(
@@ -49,13 +49,28 @@ impl InboxLog for Sqlite {
         to: &InboxId,
         scope: &Scope,
     ) -> Result<Option<InboxView>, StoreError> {
-        let work = rotate(
-            self.writer.clone(),
-            inbox.clone(),
-            to.clone(),
-            scope.clone(),
-        );
-        self.work.run(SHORT, work).await
+        let (writer, from) = (self.writer.clone(), inbox.clone());
+        let rotate = rotate(writer, from, to.clone(), scope.clone());
+        self.work.run(SHORT, self.told(inbox, rotate)).await
+    }
+}
+
+impl Sqlite {
+    /// Ends an inbox, and then tells whoever waits there.
+    fn told<T, F>(
+        &self,
+        inbox: &InboxId,
+        end: F,
+    ) -> impl Future<Output = Result<T, Fault>> + use<T, F>
+    where
+        F: Future<Output = Result<T, Fault>>,
+    {
+        let (arrivals, inbox) = (self.arrivals.clone(), inbox.clone());
+        async move {
+            let ended = end.await?;
+            arrivals.announce(inbox.as_str());
+            Ok(ended)
+        }
     }
 }
 
@@ -159,20 +174,25 @@ async fn rotate(
     scope: Scope,
 ) -> Result<Option<InboxView>, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    if end(&mut transaction, &inbox, &scope).await?.is_none() {
+    let before = find(&mut transaction, inbox.as_str()).await?;
+    let before = before.filter(|before| !before.is_expired);
+    let Some(before) = before.filter(|before| scope.owns(before.owner.as_deref())) else {
         return Ok(None);
-    }
+    };
+    end(&mut transaction, &inbox, &scope).await?;
     let row = sqlx::query(
         "INSERT INTO inboxes
              (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
-              needs_proof, created_at)
-         SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata, needs_proof, now
+              needs_proof, expires_at, created_at)
+         SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata, needs_proof, $3, now
          FROM inboxes, clock WHERE inbox = $1
          ON CONFLICT (inbox) DO NOTHING
          RETURNING *, 0 AS is_expired",
     )
     .bind(inbox.as_str())
     .bind(to.as_str())
+    // It ends when the one before would have ended.
+    .bind(before.expires_at.map(Timestamp::as_millis))
     .fetch_optional(&mut *transaction)
     .await?;
     let Some(row) = row else {
@@ -183,14 +203,14 @@ async fn rotate(
     Ok(Some(from_columns(&row)?.try_into()?))
 }
 
-/// Ends an inbox of the scope; one that has ended stays as it is.
+/// Ends an inbox that the caller owns; one that has ended stays as it is.
 async fn end(
     connection: &mut SqliteConnection,
     inbox: &InboxId,
     scope: &Scope,
 ) -> Result<Option<InboxRow>, Fault> {
     let row = find(&mut *connection, inbox.as_str()).await?;
-    if !row.is_some_and(|row| scope.covers(inbox, row.owner.as_deref())) {
+    if !row.is_some_and(|row| scope.owns(row.owner.as_deref())) {
         return Ok(None);
     }
     let row = sqlx::query(

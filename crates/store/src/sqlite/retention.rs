@@ -21,9 +21,11 @@ impl Retention for Sqlite {
                 Waste::Values => wipe_values(&writer, &keep, limit).await?,
                 Waste::Bodies => wipe_bodies(&writer, &keep, limit).await?,
                 Waste::Items => purge_items(&writer, &keep, limit).await?,
+                Waste::Messages => purge_messages(&writer, &keep, limit).await?,
                 Waste::Deliveries => purge_deliveries(&writer, &keep, limit).await?,
                 Waste::Consumes => purge_consumes(&writer, &keep, limit).await?,
                 Waste::Attempts => purge_attempts(&writer, &keep, limit).await?,
+                Waste::Inboxes => purge_inboxes(&writer, &keep, limit).await?,
             };
             if matches!(what, Waste::Values | Waste::Bodies) && !late.is_empty() {
                 cut_log(&writer).await?;
@@ -92,8 +94,8 @@ async fn wipe_bodies(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
     Ok(late)
 }
 
-/// Messages with their items, and in the same transaction the place up to which
-/// an inbox's feed has gaps.
+/// The items of messages, and in the same transaction the place up to which an
+/// inbox's feed has gaps. Of a message the keys stay.
 async fn purge_items(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     let due = due_messages(&mut transaction, keep, limit).await?;
@@ -112,16 +114,22 @@ async fn purge_items(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
             .bind(message)
             .execute(&mut *transaction)
             .await?;
-        sqlx::query("DELETE FROM messages WHERE id = $1")
-            .bind(message)
-            .execute(&mut *transaction)
-            .await?;
+        sqlx::query(
+            "UPDATE messages
+             SET purged_at = (SELECT now FROM clock), sender = NULL, sender_domain = NULL,
+                 flags = ''
+             WHERE id = $1",
+        )
+        .bind(message)
+        .execute(&mut *transaction)
+        .await?;
     }
     transaction.commit().await?;
     Ok(due.into_iter().map(|(_, late)| late).collect())
 }
 
-/// Those of inboxes that leave it to the operator, and those of the others.
+/// Those of inboxes that leave it to the operator, and those of the others; but not
+/// what an open attempt has, for the same value again is then still the same.
 async fn due_messages(
     connection: &mut SqliteConnection,
     keep: &Keep,
@@ -131,14 +139,21 @@ async fn due_messages(
         "SELECT * FROM (
              SELECT m.id, (SELECT now FROM clock) - m.received_at - $1
              FROM messages m JOIN inboxes i ON i.inbox = m.inbox
-             WHERE i.retention_ms IS NULL AND m.received_at <= (SELECT now FROM clock) - $1
+             WHERE i.retention_ms IS NULL AND m.purged_at IS NULL
+               AND m.received_at <= (SELECT now FROM clock) - $1
+               AND NOT EXISTS (SELECT 1 FROM artifacts a JOIN attempts t ON t.id = a.attempt_id
+                               WHERE a.message_id = m.id AND t.outcome IS NULL
+                                 AND t.deadline > (SELECT now FROM clock))
              ORDER BY m.received_at LIMIT $2)
          UNION ALL
          SELECT * FROM (
              SELECT m.id, (SELECT now FROM clock) - m.received_at - i.retention_ms
              FROM inboxes i JOIN messages m ON m.inbox = i.inbox
-             WHERE i.retention_ms IS NOT NULL
+             WHERE i.retention_ms IS NOT NULL AND m.purged_at IS NULL
                AND m.received_at <= (SELECT now FROM clock) - i.retention_ms
+               AND NOT EXISTS (SELECT 1 FROM artifacts a JOIN attempts t ON t.id = a.attempt_id
+                               WHERE a.message_id = m.id AND t.outcome IS NULL
+                                 AND t.deadline > (SELECT now FROM clock))
              LIMIT $2)",
     )
     .bind(millis(keep.items))
@@ -146,6 +161,22 @@ async fn due_messages(
     .fetch_all(connection)
     .await?;
     Ok(due)
+}
+
+async fn purge_messages(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "DELETE FROM messages
+         WHERE id IN (SELECT id FROM messages
+                      WHERE purged_at IS NOT NULL
+                        AND received_at <= (SELECT now FROM clock) - $1
+                      ORDER BY received_at LIMIT $2)
+         RETURNING (SELECT now FROM clock) - received_at - $1",
+    )
+    .bind(millis(keep.known))
+    .bind(limit)
+    .fetch_all(writer)
+    .await?;
+    Ok(late)
 }
 
 async fn purge_deliveries(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
@@ -158,7 +189,7 @@ async fn purge_deliveries(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late 
                       ORDER BY finished_at LIMIT $2)
          RETURNING (SELECT now FROM clock) - finished_at - $1",
     )
-    .bind(millis(keep.items))
+    .bind(millis(keep.known))
     .bind(limit)
     .fetch_all(writer)
     .await?;
@@ -167,10 +198,16 @@ async fn purge_deliveries(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late 
 
 /// An artifact that is still there keeps its consume, or it could be used again.
 async fn purge_consumes(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
-    sqlx::query("DELETE FROM callbacks WHERE finished_at <= (SELECT now FROM clock) - $1")
-        .bind(millis(keep.consumes))
-        .execute(writer)
-        .await?;
+    sqlx::query(
+        "DELETE FROM callbacks
+         WHERE id IN (SELECT id FROM callbacks
+                      WHERE state <> 'pending' AND finished_at <= (SELECT now FROM clock) - $1
+                      ORDER BY finished_at LIMIT $2)",
+    )
+    .bind(millis(keep.consumes))
+    .bind(limit)
+    .execute(writer)
+    .await?;
     let late = sqlx::query_scalar(
         "DELETE FROM consumes
          WHERE artifact_id IN (
@@ -214,4 +251,22 @@ async fn purge_attempts(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
     }
     transaction.commit().await?;
     Ok(due.into_iter().map(|(_, late)| late).collect())
+}
+
+/// Inboxes that a first mail or an attempt made, when all that was there is gone.
+async fn purge_inboxes(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "DELETE FROM inboxes
+         WHERE inbox IN (SELECT inbox FROM inboxes i
+                         WHERE is_passing AND created_at <= (SELECT now FROM clock) - $1
+                           AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.inbox = i.inbox)
+                           AND NOT EXISTS (SELECT 1 FROM attempts t WHERE t.inbox = i.inbox)
+                         ORDER BY created_at LIMIT $2)
+         RETURNING (SELECT now FROM clock) - created_at - $1",
+    )
+    .bind(millis(keep.known))
+    .bind(limit)
+    .fetch_all(writer)
+    .await?;
+    Ok(late)
 }

@@ -358,6 +358,7 @@ impl Player {
             done_bodies: Duration::ZERO,
             buried_bodies: Duration::ZERO,
             items: Duration::MAX,
+            known: Duration::MAX,
             consumes: Duration::MAX,
         };
         self.run(None, async |store| {

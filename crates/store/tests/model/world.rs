@@ -199,6 +199,7 @@ impl World {
         if code.is_some() && self.has_since(attempt, inbox, code).is_some() {
             if let Some(attempt) = attempt {
                 self.attempts[attempt].hear_again(received_at);
+                self.renew(attempt, code, received_at);
             }
             return;
         }
@@ -230,6 +231,29 @@ impl World {
         if let Some(older) = older {
             self.artifacts[older].is_superseded = true;
         }
+    }
+
+    /// A code that nobody has used is the newest again when it comes again.
+    fn renew(&mut self, attempt: usize, code: Option<u8>, received_at: i64) {
+        let current = self.attempts[attempt].current;
+        let is_late = |current: usize| self.artifacts[current].received_at > received_at;
+        let of = |artifact: &Artifact| (artifact.attempt, artifact.code);
+        let mut artifacts = self.artifacts.iter();
+        let known = artifacts.position(|artifact| of(artifact) == (Some(attempt), code));
+        let Some(known) = known.filter(|_| !current.is_some_and(is_late)) else {
+            return;
+        };
+        let now = self.now;
+        let artifact = &mut self.artifacts[known];
+        if artifact.consumed.is_some() || artifact.is_expired(now) {
+            return;
+        }
+        artifact.received_at = artifact.received_at.max(received_at);
+        artifact.is_superseded = false;
+        if let Some(older) = current.filter(|current| *current != known) {
+            self.artifacts[older].is_superseded = true;
+        }
+        self.attempts[attempt].current = Some(known);
     }
 
     /// The attempts that waited when a mail was received.
@@ -333,6 +357,7 @@ impl World {
                 (Missed::Mail, _) => State::NoArtifact,
                 (Missed::Anothers, _) if !can_come => State::NoArtifact,
                 (Missed::Nothing, true) => State::NothingArrived,
+                (Missed::Nothing, false) if !can_come => State::Expired,
                 _ => State::Pending,
             };
         };
@@ -348,7 +373,7 @@ impl World {
         }
         let is_of_it = |artifact: &&Artifact| artifact.attempt == Some(attempt);
         let mut others = self.artifacts.iter().filter(is_of_it);
-        if is_over || current.is_expired(self.now) {
+        if is_over || success.is_some() || current.is_expired(self.now) {
             State::Expired
         } else if others.any(|artifact| artifact.consumed.is_some()) {
             State::Superseded

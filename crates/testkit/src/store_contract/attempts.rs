@@ -13,7 +13,7 @@ use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
 
 use super::{LONG, Seams, Subject, code, inbox, mail, must, request, resend};
-use crate::patience::until;
+use crate::patience::{soon, until};
 
 /// The whole point of opening one first.
 pub async fn an_attempt_gets_what_comes_after_it_was_opened(subject: &dyn Subject) {
@@ -268,6 +268,16 @@ pub async fn a_resend_after_a_consume_waits_for_the_next(subject: &dyn Subject) 
     assert!(matches!(answer, AttemptConsumed::NotReady(_)), "{answer:?}");
     bring_for(&seams, &to, "m2", "222222", &[attempt]).await;
     assert_eq!(value(seams.take(attempt, "a", "k2").await).0, "222222");
+}
+
+/// Whoever waits for an attempt waits no longer than it is open.
+pub async fn whoever_waits_is_told_that_it_is_over(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, attempt) = opened(&seams, "agent").await;
+    let mut arrival = seams.agents.watch(&to);
+    seams.end(attempt).await;
+    soon("the end is told", arrival.news()).await;
+    assert_eq!(seams.status(attempt).await, Status::Expired);
 }
 
 /// What an agent has closed stays closed.

@@ -1,10 +1,13 @@
 //! Inboxes: whose they are, what they take, and which one an address means.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{InboxId, InboxRules, NewInbox, Scope};
+use pipeline::{InboxId, InboxRules, NewInbox, Scope, Status};
+use tokio::task::JoinSet;
 
 use super::{LONG, Subject, attempt, code, inbox, must};
+use crate::patience::soon;
 
 /// A key sees its own inboxes and nobody else's.
 pub async fn an_inbox_is_its_owners(subject: &dyn Subject) {
@@ -68,6 +71,76 @@ pub async fn a_rotated_inbox_has_a_new_address(subject: &dyn Subject) {
     assert_eq!(expired, [true, false]);
     let late = must(seams.attempts.open_attempt(attempt(&old)).await);
     assert!(matches!(late, pipeline::Opened::InboxUnknown), "{late:?}");
+}
+
+/// An inbox that one may read is not one's own.
+pub async fn only_its_owner_ends_an_inbox(subject: &dyn Subject) {
+    let seams = subject.seams();
+    must(seams.inboxes.create_inbox(new("x", "a")).await);
+    let (x, y, granted) = (inbox("x"), inbox("y"), own("b", &["x"]));
+    assert!(must(seams.inboxes.inbox(&x, &granted).await).is_some());
+    assert_eq!(
+        must(seams.inboxes.rotate_inbox(&x, &y, &granted).await),
+        None
+    );
+    assert_eq!(must(seams.inboxes.expire_inbox(&x, &granted).await), None);
+    let ended = must(seams.inboxes.expire_inbox(&x, &own("a", &[])).await);
+    assert!(ended.is_some_and(|view| view.is_expired));
+}
+
+/// One address becomes one other, which ends when the first would have ended.
+pub async fn an_inbox_is_rotated_once(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let old = NewInbox {
+        expires_in: Some(LONG),
+        ..new("old", "a")
+    };
+    let made = must(seams.inboxes.create_inbox(old).await);
+    let mut rotations = JoinSet::new();
+    for number in 0..8 {
+        let inboxes = Arc::clone(&seams.inboxes);
+        let to = inbox(&format!("new{number}"));
+        rotations.spawn(async move {
+            must(inboxes.rotate_inbox(&inbox("old"), &to, &Scope::All).await)
+        });
+    }
+    let rotated: Vec<_> = rotations.join_all().await.into_iter().flatten().collect();
+    let ends: Vec<_> = rotated.iter().map(|view| view.expires_at).collect();
+    assert_eq!(ends, [made.and_then(|view| view.expires_at)]);
+}
+
+/// What an attempt keeps back is not to be had from the feed of its own inbox.
+pub async fn an_inbox_that_was_made_for_an_attempt_has_its_rules(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let mut asked = attempt(&inbox("minted"));
+    asked.is_minted = true;
+    asked.rules.senders = vec!["bank.test".to_owned()];
+    asked.rules.links = Some(vec!["*.bank.test".to_owned()]);
+    asked.rules.needs_proof = true;
+    let rules = asked.rules.clone();
+    must(seams.attempts.open_attempt(asked).await);
+    let expected = must(seams.work.expectations(&[inbox("minted")]).await).remove(0);
+    assert_eq!(expected.rules.senders, rules.senders);
+    assert_eq!(expected.rules.links, rules.links);
+    assert!(expected.rules.needs_proof);
+}
+
+/// Nobody waits for mail that cannot come.
+pub async fn whoever_waits_is_told_that_the_inbox_has_ended(subject: &dyn Subject) {
+    let seams = subject.seams();
+    must(seams.inboxes.create_inbox(new("x", "a")).await);
+    let opened = attempt(&inbox("x"));
+    let id = opened.id;
+    must(seams.attempts.open_attempt(opened).await);
+    let look = async || must(seams.attempts.attempt(id, &Scope::All).await);
+    assert!(look().await.is_some_and(|view| view.may_change()));
+    let mut arrival = seams.agents.watch(&inbox("x"));
+    must(seams.inboxes.expire_inbox(&inbox("x"), &Scope::All).await);
+    soon("the end of the inbox is told", arrival.news()).await;
+    let view = look()
+        .await
+        .unwrap_or_else(|| panic!("the attempt is gone"));
+    assert_eq!((view.status(), view.may_change()), (Status::Expired, false));
 }
 
 /// An address with a tag means its own inbox, or else the one without the tag.

@@ -1,9 +1,9 @@
 //! The line: whose a mail is when several attempts wait on one inbox.
 
-use pipeline::{AttemptConsumed, GIVEN_AWAY, Status};
+use pipeline::{AttemptConsumed, Consumed, GIVEN_AWAY, Status};
 
 use super::attempts::{bring_for, opened, value};
-use super::{Subject, code, mail, must, resend, suited};
+use super::{Subject, code, mail, must, request, resend, suited};
 
 /// Two agents on one inbox do not steal from each other.
 pub async fn parallel_attempts_get_one_mail_each(subject: &dyn Subject) {
@@ -94,5 +94,21 @@ pub async fn whoever_is_passed_over_is_told_in_the_end(subject: &dyn Subject) {
     seams.end(second).await;
     seams.end(third).await;
     assert_eq!(seams.status(second).await, Status::NoArtifact(GIVEN_AWAY));
-    assert_eq!(seams.status(third).await, Status::Pending);
+    assert_eq!(seams.status(third).await, Status::Expired);
+}
+
+/// The newest message wins, also when it brings what an older one had brought.
+pub async fn a_code_that_comes_back_is_the_newest_again(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let (to, attempt) = opened(&seams, "agent").await;
+    let first = bring_for(&seams, &to, "m1", "111111", &[attempt]).await;
+    let second = bring_for(&seams, &to, "m2", "222222", &[attempt]).await;
+    let again = mail(&to, "m3", vec![suited(code(&to, "111111"), &[attempt])]);
+    let finished = seams.process("m3", vec![again]).await;
+    assert_eq!((finished.artifacts, finished.duplicate_artifacts), (0, 1));
+    let current = seams.look(attempt).await.current;
+    assert_eq!(current.map(|item| item.id), Some(first));
+    let answer = seams.consume(&request(second, "a", "k1")).await;
+    assert!(matches!(answer, Consumed::Superseded), "{answer:?}");
+    assert_eq!(value(seams.take(attempt, "a", "k2").await).0, "111111");
 }
