@@ -21,6 +21,7 @@ mod polls;
 mod pool;
 mod probe;
 mod reseal;
+mod resends;
 mod retention;
 mod schema;
 mod silence;

@@ -19,6 +19,7 @@ mod messages;
 mod polls;
 mod probe;
 mod reseal;
+mod resends;
 mod retention;
 mod schema;
 mod silence;

@@ -7,7 +7,7 @@ use pipeline::{
     Reach, ResendRequest, Resent, Scope, Seq, StoreError,
 };
 
-use super::{Postgres, artifacts, attempt_consumes, attempts, consumes};
+use super::{Postgres, artifacts, attempt_consumes, attempts, consumes, resends};
 use crate::uncancelled::SHORT;
 
 #[async_trait]
@@ -72,7 +72,7 @@ impl AttemptLog for Postgres {
     }
 
     async fn resend(&self, request: &ResendRequest) -> Result<Resent, StoreError> {
-        let work = attempts::resend(self.pool.clone(), request.clone());
+        let work = resends::resend(self.pool.clone(), request.clone());
         self.work.run(SHORT, work).await
     }
 

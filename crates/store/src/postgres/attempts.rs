@@ -1,12 +1,10 @@
-//! Attempts: opened, looked at, resent and finished.
+//! Attempts: opened, looked at and finished.
 
 use pipeline::{
-    AttemptId, AttemptOutcome, AttemptView, Ended, IdempotencyKey, NewAttempt, Opened,
-    ResendRequest, Resent, Scope,
+    AttemptId, AttemptOutcome, AttemptView, Ended, IdempotencyKey, NewAttempt, Opened, Scope,
 };
 use sqlx::postgres::PgRow;
 use sqlx::{Connection, PgConnection, Row};
-use uuid::Uuid;
 
 use super::listen::CHANNEL;
 use super::moment::timestamp;
@@ -172,75 +170,6 @@ pub(super) async fn look(
         Some(row) => Ok(Some(view(&mut connection, row).await?)),
         None => Ok(None),
     }
-}
-
-/// Takes one from the budget, once for each key. The attempt's row is locked
-/// first, so that two askers are served in turn.
-pub(super) async fn resend(pool: Pool, request: ResendRequest) -> Result<Resent, Fault> {
-    let mut connection = pool.lend().await?;
-    let mut transaction = connection.begin().await?;
-    sqlx::query("SELECT FROM attempts WHERE id = $1 FOR UPDATE")
-        .bind(request.attempt.as_uuid())
-        .execute(&mut *transaction)
-        .await?;
-    let row = find_in(&mut transaction, request.attempt, &request.scope).await?;
-    let resent = match row {
-        Some(row) => grant(&mut transaction, &row, &request).await?,
-        None => Resent::Unknown,
-    };
-    transaction.commit().await?;
-    Ok(resent)
-}
-
-async fn grant(
-    connection: &mut PgConnection,
-    row: &AttemptRow,
-    request: &ResendRequest,
-) -> Result<Resent, Fault> {
-    let granted: Option<(Uuid, i32)> = sqlx::query_as(
-        "SELECT attempt_id, left_after FROM resends WHERE owner = $1 AND idempotency_key = $2",
-    )
-    .bind(request.consumer.as_str())
-    .bind(request.idempotency_key.as_str())
-    .fetch_optional(&mut *connection)
-    .await?;
-    match granted {
-        Some((attempt, left)) if attempt == row.id => {
-            let left = u32::try_from(left).unwrap_or(0);
-            return Ok(Resent::Granted { left });
-        }
-        Some(_) => return Ok(Resent::KeyReused),
-        None => {}
-    }
-    if row.remaining_ms <= 0 || row.outcome.is_some() {
-        return Ok(Resent::Over);
-    }
-    let Ok(left) = u32::try_from(row.resends_left - 1) else {
-        return Ok(Resent::Spent);
-    };
-    let noted = sqlx::query(
-        "INSERT INTO resends (attempt_id, owner, idempotency_key, left_after)
-         VALUES ($1, $2, $3, $4)
-         ON CONFLICT (owner, idempotency_key) DO NOTHING",
-    )
-    .bind(row.id)
-    .bind(request.consumer.as_str())
-    .bind(request.idempotency_key.as_str())
-    .bind(row.resends_left - 1)
-    .execute(&mut *connection)
-    .await?;
-    // Used for another attempt at the same moment.
-    if noted.rows_affected() == 0 {
-        return Ok(Resent::KeyReused);
-    }
-    sqlx::query(
-        "UPDATE attempts SET resends_used = resends_used + 1, resent_at = clock_timestamp()
-         WHERE id = $1",
-    )
-    .bind(row.id)
-    .execute(connection)
-    .await?;
-    Ok(Resent::Granted { left })
 }
 
 /// Notes how it ended, if nobody has yet.

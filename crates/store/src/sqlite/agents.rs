@@ -7,7 +7,7 @@ use pipeline::{
     Reach, ResendRequest, Resent, Scope, Seq, StoreError,
 };
 
-use super::{Sqlite, artifacts, attempt_consumes, attempts, consumes};
+use super::{Sqlite, artifacts, attempt_consumes, attempts, consumes, resends};
 use crate::uncancelled::SHORT;
 
 #[async_trait]
@@ -71,7 +71,7 @@ impl AttemptLog for Sqlite {
     }
 
     async fn resend(&self, request: &ResendRequest) -> Result<Resent, StoreError> {
-        let work = attempts::resend(self.writer.clone(), request.clone());
+        let work = resends::resend(self.writer.clone(), request.clone());
         self.work.run(SHORT, work).await
     }
 

@@ -1,12 +1,11 @@
-//! Attempts: opened, looked at, resent and finished.
+//! Attempts: opened, looked at and finished.
 
 use pipeline::{
-    AttemptId, AttemptOutcome, AttemptView, Ended, IdempotencyKey, NewAttempt, Opened,
-    ResendRequest, Resent, Scope, Timestamp,
+    AttemptId, AttemptOutcome, AttemptView, Ended, IdempotencyKey, NewAttempt, Opened, Scope,
+    Timestamp,
 };
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
-use uuid::Uuid;
 
 use super::{artifacts, inboxes};
 use crate::fault::Fault;
@@ -166,70 +165,6 @@ pub(super) async fn look(
         Some(row) => Ok(Some(view(&mut connection, row).await?)),
         None => Ok(None),
     }
-}
-
-/// Takes one from the budget, once for each key. There is one writer, so two
-/// askers are served in turn.
-pub(super) async fn resend(writer: SqlitePool, request: ResendRequest) -> Result<Resent, Fault> {
-    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    let row = find_in(&mut transaction, request.attempt, &request.scope).await?;
-    let resent = match row {
-        Some(row) => grant(&mut transaction, &row, &request).await?,
-        None => Resent::Unknown,
-    };
-    transaction.commit().await?;
-    Ok(resent)
-}
-
-async fn grant(
-    connection: &mut SqliteConnection,
-    row: &AttemptRow,
-    request: &ResendRequest,
-) -> Result<Resent, Fault> {
-    let granted: Option<(Uuid, i32)> = sqlx::query_as(
-        "SELECT attempt_id, left_after FROM resends WHERE owner = $1 AND idempotency_key = $2",
-    )
-    .bind(request.consumer.as_str())
-    .bind(request.idempotency_key.as_str())
-    .fetch_optional(&mut *connection)
-    .await?;
-    match granted {
-        Some((attempt, left)) if attempt == row.id => {
-            let left = u32::try_from(left).unwrap_or(0);
-            return Ok(Resent::Granted { left });
-        }
-        Some(_) => return Ok(Resent::KeyReused),
-        None => {}
-    }
-    if row.remaining_ms <= 0 || row.outcome.is_some() {
-        return Ok(Resent::Over);
-    }
-    let Ok(left) = u32::try_from(row.resends_left - 1) else {
-        return Ok(Resent::Spent);
-    };
-    let noted = sqlx::query(
-        "INSERT INTO resends (attempt_id, owner, idempotency_key, left_after)
-         VALUES ($1, $2, $3, $4)
-         ON CONFLICT (owner, idempotency_key) DO NOTHING",
-    )
-    .bind(row.id)
-    .bind(request.consumer.as_str())
-    .bind(request.idempotency_key.as_str())
-    .bind(row.resends_left - 1)
-    .execute(&mut *connection)
-    .await?;
-    // Used for another attempt at the same moment.
-    if noted.rows_affected() == 0 {
-        return Ok(Resent::KeyReused);
-    }
-    sqlx::query(
-        "UPDATE attempts SET resends_used = resends_used + 1, resent_at = (SELECT now FROM clock)
-         WHERE id = $1",
-    )
-    .bind(row.id)
-    .execute(connection)
-    .await?;
-    Ok(Resent::Granted { left })
 }
 
 /// Notes how it ended, if nobody has yet.
