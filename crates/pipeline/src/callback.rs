@@ -46,6 +46,29 @@ pub enum Told {
     Dead(Reason),
 }
 
+/// How far a value is on its way to its callback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallbackState {
+    /// The receiver has not taken it yet.
+    Pending,
+    /// The receiver has it.
+    Done,
+    /// It was given up; nobody has it.
+    Dead,
+}
+
+impl CallbackState {
+    /// What is behind a stored word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "pending" => Some(Self::Pending),
+            "done" => Some(Self::Done),
+            "dead" => Some(Self::Dead),
+            _ => None,
+        }
+    }
+}
+
 /// A callback that was given up, as the operator sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadCallback {
@@ -82,6 +105,10 @@ pub trait CallbackLog: Send + Sync {
         token: ClaimToken,
         told: Told,
     ) -> Result<bool, StoreError>;
+
+    /// Has a callback that was given up told again, from its first try, while its value
+    /// is good; false when there is no such callback, or nothing to tell any more.
+    async fn requeue_callback(&self, callback: CallbackId) -> Result<bool, StoreError>;
 
     /// Up to `limit` callbacks that were given up, newest first.
     async fn dead_callbacks(&self, limit: u32) -> Result<Vec<DeadCallback>, StoreError>;

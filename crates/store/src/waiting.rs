@@ -1,8 +1,8 @@
 //! From the rows of inboxes and attempts to the words of the pipeline.
 
 use pipeline::{
-    AttemptId, AttemptOutcome, AttemptView, Expectation, InboxId, InboxRules, InboxView, MissKind,
-    OpenAttempt, Reason, Rules, Timestamp, Wanted,
+    AttemptId, AttemptOutcome, AttemptView, CallbackState, Expectation, InboxId, InboxRules,
+    InboxView, MissKind, OpenAttempt, Reason, Rules, Timestamp, Wanted,
 };
 use uuid::Uuid;
 
@@ -109,6 +109,7 @@ pub(crate) struct AttemptRow {
     pub(crate) inbox_owner: Option<String>,
     pub(crate) rules: RulesRow,
     pub(crate) callback: Option<String>,
+    pub(crate) callback_state: Option<String>,
     pub(crate) opened_at: Timestamp,
     pub(crate) deadline: Timestamp,
     pub(crate) remaining_ms: i64,
@@ -136,6 +137,9 @@ impl AttemptRow {
         };
         let remaining_ms = self.inbox_remaining_ms.unwrap_or(i64::MAX);
         let remaining_ms = remaining_ms.min(self.remaining_ms);
+        let callback_state = self.callback_state;
+        let callback_state = callback_state
+            .map(|word| CallbackState::from_word(&word).ok_or(Fault::Damaged("callback state")));
         let outcome = self
             .outcome
             .map(|word| AttemptOutcome::from_word(&word).ok_or(Fault::Damaged("outcome")));
@@ -144,6 +148,7 @@ impl AttemptRow {
             inbox: inbox(&self.inbox)?,
             rules: self.rules.try_into()?,
             callback: self.callback,
+            callback_state: callback_state.transpose()?,
             opened_at: self.opened_at,
             deadline: self.deadline,
             remaining: span(remaining_ms),

@@ -4,6 +4,7 @@
 mod cancellation;
 mod disclosure;
 mod model;
+mod overdue;
 mod postgres;
 mod seal;
 mod sqlite;

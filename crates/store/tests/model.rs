@@ -21,7 +21,7 @@
 
 mod command;
 mod play;
-mod process;
+pub(crate) mod process;
 mod world;
 
 use std::cell::RefCell;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
-    AttemptConsume, AttemptConsumed, AttemptId, Callback, CallbackLog, Consumed, Keep, NewAttempt,
-    Reason, Retention, Scope, Told, Waste,
+    AttemptConsume, AttemptConsumed, AttemptId, Callback, CallbackLog, CallbackState, Consumed,
+    Keep, NewAttempt, Reason, Retention, Scope, Told, Waste,
 };
 use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
@@ -34,6 +34,7 @@ macro_rules! callback_contract {
             a_busy_receiver_is_left_alone,
             a_dead_callback_is_listed_and_never_told_again,
             a_value_stays_until_its_callback_was_told,
+            a_dead_callback_is_told_again_while_its_value_is_good,
         );
     };
     ($subject:ty: $($rule:ident),+ $(,)?) => {
@@ -65,6 +66,19 @@ async fn code_for(subject: &dyn CallbackSubject, name: &str, value: &str) -> Att
         .bring(&to, value, suited(code(&to, value), &[id]))
         .await;
     id
+}
+
+/// No value is kept.
+fn nothing() -> Keep {
+    Keep {
+        consumed_values: Duration::ZERO,
+        expired_values: Duration::ZERO,
+        done_bodies: LONG,
+        buried_bodies: LONG,
+        items: LONG,
+        known: LONG,
+        consumes: LONG,
+    }
 }
 
 /// The callbacks that are due, for so long.
@@ -190,18 +204,41 @@ pub async fn a_dead_callback_is_listed_and_never_told_again(subject: &dyn Callba
     assert_eq!(seen, [(callback.id, id, "flow", "gone")]);
 }
 
+/// The receiver was mended: it gets what it did not get, under the same id.
+pub async fn a_dead_callback_is_told_again_while_its_value_is_good(subject: &dyn CallbackSubject) {
+    let attempt = code_for_a_callback(subject, "493817").await;
+    let log = subject.callbacks();
+    let callback = claim_one(subject, LONG).await;
+    assert!(!must(log.requeue_callback(callback.id).await));
+    assert!(end(subject, &callback, Told::Dead(Reason::new("gone"))).await);
+    let state = async || {
+        let view = subject.seams().attempts.attempt(attempt, &Scope::All).await;
+        must(view).and_then(|view| view.callback_state)
+    };
+    assert_eq!(state().await, Some(CallbackState::Dead));
+    // Its window is over, and yet it is there until it expires.
+    let keep = Keep {
+        expired_values: LONG,
+        ..nothing()
+    };
+    let retention = subject.retention();
+    let wiped = must(retention.discard(Waste::Values, &keep, 10).await);
+    assert_eq!(wiped.count, 0);
+    assert!(must(log.requeue_callback(callback.id).await));
+    assert_eq!(state().await, Some(CallbackState::Pending));
+    let again = claim_one(subject, LONG).await;
+    assert_eq!((again.id, again.tries), (callback.id, 1));
+    assert_eq!(again.value.expose_secret(), "493817");
+    assert!(!again.remaining.is_zero());
+    assert!(end(subject, &again, Told::Done).await);
+    assert_eq!(state().await, Some(CallbackState::Done));
+    assert!(!must(log.requeue_callback(callback.id).await));
+}
+
 /// A value that is wiped before it was told is lost to everybody.
 pub async fn a_value_stays_until_its_callback_was_told(subject: &dyn CallbackSubject) {
     code_for_a_callback(subject, "493817").await;
-    let keep = Keep {
-        consumed_values: Duration::ZERO,
-        expired_values: Duration::ZERO,
-        done_bodies: LONG,
-        buried_bodies: LONG,
-        items: LONG,
-        known: LONG,
-        consumes: LONG,
-    };
+    let keep = nothing();
     let retention: Arc<dyn Retention> = subject.retention();
     let wiped = async || must(retention.discard(Waste::Values, &keep, 10).await).count;
     assert_eq!(wiped().await, 0);

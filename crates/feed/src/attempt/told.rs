@@ -2,7 +2,8 @@
 //! do next.
 
 use pipeline::{
-    AttemptId, AttemptOutcome, AttemptView, GIVEN_AWAY, InboxId, Reason, Status, Timestamp, Wanted,
+    AttemptId, AttemptOutcome, AttemptView, CallbackState, GIVEN_AWAY, InboxId, Reason, Status,
+    Timestamp, Wanted,
 };
 use serde::Serialize;
 
@@ -87,7 +88,7 @@ impl Told {
             Status::Pending if component.is_some() => ("unhealthy", None),
             Status::Pending => ("pending", None),
             Status::Ready => ("ready", None),
-            Status::Consumed => ("consumed", None),
+            Status::Consumed => ("consumed", on_its_way(view.callback_state)),
             Status::Superseded => ("superseded", None),
             Status::Blocked(reason) => ("blocked", Some(reason.clone())),
             Status::NoArtifact(reason) => ("no_artifact", Some(reason.clone())),
@@ -98,7 +99,16 @@ impl Told {
             Status::Expired if view.outcome.is_some() => ("expired", Some(Reason::new("finished"))),
             Status::Expired => ("expired", None),
         };
-        let (next, hint) = advice(&status, component.is_some(), can_resend);
+        let (next, hint) = match view.callback_state {
+            Some(CallbackState::Pending) => {
+                (Next::Nothing, "its value is on the way to the callback")
+            }
+            Some(CallbackState::Dead) => (
+                Next::TellOperator,
+                "the callback did not take its value; the operator can have it told again",
+            ),
+            _ => advice(&status, component.is_some(), can_resend),
+        };
         Self {
             id: view.id,
             inbox: view.inbox,
@@ -115,6 +125,15 @@ impl Told {
             callback: view.callback,
             artifact: view.current.map(Item::of),
         }
+    }
+}
+
+/// What keeps a value that was consumed for a callback from having reached it.
+fn on_its_way(state: Option<CallbackState>) -> Option<Reason> {
+    match state? {
+        CallbackState::Pending => Some(Reason::new("callback_pending")),
+        CallbackState::Dead => Some(Reason::new("callback_dead")),
+        CallbackState::Done => None,
     }
 }
 

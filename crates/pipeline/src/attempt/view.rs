@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{AttemptOutcome, GIVEN_AWAY, MissKind, Rules};
-use crate::{ArtifactView, AttemptId, InboxId, Reason, Timestamp, Verdict};
+use crate::{ArtifactView, AttemptId, CallbackState, InboxId, Reason, Timestamp, Verdict};
 
 /// All that is known of an attempt, without the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct AttemptView {
     pub rules: Rules,
     /// The configured callback that consumes in the agent's place.
     pub callback: Option<String>,
+    /// How far the value is on its way there, once there is one.
+    pub callback_state: Option<CallbackState>,
     /// From when on mail counts, by the database's clock.
     pub opened_at: Timestamp,
     /// Until when it is awaited.
@@ -124,6 +126,7 @@ mod tests {
                 token: None,
             },
             callback: None,
+            callback_state: None,
             opened_at: at(0),
             deadline: at(600),
             remaining: Duration::from_mins(10),

@@ -124,6 +124,7 @@ async fn find(
                 (extract(epoch FROM i.expires_at - clock_timestamp()) * 1000)::bigint
                     AS inbox_remaining_ms,
                 t.resends - t.resends_used AS resends_left,
+                (SELECT state FROM callbacks WHERE artifact_id = t.current) AS callback_state,
                 EXISTS (SELECT FROM artifacts a JOIN consumes c ON c.artifact_id = a.id
                         WHERE a.attempt_id = t.id) AS has_consumed
          FROM attempts t JOIN inboxes i ON i.inbox = t.inbox
@@ -216,6 +217,7 @@ fn from_columns(row: &PgRow) -> Result<AttemptRow, Fault> {
             token: row.try_get("token")?,
         },
         callback: row.try_get("callback")?,
+        callback_state: row.try_get("callback_state")?,
         opened_at: timestamp(row.try_get("opened_at")?),
         deadline: timestamp(row.try_get("deadline")?),
         remaining_ms: row.try_get("remaining_ms")?,

@@ -43,6 +43,11 @@ impl CallbackLog for Postgres {
         self.work.run(SHORT, work).await
     }
 
+    async fn requeue_callback(&self, callback: CallbackId) -> Result<bool, StoreError> {
+        let work = requeue(self.pool.clone(), callback);
+        self.work.run(SHORT, work).await
+    }
+
     async fn dead_callbacks(&self, limit: u32) -> Result<Vec<DeadCallback>, StoreError> {
         self.work.run(SHORT, dead(self.pool.clone(), limit)).await
     }
@@ -201,6 +206,21 @@ async fn end(
     .execute(&mut *pool.lend().await?)
     .await?;
     Ok(written.rows_affected() == 1)
+}
+
+async fn requeue(pool: Pool, callback: CallbackId) -> Result<bool, Fault> {
+    let requeued = sqlx::query(
+        "UPDATE callbacks
+         SET state = 'pending', tries = 0, reason = NULL, finished_at = NULL, due_at = now(),
+             deadline = a.expires_at
+         FROM artifacts a
+         WHERE callbacks.id = $1 AND state = 'dead' AND a.id = artifact_id
+           AND a.value IS NOT NULL AND a.expires_at > now()",
+    )
+    .bind(callback.as_uuid())
+    .execute(&mut *pool.lend().await?)
+    .await?;
+    Ok(requeued.rows_affected() == 1)
 }
 
 async fn dead(pool: Pool, limit: u32) -> Result<Vec<DeadCallback>, Fault> {

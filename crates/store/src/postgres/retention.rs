@@ -38,18 +38,23 @@ impl Retention for Postgres {
 /// Each by how many milliseconds it was late.
 type Late = Result<Vec<i64>, Fault>;
 
+/// A consumed value goes when it is told nobody again, any other when it has expired.
+/// One that a callback has still to be told stays, and one whose callback was given up
+/// until it expires, for the operator may have it told again.
 async fn wipe_values(pool: Pool, keep: &Keep, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "WITH due AS (
-             SELECT a.id, coalesce(c.consumed_at + $1 * interval '1 millisecond',
-                                   a.expires_at + $2 * interval '1 millisecond') AS due_at
-             FROM artifacts a LEFT JOIN consumes c ON c.artifact_id = a.id
-             WHERE a.value IS NOT NULL
-               -- A callback that is still to be told needs it.
-               AND NOT EXISTS (SELECT 1 FROM callbacks b
-                               WHERE b.artifact_id = a.id AND b.state = 'pending')
-               AND coalesce(c.consumed_at + $1 * interval '1 millisecond',
-                            a.expires_at + $2 * interval '1 millisecond') <= now()
+             SELECT a.id, moment.due_at
+             FROM artifacts a
+             LEFT JOIN consumes c ON c.artifact_id = a.id
+             LEFT JOIN callbacks b ON b.artifact_id = a.id
+             CROSS JOIN LATERAL (
+                 SELECT CASE WHEN c.consumed_at IS NULL OR b.state = 'dead'
+                             THEN a.expires_at + $2 * interval '1 millisecond'
+                             ELSE c.consumed_at + $1 * interval '1 millisecond' END AS due_at
+             ) moment
+             WHERE a.value IS NOT NULL AND b.state IS DISTINCT FROM 'pending'
+               AND moment.due_at <= now()
              LIMIT $3 FOR UPDATE OF a SKIP LOCKED)
          UPDATE artifacts SET value = NULL, value_key = NULL, wiped_at = now()
          FROM due

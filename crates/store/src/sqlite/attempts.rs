@@ -119,6 +119,7 @@ async fn find(
         "SELECT t.*, i.owner AS inbox_owner, t.deadline - (SELECT now FROM clock) AS remaining_ms,
                 i.expires_at - (SELECT now FROM clock) AS inbox_remaining_ms,
                 t.resends - t.resends_used AS resends_left,
+                (SELECT state FROM callbacks WHERE artifact_id = t.current) AS callback_state,
                 EXISTS (SELECT 1 FROM artifacts a JOIN consumes c ON c.artifact_id = a.id
                         WHERE a.attempt_id = t.id) AS has_consumed
          FROM attempts t JOIN inboxes i ON i.inbox = t.inbox
@@ -208,6 +209,7 @@ fn from_columns(row: &SqliteRow) -> Result<AttemptRow, Fault> {
             token: row.try_get("token")?,
         },
         callback: row.try_get("callback")?,
+        callback_state: row.try_get("callback_state")?,
         opened_at: Timestamp::from_millis(row.try_get("opened_at")?),
         deadline: Timestamp::from_millis(row.try_get("deadline")?),
         remaining_ms: row.try_get("remaining_ms")?,

@@ -40,6 +40,11 @@ impl CallbackLog for Sqlite {
         self.work.run(SHORT, work).await
     }
 
+    async fn requeue_callback(&self, callback: CallbackId) -> Result<bool, StoreError> {
+        let work = requeue(self.writer.clone(), callback);
+        self.work.run(SHORT, work).await
+    }
+
     async fn dead_callbacks(&self, limit: u32) -> Result<Vec<DeadCallback>, StoreError> {
         self.work
             .run(SHORT, dead(self.readers.clone(), limit))
@@ -204,6 +209,21 @@ async fn end(
     .execute(&writer)
     .await?;
     Ok(written.rows_affected() == 1)
+}
+
+async fn requeue(writer: SqlitePool, callback: CallbackId) -> Result<bool, Fault> {
+    let requeued = sqlx::query(
+        "UPDATE callbacks
+         SET state = 'pending', tries = 0, reason = NULL, finished_at = NULL,
+             due_at = (SELECT now FROM clock), deadline = a.expires_at
+         FROM artifacts a
+         WHERE callbacks.id = $1 AND state = 'dead' AND a.id = artifact_id
+           AND a.value IS NOT NULL AND a.expires_at > (SELECT now FROM clock)",
+    )
+    .bind(callback.as_uuid())
+    .execute(&writer)
+    .await?;
+    Ok(requeued.rows_affected() == 1)
 }
 
 async fn dead(readers: SqlitePool, limit: u32) -> Result<Vec<DeadCallback>, Fault> {

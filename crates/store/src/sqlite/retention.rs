@@ -48,20 +48,28 @@ async fn cut_log(writer: &SqlitePool) -> Result<(), Fault> {
     Ok(())
 }
 
+/// A consumed value goes when it is told nobody again, any other when it has expired.
+/// One that a callback has still to be told stays, and one whose callback was given up
+/// until it expires, for the operator may have it told again.
 async fn wipe_values(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "UPDATE artifacts
          SET value = NULL, value_key = NULL, wiped_at = (SELECT now FROM clock)
          WHERE id IN (
-             SELECT a.id FROM artifacts a LEFT JOIN consumes c ON c.artifact_id = a.id
-             WHERE a.value IS NOT NULL
-               -- A callback that is still to be told needs it.
-               AND NOT EXISTS (SELECT 1 FROM callbacks b
-                               WHERE b.artifact_id = a.id AND b.state = 'pending')
-               AND coalesce(c.consumed_at + $1, a.expires_at + $2) <= (SELECT now FROM clock)
+             SELECT a.id FROM artifacts a
+             LEFT JOIN consumes c ON c.artifact_id = a.id
+             LEFT JOIN callbacks b ON b.artifact_id = a.id
+             WHERE a.value IS NOT NULL AND b.state IS NOT 'pending'
+               AND CASE WHEN c.consumed_at IS NULL OR b.state IS 'dead'
+                        THEN a.expires_at + $2 ELSE c.consumed_at + $1 END
+                   <= (SELECT now FROM clock)
              LIMIT $3)
          RETURNING (SELECT now FROM clock)
-             - coalesce((SELECT consumed_at + $1 FROM consumes WHERE artifact_id = id),
+             - coalesce((SELECT c.consumed_at + $1 FROM consumes c
+                         WHERE c.artifact_id = artifacts.id
+                           AND NOT EXISTS (SELECT 1 FROM callbacks b
+                                           WHERE b.artifact_id = c.artifact_id
+                                             AND b.state = 'dead')),
                         expires_at + $2)",
     )
     .bind(millis(keep.consumed_values))

@@ -9,6 +9,7 @@
 mod callback;
 mod desk;
 mod fetched;
+mod lists;
 mod payload_rows;
 mod senders;
 mod sns;
