@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use pipeline::Arrival;
 use tokio::time::{Instant, sleep, timeout};
 
 /// Far longer than anything takes on a busy machine; only a failing test waits
 /// this long.
 pub const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Longer than any pause between two things that happen by themselves.
+const QUIET: Duration = Duration::from_millis(700);
 
 /// The future's output, or a failed test that says what did not happen.
 pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
@@ -14,6 +18,11 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
         panic!("waited {PATIENCE:?} in vain: {what}");
     };
     output
+}
+
+/// Waits until there was no news for a while: what comes then was not on its way.
+pub async fn until_quiet(arrival: &mut dyn Arrival) {
+    while timeout(QUIET, arrival.news()).await.is_ok() {}
 }
 
 /// Asks again and again until the answer is `Some`, or fails the test.

@@ -13,7 +13,7 @@ use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
 
 use super::{LONG, Seams, Subject, code, inbox, mail, must, request, resend};
-use crate::patience::{soon, until};
+use crate::patience::{soon, until, until_quiet};
 
 /// The whole point of opening one first.
 pub async fn an_attempt_gets_what_comes_after_it_was_opened(subject: &dyn Subject) {
@@ -275,6 +275,7 @@ pub async fn whoever_waits_is_told_that_it_is_over(subject: &dyn Subject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
     let mut arrival = seams.agents.watch(&to);
+    until_quiet(&mut *arrival).await;
     seams.end(attempt).await;
     soon("the end is told", arrival.news()).await;
     assert_eq!(seams.status(attempt).await, Status::Expired);

@@ -7,7 +7,7 @@ use pipeline::{InboxId, InboxRules, NewInbox, Scope, Status};
 use tokio::task::JoinSet;
 
 use super::{LONG, Subject, attempt, code, inbox, must};
-use crate::patience::soon;
+use crate::patience::{soon, until_quiet};
 
 /// A key sees its own inboxes and nobody else's.
 pub async fn an_inbox_is_its_owners(subject: &dyn Subject) {
@@ -135,6 +135,7 @@ pub async fn whoever_waits_is_told_that_the_inbox_has_ended(subject: &dyn Subjec
     let look = async || must(seams.attempts.attempt(id, &Scope::All).await);
     assert!(look().await.is_some_and(|view| view.may_change()));
     let mut arrival = seams.agents.watch(&inbox("x"));
+    until_quiet(&mut *arrival).await;
     must(seams.inboxes.expire_inbox(&inbox("x"), &Scope::All).await);
     soon("the end of the inbox is told", arrival.news()).await;
     let view = look()
