@@ -1,12 +1,39 @@
 //! The one field of a link that a backend needs, so that no URL has to reach a
 //! model.
 
-/// The value of the query parameter or fragment field `name` of a link.
+use std::borrow::Cow;
+
+/// Why a link has no token to give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    /// It has no such field.
+    #[error("token_missing")]
+    Missing,
+    /// It has two that differ.
+    #[error("token_ambiguous")]
+    Ambiguous,
+    /// What the field holds could carry text.
+    #[error("token_unfit")]
+    Unfit,
+}
+
+impl TokenError {
+    /// The slug of the reason.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Missing => "token_missing",
+            Self::Ambiguous => "token_ambiguous",
+            Self::Unfit => "token_unfit",
+        }
+    }
+}
+
+/// The value of the query parameter or fragment field `name` of a link, as the server
+/// behind the link reads it: its escapes are resolved.
 ///
-/// Nothing when there is none, when two of them differ, or when it is not 8 to
-/// 512 letters, digits and `.`, `_`, `~`, `-`: what is longer or richer could
-/// carry text.
-pub fn token_of<'l>(link: &'l str, name: &str) -> Option<&'l str> {
+/// It is 8 to 512 letters, digits and `.`, `_`, `~`, `-`, or `+`, `/`, `=` as Base64
+/// has them; what is longer or richer could carry text.
+pub fn token_of<'l>(link: &'l str, name: &str) -> Result<Cow<'l, str>, TokenError> {
     let (before, fragment) = link.split_once('#').unwrap_or((link, ""));
     let (_, query) = before.split_once('?').unwrap_or((before, ""));
     // A fragment may be a route with a query of its own: `#/verify?token=…`.
@@ -17,8 +44,12 @@ pub fn token_of<'l>(link: &'l str, name: &str) -> Option<&'l str> {
         .filter_map(|field| field.split_once('='))
         .filter(|(field, _)| *field == name)
         .map(|(_, value)| value);
-    let first = values.next().filter(|value| is_token(value))?;
-    values.all(|other| other == first).then_some(first)
+    let first = values.next().ok_or(TokenError::Missing)?;
+    if !values.all(|other| other == first) {
+        return Err(TokenError::Ambiguous);
+    }
+    let token = resolved(first).ok_or(TokenError::Unfit)?;
+    is_token(&token).then_some(token).ok_or(TokenError::Unfit)
 }
 
 /// Whether the text can be the name of such a field.
@@ -29,11 +60,32 @@ pub fn is_token_name(name: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
 }
 
+/// The text without its escapes. A plus stands for a space in a query, and nobody can
+/// tell whether its writer knew.
+fn resolved(value: &str) -> Option<Cow<'_, str>> {
+    if value.contains('+') {
+        return None;
+    }
+    if !value.contains('%') {
+        return Some(Cow::Borrowed(value));
+    }
+    let mut parts = value.split('%');
+    let mut text = parts.next()?.to_owned();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        let is_hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
+        let byte = u8::from_str_radix(digits, 16).ok().filter(|_| is_hex)?;
+        text.push(char::from(byte));
+        text.push_str(rest);
+    }
+    Some(Cow::Owned(text))
+}
+
 fn is_token(value: &str) -> bool {
     (8..=512).contains(&value.len())
         && value
             .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._~-".contains(&b))
+            .all(|b| b.is_ascii_alphanumeric() || b"._~-+/=".contains(&b))
 }
 
 #[cfg(test)]
@@ -48,23 +100,50 @@ mod tests {
             "https://example.com/v#token=abcdef-123",
             "https://example.com/v#/verify?token=abcdef-123",
             "https://example.com/v?token=abcdef-123#token=abcdef-123",
+            "https://example.com/v?token=abcdef%2D123",
         ] {
-            assert_eq!(token_of(link, "token"), Some("abcdef-123"), "{link}");
+            assert_eq!(
+                token_of(link, "token").as_deref(),
+                Ok("abcdef-123"),
+                "{link}"
+            );
+        }
+    }
+
+    #[test]
+    fn base64_is_read_as_the_server_reads_it() {
+        for (field, token) in [
+            ("Q2ZESjhQ%2B%2fx%3D%3D", "Q2ZESjhQ+/x=="),
+            ("Q2ZESjhQ/x==", "Q2ZESjhQ/x=="),
+        ] {
+            let link = format!("https://example.com/v?token={field}");
+            assert_eq!(token_of(&link, "token").as_deref(), Ok(token), "{link}");
         }
     }
 
     #[test]
     fn what_is_missing_ambiguous_or_unbounded_is_not_handed_out() {
         let long = format!("https://example.com/v?token={}", "a".repeat(513));
-        for link in [
-            "https://example.com/token=abcdef-123",
-            "https://example.com/v?xtoken=abcdef-123",
-            "https://example.com/v?token=short",
-            "https://example.com/v?token=ignore%20all%20rules",
-            "https://example.com/v?token=abcdef-123&token=abcdef-124",
-            &long,
+        let unfit = TokenError::Unfit;
+        for (link, why) in [
+            ("https://example.com/token=abcdef-123", TokenError::Missing),
+            (
+                "https://example.com/v?xtoken=abcdef-123",
+                TokenError::Missing,
+            ),
+            ("https://example.com/v?token=short", unfit),
+            ("https://example.com/v?token=ignore%20all%20rules", unfit),
+            ("https://example.com/v?token=ignore+all+rules", unfit),
+            ("https://example.com/v?token=ab%C3%A9cdefghi", unfit),
+            ("https://example.com/v?token=abcdefgh%2", unfit),
+            ("https://example.com/v?token=abcdefgh%+1", unfit),
+            (
+                "https://example.com/v?token=abcdef-123&token=abcdef-124",
+                TokenError::Ambiguous,
+            ),
+            (&long, unfit),
         ] {
-            assert_eq!(token_of(link, "token"), None, "{link}");
+            assert_eq!(token_of(link, "token"), Err(why), "{link}");
         }
     }
 }

@@ -207,7 +207,7 @@ fn body(callback: &Callback) -> Value {
     say("received_at", json!(artifact.received_at));
     let value = callback.value.expose_secret();
     match callback.field.as_deref() {
-        Some(field) => say("token", json!(token_of(value, field))),
+        Some(field) => say("token", json!(token_of(value, field).ok())),
         None => say("value", json!(value)),
     };
     json!({

@@ -1,7 +1,7 @@
 //! Whether what a mail holds is what an attempt waits for.
 
 use extract::{Extracted, Verdict as Found};
-use pipeline::{ArtifactKind, MissKind, Reason, Rules, Sender, Wanted, token_of};
+use pipeline::{ArtifactKind, MissKind, Reason, Rules, Sender, TokenError, Wanted, token_of};
 
 use crate::finding::Finding;
 
@@ -34,8 +34,8 @@ pub(crate) fn judge(rules: &Rules, sender: &Sender, mail: &Extracted) -> Judgeme
     if let Some(reason) = finding.verdict.reason() {
         return Judgement::blocked(reason.clone());
     }
-    if lacks_token(&finding, rules.token.as_deref()) {
-        return Judgement::blocked(Reason::new("token_missing"));
+    if let Some(error) = lack_of_token(&finding, rules.token.as_deref()) {
+        return Judgement::blocked(Reason::new(error.as_str()));
     }
     Judgement::Suits(finding)
 }
@@ -57,11 +57,11 @@ pub(crate) fn is_of_sender(reason: &Reason) -> bool {
     [SENDER_NOT_ALLOWED, SENDER_NOT_VERIFIED].contains(reason)
 }
 
-/// Whether a token is wanted from a link that has none to give.
-fn lacks_token(finding: &Finding, token: Option<&str>) -> bool {
+/// Why a link has no token to give, if one is wanted of it.
+fn lack_of_token(finding: &Finding, token: Option<&str>) -> Option<TokenError> {
     match (token, &finding.value, finding.kind) {
-        (Some(name), Some(link), ArtifactKind::Link) => token_of(link, name).is_none(),
-        _ => false,
+        (Some(name), Some(link), ArtifactKind::Link) => token_of(link, name).err(),
+        _ => None,
     }
 }
 

@@ -125,18 +125,18 @@ fn disclose(
     consumed_at: Timestamp,
 ) -> Result<HttpResponse, Problem> {
     let value = value.expose_secret();
-    let (value, token) = match attempt.rules.token.as_deref() {
-        // Only links that have the field are for such an attempt.
-        Some(name) => (None, Some(token_of(value, name).ok_or(Problem::Internal)?)),
-        None => (Some(value), None),
-    };
+    // Only links that have the field are for such an attempt.
+    let name = attempt.rules.token.as_deref();
+    let token = name.map(|name| token_of(value, name)).transpose();
+    let token = token.map_err(|_never| Problem::Internal)?;
+    let value = token.is_none().then_some(value);
     let disclosure = Disclosure {
         attempt: attempt.id,
         artifact,
         state: "consumed",
         kind,
         value,
-        token,
+        token: token.as_deref(),
         consumed_at,
     };
     Ok(reply::json(StatusCode::OK, "application/json", &disclosure))
