@@ -32,6 +32,7 @@ mod poll_killed;
 mod poll_leases;
 mod poll_liars;
 mod poll_waiting;
+mod received;
 mod seal;
 mod senders;
 mod signed;

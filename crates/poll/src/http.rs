@@ -10,7 +10,7 @@ use reqwest::{Client, RequestBuilder, Response, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use time::OffsetDateTime;
-use time::format_description::well_known::{Rfc2822, Rfc3339};
+use time::format_description::well_known::Rfc2822;
 use url::{Host, Url};
 
 use crate::pull::PullError;
@@ -233,26 +233,6 @@ fn retry_after(response: &Response, date: Option<Timestamp>) -> Option<Duration>
         Ok(seconds) => Some(Duration::from_secs(seconds)),
         Err(_) => Some(http_date(text)?.since(date?)),
     }
-}
-
-/// A time as JSON has it: Unix seconds, or RFC 3339 in any of its near forms.
-pub(crate) fn moment(value: &Value) -> Option<Timestamp> {
-    if let Some(seconds) = value.as_f64() {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a float saturates as an integer"
-        )]
-        let millis = (seconds * 1000.0) as i64;
-        return Some(Timestamp::from_millis(millis));
-    }
-    let text = value.as_str()?.trim().replacen(' ', "T", 1);
-    // Some write the offset as hours alone, or leave it out.
-    let forms = [text.clone(), format!("{text}:00"), format!("{text}Z")];
-    let parsed = forms
-        .iter()
-        .find_map(|text| OffsetDateTime::parse(text, &Rfc3339).ok());
-    let millis = parsed?.unix_timestamp_nanos().div_euclid(1_000_000);
-    i64::try_from(millis).ok().map(Timestamp::from_millis)
 }
 
 /// A URL that an API may be at: over TLS, or on this machine.

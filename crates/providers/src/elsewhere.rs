@@ -1,6 +1,7 @@
 //! A mail that the webhook tells of and does not carry: where it is to be had.
 //! This crate says where; who fetches it is the worker.
 
+use pipeline::Timestamp;
 use secrecy::SecretString;
 
 use crate::{Scope, SenderVerdict};
@@ -18,6 +19,8 @@ pub struct Elsewhere {
     pub provider_id: Option<String>,
     /// What is there.
     pub holds: Holds,
+    /// When the provider received it, if the payload says so.
+    pub received_at: Option<Timestamp>,
     /// What the provider has found about the sender, if it says so.
     pub sender: Option<SenderVerdict>,
 }

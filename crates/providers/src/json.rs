@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 
+use pipeline::Timestamp;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
@@ -50,6 +51,35 @@ pub(crate) fn at<'o>(object: &'o Object, path: &[&str]) -> Option<&'o Value> {
 /// The text at a path of keys.
 pub(crate) fn text<'o>(object: &'o Object, path: &[&str]) -> Option<&'o str> {
     at(object, path)?.as_str()
+}
+
+/// The moment at a path of keys; none where nothing stands that reads as one.
+pub(crate) fn moment_at(object: &Object, path: &[&str]) -> Option<Timestamp> {
+    at(object, path).and_then(moment)
+}
+
+/// A moment as providers write it: as RFC 3339 has it or nearly so, or a number of
+/// seconds since the epoch, or of milliseconds where seconds would lie three
+/// thousand years ahead.
+pub fn moment(value: &Value) -> Option<Timestamp> {
+    const TOO_MANY_SECONDS: f64 = 1e11;
+    if let Some(number) = value.as_f64() {
+        let is_in_seconds = number.abs() < TOO_MANY_SECONDS;
+        let millis = if is_in_seconds {
+            number * 1000.0
+        } else {
+            number
+        };
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a float saturates as an integer"
+        )]
+        return Some(Timestamp::from_millis(millis as i64));
+    }
+    let text = value.as_str()?.trim().replacen(' ', "T", 1);
+    // Some write the offset as hours alone, or leave it out.
+    let forms = [text.clone(), format!("{text}:00"), format!("{text}Z")];
+    forms.iter().find_map(|text| text.parse().ok())
 }
 
 /// The items of a list at a path of keys; none when there is no list.
@@ -210,5 +240,25 @@ mod tests {
         assert_eq!(flaw(deep.as_bytes()), DecodeError::Malformed);
         let many = format!("{{\"a\":[0{}]}}", ",0".repeat(MOST_VALUES));
         assert_eq!(flaw(many.as_bytes()), DecodeError::TooManyFields);
+    }
+
+    #[test]
+    fn times_are_read_in_every_form_that_providers_write() {
+        use serde_json::json;
+        let at = |value: &Value| moment(value).map(Timestamp::as_millis);
+        for value in [
+            json!("2025-11-15T00:00:00.5Z"),
+            json!("2025-11-15 00:00:00.5+00"),
+            json!("2025-11-15T00:00:00.5+00:00"),
+            json!("2025-11-15T00:00:00.5"),
+            json!(1_763_164_800.5),
+            json!(1_763_164_800_500_i64),
+        ] {
+            assert_eq!(at(&value), Some(1_763_164_800_500), "{value}");
+        }
+        for value in [json!("soon"), json!(null), json!([]), json!("")] {
+            assert_eq!(at(&value), None, "{value}");
+        }
+        assert_eq!(at(&json!(1e308)), Some(i64::MAX));
     }
 }

@@ -46,6 +46,7 @@ pub use contract::{Contract, contracts};
 pub use decode::{DecodeError, Decoded, InboundMail, SenderVerdict};
 pub use elsewhere::{Api, Confirmation, Elsewhere, Holds};
 pub use gate::address_range;
+pub use json::moment;
 pub use key::KeyError;
 pub use poll_settings::{ListSettings, PollSettings};
 pub use polled::{POLLED, polled};

@@ -206,6 +206,9 @@ pub struct PayloadSettings {
     /// How the message is written.
     #[serde(default)]
     pub encoding: RawForm,
+    /// When the sender received the mail, by its own clock and not by the mail's
+    /// headers: as RFC 3339 has it, or in seconds or milliseconds.
+    pub received_at: Option<String>,
     /// Which event is inbound mail; others are ignored. All are when left out.
     pub event: Option<String>,
     /// Where the event's name stands.

@@ -168,7 +168,7 @@ async fn fetch(deps: &Deps, source: &str, elsewhere: Elsewhere) -> Result<Inboun
         raw,
         rebuilt: false,
         provider_id: elsewhere.provider_id,
-        received_at: None,
+        received_at: elsewhere.received_at,
         stated_from: None,
         sender: elsewhere.sender,
     })

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::Timestamp;
-use providers::PollSettings;
+use providers::{PollSettings, moment};
 use serde_json::{Value, json as object};
 use url::Url;
 
 use super::accounts::Accounts;
 use super::{PullFlaw, json};
-use crate::http::{Got, Http, moment};
+use crate::http::{Got, Http};
 use crate::pull::{Fetched, Found, Item, Page, Pull, PullError};
 use crate::walk::{Reach, Walk};
 

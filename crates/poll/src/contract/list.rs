@@ -12,12 +12,12 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pipeline::Timestamp;
-use providers::{Api, ListSettings, PollSettings, RawForm};
+use providers::{Api, ListSettings, PollSettings, RawForm, moment};
 use serde_json::Value;
 use url::Url;
 
 use super::{PullFlaw, json};
-use crate::http::{Auth, Got, Http, moment};
+use crate::http::{Auth, Got, Http};
 use crate::pull::{Fetched, Found, Item, Page, Pull, PullError};
 use crate::recipients::recipients;
 use crate::walk::{Reach, Walk};

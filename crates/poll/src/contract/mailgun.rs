@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::Timestamp;
-use providers::{Api, PollSettings, is_within};
+use providers::{Api, PollSettings, is_within, moment};
 use serde_json::{Value, json as object};
 use url::Url;
 
 use super::accounts::Accounts;
 use super::{PullFlaw, json};
-use crate::http::{Auth, Got, Http, moment};
+use crate::http::{Auth, Got, Http};
 use crate::pull::{Fetched, Found, Item, Page, Pull, PullError};
 use crate::walk::{Reach, Walk};
 

@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::Timestamp;
-use providers::{Api, PollSettings};
+use providers::{Api, PollSettings, moment};
 use reqwest::header::HeaderName;
 use serde_json::{Value, json as object};
 
 use super::{PullFlaw, json};
-use crate::http::{Auth, Http, moment};
+use crate::http::{Auth, Http};
 use crate::pull::{Fetched, Found, Item, Page, Pull, PullError};
 use crate::walk::{Reach, Walk};
 

@@ -12,12 +12,12 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
 use pipeline::Timestamp;
-use providers::PollSettings;
+use providers::{PollSettings, moment};
 use serde_json::{Value, json as object};
 
 use super::accounts::Accounts;
 use super::{PullFlaw, json};
-use crate::http::{Got, Http, moment};
+use crate::http::{Got, Http};
 use crate::pull::{Fetched, Found, Item, Page, Pull, PullError};
 use crate::walk::{Reach, Walk};
 

@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::Timestamp;
+use providers::moment;
 use serde_json::Value;
 use url::Url;
 
 use super::json;
-use crate::http::{Got, Http, moment};
+use crate::http::{Got, Http};
 use crate::pull::{Fetched, Found, Item, Page, Pull, PullError};
 use crate::walk::{Reach, Walk};
 

@@ -5,24 +5,6 @@ use tokio::net::TcpListener;
 use super::*;
 
 #[test]
-fn times_are_read_in_every_form_that_providers_write() {
-    let at = |value: Value| moment(&value).map(Timestamp::as_millis);
-    let expected = Some(1_763_164_800_500);
-    for value in [
-        json!("2025-11-15T00:00:00.5Z"),
-        json!("2025-11-15 00:00:00.5+00"),
-        json!("2025-11-15T00:00:00.5+00:00"),
-        json!("2025-11-15T00:00:00.5"),
-        json!(1_763_164_800.5),
-    ] {
-        assert_eq!(at(value.clone()), expected, "{value}");
-    }
-    for value in [json!("soon"), json!(null), json!([])] {
-        assert_eq!(at(value), None);
-    }
-}
-
-#[test]
 fn an_api_is_asked_over_tls_or_on_this_machine() {
     for good in [
         "https://api.x.test/v1",

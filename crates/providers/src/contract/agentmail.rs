@@ -8,12 +8,17 @@
 //! original, `download_url`, at another host of `AgentMail`'s domain; it expires, and
 //! is asked for anew then. Without an `api_key` it is kept and buried as `message_not_included`.
 //!
+//! Received: `message.created_at`, which is when `AgentMail` made the message out of what
+//! it received. `message.timestamp` is when the sender says it was sent, and is not
+//! believed.
+//!
 //! Answers: 200 stored or duplicate; 401 not proven or stale; 413 too large, which a
 //! post of 1 MB is not; 503 not stored. `AgentMail` tries again on every status but
 //! 2xx, for 27 hours, and switches the webhook off after five days of failures.
 //!
 //! Set-up: the steps in `setup` below, which `maillatch source add agentmail` prints.
 
+use pipeline::Timestamp;
 use serde_json::Value;
 
 use super::{Contract, Handshake, standard_webhooks};
@@ -67,7 +72,12 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         html: field("html"),
     };
     let inbox = field("inbox_id").ok_or(DecodeError::NoRecipient)?;
-    InboundMail::rebuilt(vec![inbox.to_owned()], &letter).map(Decoded::mail)
+    let mail = InboundMail::rebuilt(vec![inbox.to_owned()], &letter)?;
+    Ok(Decoded::mail(mail.received(received_at(message))))
+}
+
+fn received_at(message: &Object) -> Option<Timestamp> {
+    json::moment_at(message, &["created_at"])
 }
 
 fn elsewhere(message: &Object) -> Result<Decoded, DecodeError> {
@@ -81,6 +91,7 @@ fn elsewhere(message: &Object) -> Result<Decoded, DecodeError> {
         query: None,
         provider_id: None,
         holds: Holds::Link(&["download_url"]),
+        received_at: received_at(message),
         sender: None,
     }))
 }
@@ -92,6 +103,7 @@ fn shape(sample: &Sample<'_>) -> Shape {
         "message": {
             "inbox_id": sample.recipient,
             "message_id": format!("<{}@sample.invalid>", sample.id),
+            "created_at": sample.at.to_string(),
             "from": sample.from,
             "to": [sample.recipient],
             "subject": sample.subject,

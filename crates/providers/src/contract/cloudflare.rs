@@ -2,9 +2,12 @@
 //! Cloudflare itself signs nothing, so the worker does, by Standard Webhooks.
 //!
 //! Request: `webhook-id`, `webhook-timestamp`, `webhook-signature`, and Maillatch's
-//! own payload (`type`, `timestamp`, `data.recipients`, `data.raw`) with the
+//! own payload (`type`, `data.recipients`, `data.raw`) with the
 //! envelope's recipient and the unchanged bytes of the message. The id is made from
 //! the message, so that the sender's next try is the same delivery.
+//!
+//! Received: not stated by that worker, and hardly needed: it posts while the sending
+//! server waits, so a mail is received when it is stored.
 //!
 //! Answers: 200 stored or duplicate; 401 not proven or stale; 413 too large; 503 not
 //! stored. Any status but 2xx makes the worker fail, and the sender's mail server

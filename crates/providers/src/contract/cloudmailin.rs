@@ -6,6 +6,10 @@
 //! form holds the message in `message`. There is no delivery id; the content is
 //! the key.
 //!
+//! Received: not stated, and hardly needed: `CloudMailin` posts while the sending
+//! server waits, so a mail is received when it is stored. `headers.date` is the
+//! sender's.
+//!
 //! Answers: 200 stored or duplicate; 503 for everything else, be it not proven, too
 //! large, not stored, or a body that breaks off or is compressed. `CloudMailin`
 //! answers the sending mail server while we answer it: a 4xx rejects the mail and

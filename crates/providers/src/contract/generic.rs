@@ -20,7 +20,11 @@
 //! recipients = "message.to"
 //! raw = "message.source"
 //! encoding = "text"
+//! received_at = "message.received"
 //! ```
+//!
+//! Received: where `payload.received_at` says; a sender's field for it must hold its own
+//! time and not one of the mail's headers. Maillatch's own payload has `timestamp`.
 //!
 //! Answers: 200 stored or duplicate; 401 not proven or stale; 413 too large; 503 not
 //! stored. Nothing is known of how the sender takes them; these say what happened.
@@ -217,7 +221,12 @@ fn mapped(mapping: &PayloadSettings, body: &[u8]) -> Result<Decoded, DecodeError
         RawForm::Base64 => native::base64(raw)?,
         RawForm::Text => raw.as_bytes().to_vec(),
     };
-    InboundMail::original(recipients, raw).map(Decoded::mail)
+    let received_at = mapping.received_at.as_deref();
+    let received_at = received_at.and_then(|path| find(&event, path));
+    let mail = InboundMail::original(recipients, raw)?;
+    Ok(Decoded::mail(
+        mail.received(received_at.and_then(json::moment)),
+    ))
 }
 
 fn find<'e>(event: &'e json::Object, path: &str) -> Option<&'e Value> {

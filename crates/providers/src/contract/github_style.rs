@@ -7,6 +7,8 @@
 //! is signed: a replay is stopped by its row alone. The payload is Maillatch's
 //! own unless `payload` says otherwise.
 //!
+//! Received: `timestamp` of Maillatch's own payload, or where `payload.received_at` says.
+//!
 //! Answers: 200 stored or duplicate; 401 not proven; 413 too large; 503 not stored.
 //! GitHub itself never tries again, and its like do on every status but 2xx.
 //!

@@ -5,6 +5,9 @@
 //! `{"type":"inbound.message","data":{"id", "recipients":{"rcptTo":[{"email"}]},
 //! "raw"}}` with the message as text.
 //!
+//! Received: `data.created_at`, else `created_at`. `data.date` is the sender's header, and
+//! is not believed.
+//!
 //! Answers: 200 stored or duplicate; 401 not proven; 413 too large; 503 not stored.
 //! `data.id` is the delivery's key. `MailerSend` tries again on every status but 2xx.
 //!
@@ -67,7 +70,10 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
     let raw = json::text(&event, &["data", "raw"]).ok_or(DecodeError::Malformed)?;
     let mail = InboundMail::original(recipients, raw.into())?;
     let from = json::text(&event, &["data", "from", "email"]);
-    Ok(Decoded::mail(mail.stated_from(from)))
+    let received_at = json::moment_at(&event, &["data", "created_at"])
+        .or_else(|| json::moment_at(&event, &["created_at"]));
+    let mail = mail.stated_from(from).received(received_at);
+    Ok(Decoded::mail(mail))
 }
 
 fn shape(sample: &Sample<'_>) -> Shape {
@@ -75,6 +81,7 @@ fn shape(sample: &Sample<'_>) -> Shape {
         "type": "inbound.message",
         "data": {
             "id": sample.id,
+            "created_at": sample.at.to_string(),
             "from": { "email": sample.from },
             "recipients": { "rcptTo": [{ "email": sample.recipient }] },
             "raw": sample.raw(),

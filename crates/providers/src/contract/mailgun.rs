@@ -15,6 +15,8 @@
 //! Retries carry the first try's timestamp and token, and go on for eight hours,
 //! so that is how old a proof may be.
 //!
+//! Received: the signed `timestamp`, which is that of the first try.
+//!
 //! Answers: 200 stored or duplicate; 401 not proven, stale, or a token that was used
 //! with another body; 413 too large; 503 not stored. Mailgun tries again on every
 //! status but 2xx and 406, so a mis-set key loses nothing for eight hours; 406, which
@@ -122,6 +124,7 @@ impl Provider for Mailgun {
             .split(',')
             .map(|one| one.trim().to_owned())
             .collect();
+        let received_at = received_at(&fields)?;
         match form::optional(&fields, "body-mime")? {
             Some(raw) => {
                 let from = form::optional(&fields, "from")?.map(text).transpose()?;
@@ -130,7 +133,7 @@ impl Provider for Mailgun {
             }
             None => rebuilt(recipients, &fields),
         }
-        .map(Decoded::mail)
+        .map(|mail| Decoded::mail(mail.received(received_at)))
     }
 
     fn sample(&self, sample: &Sample<'_>) -> Option<Post> {
@@ -201,6 +204,12 @@ fn proof_in_json(body: &[u8]) -> Result<Proof, DecodeError> {
             .ok_or(DecodeError::Malformed)?,
         content: ContentDigest::of(&[body]),
     })
+}
+
+/// The signed time; a body without one was not proven by it.
+fn received_at(fields: &[Field<'_>]) -> Result<Option<Timestamp>, DecodeError> {
+    let written = form::optional(fields, "timestamp")?;
+    Ok(written.and_then(|written| Unit::Seconds.read(written).ok()))
 }
 
 fn text(value: &[u8]) -> Result<&str, DecodeError> {

@@ -10,6 +10,8 @@
 //! `recipient` says it. There is no original: a message is put together from the
 //! fields and marked so. The id is the delivery's key; without one the content is.
 //!
+//! Received: `received_at`.
+//!
 //! Answers: 200 stored or duplicate, 401 not proven, 413 too large, 503 not
 //! stored. What Mailhook does with them is not published either; it keeps mail for
 //! a day at least, where its API has it. A body of another shape is kept and
@@ -80,8 +82,10 @@ impl Provider for Mailhook {
             return Ok(Decoded::other_event());
         }
         let fields = data.get("attributes").and_then(Value::as_object);
-        let letter = letter(fields.unwrap_or(data)).ok_or(DecodeError::Malformed)?;
+        let fields = fields.unwrap_or(data);
+        let letter = letter(fields).ok_or(DecodeError::Malformed)?;
         let mail = InboundMail::rebuilt(vec![self.recipient.clone()], &letter)?;
+        let mail = mail.received(json::moment_at(fields, &["received_at"]));
         Ok(Decoded::mail(mail.known_as(json::text(data, &["id"]))))
     }
 

@@ -9,7 +9,9 @@
 //! ```
 //!
 //! Other types are ignored; unknown fields are fine. `timestamp` says when the
-//! mail was received, and may be left out.
+//! mail was received, and must stay the same when the post is tried again; it may
+//! be left out, and then the mail counts as received when it was first posted with
+//! success.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -35,7 +37,7 @@ pub(crate) fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, Decode
     }
     let encoded = json::text(data, &["raw"]).ok_or(DecodeError::Malformed)?;
     let mail = InboundMail::original(recipients, base64(encoded)?)?;
-    let received_at = json::text(&event, &["timestamp"]).and_then(|text| text.parse().ok());
+    let received_at = json::moment_at(&event, &["timestamp"]);
     Ok(Decoded::mail(mail.received(received_at)))
 }
 

@@ -12,6 +12,9 @@
 //! with `fields=raw_mime`. Without an `api_key` it is kept and buried as
 //! `message_not_included`.
 //!
+//! Received: `data.object.date`, in seconds: when the mailbox's server received it, and
+//! not the sender's header.
+//!
 //! Answers: 200 stored or duplicate, and to the `GET` with a `challenge` that checks a
 //! new webhook and is echoed; 401 not proven; 413 too large; 503 not stored. Nylas
 //! makes three tries within 20 minutes on any status but 2xx.
@@ -20,7 +23,7 @@
 
 use serde_json::Value;
 
-use pipeline::Reason;
+use pipeline::{Reason, Timestamp};
 
 use super::{Contract, Handshake};
 use crate::identity::Identity;
@@ -101,7 +104,12 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
     };
     let mail = InboundMail::rebuilt(addresses(message, "to"), &letter)?;
     let id = provider_id(message).ok();
+    let mail = mail.received(received_at(message));
     Ok(Decoded::mail(mail.known_as(id.as_deref())))
+}
+
+fn received_at(message: &Object) -> Option<Timestamp> {
+    json::moment_at(message, &["date"])
 }
 
 /// Nylas's id for a mail, which is one of its grant's.
@@ -124,6 +132,7 @@ fn elsewhere(message: &Object) -> Result<Decoded, DecodeError> {
         query: Some(("fields", "raw_mime")),
         provider_id: Some(provider_id(message)?),
         holds: Holds::Base64Url(&["data", "raw_mime"]),
+        received_at: received_at(message),
         sender: None,
     }))
 }
@@ -169,6 +178,7 @@ fn shape(sample: &Sample<'_>) -> Shape {
         "data": { "object": {
             "id": sample.id,
             "folders": ["INBOX"],
+            "date": sample.at.as_seconds(),
             "from": person(sample.from),
             "to": person(sample.recipient),
             "subject": sample.subject,

@@ -6,6 +6,10 @@
 //! body is `{"id", "rcpt_to", "mail_from", "message", "base64":true}`; its content is
 //! the delivery's key, and the same on every try.
 //!
+//! Received: `timestamp`, where it stands; of Postal's two forms the raw one leaves it
+//! out, and then a mail that had to be posted again counts as received when it was
+//! stored.
+//!
 //! Answers: 200 stored or duplicate; 401 not proven; 413 too large; 429 not stored.
 //! Postal bounces the mail on 5xx at once and tries again on 4xx, 18 times, so
 //! nothing is answered 5xx.
@@ -92,7 +96,9 @@ impl Provider for Postal {
             Some(true) => native::base64(message)?,
             _ => message.as_bytes().to_vec(),
         };
-        InboundMail::original(vec![recipient.to_owned()], raw).map(Decoded::mail)
+        let mail = InboundMail::original(vec![recipient.to_owned()], raw)?;
+        let received_at = json::moment_at(&event, &["timestamp"]);
+        Ok(Decoded::mail(mail.received(received_at)))
     }
 
     fn sample(&self, _sample: &Sample<'_>) -> Option<Post> {

@@ -8,6 +8,9 @@
 //! the original, so a mail that is posted with it and polled without is told by
 //! `MessageID`, which is the same on both ways.
 //!
+//! Received: not stated. `Date` is the sender's own header, which a stranger writes,
+//! so a mail that Postmark had to post again counts as received when it was stored.
+//!
 //! Answers: 200 stored or duplicate; 401 not proven; 413 too large; 503 not stored.
 //! Postmark tries again for ten hours on every status but 2xx and 403, so a mis-set
 //! password loses nothing; 403, which gives the mail up, is not sent.

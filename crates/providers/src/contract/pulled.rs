@@ -2,6 +2,8 @@
 //!
 //! Request: none. What polling finds is kept in the form of `polled.rs`.
 //!
+//! Received: as the mailbox, the folder or the list says; see the poller.
+//!
 //! Answers: whoever posts to such a source is refused with 401, or with 413 or 503 as
 //! anybody else, and never gets a 200.
 //!

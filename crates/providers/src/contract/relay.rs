@@ -9,6 +9,10 @@
 //! from the message and its recipients, so that the mail server's next try is the
 //! same delivery.
 //!
+//! Received: not stated. A mail server tells its pipe no time that a sender could not
+//! have written, so a mail that waited in its queue counts as received when it is
+//! posted.
+//!
 //! Answers: 200 stored or duplicate; 401 not proven or stale; 413 too large; 503 not
 //! stored. The pipe turns any status but 2xx into a temporary failure, and the mail
 //! server tries again.

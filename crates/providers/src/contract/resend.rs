@@ -6,6 +6,9 @@
 //! host of Resend's domain; it expires, and is asked for anew then. Without an `api_key` such a delivery is kept and buried as `message_not_included`,
 //! from where it can be put back.
 //!
+//! Received: `data.created_at`, which is the mail's; else `created_at`, which is the
+//! event's. Both stay the same when it is tried again.
+//!
 //! Answers: 200 stored or duplicate; 401 not proven or stale; 413 too large; 503 not
 //! stored. Resend tries again on every status but 2xx, for 27 hours.
 //!
@@ -52,6 +55,8 @@ fn elsewhere(event: &Object) -> Result<Decoded, DecodeError> {
         query: None,
         provider_id: None,
         holds: Holds::Link(&["raw", "download_url"]),
+        received_at: json::moment_at(event, &["data", "created_at"])
+            .or_else(|| json::moment_at(event, &["created_at"])),
         sender: None,
     }))
 }

@@ -9,6 +9,10 @@
 //! required. `dkim` names the domains whose signatures hold. There is no delivery id, and the boundary is new on every try, so the
 //! form's fields are the key.
 //!
+//! Received: not stated. The form has no time but those in the sender's own headers, and
+//! the signed one is that of the post, so a mail that had to be posted again counts as
+//! received when it was stored.
+//!
 //! Answers: 200 stored or duplicate; 503 not proven, stale or not stored; 413 too
 //! large, which the same mail would be on every try. `SendGrid` tries again for three
 //! days on 5xx, and older documents say on 4xx too; what is not proven is answered

@@ -19,6 +19,9 @@
 //! `objectKey`; then it is fetched with the keys in `s3`, of that bucket alone.
 //! Other notifications are closed as ignored.
 //!
+//! Received: `mail.timestamp`, else `receipt.timestamp`, else the envelope's own, which
+//! is that of the first try.
+//!
 //! A `SubscriptionConfirmation` is recorded like any post; the worker confirms it
 //! at the topic's own SNS, and tries again while SNS is away. The URL in the post
 //! is not fetched: one with the same token is made. An `UnsubscribeConfirmation`
@@ -164,7 +167,7 @@ impl Provider for SesSns {
         let envelope = Envelope::parse(body)?;
         match &envelope.kind {
             Kind::Notification { .. } => {
-                received::decode(&envelope.message, self.bucket.as_deref())
+                received::decode(&envelope.message, self.bucket.as_deref(), envelope.at)
             }
             Kind::Subscription { token, .. } => {
                 let topic = self.topic(&envelope).ok().ok_or(DecodeError::Malformed)?;

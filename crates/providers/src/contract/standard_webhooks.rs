@@ -9,6 +9,9 @@
 //! is the delivery's key; the timestamp is fresh on every try, so a narrow window is
 //! right.
 //!
+//! Received: `timestamp` of Maillatch's own payload, if it is there; the signed time is
+//! that of each try and says nothing of the mail.
+//!
 //! Answers: 200 stored or duplicate; 401 not proven or stale, and it is sent again for
 //! a day; 413 too large; 503 not stored.
 //!

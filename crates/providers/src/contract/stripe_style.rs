@@ -7,6 +7,9 @@
 //! `scheme.id_header` or at `scheme.id_field` of the body, else its content is
 //! its key. The payload is Maillatch's own unless `payload` says otherwise.
 //!
+//! Received: `timestamp` of Maillatch's own payload, or where `payload.received_at` says; the signed time is
+//! that of each try and says nothing of the mail.
+//!
 //! Answers: 200 stored or duplicate; 401 not proven or stale; 413 too large; 503 not
 //! stored. Such senders try again on every status but 2xx and sign each try anew.
 //!

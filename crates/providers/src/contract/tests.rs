@@ -2,6 +2,7 @@
 
 mod payloads;
 mod properties;
+mod received;
 mod vectors;
 
 use super::*;
@@ -19,10 +20,10 @@ fn comment(contract: &Contract) -> String {
 }
 
 #[test]
-fn every_contracts_comment_tells_the_request_each_status_and_the_set_up() {
+fn every_contracts_comment_tells_the_request_its_time_each_status_and_the_set_up() {
     for contract in contracts() {
         let comment = comment(contract);
-        for part in ["Request:", "Answers:", "Set-up:"] {
+        for part in ["Request:", "Received:", "Answers:", "Set-up:"] {
             assert!(comment.contains(part), "{}: {part}", contract.name);
         }
         let answers = contract.answers;

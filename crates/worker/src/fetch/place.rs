@@ -38,6 +38,7 @@ mod tests {
             query: None,
             provider_id: None,
             holds: Holds::Message,
+            received_at: None,
             sender: None,
         };
         let url = place(&base, &mail("../keys?x#y")).unwrap();

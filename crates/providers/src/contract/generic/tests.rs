@@ -119,6 +119,7 @@ fn a_payload_is_found_where_it_is_said_to_be() {
         recipients: "message.to".to_owned(),
         raw: "message.source".to_owned(),
         encoding: RawForm::Text,
+        received_at: Some("message.at".to_owned()),
         event: Some("mail".to_owned()),
         event_field: "kind".to_owned(),
     };
@@ -143,6 +144,13 @@ fn a_payload_is_found_where_it_is_said_to_be() {
         read(r#"{"kind":"mail","message":{"to":["a@b","c@d"],"source":"Subject: x"}}"#),
         expected(&["a@b", "c@d"])
     );
+    let Ok(Decoded::Mails(mails)) =
+        read(r#"{"kind":"mail","message":{"to":"a@b","source":"Subject: x","at":1763164800}}"#)
+    else {
+        panic!("no mail");
+    };
+    let received_at = mails[0].received_at.map(pipeline::Timestamp::as_millis);
+    assert_eq!(received_at, Some(1_763_164_800_000));
     assert_eq!(read(r#"{"kind":"bounce"}"#), Ok(Decoded::other_event()));
     assert_eq!(read(r#"{"kind":"mail"}"#), Err(DecodeError::NoRecipient));
     assert_eq!(

@@ -2,13 +2,19 @@
 //!
 //! <https://docs.aws.amazon.com/ses/latest/dg/receiving-email-notifications-contents.html>
 
+use pipeline::Timestamp;
+
 use crate::contract::native;
 use crate::json::{self, Object};
 use crate::{DecodeError, Decoded, Elsewhere, Holds, InboundMail, SenderVerdict};
 
 /// Reads a notification's text. A topic also carries texts that are no JSON, such
 /// as the one that SES tries it out with.
-pub(super) fn decode(message: &str, bucket: Option<&str>) -> Result<Decoded, DecodeError> {
+pub(super) fn decode(
+    message: &str,
+    bucket: Option<&str>,
+    published_at: Timestamp,
+) -> Result<Decoded, DecodeError> {
     let event = match json::object(message.as_bytes()) {
         Ok(event) => event,
         Err(DecodeError::Malformed | DecodeError::Empty) => return Ok(Decoded::other_event()),
@@ -18,6 +24,7 @@ pub(super) fn decode(message: &str, bucket: Option<&str>) -> Result<Decoded, Dec
         return Ok(Decoded::other_event());
     }
     let recipients = json::texts(&event, &["receipt", "recipients"])?;
+    let received_at = received_at(&event).unwrap_or(published_at);
     match json::text(&event, &["content"]) {
         Some(content) => {
             let encoding = json::text(&event, &["receipt", "action", "encoding"]);
@@ -29,9 +36,9 @@ pub(super) fn decode(message: &str, bucket: Option<&str>) -> Result<Decoded, Dec
             let from = json::list(&event, &["mail", "commonHeaders", "from"]);
             let from = from.first().and_then(serde_json::Value::as_str);
             let mail = mail.stated_from(from).sender(verdict(&event));
-            Ok(Decoded::mail(mail))
+            Ok(Decoded::mail(mail.received(Some(received_at))))
         }
-        None => elsewhere(&event, recipients, bucket),
+        None => elsewhere(&event, recipients, bucket, received_at),
     }
 }
 
@@ -41,6 +48,7 @@ fn elsewhere(
     event: &Object,
     recipients: Vec<String>,
     bucket: Option<&str>,
+    received_at: Timestamp,
 ) -> Result<Decoded, DecodeError> {
     let action = |name| json::text(event, &["receipt", "action", name]);
     if action("type") != Some("S3") {
@@ -66,8 +74,15 @@ fn elsewhere(
         query: None,
         provider_id: None,
         holds: Holds::Message,
+        received_at: Some(received_at),
         sender: verdict(event),
     }))
+}
+
+/// When SES received the mail; else when it acted on it.
+fn received_at(event: &Object) -> Option<Timestamp> {
+    json::moment_at(event, &["mail", "timestamp"])
+        .or_else(|| json::moment_at(event, &["receipt", "timestamp"]))
 }
 
 /// DMARC's verdict, which is about the domain in `From:`. `dkimVerdict` is about any

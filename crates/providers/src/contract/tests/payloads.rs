@@ -11,7 +11,7 @@ use crate::{
     SchemeSettings, SenderVerdict, SourceFlaw, SourceSettings, Sources,
 };
 
-const RAW: &str = "From: a@b.test\r\nSubject: Hi\r\n\r\nCode 493817\r\n";
+pub(super) const RAW: &str = "From: a@b.test\r\nSubject: Hi\r\n\r\nCode 493817\r\n";
 
 /// Settings under which the provider can be built.
 fn settings(provider: &str) -> SourceSettings {
@@ -60,8 +60,12 @@ fn sources(settings: SourceSettings) -> Result<Sources, SourceFlaw> {
     Sources::build(BTreeMap::from([("main".to_owned(), settings)])).map_err(|error| error.flaw)
 }
 
-fn decode(provider: &str, content_type: &str, body: &str) -> Result<Decoded, DecodeError> {
-    let sources = sources(settings(provider)).expect("a source");
+pub(super) fn decode(
+    provider: &str,
+    content_type: &str,
+    body: &str,
+) -> Result<Decoded, DecodeError> {
+    let sources = sources(complete(provider)).expect("a source");
     let source = sources.get("main").expect("the source");
     source.decode(content_type, body.as_bytes())
 }
@@ -70,7 +74,7 @@ fn json(provider: &str, body: &serde_json::Value) -> Result<Decoded, DecodeError
     decode(provider, "application/json", &body.to_string())
 }
 
-fn form(fields: &[(&str, &str)]) -> (String, String) {
+pub(super) fn form(fields: &[(&str, &str)]) -> (String, String) {
     let parts: String = fields
         .iter()
         .map(|(name, value)| {

@@ -1,0 +1,94 @@
+//! What a provider received before an attempt was opened is not for it, however
+//! late the provider's post comes: the webhook was away, and the mail waited.
+
+use pipeline::{Clock, SystemClock, Timestamp};
+use serde_json::{Value, json};
+use testkit::api::{Api, ok};
+use testkit::shared_secret::hex_signature;
+
+use crate::harness::{Harness, otp_mail};
+
+const SECRET: &str = "a-shared-secret-of-some-length";
+
+/// A provider that posts the mail, and one from whose API it is fetched.
+fn sources(api: &Api) -> String {
+    format!(
+        "source.mailersend = {{ provider = \"mailersend\", secrets = [\"{SECRET}\"] }}\n\
+         source.nylas = {{ provider = \"nylas\", secrets = [\"{SECRET}\"], \
+         api_key = \"the-key\", api_url = \"{}\" }}\n",
+        api.url
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_post_of_older_mail_is_for_no_attempt_on_the_embedded_profile() {
+    let api = Api::start().await;
+    let harness = Harness::embedded_with(&sources(&api)).await;
+    a_late_post_of_older_mail_is_for_no_attempt(harness, &api).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_post_of_older_mail_is_for_no_attempt_on_the_full_profile() {
+    let api = Api::start().await;
+    let harness = Harness::full_with(&sources(&api)).await;
+    a_late_post_of_older_mail_is_for_no_attempt(harness, &api).await;
+}
+
+async fn a_late_post_of_older_mail_is_for_no_attempt(harness: Harness, api: &Api) {
+    let yesterday = Timestamp::from_millis(SystemClock.now().as_millis() - 86_400_000);
+    for source in ["mailersend", "nylas"] {
+        let attempt = harness.open(json!({})).await;
+        let inbox = attempt["inbox"].as_str().unwrap();
+        post(&harness, source, api, inbox, ("111111", yesterday)).await;
+        let items = harness.until_items(inbox, 1).await;
+        assert_eq!(items[0]["attempt"], Value::Null, "{source}: {}", items[0]);
+        harness.until_state(&attempt, "pending").await;
+        post(&harness, source, api, inbox, ("222222", SystemClock.now())).await;
+        let taken = harness.take(&attempt, source).await;
+        assert_eq!(taken["value"], "222222", "{source}");
+    }
+    harness.end().await;
+}
+
+/// A post of a mail with this code that its provider received then.
+async fn post(
+    harness: &Harness,
+    source: &str,
+    api: &Api,
+    inbox: &str,
+    (code, at): (&str, Timestamp),
+) {
+    let mail = otp_mail(code, code);
+    let id = format!("{source}-{code}");
+    let (header, body) = match source {
+        "mailersend" => {
+            let raw = String::from_utf8(mail).unwrap();
+            let data = json!({ "id": id, "raw": raw, "created_at": at,
+                "recipients": { "rcptTo": [{ "email": inbox }] } });
+            (
+                "signature",
+                json!({ "type": "inbound.message", "data": data }),
+            )
+        }
+        _ => {
+            use base64::Engine;
+            let raw = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(mail);
+            let answer = json!({ "data": { "raw_mime": raw } });
+            let path = format!("/v3/grants/g/messages/{id}?fields=raw_mime");
+            api.on(&path, vec![ok(answer.to_string())]);
+            let object = json!({ "id": id, "grant_id": "g", "date": at.as_seconds(),
+                "to": [{ "email": inbox }], "folders": ["INBOX"] });
+            let event = json!({ "type": "message.created.truncated", "id": id,
+                "data": { "object": object } });
+            ("x-nylas-signature", event)
+        }
+    };
+    let body = body.to_string();
+    let signature = hex_signature(SECRET, body.as_bytes());
+    let headers = [("content-type", "application/json"), (header, &*signature)];
+    let to = &harness.deployment;
+    let answer = harness
+        .speaker
+        .post_to(to, source, &headers, body.as_bytes());
+    assert_eq!(answer.await.unwrap().status, 200, "{source}");
+}
