@@ -1,6 +1,8 @@
 //! What a provider received before an attempt was opened is not for it, however
 //! late the provider's post comes: the webhook was away, and the mail waited.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pipeline::{Clock, SystemClock, Timestamp};
 use serde_json::{Value, json};
 use testkit::api::{Api, ok};
@@ -50,7 +52,7 @@ async fn a_late_post_of_older_mail_is_for_no_attempt(harness: Harness, api: &Api
     harness.end().await;
 }
 
-/// A post of a mail with this code that its provider received then.
+/// Posts a mail with this code that its provider received then.
 async fn post(
     harness: &Harness,
     source: &str,
@@ -58,30 +60,10 @@ async fn post(
     inbox: &str,
     (code, at): (&str, Timestamp),
 ) {
-    let mail = otp_mail(code, code);
-    let id = format!("{source}-{code}");
-    let (header, body) = match source {
-        "mailersend" => {
-            let raw = String::from_utf8(mail).unwrap();
-            let data = json!({ "id": id, "raw": raw, "created_at": at,
-                "recipients": { "rcptTo": [{ "email": inbox }] } });
-            (
-                "signature",
-                json!({ "type": "inbound.message", "data": data }),
-            )
-        }
-        _ => {
-            use base64::Engine;
-            let raw = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(mail);
-            let answer = json!({ "data": { "raw_mime": raw } });
-            let path = format!("/v3/grants/g/messages/{id}?fields=raw_mime");
-            api.on(&path, vec![ok(answer.to_string())]);
-            let object = json!({ "id": id, "grant_id": "g", "date": at.as_seconds(),
-                "to": [{ "email": inbox }], "folders": ["INBOX"] });
-            let event = json!({ "type": "message.created.truncated", "id": id,
-                "data": { "object": object } });
-            ("x-nylas-signature", event)
-        }
+    let (header, body) = if source == "nylas" {
+        ("x-nylas-signature", by_nylas(api, inbox, code, at))
+    } else {
+        ("signature", by_mailersend(inbox, code, at))
     };
     let body = body.to_string();
     let signature = hex_signature(SECRET, body.as_bytes());
@@ -91,4 +73,24 @@ async fn post(
         .speaker
         .post_to(to, source, &headers, body.as_bytes());
     assert_eq!(answer.await.unwrap().status, 200, "{source}");
+}
+
+fn by_mailersend(inbox: &str, code: &str, at: Timestamp) -> Value {
+    let raw = String::from_utf8(otp_mail(code, code)).unwrap();
+    json!({ "type": "inbound.message", "data": {
+        "id": code, "raw": raw, "created_at": at,
+        "recipients": { "rcptTo": [{ "email": inbox }] },
+    } })
+}
+
+/// The mail itself is at the API.
+fn by_nylas(api: &Api, inbox: &str, code: &str, at: Timestamp) -> Value {
+    let raw = URL_SAFE_NO_PAD.encode(otp_mail(code, code));
+    let answer = json!({ "data": { "raw_mime": raw } });
+    let path = format!("/v3/grants/g/messages/{code}?fields=raw_mime");
+    api.on(&path, vec![ok(answer.to_string())]);
+    json!({ "type": "message.created.truncated", "id": code, "data": { "object": {
+        "id": code, "grant_id": "g", "date": at.as_seconds(),
+        "to": [{ "email": inbox }], "folders": ["INBOX"],
+    } } })
 }
