@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, chown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, chown, fchown};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -85,6 +85,7 @@ impl KeyFile {
 
     /// Puts a new key in front of the others: from now on it seals.
     pub fn put_in_front(&self) -> Result<KeyId, KeyFileError> {
+        let _alone = self.lock()?;
         let lines = self.lines()?;
         let minted = SealKey::mint();
         let text: String = lines.iter().flat_map(|(line, _)| [line, "\n"]).collect();
@@ -96,6 +97,7 @@ impl KeyFile {
 
     /// Removes keys; the first one stays, whatever is asked.
     pub fn remove(&self, retired: &[KeyId]) -> Result<(), KeyFileError> {
+        let _alone = self.lock()?;
         let lines = self.lines()?;
         let first = lines.iter().find_map(|(_, key)| key.as_ref());
         let first = first.ok_or(KeyFileError::Empty)?.id().clone();
@@ -117,6 +119,36 @@ impl KeyFile {
             inode: file.ino(),
             length: file.len(),
         })
+    }
+
+    /// Keeps other changes out until it is dropped: of two at once, the second would
+    /// write back what it read before the first, and take away a key that a server
+    /// seals under already. The lock is on a file beside, since the file itself is
+    /// replaced, and that one stays, since two could lock two of them.
+    fn lock(&self) -> Result<File, KeyFileError> {
+        let locked = || {
+            let owner = fs::metadata(&self.path)?;
+            let lock = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .open(self.beside("lock"))?;
+            let made = lock.metadata()?;
+            if (owner.uid(), owner.gid()) != (made.uid(), made.gid()) {
+                fchown(&lock, Some(owner.uid()), Some(owner.gid()))?;
+            }
+            lock.lock()?;
+            Ok(lock)
+        };
+        locked().map_err(|error| self.write_error(error))
+    }
+
+    /// A file next to this one.
+    fn beside(&self, suffix: &str) -> PathBuf {
+        let mut name = self.path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{suffix}"));
+        self.path.with_file_name(name)
     }
 
     fn lines(&self) -> Result<Vec<(String, Option<SealKey>)>, KeyFileError> {
@@ -148,9 +180,7 @@ impl KeyFile {
     }
 
     fn write_beside(&self, text: &str) -> Result<PathBuf, KeyFileError> {
-        let mut name = self.path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}", uuid::Uuid::new_v4().simple()));
-        let path = self.path.with_file_name(name);
+        let path = self.beside(&uuid::Uuid::new_v4().simple().to_string());
         let written = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -229,7 +259,29 @@ mod tests {
             let now = fs::metadata(file.path()).unwrap().permissions().mode();
             assert_eq!(now & 0o777, mode);
         }
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        // The file and its lock.
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn of_many_changes_at_once_none_is_lost() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = KeyFile::at(dir.path().join("seal.keys"));
+        file.create_if_missing().unwrap();
+        let first = names(&file);
+        let rotate = || -> Vec<KeyId> { (0..10).map(|_| file.put_in_front().unwrap()).collect() };
+        let added: Vec<KeyId> = std::thread::scope(|scope| {
+            let rotating: Vec<_> = (0..4).map(|_| scope.spawn(rotate)).collect();
+            let retiring = scope.spawn(|| (0..10).for_each(|_| file.remove(&first).unwrap()));
+            retiring.join().unwrap();
+            let added = rotating.into_iter().flat_map(|it| it.join().unwrap());
+            added.collect()
+        });
+        file.remove(&first).unwrap();
+        let (mut kept, mut added) = (names(&file), added);
+        kept.sort();
+        added.sort();
+        assert_eq!((kept, added.len()), (added.clone(), 40));
     }
 
     #[test]
