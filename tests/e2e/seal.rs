@@ -144,6 +144,32 @@ async fn keys_rotate_while_agents_consume(harness: Harness) {
     harness.end().await;
 }
 
+/// A row that nobody can open is told of and holds up no rotation.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_row_is_counted_and_stops_no_rotation() {
+    let harness = Harness::embedded().await;
+    let inbox = "agent@inbox.test";
+    for number in 0..3 {
+        post(&harness, inbox, number).await;
+    }
+    harness.until_items(inbox, 3).await;
+    let damage = "UPDATE deliveries SET body = substr(body, 2)
+                  WHERE id = (SELECT min(id) FROM deliveries) RETURNING 1";
+    assert_eq!(harness.count(damage).await, 1);
+    let mut before = keys(&harness).await["keys"][0]["key"].clone();
+    for _ in 0..2 {
+        let mut command = harness.command(&["keys", "rotate", "--json"]);
+        let rotated = tokio::task::spawn_blocking(move || command.output().unwrap());
+        let rotated = rotated.await.unwrap();
+        assert_eq!(rotated.status.code(), Some(1));
+        let told: Value = serde_json::from_slice(&rotated.stdout).unwrap();
+        assert_eq!((&told["stuck"], &told["resealed"]), (&1.into(), &5.into()));
+        assert_ne!(told["key"], before, "a new key each time");
+        before = told["key"].clone();
+    }
+    harness.end().await;
+}
+
 async fn post(harness: &Harness, inbox: &str, number: usize) {
     let code = (100_000 + 7_919 * number).to_string();
     let mail = otp_delivery(inbox, &format!("m{number}"), &code);

@@ -87,10 +87,39 @@ pub struct Claim {
 pub enum Claimed {
     /// It is yours until the lease ends.
     Yours(Claim, StoredDelivery),
+    /// It is yours, and its body does not open.
+    Unopened(Claim, Unopened),
     /// Somebody else holds it, or its next attempt is not due yet.
     NotNow,
     /// It is finished, or there is no such delivery; the ring was an echo.
     Finished,
+}
+
+/// Why a sealed body does not open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unopened {
+    /// This process has not got its key. Another may have it, or get it back.
+    KeyUnknown,
+    /// The key is there and the bytes are not what was sealed for this row.
+    Damaged,
+}
+
+impl Unopened {
+    /// Whether trying again may help.
+    pub fn class(self) -> Class {
+        match self {
+            Self::KeyUnknown => Class::Elsewhere,
+            Self::Damaged => Class::Permanent,
+        }
+    }
+
+    /// The failure as a word for the operator.
+    pub fn reason(self) -> Reason {
+        Reason::new(match self {
+            Self::KeyUnknown => "key_unknown",
+            Self::Damaged => "damaged",
+        })
+    }
 }
 
 /// What a worker made of a delivery.

@@ -35,6 +35,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(7, "0007_provider_keys"),
     twin!(8, "0008_senders"),
     twin!(9, "0009_afterlife"),
+    twin!(10, "0010_retired_keys"),
 ];
 
 /// What came of applying migrations.

@@ -22,6 +22,8 @@ pub enum Sealing {
 pub struct Resealed {
     /// How many rows were sealed anew.
     pub count: u64,
+    /// How many rows do not open, and so stay as they are.
+    pub stuck: u64,
     /// Where to go on; nothing at the end.
     pub next: Option<Uuid>,
 }
@@ -46,23 +48,51 @@ impl From<(Uuid, String, String, Vec<u8>)> for Old {
     }
 }
 
+/// Rows with their values under another key.
+pub(crate) type Renewed<'o> = Vec<(&'o Old, Sealed)>;
+
+/// Of these rows those that open, with their values under `key`, and how many do not.
+pub(crate) fn renew<'o>(
+    old: &'o [Old],
+    column: Sealing,
+    (keyring, key): (&Keyring, &KeyId),
+) -> Result<(Renewed<'o>, u64), Fault> {
+    let (mut renewed, mut stuck) = (Vec::with_capacity(old.len()), 0);
+    for row in old {
+        match row.opened(column, keyring) {
+            Ok(plain) => renewed.push((row, row.sealed(column, keyring, key, &plain)?)),
+            // One that never opens again must not keep the others under an old key.
+            Err(Fault::KeyUnknown(_) | Fault::Damaged(_)) => stuck += 1,
+            Err(other) => return Err(other),
+        }
+    }
+    Ok((renewed, stuck))
+}
+
 impl Old {
+    fn row(&self, column: Sealing) -> Row<'_> {
+        match column {
+            Sealing::Bodies => Row::delivery(DeliveryId::from_uuid(self.id), &self.owner),
+            Sealing::Values => Row::artifact(ArtifactId::from_uuid(self.id), &self.owner),
+        }
+    }
+
+    fn opened(&self, column: Sealing, keyring: &Keyring) -> Result<Vec<u8>, Fault> {
+        keyring.open(self.row(column), &self.key, &self.sealed)
+    }
+
     /// The same value under another key.
-    pub(crate) fn renewed(
+    fn sealed(
         &self,
         column: Sealing,
         keyring: &Keyring,
         key: &KeyId,
+        plain: &[u8],
     ) -> Result<Sealed, Fault> {
-        let row = match column {
-            Sealing::Bodies => Row::delivery(DeliveryId::from_uuid(self.id), &self.owner),
-            Sealing::Values => Row::artifact(ArtifactId::from_uuid(self.id), &self.owner),
-        };
-        let plain = keyring.open(row, &self.key, &self.sealed)?;
         // By name, for the ring may not have noticed yet that this one seals.
         let sealing = keyring.opening(key.as_str());
         let unknown = || Fault::KeyUnknown(key.to_string());
-        sealing.ok_or_else(unknown)?.seal(row, &plain)
+        sealing.ok_or_else(unknown)?.seal(self.row(column), plain)
     }
 }
 
@@ -86,6 +116,15 @@ impl Store {
                 let work = it.reseal(column, key.clone(), from, limit);
                 it.work().run(LONG, work).await
             }
+        }
+    }
+
+    /// From now on no row comes under this key, whoever sealed it and whenever: what
+    /// was on its way is stored and can be seen, and what comes later is refused.
+    pub async fn forbid(&self, key: &KeyId) -> Result<(), StoreError> {
+        match &self.database {
+            Database::Postgres(it) => it.work().run(LONG, it.forbid(key.clone())).await,
+            Database::Sqlite(it) => it.work().run(LONG, it.forbid(key.clone())).await,
         }
     }
 

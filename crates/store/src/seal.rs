@@ -12,7 +12,7 @@ mod ring;
 
 use chacha20poly1305::XNonce;
 use chacha20poly1305::aead::{Aead, Payload};
-use pipeline::{ArtifactId, DeliveryId, NewMessage};
+use pipeline::{ArtifactId, DeliveryId, NewMessage, Unopened};
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
@@ -149,6 +149,24 @@ impl Keyring {
             .opening(key)
             .ok_or_else(|| Fault::KeyUnknown(key.to_owned()))?;
         key.open(row, sealed)
+    }
+
+    /// Opens a delivery's body, or says why it does not open.
+    pub(crate) fn open_body(
+        &self,
+        row: Row<'_>,
+        key: &str,
+        sealed: &[u8],
+    ) -> Result<Result<Vec<u8>, Unopened>, Fault> {
+        match self.open(row, key, sealed) {
+            Ok(body) => Ok(Ok(body)),
+            Err(Fault::KeyUnknown(key)) => {
+                tracing::warn!(key.id = key, "there is no such sealing key here");
+                Ok(Err(Unopened::KeyUnknown))
+            }
+            Err(Fault::Damaged(_)) => Ok(Err(Unopened::Damaged)),
+            Err(other) => Err(other),
+        }
     }
 
     /// Opens what was sealed as text.

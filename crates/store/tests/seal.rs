@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
-use pipeline::{Claimed, Consumed, Keep, Processed, StoreError, Waste};
+use pipeline::{
+    Claimed, Completed, Consumed, Keep, NewAttempt, Processed, StoreError, Unopened, Waste,
+};
 use sqlx::{Connection, PgConnection, SqliteConnection};
-use store::{OpenError, SealKey, Secrets, Settings};
-use testkit::store_contract::{LONG, Seams, Subject, code, inbox, must, request, server_key};
+use store::{Keyring, OpenError, SealKey, Sealing, Secrets, Settings, Store};
+use testkit::store_contract::{
+    LONG, Seams, Subject, attempt, code, delivery, held, inbox, mail, must, request, server_key,
+    suited,
+};
 
 use crate::subject::{Directory, PostgresDatabase, SqliteFile};
 
@@ -53,10 +58,19 @@ async fn swapped_rows_do_not_open(seams: &Seams, swap: impl Future<Output = ()>)
     // Nothing was used up by that.
     let items = seams.items(&to).await;
     assert!(items.iter().all(|item| item.consumed_at.is_none()));
+    let [first, _] = deliveries;
     for delivery in deliveries {
-        let claimed = seams.work.claim(delivery, LONG).await;
-        assert!(matches!(claimed, Err(StoreError::Broken(_))), "{claimed:?}");
+        let claimed = must(seams.work.claim(delivery, LONG).await);
+        let Claimed::Unopened(claim, Unopened::Damaged) = claimed else {
+            panic!("{claimed:?}");
+        };
+        // Whoever claimed it can put it where an operator sees it.
+        let buried = seams.work.bury(claim, Unopened::Damaged.reason()).await;
+        assert_eq!(must(buried), Completed::Done(()));
     }
+    let buried = must(seams.failures.buried(10).await);
+    assert!(buried.iter().all(|it| it.reason.as_str() == "damaged"));
+    assert!(must(seams.failures.requeue(first).await));
 }
 
 #[tokio::test]
@@ -81,9 +95,9 @@ async fn without_the_key_a_value_waits_and_is_not_used_up() {
         matches!(answer, Err(StoreError::Unavailable(_))),
         "{answer:?}"
     );
-    let claimed = store.work.claim(delivery, LONG).await;
+    let claimed = must(store.work.claim(delivery, LONG).await);
     assert!(
-        matches!(claimed, Err(StoreError::Unavailable(_))),
+        matches!(claimed, Claimed::Unopened(_, Unopened::KeyUnknown)),
         "{claimed:?}"
     );
     store.close().await;
@@ -96,6 +110,203 @@ async fn without_the_key_a_value_waits_and_is_not_used_up() {
     store.close().await;
 }
 
+/// A store that seals under the key of the first of these bytes.
+fn sealing_under(settings: Settings, keys: &[u8]) -> Settings {
+    let keys = keys.iter().map(|byte| SealKey::new([*byte; 32])).collect();
+    settings.as_guest().sealed_with(Secrets {
+        keyring: must(Keyring::of(keys)),
+        server_key: server_key(),
+    })
+}
+
+#[tokio::test]
+async fn under_a_retired_key_nothing_is_stored_in_sqlite() {
+    let subject = SqliteFile::open().await;
+    let settings = || subject.directory.settings();
+    let late = must(store::open(&sealing_under(settings(), &[7])).await);
+    let new = must(store::open(&sealing_under(settings(), &[9, 7])).await);
+    nothing_is_stored_under_a_retired_key(&late, &new).await;
+    subject.close().await;
+}
+
+#[tokio::test]
+async fn under_a_retired_key_nothing_is_stored_in_postgres() {
+    let subject = PostgresDatabase::open().await;
+    let settings = || subject.database.settings();
+    let late = must(store::open(&sealing_under(settings(), &[7])).await);
+    let new = must(store::open(&sealing_under(settings(), &[9, 7])).await);
+    nothing_is_stored_under_a_retired_key(&late, &new).await;
+    subject.close().await;
+}
+
+/// `late` seals under a key that `new` retires.
+async fn nothing_is_stored_under_a_retired_key(late: &Store, new: &Store) {
+    let (retired, sealing) = (SealKey::new([7; 32]), SealKey::new([9; 32]));
+    let to = inbox("agent");
+    let at_work = crate::subject::seams(late);
+    let begun = at_work.new_delivery("begun").await;
+    let (claim, _) = at_work.claim(begun, LONG).await;
+    must(new.forbid(retired.id()).await);
+    // Forbidden twice is forbidden.
+    must(new.forbid(retired.id()).await);
+
+    let refused = late.deliveries.record(vec![delivery("late", b"x")]).await;
+    assert!(
+        matches!(refused, Err(StoreError::Unavailable(_))),
+        "{refused:?}"
+    );
+    let processed = held(vec![mail(&to, "m", vec![code(&to, "493817")])]);
+    let refused = late.work.complete(claim, processed).await;
+    assert!(
+        matches!(refused, Err(StoreError::Unavailable(_))),
+        "{refused:?}"
+    );
+    // What was there can be opened and sealed anew, and not the other way round.
+    let anew = must(new.reseal(Sealing::Bodies, sealing.id(), None, 10).await);
+    assert_eq!((anew.count, anew.stuck), (1, 0));
+    let back = new.reseal(Sealing::Bodies, retired.id(), None, 10).await;
+    assert!(matches!(back, Err(StoreError::Unavailable(_))), "{back:?}");
+    assert_eq!(must(new.sealed_under(Sealing::Values).await), []);
+    let taken = new.deliveries.record(vec![delivery("late", b"x")]).await;
+    assert!(must(taken).iter().all(|taken| taken.is_fresh()));
+    late.close().await;
+    new.close().await;
+}
+
+/// A row that was on its way when a key was forbidden is there for all to see
+/// before anybody can think that the key is free.
+#[tokio::test]
+async fn retiring_a_key_waits_for_who_writes_to_postgres() {
+    let subject = PostgresDatabase::open().await;
+    let mut writer = must(PgConnection::connect(&subject.database.url).await);
+    must(
+        sqlx::raw_sql("BEGIN; LOCK TABLE artifacts IN ROW EXCLUSIVE MODE")
+            .execute(&mut writer)
+            .await,
+    );
+    let retired = SealKey::new([7; 32]);
+    let mut forbidding = Box::pin(subject.store.forbid(retired.id()));
+    let early = tokio::time::timeout(Duration::from_millis(300), &mut forbidding).await;
+    assert!(early.is_err(), "somebody still writes");
+    must(sqlx::raw_sql("COMMIT").execute(&mut writer).await);
+    must(forbidding.await);
+    subject.close().await;
+}
+
+const CUT: &str = "UPDATE deliveries SET body = substr(body, 2);
+                   UPDATE artifacts SET value = substr(value, 2)";
+
+/// How rows are spoilt from outside.
+enum Spoil {
+    /// Every sealed value lacks its first byte.
+    Cut,
+    /// The time of every callback is over.
+    Late,
+}
+
+#[tokio::test]
+async fn one_row_that_does_not_open_holds_up_no_other_in_sqlite() {
+    let subject = SqliteFile::open().await;
+    let url = subject.directory.url();
+    let spoil = async |how: Spoil| {
+        let mut other = must(SqliteConnection::connect(&url).await);
+        let spoilt = sqlx::raw_sql(match how {
+            Spoil::Cut => CUT,
+            Spoil::Late => {
+                "UPDATE callbacks SET deadline = (SELECT now FROM clock) - 1, due_at = 1
+                 WHERE state = 'pending'"
+            }
+        });
+        must(spoilt.execute(&mut other).await);
+    };
+    let new = sealing_under(subject.directory.settings(), &[9, 7]);
+    let new = must(store::open(&new).await);
+    one_row_holds_up_no_other(&subject.store, &new, spoil).await;
+    subject.close().await;
+}
+
+#[tokio::test]
+async fn one_row_that_does_not_open_holds_up_no_other_in_postgres() {
+    let subject = PostgresDatabase::open().await;
+    let url = subject.database.url.clone();
+    let spoil = async |how: Spoil| {
+        let mut other = must(PgConnection::connect(&url).await);
+        let spoilt = sqlx::raw_sql(match how {
+            Spoil::Cut => CUT,
+            Spoil::Late => {
+                "UPDATE callbacks SET deadline = now() - interval '1 millisecond',
+                                      due_at = now()
+                 WHERE state = 'pending'"
+            }
+        });
+        must(spoilt.execute(&mut other).await);
+    };
+    let new = sealing_under(subject.database.settings(), &[9, 7]);
+    let new = must(store::open(&new).await);
+    one_row_holds_up_no_other(&subject.store, &new, spoil).await;
+    subject.close().await;
+}
+
+/// `new` has a newer key than `store` has.
+async fn one_row_holds_up_no_other(store: &Store, new: &Store, spoil: impl AsyncFn(Spoil)) {
+    let seams = crate::subject::seams(store);
+    call_for(&seams, "111111").await;
+    spoil(Spoil::Cut).await;
+    call_for(&seams, "222222").await;
+    let claimed = must(
+        store
+            .callbacks
+            .claim_callbacks(10, Duration::ZERO, &[])
+            .await,
+    );
+    assert_eq!(claimed.len(), 1, "{claimed:?}");
+    let dead = must(store.callbacks.dead_callbacks(10).await);
+    let reasons: Vec<&str> = dead.iter().map(|it| it.reason.as_str()).collect();
+    assert_eq!(reasons, ["damaged"]);
+
+    let key = SealKey::new([9; 32]);
+    for column in [Sealing::Bodies, Sealing::Values] {
+        let resealed = must(new.reseal(column, key.id(), None, 10).await);
+        assert_eq!((resealed.count, resealed.stuck), (1, 1), "{column:?}");
+    }
+    new.close().await;
+
+    // Now the other value is under a key that is not here.
+    let waits = must(
+        store
+            .callbacks
+            .claim_callbacks(10, Duration::ZERO, &[])
+            .await,
+    );
+    assert!(waits.is_empty(), "{waits:?}");
+    assert_eq!(must(store.callbacks.dead_callbacks(10).await).len(), 1);
+    spoil(Spoil::Late).await;
+    let over = must(
+        store
+            .callbacks
+            .claim_callbacks(10, Duration::ZERO, &[])
+            .await,
+    );
+    assert!(over.is_empty(), "{over:?}");
+    let dead = must(store.callbacks.dead_callbacks(10).await);
+    let mut reasons: Vec<&str> = dead.iter().map(|it| it.reason.as_str()).collect();
+    reasons.sort_unstable();
+    assert_eq!(reasons, ["damaged", "key_unknown"]);
+}
+
+/// A code that is due at a callback.
+async fn call_for(seams: &Seams, value: &str) {
+    let asked = NewAttempt {
+        callback: Some("flow".to_owned()),
+        ..attempt(&inbox(value))
+    };
+    let (to, id) = (asked.inbox.clone(), asked.id);
+    must(seams.attempts.open_attempt(asked).await);
+    seams
+        .bring(&to, value, suited(code(&to, value), &[id]))
+        .await;
+}
+
 /// Not even sealed: whoever gets the keys later finds nothing to open.
 #[tokio::test]
 async fn wiped_bytes_are_gone_from_the_files_of_sqlite() {
@@ -105,7 +316,7 @@ async fn wiped_bytes_are_gone_from_the_files_of_sqlite() {
     let id = seams.bring(&to, "m1", code(&to, "493817")).await;
     seams.consume(&request(id, "agent", "k")).await;
     // Longer than a page, so that it has pages of its own.
-    let long = testkit::store_contract::delivery("long", &b"x".repeat(20_000));
+    let long = delivery("long", &b"x".repeat(20_000));
     let long = seams.record(long).await.id();
     let (claim, _) = seams.claim(long, LONG).await;
     seams.complete(claim, Processed::default()).await;

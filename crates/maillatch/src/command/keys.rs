@@ -16,9 +16,10 @@ use crate::wire::store_settings;
 
 /// Rows that one transaction seals anew; a body may have ten megabytes.
 const BATCH: u32 = 16;
-/// Longer than a process goes on sealing under the key it knew, and than what it
-/// has sealed takes to be committed.
-const SETTLED: Duration = Duration::from_secs(15);
+/// Longer than a process goes on sealing under the key it knew. What comes later
+/// under an older key is refused by the database, so this saves those who seal from
+/// doing it twice, and nothing hangs on it.
+const SETTLED: Duration = Duration::from_secs(5);
 
 /// Shows and rotates the keys that bodies and values are sealed with.
 #[derive(Debug, Args)]
@@ -32,8 +33,10 @@ Examples:
 A rotation puts a new key in front of the key file and seals every row anew, also
 while servers run on the database: they notice the new file. One that was cut off
 is finished by the next. With --retire, keys that no row needs any more leave the
-file, and what an old backup holds can then be read by nobody. On several
-machines, append a new key to every copy of the file first, move it to the front
+file, and what an old backup holds can then be read by nobody. From then on the
+database takes no row under them, not even from a process that stood still
+meanwhile. Rows that do not open, since they are damaged or their key is gone, are
+left as they are and counted, and the command ends with 1. On several machines, append a new key to every copy of the file first, move it to the front
 of each, and then run this once.")]
 pub(crate) struct Keys {
     #[command(subcommand)]
@@ -68,31 +71,59 @@ pub(crate) async fn run(args: Keys) -> Result<ExitCode> {
         .context("failed to open the database")?;
     let outcome = act(&store, args.action, file, args.json).await;
     store.close().await;
-    outcome.map(|()| ExitCode::SUCCESS)
+    outcome
 }
 
-async fn act(store: &Store, action: Action, file: Option<KeyFile>, as_json: bool) -> Result<()> {
+/// What came of sealing anew.
+#[derive(Clone, Copy)]
+struct Anew {
+    /// Rows that are under the new key now.
+    count: u64,
+    /// Rows that do not open.
+    stuck: u64,
+}
+
+async fn act(
+    store: &Store,
+    action: Action,
+    file: Option<KeyFile>,
+    as_json: bool,
+) -> Result<ExitCode> {
     let clears = match action {
-        Action::List => return list(store, as_json).await,
+        Action::List => return list(store, as_json).await.map(|()| ExitCode::SUCCESS),
         Action::Rotate { retire } => retire,
         Action::Retire => true,
     };
     let Some(file) = file else {
         bail!("the keys are not in a file: set seal.file instead of seal.keys to change them");
     };
-    let key = match action {
-        Action::Retire => first(&file)?,
+    let (key, count) = match action {
+        Action::Retire => (first(&file)?, 0),
         Action::List | Action::Rotate { .. } => newest(store, &file).await?,
     };
-    let mut count = seal_anew(store, &key).await?;
+    let mut anew = seal_anew(store, &key).await?;
+    anew.count += count;
     let mut retired = Vec::new();
     if clears {
         settle(&file).await?;
-        // What was sealed under the old key until the new one was noticed.
-        count += seal_anew(store, &key).await?;
-        retired = retire_unused(store, &file).await?;
+        let older = older_keys(&file, &key)?;
+        for older in &older {
+            store.forbid(older).await?;
+        }
+        // What was sealed under the old keys until nothing could be any more.
+        let late = seal_anew(store, &key).await?;
+        anew = Anew {
+            count: anew.count + late.count,
+            ..late
+        };
+        retired = retire_unused(store, &file, older).await?;
     }
-    report(&key, count, &retired, as_json)
+    report(&key, anew, &retired, as_json)?;
+    Ok(if anew.stuck == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 /// How many rows are sealed under each key, of all columns.
@@ -128,29 +159,46 @@ async fn list(store: &Store, as_json: bool) -> Result<()> {
     Ok(())
 }
 
-fn report(key: &KeyId, count: u64, retired: &[KeyId], as_json: bool) -> Result<()> {
+fn report(key: &KeyId, anew: Anew, retired: &[KeyId], as_json: bool) -> Result<()> {
+    let Anew { count, stuck } = anew;
     eprintln!(
         "{count} rows sealed anew under {key}; {} keys retired",
         retired.len()
     );
+    if stuck > 0 {
+        eprintln!("{stuck} rows do not open, and stay under the keys they name");
+    }
     if as_json {
         let retired: Vec<&str> = retired.iter().map(KeyId::as_str).collect();
-        let line = json!({ "key": key.as_str(), "resealed": count, "retired": retired });
+        let line = json!({
+            "key": key.as_str(), "resealed": count, "stuck": stuck, "retired": retired,
+        });
         writeln!(std::io::stdout().lock(), "{line}")?;
     }
     Ok(())
 }
 
 /// The key to seal under: a new one, unless rows under older keys say that the
-/// last rotation was cut off.
-async fn newest(store: &Store, file: &KeyFile) -> Result<KeyId> {
+/// last rotation was cut off; and how many of them it has sealed to find out.
+async fn newest(store: &Store, file: &KeyFile) -> Result<(KeyId, u64)> {
     let first = first(file)?;
     let is_unfinished = in_use(store).await?.keys().any(|key| key != first.as_str());
+    // What cannot be opened is no reason to keep the others under this key for ever.
     if is_unfinished {
-        eprintln!("an earlier rotation to {first} is finished first");
-        return Ok(first);
+        let count = seal_anew(store, &first).await?.count;
+        if count > 0 {
+            eprintln!("an earlier rotation to {first} is finished first");
+            return Ok((first, count));
+        }
     }
-    Ok(file.put_in_front()?)
+    Ok((file.put_in_front()?, 0))
+}
+
+/// The keys of the file that do not seal.
+fn older_keys(file: &KeyFile, sealing: &KeyId) -> Result<Vec<KeyId>> {
+    let keys = file.read()?;
+    let others = keys.iter().skip(1).map(|key| key.id().clone());
+    Ok(others.filter(|key| key != sealing).collect())
 }
 
 fn first(file: &KeyFile) -> Result<KeyId> {
@@ -159,26 +207,27 @@ fn first(file: &KeyFile) -> Result<KeyId> {
     Ok(first.id().clone())
 }
 
-async fn seal_anew(store: &Store, key: &KeyId) -> Result<u64> {
+async fn seal_anew(store: &Store, key: &KeyId) -> Result<Anew> {
     let older = |rows: &BTreeMap<String, u64>| -> u64 {
         let older = rows.iter().filter(|(name, _)| *name != key.as_str());
         older.map(|(_, count)| count).sum()
     };
     let total = older(&in_use(store).await?);
-    let mut done = 0;
+    let (mut done, mut stuck) = (0, 0);
     for column in [Sealing::Bodies, Sealing::Values] {
         let mut from = None;
         loop {
             let resealed = store.reseal(column, key, from, BATCH).await?;
             done += resealed.count;
-            show_progress(done, total);
+            stuck += resealed.stuck;
+            show_progress(done + stuck, total);
             from = resealed.next;
             if from.is_none() {
                 break;
             }
         }
     }
-    Ok(done)
+    Ok(Anew { count: done, stuck })
 }
 
 /// A bar for people; machines read the last line.
@@ -197,7 +246,7 @@ fn show_progress(done: u64, total: u64) {
     let _ = write!(stderr, "\r[{bar}] {done} of {total}{end}");
 }
 
-/// Waits until no process can still bring a row under an older key.
+/// Waits until every process that runs has noticed the key in front.
 async fn settle(file: &KeyFile) -> Result<()> {
     let age = file.modified()?.elapsed().unwrap_or_default();
     let rest = SETTLED.saturating_sub(age);
@@ -211,11 +260,11 @@ async fn settle(file: &KeyFile) -> Result<()> {
     Ok(())
 }
 
-async fn retire_unused(store: &Store, file: &KeyFile) -> Result<Vec<KeyId>> {
+/// Removes those of the forbidden keys that no row needs.
+async fn retire_unused(store: &Store, file: &KeyFile, forbidden: Vec<KeyId>) -> Result<Vec<KeyId>> {
     let rows = in_use(store).await?;
-    let keys = file.read()?;
-    let others = keys.iter().skip(1).map(|key| key.id().clone());
-    let unused: Vec<KeyId> = others
+    let unused: Vec<KeyId> = forbidden
+        .into_iter()
         .filter(|key| !rows.contains_key(key.as_str()))
         .collect();
     if !unused.is_empty() {

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::Postgres;
 use super::pool::Pool;
 use crate::fault::Fault;
-use crate::reseal::{Old, Resealed, Sealing};
+use crate::reseal::{Old, Renewed, Resealed, Sealing, renew};
 use crate::seal::{KeyId, Keyring};
 use crate::stored::count;
 use crate::uncancelled::Uncancelled;
@@ -34,8 +34,31 @@ impl Postgres {
             let old = under_older_keys(&pool, column, &key, from, limit).await?;
             let is_end = old.len() < limit as usize;
             let next = old.last().map(|row| row.id).filter(|_| !is_end);
-            let count = write_anew(&pool, column, (&keyring, &key), &old).await?;
-            Ok(Resealed { count, next })
+            let (renewed, stuck) = renew(&old, column, (&keyring, &key))?;
+            let count = write_anew(&pool, column, renewed).await?;
+            Ok(Resealed { count, stuck, next })
+        }
+    }
+
+    pub(crate) fn forbid(
+        &self,
+        key: KeyId,
+    ) -> impl Future<Output = Result<(), Fault>> + Send + use<> {
+        let pool = self.pool.clone();
+        async move {
+            let mut connection = pool.lend().await?;
+            let mut transaction = connection.begin().await?;
+            // Waits for whoever writes, and whoever comes later looks at the names that
+            // are written here. It is held for one statement.
+            sqlx::query("LOCK TABLE deliveries, artifacts IN SHARE MODE")
+                .execute(&mut *transaction)
+                .await?;
+            sqlx::query("INSERT INTO retired_keys (key_id) VALUES ($1) ON CONFLICT DO NOTHING")
+                .bind(key.as_str())
+                .execute(&mut *transaction)
+                .await?;
+            transaction.commit().await?;
+            Ok(())
         }
     }
 
@@ -89,17 +112,7 @@ async fn under_older_keys(
 
 /// The guard repeats what was read: a row that was wiped or sealed anew by
 /// somebody else meanwhile stays as it is.
-async fn write_anew(
-    pool: &Pool,
-    column: Sealing,
-    (keyring, key): (&Keyring, &KeyId),
-    old: &[Old],
-) -> Result<u64, Fault> {
-    let renewed: Result<Vec<_>, Fault> = old
-        .iter()
-        .map(|row| Ok((row, row.renewed(column, keyring, key)?)))
-        .collect();
-    let renewed = renewed?;
+async fn write_anew(pool: &Pool, column: Sealing, renewed: Renewed<'_>) -> Result<u64, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
     let mut written = 0;

@@ -122,15 +122,21 @@ async fn claim(
     .await?;
     let mut callbacks = Vec::with_capacity(rows.len());
     for row in rows {
-        let id = row.0;
-        if row.6 < -OVERDUE {
+        let (id, remaining) = (row.0, row.6);
+        if remaining < -OVERDUE {
             give_up(&mut connection, id, "deadline").await?;
             continue;
         }
-        match load(&mut connection, &keyring, token, row).await? {
-            Some(callback) => callbacks.push(callback),
+        match load(&mut connection, &keyring, token, row).await {
+            Ok(Some(callback)) => callbacks.push(callback),
             // Its inbox keeps items for less time than this took.
-            None => give_up(&mut connection, id, "value_gone").await?,
+            Ok(None) => give_up(&mut connection, id, "value_gone").await?,
+            Err(Fault::Damaged(_)) => give_up(&mut connection, id, "damaged").await?,
+            // Another worker may have the key, or this one get it: it comes back when
+            // its lease ends, until its time is over. The others go on.
+            Err(Fault::KeyUnknown(_)) if remaining > 0 => {}
+            Err(Fault::KeyUnknown(_)) => give_up(&mut connection, id, "key_unknown").await?,
+            Err(other) => return Err(other),
         }
     }
     Ok(callbacks)

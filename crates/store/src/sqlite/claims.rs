@@ -131,9 +131,13 @@ async fn claim(
         attempt: attempts(attempt)?,
         age: span(age),
     };
+    let body = match keyring.open_body(Row::delivery(delivery, &name), &body_key, &body)? {
+        Ok(body) => body,
+        Err(why) => return Ok(Claimed::Unopened(claim, why)),
+    };
     let stored = StoredDelivery {
         id: delivery,
-        body: keyring.open(Row::delivery(delivery, &name), &body_key, &body)?,
+        body,
         source: source(&name)?,
         content_type,
         recorded_at: Timestamp::from_millis(recorded_at),

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::Sqlite;
 use crate::fault::Fault;
-use crate::reseal::{Old, Resealed, Sealing};
+use crate::reseal::{Old, Renewed, Resealed, Sealing, renew};
 use crate::seal::{KeyId, Keyring};
 use crate::stored::count;
 use crate::uncancelled::Uncancelled;
@@ -33,8 +33,26 @@ impl Sqlite {
             let old = under_older_keys(&writer, column, &key, from, limit).await?;
             let is_end = old.len() < limit as usize;
             let next = old.last().map(|row| row.id).filter(|_| !is_end);
-            let count = write_anew(&writer, column, (&keyring, &key), &old).await?;
-            Ok(Resealed { count, next })
+            let (renewed, stuck) = renew(&old, column, (&keyring, &key))?;
+            let count = write_anew(&writer, column, renewed).await?;
+            Ok(Resealed { count, stuck, next })
+        }
+    }
+
+    pub(crate) fn forbid(
+        &self,
+        key: KeyId,
+    ) -> impl Future<Output = Result<(), Fault>> + Send + use<> {
+        let writer = self.writer.clone();
+        async move {
+            sqlx::query(
+                "INSERT INTO retired_keys (key_id, retired_at) SELECT $1, now FROM clock
+                 WHERE true ON CONFLICT DO NOTHING",
+            )
+            .bind(key.as_str())
+            .execute(&writer)
+            .await?;
+            Ok(())
         }
     }
 
@@ -91,14 +109,8 @@ async fn under_older_keys(
 async fn write_anew(
     writer: &SqlitePool,
     column: Sealing,
-    (keyring, key): (&Keyring, &KeyId),
-    old: &[Old],
+    renewed: Renewed<'_>,
 ) -> Result<u64, Fault> {
-    let renewed: Result<Vec<_>, Fault> = old
-        .iter()
-        .map(|row| Ok((row, row.renewed(column, keyring, key)?)))
-        .collect();
-    let renewed = renewed?;
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     let mut written = 0;
     for (row, sealed) in renewed {

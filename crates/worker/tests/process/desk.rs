@@ -25,7 +25,7 @@ pub(crate) struct Desk {
     pub(crate) store: Store,
     pub(crate) queue: Queue,
     pub(crate) deps: Arc<Deps>,
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 impl Desk {
@@ -61,8 +61,17 @@ impl Desk {
             store,
             queue,
             deps,
-            _dir: dir,
+            dir,
         }
+    }
+
+    /// The same database as a machine sees it that seals under another key.
+    pub(crate) async fn elsewhere(&self) -> Store {
+        let url = format!("sqlite:{}", self.dir.path().join("test.db").display());
+        let mut secrets = secrets();
+        secrets.keyring = store::SealKey::new([8; 32]).into();
+        let settings = store::Settings::new(url.into()).sealed_with(secrets);
+        store::open(&settings.as_guest()).await.unwrap()
     }
 
     /// Records a delivery of the source `dev` and rings for it.
@@ -89,16 +98,7 @@ impl Desk {
         content_type: &str,
         body: &[u8],
     ) -> Recorded {
-        let source = source.parse().unwrap();
-        let delivery = NewDelivery {
-            id: DeliveryId::new(),
-            key: DeliveryKey::from_provider_id(&source, id),
-            source,
-            content: ContentDigest::of(&[body]),
-            content_type: content_type.to_owned(),
-            body: body.to_vec(),
-            on_conflict: OnConflict::Keep,
-        };
+        let delivery = new_delivery(source, id, content_type, body);
         let recorded = self.store.deliveries.record(vec![delivery]).await.unwrap();
         recorded[0]
     }
@@ -159,6 +159,20 @@ impl Desk {
             .artifacts(&inbox, Seq::START, 100)
             .await
             .unwrap()
+    }
+}
+
+/// A delivery that is not recorded yet.
+pub(crate) fn new_delivery(source: &str, id: &str, content_type: &str, body: &[u8]) -> NewDelivery {
+    let source = source.parse().unwrap();
+    NewDelivery {
+        id: DeliveryId::new(),
+        key: DeliveryKey::from_provider_id(&source, id),
+        source,
+        content: ContentDigest::of(&[body]),
+        content_type: content_type.to_owned(),
+        body: body.to_vec(),
+        on_conflict: OnConflict::Keep,
     }
 }
 

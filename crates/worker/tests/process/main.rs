@@ -13,6 +13,7 @@ mod lists;
 mod payload_rows;
 mod senders;
 mod sns;
+mod unopened;
 
 use std::time::Duration;
 
