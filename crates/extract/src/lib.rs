@@ -34,4 +34,5 @@ pub use link::{Destination, Rejection, judge, registrable, unwrap};
 pub use policy::Policy;
 pub use refusal::Refusal;
 pub use sender::Sender;
+pub use structure::body_offset;
 pub use verdict::{Code, Link, LinkKind, Reason, Verdict};

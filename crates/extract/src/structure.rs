@@ -63,11 +63,7 @@ pub(crate) fn read(raw: &[u8]) -> Result<Structure<'_>, Refusal> {
         return Err(Refusal::Empty);
     }
     let raw = skip_envelope(raw);
-    let eol = if memchr(b'\n', raw).is_some() {
-        b'\n'
-    } else {
-        b'\r'
-    };
+    let eol = line_end(raw);
     let (headers, length) = Headers::read(raw, eol)?;
     if headers.is_empty() {
         return Err(Refusal::NotMail);
@@ -91,6 +87,22 @@ pub(crate) fn read(raw: &[u8]) -> Result<Structure<'_>, Refusal> {
         leaves: scan.leaves,
         damaged: scan.damaged,
     })
+}
+
+/// Where the body of a mail begins, as it is read here; none where it is not read.
+pub fn body_offset(raw: &[u8]) -> Option<usize> {
+    let mail = skip_envelope(raw);
+    let (_, length) = Headers::read(mail, line_end(mail)).ok()?;
+    Some(raw.len() - mail.len() + length)
+}
+
+/// What ends the lines of a mail.
+fn line_end(raw: &[u8]) -> u8 {
+    if memchr(b'\n', raw).is_some() {
+        b'\n'
+    } else {
+        b'\r'
+    }
 }
 
 /// A mailbox file's separator line is no header.

@@ -1,11 +1,12 @@
 //! A sender's side of DKIM, made apart from the library that checks it: simple
-//! canonicalisation, RSA with SHA-256.
+//! canonicalisation, RSA with SHA-256, or with SHA-1 as nobody should.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rsa::Pkcs1v15Sign;
 use rsa::pkcs8::EncodePublicKey;
 use rsa::sha2::{Digest, Sha256};
+use sha1::Sha1;
 
 use crate::rsa_key::rsa_key;
 
@@ -38,11 +39,36 @@ impl Signer<'_> {
     /// The mail with a signature before it. It has lines that end in CRLF and ends in
     /// one of them.
     pub fn sign(&self, mail: &str) -> String {
+        let sign = |text: &str| {
+            let hash = Sha256::digest(text);
+            rsa_key().sign(Pkcs1v15Sign::new::<Sha256>(), &hash)
+        };
+        let hash = |body: &str| STANDARD.encode(Sha256::digest(body));
+        self.sign_with("rsa-sha256", mail, hash, sign)
+    }
+
+    /// The same, by an algorithm that counts no more.
+    pub fn sign_by_sha1(&self, mail: &str) -> String {
+        let sign = |text: &str| {
+            let hash = Sha1::digest(text);
+            rsa_key().sign(Pkcs1v15Sign::new::<Sha1>(), &hash)
+        };
+        let hash = |body: &str| STANDARD.encode(Sha1::digest(body));
+        self.sign_with("rsa-sha1", mail, hash, sign)
+    }
+
+    fn sign_with(
+        &self,
+        algorithm: &str,
+        mail: &str,
+        hash: impl Fn(&str) -> String,
+        sign: impl Fn(&str) -> rsa::Result<Vec<u8>>,
+    ) -> String {
         let (head, body) = mail.split_once("\r\n\r\n").expect("a mail with a body");
-        let body_hash = STANDARD.encode(Sha256::digest(body));
+        let body_hash = hash(body);
         let at = self.at.map(|at| format!("t={at}; ")).unwrap_or_default();
         let unsigned = format!(
-            "DKIM-Signature: v=1; a=rsa-sha256; c=simple/simple; d={}; s=mail; {at}{}h={}; bh={body_hash}; b=",
+            "DKIM-Signature: v=1; a={algorithm}; c=simple/simple; d={}; s=mail; {at}{}h={}; bh={body_hash}; b=",
             self.domain,
             self.tags,
             self.fields.join(":"),
@@ -59,8 +85,7 @@ impl Signer<'_> {
             }
         }
         signed.push_str(&unsigned);
-        let signature = rsa_key().sign(Pkcs1v15Sign::new::<Sha256>(), &Sha256::digest(&signed));
-        let signature = STANDARD.encode(signature.expect("a signature"));
+        let signature = STANDARD.encode(sign(&signed).expect("a signature"));
         format!("{unsigned}{signature}\r\n{mail}")
     }
 }

@@ -127,6 +127,24 @@ async fn a_signature_that_leaves_something_out_proves_nothing() {
 }
 
 #[tokio::test]
+async fn a_signature_by_sha1_proves_nothing() {
+    let signed = by("example.com").sign_by_sha1(&mail_from("example.com"));
+    assert_eq!(proof(&signed).await, "signature_unfit");
+}
+
+/// Where a line without a colon stands for the empty one, the signature still holds
+/// over all that it covers, and the body's first lines are read as fields.
+#[tokio::test]
+async fn a_mail_whose_fields_end_elsewhere_for_the_signature_proves_nothing() {
+    let mail = mail_from("example.com")
+        .replace("\r\n\r\nYour", "\r\n\r\nReply-To: x@evil.test\r\n\r\nYour");
+    let signed = by("example.com").sign(&mail);
+    assert_eq!(proof(&signed).await, "dkim");
+    let shifted = signed.replacen("\r\n\r\n", "\r\nno field\r\n", 1);
+    assert_eq!(proof(&shifted).await, "signature_unfit");
+}
+
+#[tokio::test]
 async fn an_old_mail_that_is_sent_again_is_not_taken_for_new() {
     let old = Signer {
         at: Some(now() - 2 * 24 * 60 * 60),
