@@ -28,6 +28,7 @@ use crate::serve::Roles;
 
 /// Does what the command line says and returns what the process ends with.
 pub fn main() -> ExitCode {
+    crate::last_words::keep_to_ourselves();
     let cli = Cli::parse();
     // One TLS provider for every client in the process. This fails only when
     // one is installed already, and then it is this one.

@@ -12,6 +12,7 @@ mod cli;
 mod command;
 mod config;
 mod dev;
+mod last_words;
 mod ops;
 mod secrets;
 mod serve;

@@ -124,7 +124,7 @@ impl ContentDigest {
 }
 
 /// An authentic delivery that is not recorded yet.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct NewDelivery {
     /// The id the row gets if this is the first of its key.
     pub id: DeliveryId,
@@ -140,6 +140,17 @@ pub struct NewDelivery {
     pub body: Vec<u8>,
     /// What is to be done if the key is known with other content.
     pub on_conflict: OnConflict,
+}
+
+/// Without the body, which no log may hold.
+impl fmt::Debug for NewDelivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewDelivery")
+            .field("id", &self.id)
+            .field("source", &self.source)
+            .field("bytes", &self.body.len())
+            .finish_non_exhaustive()
+    }
 }
 
 /// What is to be done with a delivery whose key is known with other content.
@@ -183,7 +194,7 @@ impl Recorded {
 }
 
 /// A recorded delivery, as a worker receives it with its claim.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct StoredDelivery {
     /// Its row.
     pub id: DeliveryId,
@@ -195,6 +206,18 @@ pub struct StoredDelivery {
     pub body: Vec<u8>,
     /// When it was recorded, by the database's clock.
     pub recorded_at: Timestamp,
+}
+
+/// Without the body, which no log may hold.
+impl fmt::Debug for StoredDelivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredDelivery")
+            .field("id", &self.id)
+            .field("source", &self.source)
+            .field("bytes", &self.body.len())
+            .field("recorded_at", &self.recorded_at)
+            .finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]
@@ -235,6 +258,18 @@ mod tests {
         assert_eq!(content.under(&one), content.under(&one));
         assert_ne!(content.under(&one), content.under(&other));
         assert_ne!(content.under(&one), content);
+    }
+
+    #[test]
+    fn a_body_does_not_print() {
+        let stored = StoredDelivery {
+            id: DeliveryId::new(),
+            source: source("a"),
+            content_type: String::new(),
+            body: vec![231; 3],
+            recorded_at: Timestamp::from_millis(0),
+        };
+        assert!(!format!("{stored:?}").contains("231"), "{stored:?}");
     }
 
     #[test]

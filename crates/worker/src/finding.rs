@@ -1,10 +1,12 @@
 //! A code or a link, reduced to what they have in common.
 
+use std::fmt;
+
 use extract::{Code, Extracted, Link, Verdict as Found};
 use pipeline::{ArtifactKind, AttemptId, Reason, Verdict};
 
 /// What the extractor says about one kind of thing.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Finding {
     pub(crate) kind: ArtifactKind,
     pub(crate) verdict: Verdict,
@@ -14,6 +16,18 @@ pub(crate) struct Finding {
     pub(crate) host: Option<String>,
     /// The attempts that wait for it.
     pub(crate) suits: Vec<AttemptId>,
+}
+
+/// Without the value, which no log may hold.
+impl fmt::Debug for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Finding")
+            .field("kind", &self.kind)
+            .field("verdict", &self.verdict)
+            .field("rule", &self.rule)
+            .field("suits", &self.suits)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Finding {
@@ -84,5 +98,19 @@ impl Finding {
     /// Whether it may be given out.
     pub(crate) fn is_usable(&self) -> bool {
         self.verdict == Verdict::Usable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_does_not_print() {
+        let finding = Finding {
+            value: Some("493817".to_owned()),
+            ..Finding::withheld(ArtifactKind::Code, Reason::new("x"))
+        };
+        assert!(!format!("{finding:?}").contains("493817"));
     }
 }
