@@ -40,16 +40,18 @@ async fn lock_known(connection: &mut PgConnection, inbox: &str) -> Result<Option
     Ok(last_seq)
 }
 
-/// Inserts what a message held behind the place `seq`; tells the last place now.
+/// Inserts what a message held behind the place `seq`; tells the last place now, and
+/// whether anybody who waits should look again.
 pub(super) async fn insert(
     connection: &mut PgConnection,
     message: &SealedMessage,
     received_at: OffsetDateTime,
     mut seq: i64,
     finished: &mut Finished,
-) -> Result<i64, Fault> {
+) -> Result<(i64, bool), Fault> {
     let SealedMessage { message, values } = message;
     let inbox = message.inbox.as_str();
+    let mut is_news = !message.misses.is_empty();
     for (artifact, value) in message.artifacts.iter().zip(values) {
         let binding = binding::choose(connection, inbox, artifact, received_at).await?;
         let place = Place {
@@ -58,7 +60,9 @@ pub(super) async fn insert(
             received_at,
             seq: seq + 1,
         };
-        if insert_one(connection, artifact, &place, &binding).await? {
+        let is_new = insert_one(connection, artifact, &place, &binding).await?;
+        is_news |= is_new || matches!(binding, Binding::Known(_));
+        if is_new {
             seq += 1;
             finished.artifacts += 1;
         } else {
@@ -68,7 +72,7 @@ pub(super) async fn insert(
     for miss in &message.misses {
         binding::note_miss(connection, miss, received_at).await?;
     }
-    Ok(seq)
+    Ok((seq, is_news))
 }
 
 /// Where an artifact would stand.

@@ -56,13 +56,15 @@ pub(super) async fn complete(
                 finished.other_path_lag = finished.other_path_lag.max(lag);
                 continue;
             };
-            has_news = true;
             finished.messages += 1;
             finished.recovered += u32::from(came.by_poll);
-            seq = artifacts::insert(&mut transaction, message, received_at, seq, &mut finished)
-                .await?;
+            let written =
+                artifacts::insert(&mut transaction, message, received_at, seq, &mut finished);
+            let (last, is_news) = written.await?;
+            seq = last;
+            has_news |= is_news;
         }
-        // Also a message that brought nothing new may end a wait.
+        // Also a message without a new item may end a wait.
         if has_news {
             artifacts::advance(&mut transaction, inbox, seq).await?;
         }
