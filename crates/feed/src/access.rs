@@ -1,7 +1,7 @@
 //! Which key may use which path. The table is closed: a path that is not in it
 //! is the operator's, so a route that somebody forgets here gives nothing away.
 
-use actix_web::HttpRequest;
+use actix_web::{HttpRequest, web};
 use pipeline::Permission;
 
 use crate::limits::Purse;
@@ -12,9 +12,29 @@ pub(crate) struct Access {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) permission: Permission,
+    /// The query parameters that it reads; any other is refused.
+    pub(crate) query: &'static [&'static str],
 }
 
 impl Access {
+    const fn reading(self, query: &'static [&'static str]) -> Self {
+        Self { query, ..self }
+    }
+
+    /// Whether a query holds nothing but what is read here, each once. A misspelt
+    /// `wait` that is ignored costs its writer an afternoon, and `dry_run` costs
+    /// an inbox.
+    pub(crate) fn takes(&self, query: &str) -> bool {
+        type Pairs = Vec<(String, String)>;
+        let Ok(pairs) = web::Query::<Pairs>::from_query(query) else {
+            return false;
+        };
+        let mut names: Vec<&str> = pairs.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        let is_repeated = names.iter().zip(names.iter().skip(1)).any(|(a, b)| a == b);
+        !is_repeated && names.iter().all(|name| self.query.contains(name))
+    }
+
     /// Which budget pays for it.
     pub(crate) fn purse(&self) -> Purse {
         match (self.permission, self.method) {
@@ -27,17 +47,17 @@ impl Access {
 
 /// All of them.
 pub(crate) const TABLE: &[Access] = &[
-    get("/v1/inboxes", Permission::Feed),
+    get("/v1/inboxes", Permission::Feed).reading(&["after", "limit"]),
     post("/v1/inboxes", Permission::Attempt),
     get("/v1/inboxes/{inbox}", Permission::Feed),
     delete("/v1/inboxes/{inbox}", Permission::Attempt),
     post("/v1/inboxes/{inbox}/rotate", Permission::Attempt),
-    get("/v1/inboxes/{inbox}/artifacts", Permission::Feed),
-    get("/v1/events", Permission::Feed),
+    get("/v1/inboxes/{inbox}/artifacts", Permission::Feed).reading(&["after", "limit", "wait"]),
+    get("/v1/events", Permission::Feed).reading(&["inbox", "after"]),
     post("/v1/artifacts/{artifact}/consume", Permission::Consume),
     post("/v1/attempts", Permission::Attempt),
-    get("/v1/attempts/{attempt}", Permission::Attempt),
-    post("/v1/attempts/{attempt}/consume", Permission::Consume),
+    get("/v1/attempts/{attempt}", Permission::Attempt).reading(&["wait"]),
+    post("/v1/attempts/{attempt}/consume", Permission::Consume).reading(&["wait"]),
     post("/v1/attempts/{attempt}/resend", Permission::Attempt),
     post("/v1/attempts/{attempt}/finish", Permission::Attempt),
     get("/v1/keys", Permission::Operator),
@@ -50,6 +70,7 @@ const fn get(path: &'static str, permission: Permission) -> Access {
         method: "GET",
         path,
         permission,
+        query: &[],
     }
 }
 
@@ -58,6 +79,7 @@ const fn delete(path: &'static str, permission: Permission) -> Access {
         method: "DELETE",
         path,
         permission,
+        query: &[],
     }
 }
 
@@ -66,6 +88,7 @@ const fn post(path: &'static str, permission: Permission) -> Access {
         method: "POST",
         path,
         permission,
+        query: &[],
     }
 }
 

@@ -60,8 +60,8 @@ fn feed_of(request: &HttpRequest) -> Result<&Feed, Problem> {
     feed.map(|feed| feed.as_ref()).ok_or(Problem::Internal)
 }
 
-/// Lets a caller in who may do this, and has not done it too often. Whoever may
-/// not pays as well: asking costs the same.
+/// Lets a caller in who may do this, has not done it too often and asks it in known
+/// words. Whoever may not pays as well: asking costs the same.
 fn admit(request: &HttpRequest, feed: &Feed, caller: Caller) -> Result<Caller, Problem> {
     let access = access_of(request);
     let tally = feed.limits.pay(access.purse(), &caller.consumer);
@@ -75,6 +75,9 @@ fn admit(request: &HttpRequest, feed: &Feed, caller: Caller) -> Result<Caller, P
     }
     if !caller.permissions.contains(&access.permission) {
         return Err(Problem::Forbidden(access.permission));
+    }
+    if !access.takes(request.query_string()) {
+        return Err(Problem::InvalidParameter);
     }
     Ok(caller)
 }

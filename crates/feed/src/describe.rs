@@ -87,7 +87,7 @@ fn operation(access: &Access, told: &Operation, settings: &Settings) -> Value {
         "operationId": told.id,
         "summary": told.summary,
         "description": format!("Needs the scope `{}`.", access.permission.as_str()),
-        "parameters": parameters(told, settings),
+        "parameters": parameters(access, told, settings),
         "responses": responses(told),
     });
     if let (Some(body), Some(members)) = (told.body, operation.as_object_mut()) {
@@ -98,12 +98,12 @@ fn operation(access: &Access, told: &Operation, settings: &Settings) -> Value {
     operation
 }
 
-fn parameters(told: &Operation, settings: &Settings) -> Vec<Value> {
+fn parameters(access: &Access, told: &Operation, settings: &Settings) -> Vec<Value> {
     let in_path = told.path.split('/').filter_map(|part| {
         let name = part.strip_prefix('{')?.strip_suffix('}')?;
         Some(json!({ "name": name, "in": "path", "required": true, "schema": text(name) }))
     });
-    let in_query = told.query.iter().map(|&name| {
+    let in_query = access.query.iter().map(|&name| {
         let schema = match name {
             "limit" => json!({ "type": "integer", "minimum": 1, "maximum": settings.page_limit }),
             "wait" => {
@@ -115,7 +115,7 @@ fn parameters(told: &Operation, settings: &Settings) -> Vec<Value> {
         let is_required = name == "inbox";
         json!({ "name": name, "in": "query", "required": is_required, "schema": schema })
     });
-    let in_headers = told.headers().map(|(name, is_required, description)| {
+    let in_headers = told.headers(access).map(|(name, is_required, description)| {
         let schema = match name {
             "Idempotency-Key" => {
                 json!({ "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[!-~]+$" })

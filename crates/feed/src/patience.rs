@@ -40,18 +40,19 @@ impl Patience {
         most: Duration,
     ) -> Result<Self, Problem> {
         if let Some(seconds) = parameter {
-            let span = Duration::from_secs(seconds);
-            let applied = None;
-            let fits = span <= most;
-            return fits
-                .then_some(Self { span, applied })
-                .ok_or(Problem::InvalidParameter);
+            return Self::told(seconds, most).ok_or(Problem::InvalidParameter);
         }
         let preferred = preferred_wait(headers).map(|seconds| seconds.min(most.as_secs()));
         Ok(Self {
             span: Duration::from_secs(preferred.unwrap_or(0)),
             applied: preferred.and_then(|s| HeaderValue::try_from(format!("wait={s}")).ok()),
         })
+    }
+
+    /// An order to wait, unless it asks too much.
+    pub(crate) fn told(seconds: u64, most: Duration) -> Option<Self> {
+        let (span, applied) = (Duration::from_secs(seconds), None);
+        (span <= most).then_some(Self { span, applied })
     }
 }
 

@@ -44,6 +44,9 @@ mod operator;
 #[path = "agent/outage.rs"]
 mod outage;
 #[cfg(test)]
+#[path = "agent/query.rs"]
+mod query;
+#[cfg(test)]
 #[path = "agent/tenants.rs"]
 mod tenants;
 #[cfg(test)]

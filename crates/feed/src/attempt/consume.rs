@@ -14,6 +14,7 @@ use super::told::Told;
 use super::wait;
 use crate::auth::Caller;
 use crate::body::{self, idempotency_key};
+use crate::list::parameters_of;
 use crate::patience::{PREFERENCE_APPLIED, Patience, patiently};
 use crate::problem::Problem;
 use crate::reply;
@@ -24,7 +25,15 @@ use crate::routes::Feed;
 #[serde(deny_unknown_fields, default)]
 #[schema(as = ConsumeWish)]
 pub(crate) struct Wish {
-    /// For how many seconds to wait; `Prefer: wait=N` says the same.
+    /// For how many seconds to wait; the parameter `wait` and `Prefer: wait=N` say
+    /// the same.
+    wait: Option<u64>,
+}
+
+/// The parameters; any other is refused.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
     wait: Option<u64>,
 }
 
@@ -53,7 +62,8 @@ pub(crate) struct Disclosure<'a> {
 ///
 /// Returns: 200 with the value, also for the same caller's retry with the same
 /// key; 200 with the state and no value when there is nothing to consume, also
-/// after the wait; 400 without a fitting key or for an odd body; 401 without a
+/// after the wait; 400 without a fitting key, for an odd body,
+/// or when the body and the parameter both say how long to wait; 401 without a
 /// token; 404 for an attempt that is not there or not the caller's; 409 when it
 /// was consumed by another request; 422 for a key that was used otherwise; 429
 /// when the key has too many waits open; 503 when the store is away.
@@ -65,10 +75,15 @@ pub(crate) async fn consume(
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
     let idempotency_key = idempotency_key(request.headers())?;
+    let parameters: Parameters = parameters_of(&request)?;
     let wish: Wish = body::object(payload).await?;
     let attempt = attempt_of(&path)?;
     let most = feed.deps.settings.wait_limit;
-    let patience = Patience::of(wish.wait, request.headers(), most)?;
+    let patience = match (wish.wait, parameters.wait) {
+        (None, parameter) => Patience::of(parameter, request.headers(), most)?,
+        (Some(seconds), None) => Patience::told(seconds, most).ok_or(Problem::InvalidBody)?,
+        (Some(_), Some(_)) => return Err(Problem::InvalidParameter),
+    };
 
     let view = wait::until(&feed, &caller, attempt, patience.span, wait::is_ready).await?;
     let asked = AttemptConsume {

@@ -23,7 +23,6 @@ pub(super) struct Operation {
     /// a body it is a stream of events.
     pub(super) answers: &'static [(u16, &'static [&'static str], &'static str)],
     problems: &'static [u16],
-    pub(super) query: &'static [&'static str],
     pub(super) key: Key,
 }
 
@@ -33,8 +32,11 @@ impl Operation {
     }
 
     /// The headers that are read: name, whether it is needed, and what it does.
-    pub(super) fn headers(&self) -> impl Iterator<Item = (&'static str, bool, &'static str)> {
-        let waits = self.query.contains(&"wait") || self.body == Some("ConsumeWish");
+    pub(super) fn headers(
+        &self,
+        access: &Access,
+    ) -> impl Iterator<Item = (&'static str, bool, &'static str)> {
+        let waits = access.query.contains(&"wait");
         let prefer = waits.then_some((
             "Prefer",
             false,
@@ -78,7 +80,6 @@ const PLAIN: Operation = Operation {
     needs_body: false,
     answers: &[],
     problems: &[],
-    query: &[],
     key: Key::None,
 };
 
@@ -107,7 +108,6 @@ pub(super) const OPERATIONS: &[Operation] = &[
         id: "showAttempt",
         summary: "Says how an attempt stands, and waits for a change if asked",
         answers: &[(200, &["Attempt"], "How it stands; never a value.")],
-        query: &["wait"],
         ..PLAIN
     },
     Operation {
@@ -153,7 +153,6 @@ pub(super) const OPERATIONS: &[Operation] = &[
         id: "listInboxes",
         summary: "Lists the key's inboxes in order of their addresses",
         answers: &[(200, &["InboxPage"], "A page.")],
-        query: &["after", "limit"],
         ..PLAIN
     },
     Operation {
@@ -198,7 +197,6 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Lists what arrived in an inbox, in order, and waits for news if asked",
         answers: &[(200, &["ArtifactPage"], "A page; never a value.")],
         problems: &[409, 410],
-        query: &["after", "limit", "wait"],
         ..PLAIN
     },
     Operation {
@@ -211,7 +209,6 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "Events `artifact` with a cursor as id; at last `shutdown`.",
         )],
         problems: &[404, 409, 410],
-        query: &["inbox", "after"],
         ..PLAIN
     },
     Operation {
