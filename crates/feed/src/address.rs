@@ -17,12 +17,6 @@ pub(crate) fn fresh(feed: &Feed) -> Result<InboxId, Problem> {
     spelt(feed, rand::random())
 }
 
-/// The address that belongs to a request: the same fields give the same one, and
-/// nobody without the server's key can tell which.
-pub(crate) fn belonging_to(feed: &Feed, request: &[&[u8]]) -> Result<InboxId, Problem> {
-    spelt(feed, u128::from_be_bytes(feed.deps.cursor_key.tag(request)))
-}
-
 fn spelt(feed: &Feed, mut number: u128) -> Result<InboxId, Problem> {
     let mut letter = |among: u128| {
         let place = usize::try_from(number % among).unwrap_or(0);

@@ -7,10 +7,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
 use crate::auth::Caller;
-use crate::body::{self, idempotency_key};
+use crate::body;
 use crate::patience::patiently;
 use crate::problem::Problem;
 use crate::reply;
+use crate::request::idempotency_key;
 use crate::routes::Feed;
 
 /// The value and what it is. This is the one struct of the crate that a value

@@ -43,7 +43,7 @@ use operation::{OPERATIONS, Operation};
         item::Item,
         operator::Wish,
         operator::Shown,
-        operator::Made,
+        operator::Fresh,
         operator::Page,
         consume::Nothing,
         consume::Disclosure<'static>,

@@ -4,19 +4,20 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{IdempotencyKey, InboxId, InboxRules, InboxView, NewInbox, Timestamp};
+use pipeline::{IdempotencyKey, InboxId, InboxRules, InboxView, Made, NewInbox, Route, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::address;
 use crate::auth::Caller;
-use crate::body::{self, optional_key};
+use crate::body;
 use crate::consume::Nothing;
 use crate::list::parameters_of;
 use crate::patience::patiently;
 use crate::policy::Require;
 use crate::problem::Problem;
 use crate::reply;
+use crate::request::{self, optional_key};
 use crate::routes::Feed;
 
 /// How long the notes on an inbox may be, as JSON.
@@ -25,7 +26,7 @@ const LONGEST_METADATA: usize = 2048;
 const LONGEST_SPAN: u64 = 100 * 365 * 24 * 60 * 60;
 /// What is asked for. Everything has a default: a fresh address with the
 /// operator's rules, for good.
-#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schema(as = InboxWish)]
 pub(crate) struct Wish {
@@ -107,36 +108,13 @@ pub(crate) async fn create(
 ) -> Result<HttpResponse, Problem> {
     let key = optional_key(request.headers())?;
     let wish: Wish = body::object(payload).await?;
-    let (scope, is_chosen) = (caller.scope.clone(), wish.address.is_some());
-    let inbox = inbox(&feed, caller, wish, key.as_ref())?;
-    let inboxes = &feed.deps.inboxes;
-    let made = patiently(inboxes.create_inbox(inbox.clone())).await?;
-    if let Some(made) = made {
-        return Ok(shown(StatusCode::CREATED, made));
+    let inbox = inbox(&feed, caller, wish, key)?;
+    match patiently(feed.deps.inboxes.create_inbox(inbox)).await? {
+        Made::New(view) => Ok(shown(StatusCode::CREATED, view)),
+        Made::Known(view) => Ok(reply::replayed(shown(StatusCode::CREATED, view))),
+        Made::Refused => Err(Problem::InboxTaken),
+        Made::KeyReused => Err(Problem::IdempotencyKeyReused),
     }
-    let known = match key {
-        Some(_) => patiently(inboxes.inbox(&inbox.inbox, &scope)).await?,
-        None => None,
-    };
-    match known {
-        Some(known) if is_same(&known, &inbox) => {
-            Ok(reply::replayed(shown(StatusCode::CREATED, known)))
-        }
-        Some(_) if !is_chosen => Err(Problem::IdempotencyKeyReused),
-        _ => Err(Problem::InboxTaken),
-    }
-}
-
-/// Whether an inbox is what this request has asked for. One that was ended since
-/// still is.
-fn is_same(known: &InboxView, asked: &NewInbox) -> bool {
-    let notes = |text: Option<&str>| -> Option<Value> { serde_json::from_str(text?).ok() };
-    let time = known.expires_at.map(|at| at.since(known.created_at));
-    known.owner.as_deref() == Some(asked.owner.as_str())
-        && known.rules == asked.rules
-        && known.retention == asked.retention
-        && notes(known.metadata.as_deref()) == notes(asked.metadata.as_deref())
-        && (known.is_expired || time == asked.expires_in)
 }
 
 /// Shows an inbox. 404 for one that is not there or not the caller's.
@@ -171,23 +149,17 @@ pub(crate) async fn rotate(
 ) -> Result<HttpResponse, Problem> {
     let key = optional_key(request.headers())?;
     let Nothing {} = body::object(payload).await?;
-    let (inbox, inboxes) = (inbox_of(&path)?, &feed.deps.inboxes);
-    let to = match &key {
-        Some(key) => {
-            let owner = caller.consumer.as_str().as_bytes();
-            let (from, key) = (inbox.as_str().as_bytes(), key.as_str().as_bytes());
-            address::belonging_to(&feed, &[b"rotate", owner, from, key])?
-        }
-        None => address::fresh(&feed)?,
-    };
-    let rotated = patiently(inboxes.rotate_inbox(&inbox, &to, &caller.scope)).await?;
-    if let Some(rotated) = rotated {
-        return Ok(shown(StatusCode::OK, rotated));
+    let (inbox, to) = (inbox_of(&path)?, address::fresh(&feed)?);
+    let tag = request::tag(&feed, Route::Rotate, inbox.as_str(), &())?;
+    let asked = request::named(&caller, Route::Rotate, key, tag);
+    let inboxes = &feed.deps.inboxes;
+    let rotated = inboxes.rotate_inbox(&inbox, &to, &caller.scope, asked.as_ref());
+    match patiently(rotated).await? {
+        Made::New(view) => Ok(shown(StatusCode::OK, view)),
+        Made::Known(view) => Ok(reply::replayed(shown(StatusCode::OK, view))),
+        Made::Refused => Err(Problem::NotFound),
+        Made::KeyReused => Err(Problem::IdempotencyKeyReused),
     }
-    // It is nobody's, or the same request has been here before.
-    let known = patiently(inboxes.inbox(&to, &caller.scope)).await?;
-    let known = known.ok_or(Problem::NotFound)?;
-    Ok(reply::replayed(shown(StatusCode::OK, known)))
 }
 
 /// The parameters of the list; any other is refused.
@@ -247,8 +219,10 @@ fn inbox(
     feed: &Feed,
     caller: Caller,
     wish: Wish,
-    key: Option<&IdempotencyKey>,
+    key: Option<IdempotencyKey>,
 ) -> Result<NewInbox, Problem> {
+    let tag = request::tag(feed, Route::Inbox, "", &wish)?;
+    let asked = request::named(&caller, Route::Inbox, key, tag);
     let metadata = wish.metadata.map(|notes| Value::Object(notes).to_string());
     let lists = feed.deps.policy.lists(&wish.from, wish.links);
     let (senders, links) = lists.ok_or(Problem::InvalidBody)?;
@@ -264,17 +238,14 @@ fn inbox(
     if !fits {
         return Err(Problem::InvalidBody);
     }
-    let address = match (wish.address, key) {
-        (Some(address), _) => address.parse().map_err(|_unfit| Problem::InvalidBody)?,
-        (None, Some(key)) => {
-            let owner = caller.consumer.as_str().as_bytes();
-            address::belonging_to(feed, &[b"inbox", owner, key.as_str().as_bytes()])?
-        }
-        (None, None) => address::fresh(feed)?,
+    let address = match wish.address {
+        Some(address) => address.parse().map_err(|_unfit| Problem::InvalidBody)?,
+        None => address::fresh(feed)?,
     };
     Ok(NewInbox {
         inbox: address,
         owner: caller.consumer,
+        asked,
         rules: InboxRules {
             senders,
             needs_proof: wish.require.is_some(),

@@ -37,6 +37,7 @@ mod item;
 mod patience;
 mod problem;
 mod reply;
+mod request;
 
 pub use keys::{KeySettings, Keys, KeysError};
 pub use policy::Policy;

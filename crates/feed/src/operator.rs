@@ -6,21 +6,22 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{ConsumerId, KeyLog, KeyView, Permission, Timestamp};
+use pipeline::{ConsumerId, KeyLog, KeyView, Made, Permission, Route, Timestamp};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::KeyOrder;
 use crate::auth::Caller;
-use crate::body::{self, optional_key};
+use crate::body;
 use crate::patience::patiently;
 use crate::problem::Problem;
 use crate::reply;
+use crate::request::{self, optional_key};
 use crate::routes::Feed;
 
 /// The key that is asked for.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = KeyWish)]
 pub(crate) struct Wish {
@@ -66,7 +67,7 @@ pub(crate) struct Shown {
 /// A key that was just made, with its token: it is shown this once.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NewKey)]
-pub(crate) struct Made {
+pub(crate) struct Fresh {
     #[serde(flatten)]
     key: Shown,
     token: String,
@@ -97,32 +98,37 @@ impl Shown {
 /// Makes a key and shows its token, once.
 ///
 /// Returns: 201 with the key; 400 for a body that cannot be granted; 409 when the
-/// name has a key. A retry whose first answer was lost gets 409, for only the hash
-/// of a token is kept: revoke the key and make another.
+/// name has a key; 422 for an `Idempotency-Key` that has made another. A retry whose
+/// first answer was lost gets 409, for only the hash of a token is kept: revoke the
+/// key and make another.
 pub(crate) async fn create(
     request: HttpRequest,
-    _operator: Caller,
+    operator: Caller,
     payload: web::Payload,
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
-    optional_key(request.headers())?;
+    let key = optional_key(request.headers())?;
     let wish: Wish = body::object(payload).await?;
+    let tag = request::tag(&feed, Route::Key, "", &wish)?;
     let order = KeyOrder {
         name: wish.name,
         scopes: wish.scopes,
         inboxes: wish.inboxes,
         expires_in: wish.expires_in.map(Duration::from_secs),
     };
-    let (token, key) = order.mint().map_err(|_unfit| Problem::InvalidBody)?;
-    if feed.deps.keys.is_configured(&key.name) {
+    let (token, mut minted) = order.mint().map_err(|_unfit| Problem::InvalidBody)?;
+    minted.asked = request::named(&operator, Route::Key, key, tag);
+    if feed.deps.keys.is_configured(&minted.name) {
         return Err(Problem::KeyTaken);
     }
-    let made = patiently(log(&feed)?.create_key(key)).await?;
-    let made = Made {
-        key: Shown::of(made.ok_or(Problem::KeyTaken)?),
-        token: token.expose_secret().to_owned(),
+    let key = match patiently(log(&feed)?.create_key(minted)).await? {
+        Made::New(view) => Shown::of(view),
+        Made::Known(_) | Made::Refused => return Err(Problem::KeyTaken),
+        Made::KeyReused => return Err(Problem::IdempotencyKeyReused),
     };
-    Ok(reply::json(StatusCode::CREATED, "application/json", &made))
+    let token = token.expose_secret().to_owned();
+    let fresh = Fresh { key, token };
+    Ok(reply::json(StatusCode::CREATED, "application/json", &fresh))
 }
 
 /// Lists every key of the database, also those that are over.

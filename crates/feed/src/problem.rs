@@ -70,7 +70,10 @@ pub(crate) enum Problem {
     #[error("the address is taken")]
     InboxTaken,
     /// 409: the name has a key that is good.
-    #[error("the name has a key; revoke it first, or take another name")]
+    #[error(
+        "the name has a key, or the same request has made one whose token was shown then; \
+         revoke it first, or take another name, with a new Idempotency-Key"
+    )]
     KeyTaken,
     /// 409: the sender was asked often enough.
     #[error("the attempt's budget of resends is spent")]
@@ -81,6 +84,9 @@ pub(crate) enum Problem {
     /// 422: one key for two requests.
     #[error("the Idempotency-Key was used for another request; take a new key")]
     IdempotencyKeyReused,
+    /// 422: one reference for two requests.
+    #[error("the reference was used for another request; take a new one")]
+    ReferenceReused,
     /// 429: this key's waits are all taken.
     #[error("this key has too many waits open at once")]
     TooManyWaits,
@@ -170,6 +176,11 @@ impl Problem {
                 S::UNPROCESSABLE_ENTITY,
                 "idempotency-key-reused",
                 "Idempotency-Key reused",
+            ),
+            Self::ReferenceReused => (
+                S::UNPROCESSABLE_ENTITY,
+                "reference-reused",
+                "Reference reused",
             ),
             Self::TooManyWaits => (S::TOO_MANY_REQUESTS, "too-many-waits", "Too many waits"),
             Self::RateLimited(_) => (S::TOO_MANY_REQUESTS, "rate-limited", "Rate limited"),

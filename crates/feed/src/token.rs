@@ -72,6 +72,7 @@ impl KeyOrder {
             permissions,
             inboxes: self.inboxes,
             expires_in: self.expires_in,
+            asked: None,
         };
         Ok((SecretString::from(token), key))
     }

@@ -47,6 +47,9 @@ mod outage;
 #[path = "agent/query.rs"]
 mod query;
 #[cfg(test)]
+#[path = "agent/retry.rs"]
+mod retry;
+#[cfg(test)]
 #[path = "agent/tenants.rs"]
 mod tenants;
 #[cfg(test)]

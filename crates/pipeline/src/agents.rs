@@ -5,14 +5,15 @@ use async_trait::async_trait;
 
 use crate::{
     AttemptConsume, AttemptConsumed, AttemptId, AttemptOutcome, AttemptView, Ended, InboxId,
-    InboxView, NewAttempt, NewInbox, Opened, ResendRequest, Resent, Scope, StoreError,
+    InboxView, Made, NewAttempt, NewInbox, Opened, Request, ResendRequest, Resent, Scope,
+    StoreError,
 };
 
 /// Inboxes, for the feed.
 #[async_trait]
 pub trait InboxLog: Send + Sync {
-    /// Makes an inbox; `None` when the address is taken.
-    async fn create_inbox(&self, inbox: NewInbox) -> Result<Option<InboxView>, StoreError>;
+    /// Makes an inbox; refused when the address is taken.
+    async fn create_inbox(&self, inbox: NewInbox) -> Result<Made<InboxView>, StoreError>;
 
     /// An inbox of the scope.
     async fn inbox(&self, inbox: &InboxId, scope: &Scope) -> Result<Option<InboxView>, StoreError>;
@@ -34,14 +35,15 @@ pub trait InboxLog: Send + Sync {
     ) -> Result<Option<InboxView>, StoreError>;
 
     /// Gives an inbox a new address: a new one with the same owner and rules,
-    /// and the old one expired, or neither. `None` when there is no such inbox
+    /// and the old one expired, or neither. Refused when there is no such inbox
     /// in the scope or the new address is taken.
     async fn rotate_inbox(
         &self,
         inbox: &InboxId,
         to: &InboxId,
         scope: &Scope,
-    ) -> Result<Option<InboxView>, StoreError>;
+        asked: Option<&Request>,
+    ) -> Result<Made<InboxView>, StoreError>;
 }
 
 /// Attempts, for the feed.
@@ -73,5 +75,6 @@ pub trait AttemptLog: Send + Sync {
         attempt: AttemptId,
         scope: &Scope,
         outcome: AttemptOutcome,
+        asked: Option<&Request>,
     ) -> Result<Ended, StoreError>;
 }

@@ -12,7 +12,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::{
-    ArtifactKey, ArtifactKind, AttemptId, ConsumerId, IdempotencyKey, InboxId, Reason, Scope,
+    ArtifactKey, ArtifactKind, AttemptId, ConsumerId, IdempotencyKey, InboxId, Reason, Request,
+    Scope,
 };
 
 pub use answer::{AttemptConsume, AttemptConsumed, Ended, ResendRequest, Resent};
@@ -85,6 +86,9 @@ pub struct NewAttempt {
     pub scope: Scope,
     /// The opener's own word for it; the same word means the same attempt.
     pub reference: Option<IdempotencyKey>,
+    /// The request it is opened by, if its sender has a word for that; a retry finds
+    /// the same attempt.
+    pub asked: Option<Request>,
     /// What was asked for, so that one reference for two requests is noticed.
     pub request: [u8; 16],
     /// The inbox to wait on.
@@ -106,10 +110,13 @@ pub struct NewAttempt {
 pub enum Opened {
     /// It is open; mail counts from now on.
     New(AttemptView),
-    /// The reference was known with the same request; this is that attempt.
+    /// The reference or the key was known with the same request; this is that
+    /// attempt.
     Known(AttemptView),
     /// The reference was known with another request.
     ReferenceReused,
+    /// The idempotency key was used for another request.
+    KeyReused,
     /// There is no such inbox in the opener's scope.
     InboxUnknown,
 }

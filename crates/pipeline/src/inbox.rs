@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::{ConsumerId, OpenAttempt, Timestamp};
+use crate::{ConsumerId, OpenAttempt, Request, Timestamp};
 
 /// An address in the bounded form that may be shown to an agent.
 ///
@@ -60,6 +60,8 @@ pub struct NewInbox {
     pub inbox: InboxId,
     /// Whose it is.
     pub owner: ConsumerId,
+    /// The request it is made by, if its sender has a word for that.
+    pub asked: Option<Request>,
     /// What was chosen for it.
     pub rules: InboxRules,
     /// The owner's notes, as JSON; shown to the owner alone.

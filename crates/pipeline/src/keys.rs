@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::Serialize;
 
-use crate::{ConsumerId, StoreError, Timestamp};
+use crate::{ConsumerId, Made, Request, StoreError, Timestamp};
 
 /// What a key may do. The API calls it a scope; here [`crate::Scope`] is what a
 /// key may see.
@@ -62,6 +62,8 @@ pub struct NewKey {
     pub inboxes: Vec<String>,
     /// For how long it is good; without end if nothing is said.
     pub expires_in: Option<Duration>,
+    /// The request it is made by, if its sender has a word for that.
+    pub asked: Option<Request>,
 }
 
 /// A key as the operator sees it.
@@ -114,9 +116,9 @@ pub struct LiveKey {
 /// Keys in the database, for the feed and the operator.
 #[async_trait]
 pub trait KeyLog: Send + Sync {
-    /// Makes a key; `None` when a key of that name is neither revoked nor
+    /// Makes a key; refused when a key of that name is neither revoked nor
     /// expired, for a name has one token at a time.
-    async fn create_key(&self, key: NewKey) -> Result<Option<KeyView>, StoreError>;
+    async fn create_key(&self, key: NewKey) -> Result<Made<KeyView>, StoreError>;
 
     /// The key with this id, if it is neither revoked nor expired.
     async fn live_key(&self, id: &str) -> Result<Option<LiveKey>, StoreError>;

@@ -11,6 +11,7 @@
 //! | *consume* | the one use of an artifact | `consumes` |
 //! | *inbox* | the address an agent waits on | `inboxes` |
 //! | *attempt* | one try of an agent to get a code or a link | `attempts` |
+//! | *request* | what an agent may ask for twice and gets once | `requests` |
 //! | *callback* | a value told to a workflow of the operator's | `callbacks` |
 //! | *claim* | one worker's right to process a delivery, for a while | |
 //! | *bell* | the queue: it carries delivery ids and nothing else | |
@@ -33,6 +34,7 @@ mod artifact;
 mod attempt;
 mod callback;
 mod consume;
+mod request;
 mod token;
 
 mod agents;
@@ -64,6 +66,7 @@ pub use meters::*;
 pub use poll::*;
 pub use probe::*;
 pub use queue::*;
+pub use request::*;
 pub use retention::*;
 pub use retry::*;
 pub use store::*;

@@ -17,6 +17,8 @@ pub enum Waste {
     Items,
     /// Messages without items, when no copy of them can come any more.
     Messages,
+    /// What is known of requests, so that they can be repeated.
+    Requests,
     /// Attempts whose deadline has passed and that no item is left of.
     Attempts,
     /// Deliveries without a body that no message came of, or none any more.
@@ -29,13 +31,14 @@ pub enum Waste {
 
 impl Waste {
     /// All of it, in an order in which each makes room for the next.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Values,
         Self::Bodies,
         Self::Items,
         Self::Messages,
         Self::Deliveries,
         Self::Consumes,
+        Self::Requests,
         Self::Attempts,
         Self::Inboxes,
     ];
@@ -47,6 +50,7 @@ impl Waste {
             Self::Bodies => "bodies",
             Self::Items => "items",
             Self::Messages => "messages",
+            Self::Requests => "requests",
             Self::Attempts => "attempts",
             Self::Deliveries => "deliveries",
             Self::Consumes => "consumes",
@@ -68,7 +72,7 @@ pub struct Keep {
     /// The body of a delivery, after it was buried.
     pub buried_bodies: Duration,
     /// The items of a message, after it was received, unless its inbox says
-    /// otherwise; and an attempt, after its deadline.
+    /// otherwise; a request, after it came; and an attempt, after its deadline.
     pub items: Duration,
     /// What a message and a delivery are known by, after they came, and at least as
     /// long as items: a copy that comes later is taken for another.

@@ -19,6 +19,7 @@ mod batch;
 mod binding;
 mod fault;
 mod migrations;
+mod requests;
 mod reseal;
 mod seal;
 mod stored;

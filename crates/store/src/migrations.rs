@@ -36,6 +36,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(8, "0008_senders"),
     twin!(9, "0009_afterlife"),
     twin!(10, "0010_retired_keys"),
+    twin!(11, "0011_requests"),
 ];
 
 /// What came of applying migrations.

@@ -20,6 +20,7 @@ mod moment;
 mod polls;
 mod pool;
 mod probe;
+mod requests;
 mod reseal;
 mod resends;
 mod retention;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{ConsumerId, KeyLog, NewKey, Permission};
+use pipeline::{ConsumerId, KeyLog, Made, NewKey, Permission, Request, Route};
 
 use crate::patience;
 use crate::store_contract::{Subject, must};
@@ -25,6 +25,7 @@ macro_rules! key_contract {
             a_key_is_over_when_its_time_is,
             a_name_has_one_token_at_a_time,
             of_many_who_make_one_name_one_does,
+            a_request_that_is_repeated_makes_no_second_key,
             a_use_is_noted_now_and_then,
         );
     };
@@ -48,6 +49,7 @@ fn key(id: &str, name: &str) -> NewKey {
         permissions: vec![Permission::Feed, Permission::Consume],
         inboxes: vec!["a@inbox.test".to_owned(), "b@inbox.test".to_owned()],
         expires_in: None,
+        asked: None,
     }
 }
 
@@ -58,7 +60,7 @@ fn consumer(name: &str) -> ConsumerId {
 /// What was written comes back; a revoked key stays for the record only.
 pub async fn a_key_is_found_by_its_id_until_it_is_revoked(subject: &dyn KeySubject) {
     let keys = subject.keys();
-    let made = must(keys.create_key(key("k1", "a")).await);
+    let made = must(keys.create_key(key("k1", "a")).await).fresh();
     let live = must(keys.live_key("k1").await).map(|live| {
         assert_eq!(live.hash, [7; 32]);
         assert_eq!(live.expires_in, None);
@@ -91,17 +93,37 @@ pub async fn a_key_is_over_when_its_time_is(subject: &dyn KeySubject) {
     let all = must(keys.keys().await);
     assert!(all.iter().all(|view| view.is_expired));
     // Its name is free again.
-    assert!(must(keys.create_key(key("k2", "a")).await).is_some());
+    assert!(
+        must(keys.create_key(key("k2", "a")).await)
+            .fresh()
+            .is_some()
+    );
 }
 
 /// A second token for a name needs the first one to be revoked.
 pub async fn a_name_has_one_token_at_a_time(subject: &dyn KeySubject) {
     let keys = subject.keys();
-    assert!(must(keys.create_key(key("k1", "a")).await).is_some());
-    assert!(must(keys.create_key(key("k2", "a")).await).is_none());
-    assert!(must(keys.create_key(key("k1", "b")).await).is_none());
+    assert!(
+        must(keys.create_key(key("k1", "a")).await)
+            .fresh()
+            .is_some()
+    );
+    assert!(
+        must(keys.create_key(key("k2", "a")).await)
+            .fresh()
+            .is_none()
+    );
+    assert!(
+        must(keys.create_key(key("k1", "b")).await)
+            .fresh()
+            .is_none()
+    );
     must(keys.revoke_key(&consumer("a")).await);
-    assert!(must(keys.create_key(key("k2", "a")).await).is_some());
+    assert!(
+        must(keys.create_key(key("k2", "a")).await)
+            .fresh()
+            .is_some()
+    );
     assert!(must(keys.live_key("k1").await).is_none());
     assert!(must(keys.live_key("k2").await).is_some());
 }
@@ -116,9 +138,29 @@ pub async fn of_many_who_make_one_name_one_does(subject: &dyn KeySubject) {
         .collect();
     let mut made = 0;
     for task in tasks {
-        made += usize::from(must(must(task.await)).is_some());
+        made += usize::from(must(must(task.await)).fresh().is_some());
     }
     assert_eq!(made, 1);
+}
+
+/// A retry is known for one, also when another name is said under its key.
+pub async fn a_request_that_is_repeated_makes_no_second_key(subject: &dyn KeySubject) {
+    let keys = subject.keys();
+    let asked = |id: &str, name: &str, tag| NewKey {
+        asked: Some(Request {
+            consumer: consumer("root"),
+            route: Route::Key,
+            key: must("k".parse()),
+            tag: [tag; 16],
+        }),
+        ..key(id, name)
+    };
+    let made = must(keys.create_key(asked("k1", "a", 1)).await).fresh();
+    let again = must(keys.create_key(asked("k2", "a", 1)).await);
+    assert_eq!(again, made.map_or(Made::Refused, Made::Known));
+    let other = must(keys.create_key(asked("k3", "b", 2)).await);
+    assert_eq!(other, Made::KeyReused);
+    assert_eq!(must(keys.keys().await).len(), 1);
 }
 
 /// Not with every request: once is enough for some minutes.

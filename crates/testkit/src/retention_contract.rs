@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use pipeline::{
     ArtifactKey, ArtifactKind, AttemptOutcome, Consumed, InboxRules, Keep, NewArtifact, NewAttempt,
-    NewInbox, Reach, Reason, Recorded, Resent, Retention, Scope, Seq, ServerKey, Suit, Waste,
+    NewInbox, Opened, Reach, Reason, Recorded, Request, Resent, Retention, Route, Scope, Seq,
+    ServerKey, Suit, Waste,
 };
 
 use crate::patience;
@@ -156,12 +157,17 @@ pub async fn an_inbox_has_a_retention_of_its_own(subject: &dyn RetentionSubject)
         let new = NewInbox {
             inbox: to.clone(),
             owner: must("agent".parse()),
+            asked: None,
             rules: InboxRules::default(),
             metadata: None,
             expires_in: None,
             retention: Some(retention),
         };
-        assert!(must(seams.inboxes.create_inbox(new).await).is_some());
+        assert!(
+            must(seams.inboxes.create_inbox(new).await)
+                .fresh()
+                .is_some()
+        );
     }
     for to in [&short, &long, &usual] {
         seams.bring(to, to.as_str(), code(to, "493817")).await;
@@ -198,13 +204,38 @@ pub async fn what_others_depend_on_goes_last(subject: &dyn RetentionSubject) {
     let answer = seams.consume(&request(id, "other", "k")).await;
     assert!(matches!(answer, Consumed::Already { .. }), "{answer:?}");
     for what in Waste::ALL {
-        let count = u64::from(what != Waste::Attempts);
+        let is_there = !matches!(what, Waste::Attempts | Waste::Requests);
+        let count = u64::from(is_there);
         assert_eq!(discard(subject, what, &nothing).await, count, "{what:?}");
     }
     let answer = seams.consume(&request(id, "agent", "k")).await;
     assert!(matches!(answer, Consumed::Unknown), "{answer:?}");
     let again = seams.record(delivery("m1", b"m1")).await;
     assert!(matches!(again, Recorded::New(_)), "{again:?}");
+}
+
+/// After that the same key is a new one.
+pub async fn a_request_is_known_for_its_time(subject: &dyn RetentionSubject) {
+    let seams = subject.seams();
+    let asked = || NewAttempt {
+        asked: Some(Request {
+            consumer: must("a".parse()),
+            route: Route::Attempt,
+            key: must("k".parse()),
+            tag: [1; 16],
+        }),
+        ..attempt(&inbox("agent"))
+    };
+    let open = async || must(seams.attempts.open_attempt(asked()).await);
+    assert!(matches!(open().await, Opened::New(_)));
+    assert_eq!(discard(subject, Waste::Requests, &everything()).await, 0);
+    assert!(matches!(open().await, Opened::Known(_)));
+    let nothing = Keep {
+        items: NOW,
+        ..everything()
+    };
+    assert_eq!(discard(subject, Waste::Requests, &nothing).await, 1);
+    assert!(matches!(open().await, Opened::New(_)));
 }
 
 /// An attempt is known for as long as something that came of it is.
@@ -297,7 +328,7 @@ pub async fn what_an_open_attempt_has_is_kept(subject: &dyn RetentionSubject) {
     must(
         seams
             .attempts
-            .finish_attempt(id, &Scope::All, outcome)
+            .finish_attempt(id, &Scope::All, outcome, None)
             .await,
     );
     assert_eq!(discard(subject, Waste::Items, &short).await, 1);
@@ -309,12 +340,17 @@ pub async fn an_inbox_that_nobody_asked_for_goes_at_last(subject: &dyn Retention
     let new = NewInbox {
         inbox: inbox("asked-for"),
         owner: must("agent".parse()),
+        asked: None,
         rules: InboxRules::default(),
         metadata: None,
         expires_in: None,
         retention: None,
     };
-    assert!(must(seams.inboxes.create_inbox(new).await).is_some());
+    assert!(
+        must(seams.inboxes.create_inbox(new).await)
+            .fresh()
+            .is_some()
+    );
     let minted = NewAttempt {
         is_minted: true,
         ..attempt(&inbox("minted"))
@@ -354,6 +390,7 @@ macro_rules! retention_contract {
             a_message_is_known_for_longer_than_its_items,
             what_an_open_attempt_has_is_kept,
             an_inbox_that_nobody_asked_for_goes_at_last,
+            a_request_is_known_for_its_time,
         );
     };
     ($subject:ty: $($rule:ident),+ $(,)?) => {

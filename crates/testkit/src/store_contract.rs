@@ -14,6 +14,7 @@ mod inboxes;
 mod line;
 mod material;
 mod messages;
+mod requests;
 
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ pub use inboxes::*;
 pub use line::*;
 pub use material::*;
 pub use messages::*;
+pub use requests::*;
 
 /// The seams of one open database.
 #[derive(Clone)]
@@ -147,6 +149,10 @@ macro_rules! store_contract {
             of_fifty_consumers_of_an_attempt_one_gets_the_value,
             a_key_used_for_another_attempt_is_refused,
             a_reference_means_one_attempt,
+            a_request_that_is_repeated_opens_one_attempt,
+            a_reference_and_a_key_do_not_meet,
+            a_request_that_is_repeated_makes_one_inbox,
+            a_rotation_and_an_end_are_done_once_for_each_key,
             resends_are_counted_once_for_each_key,
             two_askers_with_one_key_ask_twice,
             one_key_for_two_attempts_at_once_is_granted_once,

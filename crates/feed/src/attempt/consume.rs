@@ -13,11 +13,12 @@ use super::attempt_of;
 use super::told::Told;
 use super::wait;
 use crate::auth::Caller;
-use crate::body::{self, idempotency_key};
+use crate::body;
 use crate::list::parameters_of;
 use crate::patience::{PREFERENCE_APPLIED, Patience, patiently};
 use crate::problem::Problem;
 use crate::reply;
+use crate::request::idempotency_key;
 use crate::routes::Feed;
 
 /// What a caller may say in the body.

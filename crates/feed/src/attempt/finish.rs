@@ -2,16 +2,17 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{AttemptOutcome, Ended};
+use pipeline::{AttemptOutcome, AttemptView, Ended, Route};
 use serde::Deserialize;
 
 use super::attempt_of;
 use super::told::Told;
 use crate::auth::Caller;
-use crate::body::{self, optional_key};
+use crate::body;
 use crate::patience::patiently;
 use crate::problem::Problem;
 use crate::reply;
+use crate::request::{self, optional_key};
 use crate::routes::Feed;
 
 /// What a caller says in the body.
@@ -30,11 +31,11 @@ enum Outcome {
 }
 
 /// Notes how an attempt ended; no mail counts for it any more. Saying the same
-/// again changes nothing, so an `Idempotency-Key` may be sent and is not needed.
+/// again changes nothing, with the same `Idempotency-Key` or without one.
 ///
 /// Returns: 200 with the attempt; 400 for an odd body; 401 without a token; 404
 /// for an attempt that is not there or not the caller's; 409 when it was finished
-/// with another outcome; 503 when the store is away.
+/// with another outcome; 422 for a key that was used for another request; 503 when the store is away.
 pub(crate) async fn finish(
     request: HttpRequest,
     path: web::Path<String>,
@@ -42,7 +43,7 @@ pub(crate) async fn finish(
     payload: web::Payload,
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
-    optional_key(request.headers())?;
+    let key = optional_key(request.headers())?;
     let report: Report = body::object(payload).await?;
     let attempt = attempt_of(&path)?;
     let outcome = match report.outcome {
@@ -50,16 +51,20 @@ pub(crate) async fn finish(
         Outcome::Failed => AttemptOutcome::Failed,
         Outcome::Abandoned => AttemptOutcome::Abandoned,
     };
-    let ended = feed
-        .deps
-        .attempts
-        .finish_attempt(attempt, &caller.scope, outcome);
+    let tag = request::tag(&feed, Route::Finish, &path, &outcome)?;
+    let asked = request::named(&caller, Route::Finish, key, tag);
+    let attempts = &feed.deps.attempts;
+    let ended = attempts.finish_attempt(attempt, &caller.scope, outcome, asked.as_ref());
     match patiently(ended).await? {
-        Ended::Finished(view) => {
-            let told = Told::of(&feed, *view).await?;
-            Ok(reply::json(StatusCode::OK, "application/json", &told))
-        }
+        Ended::Finished(view) => told(&feed, *view).await,
+        Ended::Repeated(view) => Ok(reply::replayed(told(&feed, *view).await?)),
+        Ended::KeyReused => Err(Problem::IdempotencyKeyReused),
         Ended::Otherwise(_) => Err(Problem::AttemptOver),
         Ended::Unknown => Err(Problem::NotFound),
     }
+}
+
+async fn told(feed: &Feed, view: AttemptView) -> Result<HttpResponse, Problem> {
+    let told = Told::of(feed, view).await?;
+    Ok(reply::json(StatusCode::OK, "application/json", &told))
 }

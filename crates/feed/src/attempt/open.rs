@@ -5,18 +5,19 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{
-    AttemptId, IdempotencyKey, InboxId, NewAttempt, Opened, Rules, Wanted, is_token_name,
+    AttemptId, IdempotencyKey, InboxId, NewAttempt, Opened, Route, Rules, Wanted, is_token_name,
 };
 use serde::{Deserialize, Serialize};
 
 use super::told::Told;
 use crate::address;
 use crate::auth::Caller;
-use crate::body::{self, optional_key};
+use crate::body;
 use crate::patience::patiently;
 use crate::policy::Require;
 use crate::problem::Problem;
 use crate::reply;
+use crate::request::{self, optional_key};
 use crate::routes::Feed;
 
 /// How often a sender may be asked for another mail at most.
@@ -76,12 +77,12 @@ impl Default for Wish {
     }
 }
 
-/// Opens an attempt, or finds the one with the same reference.
+/// Opens an attempt, or finds the one with the same reference or key.
 ///
 /// Returns: 201 with the attempt and the address to use; 200 when the reference
-/// was known; 400 for a body that cannot be granted; 401 without a key; 404 for
-/// an inbox that is not there or not the caller's; 422 for a reference that was
-/// used for another request; 503 when the store is away.
+/// or the key was known; 400 for a body that cannot be granted; 401 without a key; 404 for
+/// an inbox that is not there or not the caller's; 422 for a reference or a
+/// key that was used for another request; 503 when the store is away.
 pub(crate) async fn open(
     request: HttpRequest,
     caller: Caller,
@@ -91,14 +92,17 @@ pub(crate) async fn open(
     let key = optional_key(request.headers())?;
     let wish: Wish = body::object(payload).await?;
     let attempt = attempt(&feed, caller, wish, key)?;
-    let (status, view) = match patiently(feed.deps.attempts.open_attempt(attempt)).await? {
-        Opened::New(view) => (StatusCode::CREATED, view),
-        Opened::Known(view) => (StatusCode::OK, view),
-        Opened::ReferenceReused => return Err(Problem::IdempotencyKeyReused),
-        Opened::InboxUnknown => return Err(Problem::NotFound),
+    let told = async |status, view| {
+        let told = Told::of(&feed, view).await?;
+        Ok(reply::json(status, "application/json", &told))
     };
-    let told = Told::of(&feed, view).await?;
-    Ok(reply::json(status, "application/json", &told))
+    match patiently(feed.deps.attempts.open_attempt(attempt)).await? {
+        Opened::New(view) => told(StatusCode::CREATED, view).await,
+        Opened::Known(view) => Ok(reply::replayed(told(StatusCode::OK, view).await?)),
+        Opened::ReferenceReused => Err(Problem::ReferenceReused),
+        Opened::KeyReused => Err(Problem::IdempotencyKeyReused),
+        Opened::InboxUnknown => Err(Problem::NotFound),
+    }
 }
 
 /// The attempt that a wish stands for, if it can be granted.
@@ -108,12 +112,9 @@ fn attempt(
     wish: Wish,
     key: Option<IdempotencyKey>,
 ) -> Result<NewAttempt, Problem> {
-    let request = serde_json::to_vec(&wish).map_err(|_never| Problem::Internal)?;
-    let request = feed.deps.cursor_key.tag(&[b"attempt request", &request]);
-    let reference = match &wish.reference {
-        Some(word) => Some(word.parse().map_err(|_unfit| Problem::InvalidBody)?),
-        None => key,
-    };
+    let request = request::tag(feed, Route::Attempt, "", &wish)?;
+    let reference = wish.reference.as_deref().map(str::parse).transpose();
+    let reference = reference.map_err(|_unfit| Problem::InvalidBody)?;
     let patience = Duration::from_secs(wish.deadline);
     let policy = &feed.deps.policy;
     let is_callback = |name: &String| policy.callbacks.contains(name);
@@ -129,6 +130,7 @@ fn attempt(
     };
     Ok(NewAttempt {
         id: AttemptId::new(),
+        asked: request::named(&caller, Route::Attempt, key, request),
         owner: caller.consumer,
         scope: caller.scope,
         reference,

@@ -8,11 +8,12 @@ use serde::Serialize;
 
 use super::attempt_of;
 use crate::auth::Caller;
-use crate::body::{self, idempotency_key};
+use crate::body;
 use crate::consume::Nothing;
 use crate::patience::patiently;
 use crate::problem::Problem;
 use crate::reply;
+use crate::request::idempotency_key;
 use crate::routes::Feed;
 
 #[derive(Serialize, utoipa::ToSchema)]
@@ -46,14 +47,16 @@ pub(crate) async fn resend(
         idempotency_key: key,
     };
     let resent = patiently(feed.deps.attempts.resend(&asked)).await?;
+    let grant = |resends_left| {
+        let grant = Grant {
+            attempt,
+            resends_left,
+        };
+        reply::json(StatusCode::OK, "application/json", &grant)
+    };
     match resent {
-        Resent::Granted { left } => {
-            let grant = Grant {
-                attempt,
-                resends_left: left,
-            };
-            Ok(reply::json(StatusCode::OK, "application/json", &grant))
-        }
+        Resent::Granted { left } => Ok(grant(left)),
+        Resent::Repeated { left } => Ok(reply::replayed(grant(left))),
         Resent::Spent => Err(Problem::ResendsSpent),
         Resent::Over => Err(Problem::AttemptOver),
         Resent::KeyReused => Err(Problem::IdempotencyKeyReused),

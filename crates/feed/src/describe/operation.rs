@@ -57,7 +57,8 @@ impl Operation {
 
     /// Whether a retry with the same key gets the same answer, marked as such.
     pub(super) fn replays(&self) -> bool {
-        self.key == Key::Required || matches!(self.id, "createInbox" | "rotateInbox")
+        // Only the hash of a token is kept, so a key is shown once.
+        self.key != Key::None && self.id != "createKey"
     }
 
     /// The statuses of the problems it can end with.
@@ -144,9 +145,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         body: Some("Report"),
         needs_body: true,
         answers: &[(200, &["Attempt"], "It is finished.")],
-        problems: &[409],
+        problems: &[409, 422],
         key: Key::Optional,
-        ..PLAIN
     },
     Operation {
         path: "/v1/inboxes",
@@ -188,6 +188,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Gives an inbox a fresh address; the old one ends",
         body: Some("Nothing"),
         answers: &[(200, &["Inbox"], "The inbox under its new address.")],
+        problems: &[422],
         key: Key::Optional,
         ..PLAIN
     },
@@ -225,9 +226,14 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Makes a key and shows its token, once",
         body: Some("KeyWish"),
         needs_body: true,
-        answers: &[(201, &["NewKey"], "The key with its token.")],
-        problems: &[409],
-        ..PLAIN
+        answers: &[(
+            201,
+            &["NewKey"],
+            "The key with its token, which is not kept: a retry whose first answer was lost \
+             is answered with 409.",
+        )],
+        problems: &[409, 422],
+        key: Key::Optional,
     },
     Operation {
         method: "DELETE",

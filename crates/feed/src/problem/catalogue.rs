@@ -30,6 +30,7 @@ impl Problem {
             Self::AttemptOver,
             Self::Expired(at),
             Self::IdempotencyKeyReused,
+            Self::ReferenceReused,
             Self::TooManyWaits,
             Self::RateLimited(1),
             Self::Internal,

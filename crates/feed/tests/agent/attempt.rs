@@ -229,7 +229,7 @@ async fn resends_are_budgeted_and_an_end_is_an_end() {
     }
     let other = json!({ "outcome": "failed" });
     server
-        .post("a", &path("finish"), "f", &other)
+        .post("a", &path("finish"), "f2", &other)
         .await
         .problem(409, "attempt-over");
     server

@@ -63,6 +63,6 @@ async fn a_retry_of_a_rotation_finds_the_same_new_address() {
     assert_eq!((again.status, &again.text), (200, &rotated.text));
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     let missing = "/v1/inboxes/nobody@inbox.test/rotate";
-    let missing = post(&server, missing, Some("k1"), &json!({})).await;
+    let missing = post(&server, missing, Some("k2"), &json!({})).await;
     missing.problem(404, "not-found");
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use feed::{KeyOrder, Settings};
-use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, NewKey, StoreError};
+use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, Made, NewKey, StoreError};
 use reqwest::Method;
 use secrecy::ExposeSecret;
 use testkit::patience;
@@ -27,7 +27,15 @@ impl Server {
     /// Makes a key in the database and returns its token.
     pub(crate) async fn make_key(&self, order: KeyOrder) -> String {
         let (token, key) = order.mint().unwrap();
-        assert!(self.store.keys.create_key(key).await.unwrap().is_some());
+        assert!(
+            self.store
+                .keys
+                .create_key(key)
+                .await
+                .unwrap()
+                .fresh()
+                .is_some()
+        );
         token.expose_secret().to_owned()
     }
 
@@ -175,7 +183,7 @@ struct Counting {
 
 #[async_trait]
 impl KeyLog for Counting {
-    async fn create_key(&self, key: NewKey) -> Result<Option<KeyView>, StoreError> {
+    async fn create_key(&self, key: NewKey) -> Result<Made<KeyView>, StoreError> {
         self.log.create_key(key).await
     }
 

@@ -101,7 +101,7 @@ async fn act(config: &Config, store: &Store, action: Action, as_json: bool) -> R
 async fn create(store: &Store, order: KeyOrder, as_json: bool) -> Result<ExitCode> {
     let (token, key) = order.mint()?;
     let name = key.name.clone();
-    let Some(view) = store.keys.create_key(key).await? else {
+    let Some(view) = store.keys.create_key(key).await?.fresh() else {
         bail!("`{name}` has a key; revoke it first, or take another name");
     };
     let mut out = std::io::stdout().lock();

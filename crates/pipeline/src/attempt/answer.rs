@@ -72,6 +72,11 @@ pub enum Resent {
         /// How often more.
         left: u32,
     },
+    /// It was granted to the same request before.
+    Repeated {
+        /// How often more it could be asked for after that.
+        left: u32,
+    },
     /// The budget is spent.
     Spent,
     /// The attempt is over.
@@ -87,6 +92,10 @@ pub enum Resent {
 pub enum Ended {
     /// It is finished with this outcome, now or before.
     Finished(Box<AttemptView>),
+    /// The same request has finished it before.
+    Repeated(Box<AttemptView>),
+    /// The idempotency key was used for another request.
+    KeyReused,
     /// It was finished with another outcome.
     Otherwise(AttemptOutcome),
     /// There is no such attempt in the asker's scope.

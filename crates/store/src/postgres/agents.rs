@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pipeline::{
     AgentLog, Arrival, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
     AttemptOutcome, AttemptView, ConsumeRequest, Consumed, Ended, InboxId, NewAttempt, Opened,
-    Reach, ResendRequest, Resent, Scope, Seq, StoreError,
+    Reach, Request, ResendRequest, Resent, Scope, Seq, StoreError,
 };
 
 use super::{Postgres, artifacts, attempt_consumes, attempts, consumes, resends};
@@ -81,8 +81,10 @@ impl AttemptLog for Postgres {
         attempt: AttemptId,
         scope: &Scope,
         outcome: AttemptOutcome,
+        asked: Option<&Request>,
     ) -> Result<Ended, StoreError> {
-        let work = attempts::finish(self.pool.clone(), attempt, scope.clone(), outcome);
+        let (scope, asked) = (scope.clone(), asked.cloned());
+        let work = attempts::finish(self.pool.clone(), attempt, scope, outcome, asked);
         self.work.run(SHORT, work).await
     }
 }

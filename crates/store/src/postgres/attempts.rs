@@ -1,7 +1,8 @@
 //! Attempts: opened, looked at and finished.
 
 use pipeline::{
-    AttemptId, AttemptOutcome, AttemptView, Ended, IdempotencyKey, NewAttempt, Opened, Scope,
+    AttemptId, AttemptOutcome, AttemptView, Ended, IdempotencyKey, NewAttempt, Opened, Request,
+    Scope,
 };
 use sqlx::postgres::PgRow;
 use sqlx::{Connection, PgConnection, Row};
@@ -9,8 +10,9 @@ use sqlx::{Connection, PgConnection, Row};
 use super::listen::CHANNEL;
 use super::moment::timestamp;
 use super::pool::Pool;
-use super::{artifacts, inboxes};
+use super::{artifacts, inboxes, requests};
 use crate::fault::Fault;
+use crate::requests::Noted;
 use crate::stored::{inbox, joined, millis};
 use crate::waiting::{AttemptRow, RulesRow};
 
@@ -20,6 +22,12 @@ use crate::waiting::{AttemptRow, RulesRow};
 pub(super) async fn open(pool: Pool, attempt: NewAttempt) -> Result<Opened, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
+    let made = attempt.id.to_string();
+    match requests::note(&mut transaction, attempt.asked.as_ref(), &made).await? {
+        Noted::New => {}
+        Noted::Before(made) => return repeated(&mut transaction, &made).await,
+        Noted::Reused => return Ok(Opened::KeyReused),
+    }
     if !enter_inbox(&mut transaction, &attempt).await? {
         transaction.rollback().await?;
         return Ok(Opened::InboxUnknown);
@@ -103,12 +111,25 @@ async fn known(connection: &mut PgConnection, attempt: &NewAttempt) -> Result<Op
         .bind(attempt.reference.as_ref().map(IdempotencyKey::as_str))
         .fetch_optional(&mut *connection)
         .await?;
-    let id = id.ok_or(Fault::Restless)?;
-    let row = find(connection, AttemptId::from_uuid(id)).await?;
+    let id = AttemptId::from_uuid(id.ok_or(Fault::Restless)?);
+    let row = find(connection, id).await?;
     let row = row.ok_or(Fault::Restless)?;
     if row.request != attempt.request {
         return Ok(Opened::ReferenceReused);
     }
+    // Its key stands for the same attempt from now on.
+    let noted = requests::note(connection, attempt.asked.as_ref(), &id.to_string()).await?;
+    if let Noted::Reused = noted {
+        return Ok(Opened::KeyReused);
+    }
+    Ok(Opened::Known(view(connection, row).await?))
+}
+
+/// The attempt that the same request has opened.
+async fn repeated(connection: &mut PgConnection, made: &str) -> Result<Opened, Fault> {
+    let id = made.parse().or(Err(Fault::Damaged("made")))?;
+    let row = find(connection, id).await?;
+    let row = row.ok_or(Fault::Restless)?;
     Ok(Opened::Known(view(connection, row).await?))
 }
 
@@ -179,13 +200,19 @@ pub(super) async fn finish(
     attempt: AttemptId,
     scope: Scope,
     outcome: AttemptOutcome,
+    asked: Option<Request>,
 ) -> Result<Ended, Fault> {
     let mut connection = pool.lend().await?;
-    if find_in(&mut connection, attempt, &scope).await?.is_none() {
+    let mut transaction = connection.begin().await?;
+    let noted = requests::note(&mut transaction, asked.as_ref(), &attempt.to_string()).await?;
+    if let Noted::Reused = noted {
+        return Ok(Ended::KeyReused);
+    }
+    if find_in(&mut transaction, attempt, &scope).await?.is_none() {
+        transaction.rollback().await?;
         return Ok(Ended::Unknown);
     }
-    // The first to say so decides, and whoever waits is told; the statement is a
-    // transaction by itself.
+    // The first to say so decides, and whoever waits is told.
     sqlx::query(
         "UPDATE attempts SET outcome = $2, finished_at = clock_timestamp()
          WHERE id = $1 AND outcome IS NULL
@@ -194,14 +221,20 @@ pub(super) async fn finish(
     .bind(attempt.as_uuid())
     .bind(outcome.as_str())
     .bind(CHANNEL)
-    .execute(&mut *connection)
+    .execute(&mut *transaction)
     .await?;
-    let row = find(&mut connection, attempt).await?;
-    let view = view(&mut connection, row.ok_or(Fault::Restless)?).await?;
-    match view.outcome {
-        Some(other) if other != outcome => Ok(Ended::Otherwise(other)),
-        _ => Ok(Ended::Finished(Box::new(view))),
+    let row = find(&mut transaction, attempt).await?;
+    let view = view(&mut transaction, row.ok_or(Fault::Restless)?).await?;
+    if let Some(other) = view.outcome.filter(|said| *said != outcome) {
+        transaction.rollback().await?;
+        return Ok(Ended::Otherwise(other));
     }
+    transaction.commit().await?;
+    let view = Box::new(view);
+    Ok(match noted {
+        Noted::Before(_) => Ended::Repeated(view),
+        Noted::New | Noted::Reused => Ended::Finished(view),
+    })
 }
 
 fn from_columns(row: &PgRow) -> Result<AttemptRow, Fault> {

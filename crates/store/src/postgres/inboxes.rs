@@ -1,23 +1,24 @@
 //! Inboxes: whose they are and what was chosen for them.
 
 use async_trait::async_trait;
-use pipeline::{InboxId, InboxLog, InboxView, NewInbox, Scope, StoreError};
+use pipeline::{InboxId, InboxLog, InboxView, Made, NewInbox, Request, Scope, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection, PgConnection, Row};
 use time::OffsetDateTime;
 
-use super::Postgres;
 use super::listen::CHANNEL;
 use super::moment::{moment, timestamp};
 use super::pool::Pool;
+use super::{Postgres, requests};
 use crate::fault::Fault;
+use crate::requests::Noted;
 use crate::stored::{joined, millis};
 use crate::uncancelled::SHORT;
 use crate::waiting::InboxRow;
 
 #[async_trait]
 impl InboxLog for Postgres {
-    async fn create_inbox(&self, inbox: NewInbox) -> Result<Option<InboxView>, StoreError> {
+    async fn create_inbox(&self, inbox: NewInbox) -> Result<Made<InboxView>, StoreError> {
         let work = create(self.pool.clone(), inbox);
         self.work.run(SHORT, work).await
     }
@@ -52,13 +53,22 @@ impl InboxLog for Postgres {
         inbox: &InboxId,
         to: &InboxId,
         scope: &Scope,
-    ) -> Result<Option<InboxView>, StoreError> {
-        let work = rotate(self.pool.clone(), inbox.clone(), to.clone(), scope.clone());
+        asked: Option<&Request>,
+    ) -> Result<Made<InboxView>, StoreError> {
+        let (from, to) = (inbox.clone(), to.clone());
+        let work = rotate(self.pool.clone(), from, to, scope.clone(), asked.cloned());
         self.work.run(SHORT, work).await
     }
 }
 
-async fn create(pool: Pool, inbox: NewInbox) -> Result<Option<InboxView>, Fault> {
+async fn create(pool: Pool, inbox: NewInbox) -> Result<Made<InboxView>, Fault> {
+    let mut connection = pool.lend().await?;
+    let mut transaction = connection.begin().await?;
+    match requests::note(&mut transaction, inbox.asked.as_ref(), inbox.inbox.as_str()).await? {
+        Noted::New => {}
+        Noted::Before(made) => return known(&mut transaction, &made).await,
+        Noted::Reused => return Ok(Made::KeyReused),
+    }
     let row = sqlx::query(
         "INSERT INTO inboxes
              (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
@@ -76,9 +86,20 @@ async fn create(pool: Pool, inbox: NewInbox) -> Result<Option<InboxView>, Fault>
     .bind(inbox.metadata)
     .bind(inbox.rules.needs_proof)
     .bind(inbox.expires_in.map(millis))
-    .fetch_optional(&mut *pool.lend().await?)
+    .fetch_optional(&mut *transaction)
     .await?;
-    row.map(|row| from_columns(&row)?.try_into()).transpose()
+    let Some(row) = row else {
+        transaction.rollback().await?;
+        return Ok(Made::Refused);
+    };
+    transaction.commit().await?;
+    Ok(Made::New(from_columns(&row)?.try_into()?))
+}
+
+/// The inbox that the same request has made.
+async fn known(connection: &mut PgConnection, made: &str) -> Result<Made<InboxView>, Fault> {
+    let row = find(connection, made).await?.ok_or(Fault::Restless)?;
+    Ok(Made::Known(row.try_into()?))
 }
 
 /// The row of an inbox.
@@ -148,9 +169,15 @@ async fn rotate(
     inbox: InboxId,
     to: InboxId,
     scope: Scope,
-) -> Result<Option<InboxView>, Fault> {
+    asked: Option<Request>,
+) -> Result<Made<InboxView>, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
+    match requests::note(&mut transaction, asked.as_ref(), to.as_str()).await? {
+        Noted::New => {}
+        Noted::Before(made) => return known(&mut transaction, &made).await,
+        Noted::Reused => return Ok(Made::KeyReused),
+    }
     // Of two at once one rotates, and the other finds it ended.
     sqlx::query("SELECT FROM inboxes WHERE inbox = $1 FOR UPDATE")
         .bind(inbox.as_str())
@@ -159,7 +186,8 @@ async fn rotate(
     let before = find(&mut transaction, inbox.as_str()).await?;
     let before = before.filter(|before| !before.is_expired);
     let Some(before) = before.filter(|before| scope.owns(before.owner.as_deref())) else {
-        return Ok(None);
+        transaction.rollback().await?;
+        return Ok(Made::Refused);
     };
     end(&mut transaction, &inbox, &scope).await?;
     let row = sqlx::query(
@@ -179,10 +207,10 @@ async fn rotate(
     .await?;
     let Some(row) = row else {
         transaction.rollback().await?;
-        return Ok(None);
+        return Ok(Made::Refused);
     };
     transaction.commit().await?;
-    Ok(Some(from_columns(&row)?.try_into()?))
+    Ok(Made::New(from_columns(&row)?.try_into()?))
 }
 
 /// Ends an inbox that the caller owns; one that has ended stays as it is.

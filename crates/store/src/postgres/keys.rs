@@ -1,21 +1,22 @@
 //! Keys: who may ask, and until when.
 
 use async_trait::async_trait;
-use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, NewKey, StoreError};
+use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, Made, NewKey, StoreError};
 use sqlx::postgres::PgRow;
-use sqlx::{Connection, Row};
+use sqlx::{Connection, PgConnection, Row};
 use time::OffsetDateTime;
 
-use super::Postgres;
 use super::moment::timestamp;
 use super::pool::Pool;
+use super::{Postgres, requests};
 use crate::fault::Fault;
+use crate::requests::Noted;
 use crate::stored::{KeyRow, joined, millis, span};
 use crate::uncancelled::SHORT;
 
 #[async_trait]
 impl KeyLog for Postgres {
-    async fn create_key(&self, key: NewKey) -> Result<Option<KeyView>, StoreError> {
+    async fn create_key(&self, key: NewKey) -> Result<Made<KeyView>, StoreError> {
         let work = create(self.pool.clone(), key);
         self.work.run(SHORT, work).await
     }
@@ -41,9 +42,14 @@ impl KeyLog for Postgres {
     }
 }
 
-async fn create(pool: Pool, key: NewKey) -> Result<Option<KeyView>, Fault> {
+async fn create(pool: Pool, key: NewKey) -> Result<Made<KeyView>, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
+    match requests::note(&mut transaction, key.asked.as_ref(), &key.id).await? {
+        Noted::New => {}
+        Noted::Before(made) => return known(&mut transaction, &made).await,
+        Noted::Reused => return Ok(Made::KeyReused),
+    }
     // An expired key makes room for the next of its name.
     sqlx::query(
         "UPDATE keys SET revoked_at = expires_at
@@ -67,8 +73,24 @@ async fn create(pool: Pool, key: NewKey) -> Result<Option<KeyView>, Fault> {
     .bind(key.expires_in.map(millis))
     .fetch_optional(&mut *transaction)
     .await?;
+    let Some(row) = row else {
+        transaction.rollback().await?;
+        return Ok(Made::Refused);
+    };
     transaction.commit().await?;
-    row.map(|row| from_columns(&row)?.try_into()).transpose()
+    Ok(Made::New(from_columns(&row)?.try_into()?))
+}
+
+/// The key that the same request has made.
+async fn known(connection: &mut PgConnection, made: &str) -> Result<Made<KeyView>, Fault> {
+    let row = sqlx::query(
+        "SELECT *, coalesce(expires_at <= now(), false) AS is_expired
+         FROM keys WHERE id = $1",
+    )
+    .bind(made)
+    .fetch_one(connection)
+    .await?;
+    Ok(Made::Known(from_columns(&row)?.try_into()?))
 }
 
 async fn live(pool: Pool, id: String) -> Result<Option<LiveKey>, Fault> {

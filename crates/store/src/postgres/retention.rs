@@ -26,6 +26,7 @@ impl Retention for Postgres {
                 Waste::Messages => purge_messages(pool, &keep, limit).await?,
                 Waste::Deliveries => purge_deliveries(pool, &keep, limit).await?,
                 Waste::Consumes => purge_consumes(pool, &keep, limit).await?,
+                Waste::Requests => purge_requests(pool, &keep, limit).await?,
                 Waste::Attempts => purge_attempts(pool, &keep, limit).await?,
                 Waste::Inboxes => purge_inboxes(pool, &keep, limit).await?,
             };
@@ -231,6 +232,23 @@ async fn purge_consumes(pool: Pool, keep: &Keep, limit: i64) -> Late {
     .bind(millis(keep.consumes))
     .bind(limit)
     .fetch_all(&mut *connection)
+    .await?;
+    Ok(late)
+}
+
+/// Requests that nobody repeats any more.
+async fn purge_requests(pool: Pool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "DELETE FROM requests
+         WHERE (consumer, route, idempotency_key) IN (
+             SELECT consumer, route, idempotency_key FROM requests
+             WHERE created_at <= now() - $1 * interval '1 millisecond'
+             ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+         RETURNING (extract(epoch FROM now() - created_at) * 1000)::bigint - $1",
+    )
+    .bind(millis(keep.items))
+    .bind(limit)
+    .fetch_all(&mut *pool.lend().await?)
     .await?;
     Ok(late)
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pipeline::{
     AgentLog, Arrival, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
     AttemptOutcome, AttemptView, ConsumeRequest, Consumed, Ended, InboxId, NewAttempt, Opened,
-    Reach, ResendRequest, Resent, Scope, Seq, StoreError,
+    Reach, Request, ResendRequest, Resent, Scope, Seq, StoreError,
 };
 
 use super::{Sqlite, artifacts, attempt_consumes, attempts, consumes, resends};
@@ -80,8 +80,10 @@ impl AttemptLog for Sqlite {
         attempt: AttemptId,
         scope: &Scope,
         outcome: AttemptOutcome,
+        asked: Option<&Request>,
     ) -> Result<Ended, StoreError> {
-        let finish = attempts::finish(self.writer.clone(), attempt, scope.clone(), outcome);
+        let (scope, asked) = (scope.clone(), asked.cloned());
+        let finish = attempts::finish(self.writer.clone(), attempt, scope, outcome, asked);
         let arrivals = self.arrivals.clone();
         let work = async move {
             let ended = finish.await?;

@@ -1,19 +1,22 @@
 //! Inboxes: whose they are and what was chosen for them.
 
 use async_trait::async_trait;
-use pipeline::{InboxId, InboxLog, InboxView, NewInbox, Scope, StoreError, Timestamp};
+use pipeline::{
+    InboxId, InboxLog, InboxView, Made, NewInbox, Request, Scope, StoreError, Timestamp,
+};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
-use super::Sqlite;
+use super::{Sqlite, requests};
 use crate::fault::Fault;
+use crate::requests::Noted;
 use crate::stored::{joined, millis};
 use crate::uncancelled::SHORT;
 use crate::waiting::InboxRow;
 
 #[async_trait]
 impl InboxLog for Sqlite {
-    async fn create_inbox(&self, inbox: NewInbox) -> Result<Option<InboxView>, StoreError> {
+    async fn create_inbox(&self, inbox: NewInbox) -> Result<Made<InboxView>, StoreError> {
         let work = create(self.writer.clone(), inbox);
         self.work.run(SHORT, work).await
     }
@@ -48,9 +51,10 @@ impl InboxLog for Sqlite {
         inbox: &InboxId,
         to: &InboxId,
         scope: &Scope,
-    ) -> Result<Option<InboxView>, StoreError> {
-        let (writer, from) = (self.writer.clone(), inbox.clone());
-        let rotate = rotate(writer, from, to.clone(), scope.clone());
+        asked: Option<&Request>,
+    ) -> Result<Made<InboxView>, StoreError> {
+        let (from, to) = (inbox.clone(), to.clone());
+        let rotate = rotate(self.writer.clone(), from, to, scope.clone(), asked.cloned());
         self.work.run(SHORT, self.told(inbox, rotate)).await
     }
 }
@@ -74,7 +78,13 @@ impl Sqlite {
     }
 }
 
-async fn create(writer: SqlitePool, inbox: NewInbox) -> Result<Option<InboxView>, Fault> {
+async fn create(writer: SqlitePool, inbox: NewInbox) -> Result<Made<InboxView>, Fault> {
+    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+    match requests::note(&mut transaction, inbox.asked.as_ref(), inbox.inbox.as_str()).await? {
+        Noted::New => {}
+        Noted::Before(made) => return known(&mut transaction, &made).await,
+        Noted::Reused => return Ok(Made::KeyReused),
+    }
     let row = sqlx::query(
         "INSERT INTO inboxes
              (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
@@ -92,9 +102,20 @@ async fn create(writer: SqlitePool, inbox: NewInbox) -> Result<Option<InboxView>
     .bind(inbox.metadata)
     .bind(inbox.rules.needs_proof)
     .bind(inbox.expires_in.map(millis))
-    .fetch_optional(&writer)
+    .fetch_optional(&mut *transaction)
     .await?;
-    row.map(|row| from_columns(&row)?.try_into()).transpose()
+    let Some(row) = row else {
+        transaction.rollback().await?;
+        return Ok(Made::Refused);
+    };
+    transaction.commit().await?;
+    Ok(Made::New(from_columns(&row)?.try_into()?))
+}
+
+/// The inbox that the same request has made.
+async fn known(connection: &mut SqliteConnection, made: &str) -> Result<Made<InboxView>, Fault> {
+    let row = find(connection, made).await?.ok_or(Fault::Restless)?;
+    Ok(Made::Known(row.try_into()?))
 }
 
 /// The row of an inbox.
@@ -172,12 +193,19 @@ async fn rotate(
     inbox: InboxId,
     to: InboxId,
     scope: Scope,
-) -> Result<Option<InboxView>, Fault> {
+    asked: Option<Request>,
+) -> Result<Made<InboxView>, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+    match requests::note(&mut transaction, asked.as_ref(), to.as_str()).await? {
+        Noted::New => {}
+        Noted::Before(made) => return known(&mut transaction, &made).await,
+        Noted::Reused => return Ok(Made::KeyReused),
+    }
     let before = find(&mut transaction, inbox.as_str()).await?;
     let before = before.filter(|before| !before.is_expired);
     let Some(before) = before.filter(|before| scope.owns(before.owner.as_deref())) else {
-        return Ok(None);
+        transaction.rollback().await?;
+        return Ok(Made::Refused);
     };
     end(&mut transaction, &inbox, &scope).await?;
     let row = sqlx::query(
@@ -197,10 +225,10 @@ async fn rotate(
     .await?;
     let Some(row) = row else {
         transaction.rollback().await?;
-        return Ok(None);
+        return Ok(Made::Refused);
     };
     transaction.commit().await?;
-    Ok(Some(from_columns(&row)?.try_into()?))
+    Ok(Made::New(from_columns(&row)?.try_into()?))
 }
 
 /// Ends an inbox that the caller owns; one that has ended stays as it is.

@@ -1,18 +1,19 @@
 //! Keys: who may ask, and until when.
 
 use async_trait::async_trait;
-use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, NewKey, StoreError, Timestamp};
+use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, Made, NewKey, StoreError, Timestamp};
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Row, SqlitePool};
+use sqlx::{Row, SqliteConnection, SqlitePool};
 
-use super::Sqlite;
+use super::{Sqlite, requests};
 use crate::fault::Fault;
+use crate::requests::Noted;
 use crate::stored::{KeyRow, joined, millis, span};
 use crate::uncancelled::SHORT;
 
 #[async_trait]
 impl KeyLog for Sqlite {
-    async fn create_key(&self, key: NewKey) -> Result<Option<KeyView>, StoreError> {
+    async fn create_key(&self, key: NewKey) -> Result<Made<KeyView>, StoreError> {
         let work = create(self.writer.clone(), key);
         self.work.run(SHORT, work).await
     }
@@ -38,8 +39,13 @@ impl KeyLog for Sqlite {
     }
 }
 
-async fn create(writer: SqlitePool, key: NewKey) -> Result<Option<KeyView>, Fault> {
+async fn create(writer: SqlitePool, key: NewKey) -> Result<Made<KeyView>, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+    match requests::note(&mut transaction, key.asked.as_ref(), &key.id).await? {
+        Noted::New => {}
+        Noted::Before(made) => return known(&mut transaction, &made).await,
+        Noted::Reused => return Ok(Made::KeyReused),
+    }
     // An expired key makes room for the next of its name.
     sqlx::query(
         "UPDATE keys SET revoked_at = expires_at
@@ -63,8 +69,24 @@ async fn create(writer: SqlitePool, key: NewKey) -> Result<Option<KeyView>, Faul
     .bind(key.expires_in.map(millis))
     .fetch_optional(&mut *transaction)
     .await?;
+    let Some(row) = row else {
+        transaction.rollback().await?;
+        return Ok(Made::Refused);
+    };
     transaction.commit().await?;
-    row.map(|row| from_columns(&row)?.try_into()).transpose()
+    Ok(Made::New(from_columns(&row)?.try_into()?))
+}
+
+/// The key that the same request has made.
+async fn known(connection: &mut SqliteConnection, made: &str) -> Result<Made<KeyView>, Fault> {
+    let row = sqlx::query(
+        "SELECT *, coalesce(expires_at <= (SELECT now FROM clock), 0) AS is_expired
+         FROM keys WHERE id = $1",
+    )
+    .bind(made)
+    .fetch_one(connection)
+    .await?;
+    Ok(Made::Known(from_columns(&row)?.try_into()?))
 }
 
 async fn live(readers: SqlitePool, id: String) -> Result<Option<LiveKey>, Fault> {

@@ -36,7 +36,7 @@ async fn grant(
     match granted {
         Some((attempt, left)) if attempt == row.id => {
             let left = u32::try_from(left).unwrap_or(0);
-            return Ok(Resent::Granted { left });
+            return Ok(Resent::Repeated { left });
         }
         Some(_) => return Ok(Resent::KeyReused),
         None => {}

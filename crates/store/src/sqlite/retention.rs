@@ -24,6 +24,7 @@ impl Retention for Sqlite {
                 Waste::Messages => purge_messages(&writer, &keep, limit).await?,
                 Waste::Deliveries => purge_deliveries(&writer, &keep, limit).await?,
                 Waste::Consumes => purge_consumes(&writer, &keep, limit).await?,
+                Waste::Requests => purge_requests(&writer, &keep, limit).await?,
                 Waste::Attempts => purge_attempts(&writer, &keep, limit).await?,
                 Waste::Inboxes => purge_inboxes(&writer, &keep, limit).await?,
             };
@@ -226,6 +227,23 @@ async fn purge_consumes(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
          RETURNING (SELECT now FROM clock) - consumed_at - $1",
     )
     .bind(millis(keep.consumes))
+    .bind(limit)
+    .fetch_all(writer)
+    .await?;
+    Ok(late)
+}
+
+/// Requests that nobody repeats any more.
+async fn purge_requests(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+    let late = sqlx::query_scalar(
+        "DELETE FROM requests
+         WHERE (consumer, route, idempotency_key) IN (
+             SELECT consumer, route, idempotency_key FROM requests
+             WHERE created_at <= (SELECT now FROM clock) - $1
+             ORDER BY created_at LIMIT $2)
+         RETURNING (SELECT now FROM clock) - created_at - $1",
+    )
+    .bind(millis(keep.items))
     .bind(limit)
     .fetch_all(writer)
     .await?;

@@ -164,6 +164,7 @@ impl Player {
         let answer = match opened {
             Opened::New(view) | Opened::Known(view) => self.known_attempt(view.id),
             Opened::ReferenceReused => Answer::ReferenceReused,
+            Opened::KeyReused => return Err(TestCaseError::fail("no key was used")),
             Opened::InboxUnknown => return Err(TestCaseError::fail("the inbox is unknown")),
         };
         prop_assert_eq!(answer, expected);
@@ -231,7 +232,7 @@ impl Player {
         };
         let resent = self.run(death, async |store| store.attempts.resend(&asked).await);
         let answer = match resent {
-            Resent::Granted { left } => Answer::Granted(left),
+            Resent::Granted { left } | Resent::Repeated { left } => Answer::Granted(left),
             Resent::Spent => Answer::Spent,
             Resent::Over => Answer::Over,
             Resent::KeyReused => Answer::KeyReused,
@@ -338,11 +339,12 @@ impl Player {
         let ended = self.run(death, async |store| {
             store
                 .attempts
-                .finish_attempt(id, &Scope::All, outcome)
+                .finish_attempt(id, &Scope::All, outcome, None)
                 .await
         });
         let answer = match ended {
-            Ended::Finished(_) => Answer::Ended(success),
+            Ended::Finished(_) | Ended::Repeated(_) => Answer::Ended(success),
+            Ended::KeyReused => return Err(TestCaseError::fail("no key was used")),
             Ended::Otherwise(outcome) => Answer::Ended(outcome == AttemptOutcome::Succeeded),
             Ended::Unknown => return Err(TestCaseError::fail("the attempt is unknown")),
         };

@@ -60,7 +60,7 @@ pub async fn an_attempt_that_is_over_is_not_waited_for(subject: &dyn PollSubject
     let outcome = AttemptOutcome::Abandoned;
     must(
         attempts
-            .finish_attempt(given_up.id, &given_up.scope, outcome)
+            .finish_attempt(given_up.id, &given_up.scope, outcome, None)
             .await,
     );
     assert_eq!(left(subject, Duration::ZERO).await, []);

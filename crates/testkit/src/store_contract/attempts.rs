@@ -210,10 +210,10 @@ pub async fn resends_are_counted_once_for_each_key(subject: &dyn Subject) {
     let (_, attempt) = opened(&seams, "agent").await;
     let resend = async |key| must(seams.attempts.resend(&resend(attempt, "a", key)).await);
     assert_eq!(resend("k1").await, Resent::Granted { left: 1 });
-    assert_eq!(resend("k1").await, Resent::Granted { left: 1 });
+    assert_eq!(resend("k1").await, Resent::Repeated { left: 1 });
     assert_eq!(resend("k2").await, Resent::Granted { left: 0 });
     assert_eq!(resend("k3").await, Resent::Spent);
-    assert_eq!(resend("k2").await, Resent::Granted { left: 0 });
+    assert_eq!(resend("k2").await, Resent::Repeated { left: 0 });
     seams.end(attempt).await;
     assert_eq!(resend("k4").await, Resent::Over);
 }
@@ -290,7 +290,7 @@ pub async fn a_finished_attempt_gets_nothing_more(subject: &dyn Subject) {
     assert_eq!(seams.look(attempt).await.current, None);
     let again = seams
         .attempts
-        .finish_attempt(attempt, &Scope::All, AttemptOutcome::Failed);
+        .finish_attempt(attempt, &Scope::All, AttemptOutcome::Failed, None);
     let answer = must(again.await);
     assert!(
         matches!(answer, Ended::Otherwise(AttemptOutcome::Succeeded)),
@@ -395,6 +395,7 @@ pub fn attempt(inbox: &InboxId) -> NewAttempt {
         owner: must("a".parse()),
         scope: Scope::All,
         reference: None,
+        asked: None,
         request: [0; 16],
         inbox: inbox.clone(),
         is_minted: false,
@@ -505,7 +506,9 @@ impl Seams {
 
     pub(super) async fn end(&self, attempt: AttemptId) {
         let outcome = AttemptOutcome::Succeeded;
-        let ended = self.attempts.finish_attempt(attempt, &Scope::All, outcome);
+        let ended = self
+            .attempts
+            .finish_attempt(attempt, &Scope::All, outcome, None);
         let answer = must(ended.await);
         assert!(matches!(answer, Ended::Finished(_)), "{answer:?}");
     }

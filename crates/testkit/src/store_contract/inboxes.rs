@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{InboxId, InboxRules, NewInbox, Scope, Status};
+use pipeline::{InboxId, InboxRules, Made, NewInbox, Scope, Status};
 use tokio::task::JoinSet;
 
 use super::{LONG, Subject, attempt, code, inbox, must};
@@ -13,7 +13,8 @@ use crate::patience::{soon, until_quiet};
 pub async fn an_inbox_is_its_owners(subject: &dyn Subject) {
     let seams = subject.seams();
     let made = must(seams.inboxes.create_inbox(new("a1", "a")).await);
-    assert_eq!(made.map(|view| view.rules), Some(new("a1", "a").rules));
+    let rules = made.fresh().map(|view| view.rules);
+    assert_eq!(rules, Some(new("a1", "a").rules));
     must(seams.inboxes.create_inbox(new("b1", "b")).await);
     seams
         .bring(&inbox("c1"), "m1", code(&inbox("c1"), "111111"))
@@ -42,8 +43,13 @@ pub async fn an_inbox_is_its_owners(subject: &dyn Subject) {
 /// Of two who want one address, one gets it.
 pub async fn an_address_is_taken_once(subject: &dyn Subject) {
     let seams = subject.seams();
-    assert!(must(seams.inboxes.create_inbox(new("x", "a")).await).is_some());
-    assert!(must(seams.inboxes.create_inbox(new("x", "b")).await).is_none());
+    assert!(
+        must(seams.inboxes.create_inbox(new("x", "a")).await)
+            .fresh()
+            .is_some()
+    );
+    let taken = must(seams.inboxes.create_inbox(new("x", "b")).await);
+    assert_eq!(taken, Made::Refused);
     let owner = must(seams.inboxes.inbox(&inbox("x"), &Scope::All).await);
     assert_eq!(owner.and_then(|view| view.owner).as_deref(), Some("a"));
 }
@@ -55,7 +61,8 @@ pub async fn a_rotated_inbox_has_a_new_address(subject: &dyn Subject) {
     let (old, new_name) = (inbox("old"), inbox("new"));
     let rotate = async |owner: &str| {
         let scope = own(owner, &[]);
-        must(seams.inboxes.rotate_inbox(&old, &new_name, &scope).await)
+        let rotated = seams.inboxes.rotate_inbox(&old, &new_name, &scope, None);
+        must(rotated.await).fresh()
     };
     assert_eq!(rotate("b").await, None);
     let rotated = rotate("a").await;
@@ -80,8 +87,8 @@ pub async fn only_its_owner_ends_an_inbox(subject: &dyn Subject) {
     let (x, y, granted) = (inbox("x"), inbox("y"), own("b", &["x"]));
     assert!(must(seams.inboxes.inbox(&x, &granted).await).is_some());
     assert_eq!(
-        must(seams.inboxes.rotate_inbox(&x, &y, &granted).await),
-        None
+        must(seams.inboxes.rotate_inbox(&x, &y, &granted, None).await),
+        Made::Refused
     );
     assert_eq!(must(seams.inboxes.expire_inbox(&x, &granted).await), None);
     let ended = must(seams.inboxes.expire_inbox(&x, &own("a", &[])).await);
@@ -95,13 +102,15 @@ pub async fn an_inbox_is_rotated_once(subject: &dyn Subject) {
         expires_in: Some(LONG),
         ..new("old", "a")
     };
-    let made = must(seams.inboxes.create_inbox(old).await);
+    let made = must(seams.inboxes.create_inbox(old).await).fresh();
     let mut rotations = JoinSet::new();
     for number in 0..8 {
         let inboxes = Arc::clone(&seams.inboxes);
         let to = inbox(&format!("new{number}"));
         rotations.spawn(async move {
-            must(inboxes.rotate_inbox(&inbox("old"), &to, &Scope::All).await)
+            let old = inbox("old");
+            let rotated = inboxes.rotate_inbox(&old, &to, &Scope::All, None);
+            must(rotated.await).fresh()
         });
     }
     let rotated: Vec<_> = rotations.join_all().await.into_iter().flatten().collect();
@@ -171,6 +180,7 @@ fn new(name: &str, owner: &str) -> NewInbox {
     NewInbox {
         inbox: inbox(name),
         owner: must(owner.parse()),
+        asked: None,
         rules: InboxRules {
             senders: vec!["example.com".to_owned()],
             needs_proof: true,

@@ -30,6 +30,7 @@ async fn desk(links: Option<&[&str]>) -> Desk {
     let inbox = NewInbox {
         inbox: TO.parse().unwrap(),
         owner: "a".parse().unwrap(),
+        asked: None,
         rules: InboxRules {
             links: links.map(list),
             ..InboxRules::default()

@@ -216,6 +216,7 @@ async fn wants_proof(desk: &Desk) {
     let inbox = NewInbox {
         inbox: "agent@inbox.test".parse().unwrap(),
         owner,
+        asked: None,
         rules: InboxRules {
             needs_proof: true,
             ..InboxRules::default()
@@ -225,7 +226,7 @@ async fn wants_proof(desk: &Desk) {
         retention: None,
     };
     let made = desk.store.inboxes.create_inbox(inbox).await.unwrap();
-    assert!(made.is_some());
+    assert!(made.fresh().is_some());
 }
 
 #[tokio::test]
