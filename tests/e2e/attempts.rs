@@ -168,6 +168,11 @@ async fn the_command_line_tells_the_misses_apart(harness: Harness) {
     let consume = format!("attempt consume {attempt} --timeout 300ms --json");
     let (code, told) = run(words(&consume)).await;
     assert_eq!(code, Some(3), "{told}");
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(
+        (text(&told["id"]), text(&told["next"])),
+        (attempt.as_str(), "wait")
+    );
     harness
         .post(0, "d1", &otp_delivery(address, "m1", "493817"))
         .await;
@@ -181,10 +186,14 @@ async fn the_command_line_tells_the_misses_apart(harness: Harness) {
         (Some(0), true),
         "{left}"
     );
-    let (code, _) = run(words(&format!("attempt resend {attempt}"))).await;
-    assert_eq!(code, Some(1));
+    let (code, line) = run(words(&format!("attempt resend {attempt}"))).await;
+    assert_eq!((code, line.as_str()), (Some(5), "refused (spent)\n"));
     let (code, line) = run(words(&format!("attempt finish {attempt} succeeded"))).await;
     assert_eq!((code, line.as_str()), (Some(0), "succeeded\n"));
+    let (code, line) = run(words(&format!("attempt resend {attempt}"))).await;
+    assert_eq!((code, line.as_str()), (Some(9), "refused (over)\n"));
+    let (code, line) = run(words(&format!("attempt finish {attempt} failed"))).await;
+    assert_eq!((code, line.as_str()), (Some(6), ""));
     harness.end().await;
 }
 

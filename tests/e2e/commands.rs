@@ -173,6 +173,23 @@ async fn failures_are_listed_shown_and_requeued(harness: Harness) {
     harness.end().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn mail_to_an_unknown_inbox_names_it_to_the_operator() {
+    let harness = Harness::embedded_with("inbox.domains = [\"inbox.test\"]\n").await;
+    let lost = otp_delivery("lost@elsewhere.test", "1", "493817");
+    let posted = harness.post(0, "msg_lost", &lost).await;
+    let id = posted.body["delivery"].as_str().unwrap().to_owned();
+    let buried = "SELECT count(*) FROM deliveries WHERE state = 'buried'";
+    harness.until_count(buried, 1).await;
+    let show = ended(harness.command(&["failures", "show", &id, "--json"])).await;
+    let told = json(&show);
+    assert_eq!(told["reason"], "inbox_unknown");
+    assert_eq!(told["recipients"][0], "lost@elsewhere.test");
+    let show = ended(harness.command(&["failures", "show", &id])).await;
+    assert!(text(&show.stdout).contains("lost@elsewhere.test"));
+    harness.end().await;
+}
+
 async fn doctor_finds_a_healthy_deployment_healthy(harness: Harness) {
     let doctor = ended(harness.command(&["doctor", "--json"])).await;
     let report = json(&doctor);
@@ -346,4 +363,34 @@ async fn completions_and_help_go_to_standard_output() {
         assert_eq!(output.status.code(), Some(0));
         assert!(text(&output.stdout).contains("maillatch"), "{args:?}");
     }
+}
+
+#[tokio::test]
+async fn every_act_has_an_example_and_says_which_server_or_data_it_takes() {
+    let dir = tempfile::tempdir().unwrap();
+    let groups: [(&str, &[&str], &str); 3] = [
+        (
+            "attempt",
+            &["new", "show", "wait", "consume", "resend", "finish"],
+            "--url",
+        ),
+        ("key", &["create", "list", "revoke"], "--data-dir"),
+        ("keys", &["list", "rotate", "retire"], "--data-dir"),
+    ];
+    for (group, acts, option) in groups {
+        for act in acts {
+            let output = ended(in_dir(dir.path(), &[group, act, "--help"])).await;
+            let help = text(&output.stdout);
+            let example = format!("maillatch {group} {act}");
+            assert!(help.contains("Example"), "{group} {act}: {help}");
+            assert!(help.contains(&example), "{group} {act}: {help}");
+            assert!(help.contains(option), "{group} {act}: {help}");
+        }
+    }
+    let wait = ended(in_dir(dir.path(), &["wait", "--help"])).await;
+    let help = text(&wait.stdout);
+    assert!(
+        help.contains("unhealthy") && help.contains("9 one came"),
+        "{help}"
+    );
 }

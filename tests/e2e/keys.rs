@@ -18,6 +18,8 @@ async fn a_key_revoked_by_one_process_is_refused_by_the_others_within_seconds() 
     let order = ["key", "create", "agent-7", "--inbox", "*", "--json"];
     let made = command(&harness, &order).await;
     let token = made["token"].as_str().unwrap().to_owned();
+    let doctor = harness.doctor().await;
+    assert!(doctor.contains("1 in the database"), "{doctor}");
     let feeds = harness.deployment.playing(Role::Feed);
     let feeds: Vec<Url> = feeds.filter_map(Process::url).cloned().collect();
     assert_eq!(feeds.len(), 2);
@@ -36,6 +38,27 @@ async fn a_key_revoked_by_one_process_is_refused_by_the_others_within_seconds() 
     // And it stays refused.
     for feed in &feeds {
         assert_eq!(read_with(feed, &token).await, 401);
+    }
+    harness.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_the_configuration_is_neither_made_nor_revoked_beside_it() {
+    let harness = Harness::embedded().await;
+    for (act, sentence) in [
+        ("create", "take another name"),
+        ("revoke", "being accepted"),
+    ] {
+        let mut command = harness.command(&["key", act, "agent-a"]);
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+        let output = output.await.unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{act}: {said}");
+        assert!(
+            said.contains("configuration") && said.contains(sentence),
+            "{act}: {said}"
+        );
+        assert!(output.stdout.is_empty(), "{act}");
     }
     harness.end().await;
 }

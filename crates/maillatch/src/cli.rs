@@ -26,7 +26,7 @@ Three commands to a code:
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 nothing arrived, 4 arrived without an
 artifact, 5 withheld by policy, 6 already consumed, 7 not authorised, 8 server
-unreachable or unhealthy, 9 expired, 130 interrupted.";
+unreachable or unhealthy, 9 expired, 130 interrupted, 143 terminated.";
 
 /// What to do; without a command, `up`.
 #[derive(Debug, Subcommand)]

@@ -7,14 +7,16 @@ mod answer;
 mod attempt;
 mod call;
 mod hook;
+mod problem;
 mod remote;
 mod sample;
 
 pub use agent::{Client, Connection};
 pub use answer::{Consumption, Disclosed, Item, Kind, Page, State};
-pub use attempt::{Attempt, Taken};
+pub use attempt::{Attempt, Ended, Given, Resent, Taken};
 pub use call::CallError;
 pub(crate) use hook::send;
 pub use hook::{Delivery, Hook, Posted, SignedPost};
+pub use problem::Complaint;
 pub(crate) use remote::Remote;
 pub use sample::{Sample, SampleKind, sample_mail};

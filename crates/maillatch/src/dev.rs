@@ -12,6 +12,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use feed::KeySettings;
+use pipeline::Permission;
+use providers::SourceSettings;
+use secrecy::SecretString;
 
 /// The variables that `dev.env` holds.
 pub(crate) const URL: &str = "MAILLATCH_URL";
@@ -27,6 +31,9 @@ pub(crate) struct DevEnv {
 }
 
 impl DevEnv {
+    /// What the source and the key for development are called.
+    pub(crate) const NAME: &str = "dev";
+
     /// Reads what an earlier start has minted, if one has.
     pub(crate) fn read(dir: &Path) -> Result<Option<Self>> {
         let path = dir.join("dev.env");
@@ -76,6 +83,22 @@ impl DevEnv {
     /// One of the variables.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
+    }
+
+    /// The source for development.
+    pub(crate) fn source(&self) -> SourceSettings {
+        let secret = SecretString::from(self.get(SIGNING_SECRET).unwrap_or_default());
+        SourceSettings::standard_webhooks([secret])
+    }
+
+    /// The key for development, which may do everything.
+    pub(crate) fn key(&self) -> KeySettings {
+        KeySettings {
+            token: Some(SecretString::from(self.get(KEY).unwrap_or_default())),
+            hash: None,
+            inboxes: vec!["*".to_owned()],
+            scopes: Permission::ALL.map(|one| one.as_str().to_owned()).to_vec(),
+        }
     }
 
     /// The secret that keys digests and cursors.

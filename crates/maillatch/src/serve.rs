@@ -48,7 +48,8 @@ impl Roles {
         Self { name, played }
     }
 
-    fn play(self, role: Role) -> bool {
+    /// Whether this process plays a role.
+    pub(crate) fn play(self, role: Role) -> bool {
         self.played.contains(&role)
     }
 
@@ -117,7 +118,7 @@ impl Serving {
                 Ok(()) => tracing::info!("stopped"),
                 Err(_elapsed) => tracing::warn!("stopped with work left; its rows stay due"),
             },
-            () = shutdown::requested() => tracing::warn!("asked twice: stopping at once"),
+            _ = shutdown::requested() => tracing::warn!("asked twice: stopping at once"),
         }
         Ok(())
     }
@@ -241,13 +242,25 @@ fn http(
         .shutdown_timeout(config.server.drain.0.as_secs())
         .disable_signals()
         .bind(&config.server.listen)
-        .with_context(|| format!("failed to listen on {}", config.server.listen))?;
+        .map_err(|error| unbound(error, &config.server.listen))?;
     let address = server
         .addrs()
         .first()
         .copied()
         .context("no address is bound")?;
     Ok((server.run(), address))
+}
+
+/// Why nothing can be served there, and what to do about it.
+fn unbound(error: std::io::Error, listen: &str) -> anyhow::Error {
+    if error.kind() != std::io::ErrorKind::AddrInUse {
+        return anyhow::Error::new(error).context(format!("failed to listen on {listen}"));
+    }
+    let host = listen.rsplit_once(':').map_or(listen, |(host, _)| host);
+    anyhow::anyhow!(
+        "another process listens on {listen}; stop it, or take a free port with \
+         --listen {host}:0 or another one with --listen {host}:PORT"
+    )
 }
 
 /// What the feed works with.

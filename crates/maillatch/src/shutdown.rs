@@ -1,13 +1,35 @@
-//! When to stop: the first SIGTERM or Ctrl-C begins a clean end, the second ends
-//! at once.
+//! When to stop. For a process that serves, the first SIGTERM or Ctrl-C begins a
+//! clean end and the second ends at once; a command that waits puts away what it
+//! has open, and ends with the code that shells expect.
+
+use std::process::ExitCode;
 
 use tokio::signal::unix::{SignalKind, signal};
 
+/// Which signal asked the process to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// SIGINT, as Ctrl-C sends it.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+impl Asked {
+    /// What a command ends with that was stopped like this: 128 and the signal.
+    pub(crate) fn exit(self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Interrupt => 130,
+            Self::Terminate => 143,
+        })
+    }
+}
+
 /// Returns when the process was asked to stop.
-pub(crate) async fn requested() {
+pub(crate) async fn requested() -> Asked {
     tokio::select! {
-        () = heard(SignalKind::terminate()) => {}
-        () = heard(SignalKind::interrupt()) => {}
+        () = heard(SignalKind::terminate()) => Asked::Terminate,
+        () = heard(SignalKind::interrupt()) => Asked::Interrupt,
     }
 }
 

@@ -10,9 +10,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::answer::{Consumption, Disclosed, Disclosure, Page, Problem};
-use super::attempt::{Attempt, Taken};
+use super::answer::{Consumption, Disclosed, Disclosure, Page};
+use super::attempt::{Attempt, Ended, Resent, Taken};
 use super::call::{self, Answer, CallError};
+use super::problem::{Problem, failure};
 
 /// Where the server is, and what to show it.
 #[derive(Debug, Clone)]
@@ -88,7 +89,9 @@ impl Client {
             Some("withheld") => Ok(Consumption::Withheld {
                 reason: problem.reason,
             }),
+            Some("superseded") => Ok(Consumption::Superseded),
             Some("expired") => Ok(Consumption::Expired),
+            Some("not-found") => Ok(Consumption::Gone),
             Some("idempotency-key-reused") => Ok(Consumption::KeyReused),
             _ => Err(failure(&answer)),
         }
@@ -126,7 +129,7 @@ impl Client {
             .json(&json!({ "wait": wait.as_secs() }));
         let answer = call::send(request.bearer_auth(self.key.expose_secret())).await?;
         if answer.status == StatusCode::OK {
-            return serde_json::from_slice(&answer.body).map_err(CallError::Odd);
+            return Taken::read(&answer.body).map_err(CallError::Odd);
         }
         let problem = Problem::read(&answer.body);
         match problem.slug() {
@@ -137,9 +140,8 @@ impl Client {
         }
     }
 
-    /// Asks whether the sender may be asked for another mail; tells how often
-    /// more, or nothing when it may not.
-    pub async fn resend(&self, id: &str, idempotency_key: &str) -> Result<Option<u32>, CallError> {
+    /// Asks whether the sender may be asked for another mail.
+    pub async fn resend(&self, id: &str, idempotency_key: &str) -> Result<Resent, CallError> {
         #[derive(Deserialize)]
         struct Grant {
             resends_left: u32,
@@ -151,28 +153,37 @@ impl Client {
         let answer = call::send(request.bearer_auth(self.key.expose_secret())).await?;
         if answer.status == StatusCode::OK {
             let grant: Grant = serde_json::from_slice(&answer.body).map_err(CallError::Odd)?;
-            return Ok(Some(grant.resends_left));
+            return Ok(Resent::Granted {
+                left: grant.resends_left,
+            });
         }
         match Problem::read(&answer.body).slug() {
-            Some("resends-spent" | "attempt-over") => Ok(None),
+            Some("resends-spent") => Ok(Resent::Spent),
+            Some("attempt-over") => Ok(Resent::Over),
             _ => Err(failure(&answer)),
         }
     }
 
     /// Says how an attempt ended.
-    pub async fn finish_attempt(&self, id: &str, outcome: &str) -> Result<Attempt, CallError> {
+    pub async fn finish_attempt(&self, id: &str, outcome: &str) -> Result<Ended, CallError> {
         let request = self
             .http
             .post(self.path(&["attempts", id, "finish"]))
             .json(&json!({ "outcome": outcome }));
-        self.attempt_in(request).await
+        let answer = call::send(request.bearer_auth(self.key.expose_secret())).await?;
+        if answer.status.is_success() {
+            return Ok(Ended::Finished(Box::new(attempt(&answer)?)));
+        }
+        match Problem::read(&answer.body).slug() {
+            Some("attempt-over") => Ok(Ended::Otherwise),
+            _ => Err(failure(&answer)),
+        }
     }
 
     async fn attempt_in(&self, request: RequestBuilder) -> Result<Attempt, CallError> {
         let answer = call::send(request.bearer_auth(self.key.expose_secret())).await?;
         if answer.status.is_success() {
-            let told: Value = serde_json::from_slice(&answer.body).map_err(CallError::Odd)?;
-            return Attempt::read(told).map_err(CallError::Odd);
+            return attempt(&answer);
         }
         Err(failure(&answer))
     }
@@ -199,17 +210,7 @@ fn disclosed(answer: &Answer) -> Result<Disclosed, CallError> {
     })
 }
 
-fn failure(answer: &Answer) -> CallError {
-    match answer.status {
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CallError::Unauthenticated,
-        StatusCode::NOT_FOUND => CallError::NotFound,
-        StatusCode::TOO_MANY_REQUESTS => CallError::Busy,
-        StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
-            CallError::Unavailable
-        }
-        status => CallError::Refused {
-            status: status.as_u16(),
-            problem: Problem::read(&answer.body).slug().map(str::to_owned),
-        },
-    }
+fn attempt(answer: &Answer) -> Result<Attempt, CallError> {
+    let told = serde_json::from_slice(&answer.body).map_err(CallError::Odd)?;
+    Attempt::read(told).map_err(CallError::Odd)
 }

@@ -39,6 +39,8 @@ pub enum State {
     Available,
     /// It was consumed.
     Consumed,
+    /// A newer one has taken its place.
+    Superseded,
     /// Its time ended.
     Expired,
     /// It is kept back.
@@ -125,8 +127,12 @@ pub enum Consumption {
         /// The rule that decided.
         reason: Option<String>,
     },
+    /// A newer one has taken its place.
+    Superseded,
     /// Its time is over.
     Expired,
+    /// It is not there any more, or not for this key.
+    Gone,
     /// The idempotency key was used for another artifact.
     KeyReused,
 }
@@ -138,25 +144,4 @@ pub(super) struct Disclosure {
     pub(super) kind: Kind,
     pub(super) value: SecretString,
     pub(super) consumed_at: String,
-}
-
-/// The members of a problem that a client reads.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Problem {
-    #[serde(default)]
-    r#type: String,
-    pub(super) consumed_at: Option<String>,
-    pub(super) reason: Option<String>,
-}
-
-impl Problem {
-    /// The problem in a body, or one without a name.
-    pub(super) fn read(body: &[u8]) -> Self {
-        serde_json::from_slice(body).unwrap_or_default()
-    }
-
-    /// The last part of its type.
-    pub(super) fn slug(&self) -> Option<&str> {
-        self.r#type.strip_prefix("urn:maillatch:problem:")
-    }
 }

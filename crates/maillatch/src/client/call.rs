@@ -6,6 +6,8 @@ use anyhow::{Context, Result};
 use reqwest::{RequestBuilder, StatusCode, redirect};
 use url::{Host, Url};
 
+use super::problem::Complaint;
+
 /// The longest wait of the feed and some time for the way.
 const PATIENCE: Duration = Duration::from_secs(70);
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
@@ -17,9 +19,15 @@ pub enum CallError {
     /// request was done is unknown.
     #[error("the server cannot be reached")]
     Unreachable(#[source] reqwest::Error),
-    /// The key is missing, wrong, or not for this.
+    /// The key is missing or wrong.
     #[error("the server does not accept the key")]
     Unauthenticated,
+    /// The key is good, and not for this.
+    #[error("the key lacks {}", scope.as_ref().map_or("the scope for this".to_owned(), |scope| format!("the scope `{scope}`")))]
+    Forbidden {
+        /// The scope that it lacks.
+        scope: Option<String>,
+    },
     /// There is no such thing for this key.
     #[error("the server has nothing there for this key")]
     NotFound,
@@ -29,13 +37,17 @@ pub enum CallError {
     /// The server is there and its store is not.
     #[error("the server is temporarily unavailable")]
     Unavailable,
+    /// What was asked for cannot be: it is out of bounds, or contradicts what was
+    /// asked for before.
+    #[error("the server does not take this: {0}")]
+    Invalid(Complaint),
     /// The server refused, for a reason that the caller cannot act on.
-    #[error("the server answered {status}{}", problem.as_ref().map(|p| format!(" ({p})")).unwrap_or_default())]
+    #[error("the server answered {status}: {complaint}")]
     Refused {
         /// The status of the answer.
         status: u16,
-        /// The last part of the problem's type, if it had one.
-        problem: Option<String>,
+        /// What it said.
+        complaint: Complaint,
     },
     /// The answer is not what this version of the client knows.
     #[error("the server's answer cannot be read")]
@@ -47,7 +59,12 @@ impl CallError {
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Busy | Self::Unavailable => true,
-            Self::Unauthenticated | Self::NotFound | Self::Refused { .. } | Self::Odd(_) => false,
+            Self::Unauthenticated
+            | Self::Forbidden { .. }
+            | Self::NotFound
+            | Self::Invalid(_)
+            | Self::Refused { .. }
+            | Self::Odd(_) => false,
         }
     }
 }

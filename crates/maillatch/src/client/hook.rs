@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-use super::answer::Problem;
 use super::call::{self, CallError};
+use super::problem::Problem;
 
 /// One delivery as its sender keeps it: the id is the same on every try.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,12 +19,13 @@ const BY_HABIT: &str = "http://127.0.0.1:8080";
 pub(crate) struct Remote {
     /// The server's address; without it, the one that `maillatch up` has noted
     /// in the data directory.
-    #[arg(long, env = dev::URL, value_name = "URL")]
+    #[arg(long, global = true, env = dev::URL, value_name = "URL")]
     url: Option<Url>,
     /// The data directory whose `dev.env` holds what `MAILLATCH_URL`,
     /// `MAILLATCH_KEY` and `MAILLATCH_SIGNING_SECRET` do not say.
     #[arg(
         long,
+        global = true,
         env = "MAILLATCH_DATA__DIR",
         value_name = "DIR",
         default_value = "maillatch-data"

@@ -22,9 +22,10 @@ Example: sign up with an address of one's own, then read the code that was sent 
   code=$(maillatch attempt consume $attempt --timeout 90s) || echo \"no code: $?\"
   maillatch attempt finish $attempt succeeded
 
-Exit codes: 0 ok, 3 nothing arrived, 4 mail arrived without one, 5 a rule blocks it,
-6 already consumed, 7 the key is not accepted, 8 the server cannot be reached or is
-not well, 9 expired.")]
+Exit codes: 0 ok, 2 usage, 3 nothing arrived, 4 mail arrived without one, 5 a rule
+blocks it, or the budget of resends is spent, 6 already consumed, or finished
+otherwise, 7 the key is not accepted, or lacks a scope, 8 the server cannot be
+reached or is unhealthy, 9 expired or over.")]
 pub(crate) struct AttemptCommand {
     #[command(subcommand)]
     act: Act,
@@ -65,10 +66,10 @@ pub(crate) async fn run(args: AttemptCommand) -> Result<ExitCode> {
     match done {
         Ok(code) => Ok(code),
         Err(error) => {
-            let (word, code) = exit::of_failure(&error);
+            let (_, code) = exit::of_failure(&error);
+            out.object(&exit::told_of(&error));
             let advice = exit::advice(&error);
             eprintln!("maillatch: {:#}{advice}", anyhow::Error::new(error));
-            out.object(&serde_json::json!({ "state": word }));
             Ok(code)
         }
     }

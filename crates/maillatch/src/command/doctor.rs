@@ -1,5 +1,6 @@
 //! `doctor`: is this deployment fit to run?
 
+mod keys;
 mod standing;
 
 use std::io::Write;
@@ -125,7 +126,6 @@ async fn examine(config: &Config) -> Vec<Check> {
         secret(config),
         sealing(config),
         sources(config),
-        keys(config),
         Check::of("policy", policy(config)),
     ];
     checks.extend(database(config).await);
@@ -178,19 +178,6 @@ fn sources(config: &Config) -> Check {
     }
 }
 
-fn keys(config: &Config) -> Check {
-    let embedded = config.profile() == Profile::Embedded;
-    match feed::Keys::build(config.key.clone()) {
-        Err(error) => Check::of("keys", Err(error.into())),
-        Ok(_) if !config.key.is_empty() => {
-            let names: Vec<&str> = config.key.keys().map(String::as_str).collect();
-            Check::good("keys", names.join(", "))
-        }
-        Ok(_) if embedded => Check::good("keys", "dev, kept in the data directory"),
-        Ok(_) => Check::doubtful("keys", "none: no agent can ask"),
-    }
-}
-
 fn policy(config: &Config) -> Result<String> {
     let settings = worker_settings(config)?;
     let links = config.inbox.allow_links.len();
@@ -201,13 +188,11 @@ fn policy(config: &Config) -> Result<String> {
     ))
 }
 
-/// The database, and by its clock ours.
+/// The database, what keys it holds, and by its clock ours.
 async fn database(config: &Config) -> Vec<Check> {
     if config.profile() == Profile::Embedded && !config.data.dir.join("maillatch.db").exists() {
-        return vec![Check::good(
-            "database",
-            "SQLite, created at the first start",
-        )];
+        let yet = Check::good("database", "SQLite, created at the first start");
+        return vec![keys::keys(config, None).await, yet];
     }
     let opened = match store_settings(config) {
         Ok(settings) => store::open(&settings.as_guest()).await.map_err(Error::from),
@@ -215,9 +200,15 @@ async fn database(config: &Config) -> Vec<Check> {
     };
     let store = match opened {
         Ok(store) => store,
-        Err(error) => return vec![Check::of("database", Err(error))],
+        Err(error) => {
+            let away = Check::of("database", Err(error));
+            return vec![keys::keys(config, None).await, away];
+        }
     };
-    let mut checks = vec![probed("database", &*store.probe).await];
+    let mut checks = vec![
+        keys::keys(config, Some(&store)).await,
+        probed("database", &*store.probe).await,
+    ];
     if let Ok(backlog) = store.deliveries.backlog().await {
         let now = SystemClock.now();
         let skew = now.since(backlog.at).max(backlog.at.since(now));

@@ -1,16 +1,21 @@
 //! `failures`: what was given up, and the way back.
 
+mod recipients;
+
 use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use pipeline::{BuriedDelivery, DeadCallback, DeliveryId};
+use pipeline::{BuriedDelivery, DeadCallback, DeliveryId, InboxId};
 use serde_json::{Value, json};
 use store::Store;
 
 use crate::cli::Place;
+use crate::config::Config;
 use crate::wire::store_settings;
+
+use recipients::recipients;
 
 /// Lists, shows and requeues deliveries that were given up.
 #[derive(Debug, Args)]
@@ -21,7 +26,9 @@ Examples:
   maillatch failures requeue dlv_0190…
   maillatch failures requeue --all
 
-These work on the database, also while a server runs on it.")]
+`show` names the recipients where the source's mail can be read, so that an
+`inbox_unknown` says which. These work on the database, also while a server runs on
+it.")]
 pub(crate) struct Failures {
     #[command(subcommand)]
     action: Action,
@@ -64,15 +71,24 @@ pub(crate) async fn run(args: Failures) -> Result<ExitCode> {
     let store = store::open(&settings)
         .await
         .context("failed to open the database")?;
-    let outcome = act(&store, args.action, args.json).await;
+    let outcome = act(&config, &store, args.action, args.json).await;
     store.close().await;
     outcome
 }
 
-async fn act(store: &Store, action: Action, as_json: bool) -> Result<ExitCode> {
+async fn act(config: &Config, store: &Store, action: Action, as_json: bool) -> Result<ExitCode> {
     match action {
         Action::List { limit } => list(store, limit, as_json).await,
-        Action::Show { delivery, body } => show(store, delivery, body, as_json).await,
+        Action::Show { delivery, body } => {
+            let Some((item, bytes)) = store.failures.exhume(delivery).await? else {
+                bail!("{delivery} is not buried");
+            };
+            if body {
+                return print_body(delivery, bytes.as_deref());
+            }
+            let to = bytes.map(|bytes| recipients(config, &item, &bytes));
+            show(&item, &to.unwrap_or_default(), as_json)
+        }
         Action::Requeue { deliveries, all } => requeue(store, deliveries, all, as_json).await,
     }
 }
@@ -128,22 +144,29 @@ fn callback_object(callback: &DeadCallback) -> Value {
     })
 }
 
-async fn show(store: &Store, id: DeliveryId, body: bool, as_json: bool) -> Result<ExitCode> {
-    let Some((item, bytes)) = store.failures.exhume(id).await? else {
-        bail!("{id} is not buried");
+fn print_body(id: DeliveryId, body: Option<&[u8]>) -> Result<ExitCode> {
+    let Some(body) = body else {
+        bail!("the body of {id} was wiped");
     };
+    std::io::stdout().lock().write_all(body)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(item: &BuriedDelivery, to: &[InboxId], as_json: bool) -> Result<ExitCode> {
     let mut out = std::io::stdout().lock();
-    if body {
-        let Some(bytes) = bytes else {
-            bail!("the body of {id} was wiped");
-        };
-        out.write_all(&bytes)?;
-    } else if as_json {
-        writeln!(out, "{}", as_object(&item))?;
+    if as_json {
+        let mut object = as_object(item);
+        if let Some(members) = object.as_object_mut() {
+            members.insert("recipients".to_owned(), json!(to));
+        }
+        writeln!(out, "{object}")?;
     } else {
         writeln!(out, "delivery      {}", item.id)?;
         writeln!(out, "source        {}", item.source)?;
         writeln!(out, "reason        {}", item.reason)?;
+        for address in to {
+            writeln!(out, "recipient     {address}")?;
+        }
         writeln!(out, "attempts      {}", item.attempts)?;
         writeln!(out, "recorded      {}", item.recorded_at)?;
         writeln!(out, "buried        {}", item.buried_at)?;

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use store::Store;
 
 use crate::cli::Place;
-use crate::config::{Config, Span};
+use crate::config::{Config, Profile, Span};
+use crate::dev::DevEnv;
 use crate::wire::store_settings;
 
 /// Makes, lists and revokes the keys of agents.
@@ -40,6 +41,11 @@ pub(crate) struct KeyCommand {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Make a key and print it, once.
+    #[command(after_help = "\
+Examples:
+  maillatch key create agent-7
+  MAILLATCH_KEY=$(maillatch key create reader --scope feed --expires 30d)
+  maillatch key create shared --inbox agent@inbox.test --json")]
     Create {
         /// The consumer that it speaks for; what it opens is its own.
         name: String,
@@ -55,8 +61,17 @@ enum Action {
         expires: Option<Span>,
     },
     /// List every key, also those that are over; never a token.
+    #[command(after_help = "\
+Examples:
+  maillatch key list
+  maillatch key list --json --config /etc/maillatch.toml")]
     List,
     /// Revoke the key of a name.
+    #[command(after_help = "\
+Example:
+  maillatch key revoke agent-7
+
+One that stands in the configuration is not revoked here, and says so.")]
     Revoke {
         /// The consumer that it speaks for.
         name: ConsumerId,
@@ -82,8 +97,8 @@ async fn act(config: &Config, store: &Store, action: Action, as_json: bool) -> R
             inboxes,
             expires,
         } => {
-            if config.key.contains_key(&name) {
-                bail!("`{name}` is a key of the configuration; take another name");
+            if let Some(place) = configured(config, &name) {
+                bail!("`{name}` is a key of {place}; take another name");
             }
             let order = KeyOrder {
                 name,
@@ -94,7 +109,20 @@ async fn act(config: &Config, store: &Store, action: Action, as_json: bool) -> R
             create(store, order, as_json).await
         }
         Action::List => list(store, as_json).await,
-        Action::Revoke { name } => revoke(store, &name, as_json).await,
+        Action::Revoke { name } => {
+            let place = configured(config, name.as_str());
+            revoke(store, &name, place, as_json).await
+        }
+    }
+}
+
+/// Where a key of this name stands that is none of the database's.
+fn configured(config: &Config, name: &str) -> Option<&'static str> {
+    let is_lent = config.profile() == Profile::Embedded && config.key.is_empty();
+    match name {
+        _ if config.key.contains_key(name) => Some("the configuration"),
+        DevEnv::NAME if is_lent => Some("dev.env in the data directory"),
+        _ => None,
     }
 }
 
@@ -147,14 +175,28 @@ async fn list(store: &Store, as_json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn revoke(store: &Store, name: &ConsumerId, as_json: bool) -> Result<ExitCode> {
+async fn revoke(
+    store: &Store,
+    name: &ConsumerId,
+    place: Option<&str>,
+    as_json: bool,
+) -> Result<ExitCode> {
     let Some(view) = store.keys.revoke_key(name).await? else {
-        bail!("`{name}` has no key to revoke");
+        match place {
+            Some(place) => bail!(
+                "`{name}` is a key of {place}, which goes on being accepted: take it out there and \
+                 start the server again"
+            ),
+            None => bail!("`{name}` has no key to revoke"),
+        }
     };
     if as_json {
         writeln!(std::io::stdout().lock(), "{}", as_object(&view))?;
     }
-    eprintln!("key `{name}` is revoked; every process refuses it within 2 s");
+    eprintln!("key `{name}` of the database is revoked; every process refuses it within 2 s");
+    if let Some(place) = place {
+        bail!("`{name}` is also a key of {place}, and that one goes on being accepted");
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -51,14 +51,24 @@ pub(crate) struct Keys {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List the keys and how many rows are sealed under each.
+    #[command(after_help = "\
+Example:
+  maillatch keys list --json")]
     List,
     /// Seal everything anew under a new key.
+    #[command(after_help = "\
+Examples:
+  maillatch keys rotate
+  maillatch keys rotate --retire --config /etc/maillatch.toml")]
     Rotate {
         /// Remove keys that no row is sealed under any more.
         #[arg(long)]
         retire: bool,
     },
     /// Remove keys that no row is sealed under any more.
+    #[command(after_help = "\
+Example:
+  maillatch keys retire --json")]
     Retire,
 }
 

@@ -6,21 +6,29 @@ use std::time::Duration;
 use clap::Args;
 use secrecy::ExposeSecret;
 use serde_json::json;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use super::show::ONE_WAIT;
 use super::{Done, Out};
-use crate::client::{CallError, Client, Taken};
+use crate::client::{Attempt, CallError, Client, Given, Resent, Taken};
 use crate::command::wait::exit;
+use crate::command::wait::pace::Pace;
 use crate::config::Span;
 
-/// The pause before a failed call is repeated.
-const PAUSE: Duration = Duration::from_millis(500);
-/// How often a call that fails is repeated at most, when no time is left to wait.
+/// How often a call is repeated at most that fails, or that finds what is there gone
+/// again, also when no time is left to wait.
 const TRIES: u32 = 10;
+/// No single pause is longer than this.
+const AT_LAST: Duration = Duration::from_mins(1);
 
 /// Waits for the value and consumes it.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  code=$(maillatch attempt consume att_0190… --timeout 90s) || echo \"no code: $?\"
+  maillatch attempt consume att_0190… --key signup-7 --json
+
+The value alone is printed; without one, nothing is, and the exit code is not 0.")]
 pub(super) struct Consume {
     /// The attempt's id.
     attempt: String,
@@ -37,52 +45,50 @@ impl Consume {
         // One key for all of it: whatever is lost on the way is asked for again.
         let key = self.key.clone().unwrap_or_else(fresh_key);
         match self.take(client, &key).await? {
-            Taken::Value {
-                artifact,
-                kind,
-                value,
-                consumed_at,
-            } => {
-                let value = value.expose_secret();
-                out.line(value);
-                out.object(&json!({
-                    "state": "consumed", "attempt": self.attempt, "artifact": artifact,
-                    "kind": kind, "value": value, "consumed_at": consumed_at,
-                }));
-                Ok(ExitCode::SUCCESS)
-            }
-            Taken::NotReady {
-                state,
-                reason,
-                hint,
-            } => {
-                let why = reason.as_ref().map(|why| format!(" ({why})"));
-                eprintln!("maillatch: {state}{}: {hint}", why.unwrap_or_default());
-                out.object(&json!({ "state": state, "reason": reason, "hint": hint }));
-                Ok(exit::of_state(&state))
-            }
+            Taken::Value(given) => Ok(self.print(out, &given)),
+            Taken::NotReady(attempt) => Ok(refuse(out, &attempt)),
             Taken::Already { consumed_at } => {
-                eprintln!("maillatch: it was consumed by another request");
-                out.object(&json!({ "state": "consumed", "consumed_at": consumed_at }));
+                let hint = "it was consumed by another request";
+                eprintln!("maillatch: {hint}");
+                out.object(&json!({
+                    "id": self.attempt, "state": "consumed", "next": "nothing", "hint": hint,
+                    "consumed_at": consumed_at,
+                }));
                 Ok(exit::of_state("consumed"))
             }
         }
     }
 
+    fn print(&self, out: &Out, given: &Given) -> ExitCode {
+        let value = given.value.expose_secret();
+        out.line(value);
+        out.object(&json!({
+            "state": "consumed", "attempt": self.attempt, "artifact": given.artifact,
+            "kind": given.kind, "value": value, "consumed_at": given.consumed_at,
+        }));
+        ExitCode::SUCCESS
+    }
+
     async fn take(&self, client: &Client, key: &str) -> Result<Taken, CallError> {
         let until = Instant::now() + self.timeout.0;
+        let mut pace = Pace::new();
         let mut tries = 0;
         loop {
-            let left = until.saturating_duration_since(Instant::now());
+            let began = Instant::now();
+            let left = until.saturating_duration_since(began);
             let taken = client.consume_attempt(&self.attempt, key, left.min(ONE_WAIT));
             match taken.await {
-                Ok(Taken::NotReady { state, .. }) if may_change(&state) && !left.is_zero() => {
-                    // A server that is ending answers its waits early.
-                    sleep(left.min(Duration::from_millis(100))).await;
+                // It is there, and came or changed at the very moment.
+                Ok(Taken::NotReady(attempt)) if attempt.is_ready() && tries < TRIES => {
+                    tries += 1;
+                    pace.rest(began + AT_LAST).await;
+                }
+                Ok(Taken::NotReady(attempt)) if attempt.may_change() && !left.is_zero() => {
+                    pace.after(began, until).await;
                 }
                 Err(error) if error.is_passing() && tries < TRIES => {
                     tries += 1;
-                    sleep(PAUSE).await;
+                    pace.rest(began + AT_LAST).await;
                 }
                 outcome => return outcome,
             }
@@ -90,12 +96,23 @@ impl Consume {
     }
 }
 
-fn may_change(state: &str) -> bool {
-    matches!(state, "pending" | "unhealthy" | "blocked" | "no_artifact")
+/// Says why there is no value.
+fn refuse(out: &Out, attempt: &Attempt) -> ExitCode {
+    let why = attempt.reason.as_ref().or(attempt.component.as_ref());
+    let why = why.map(|word| format!(" ({word})")).unwrap_or_default();
+    eprintln!("maillatch: {}{why}: {}", attempt.state, attempt.hint);
+    out.object(&attempt.told);
+    exit::of_state(&attempt.state)
 }
 
 /// Asks whether the sender may be asked for another mail.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  maillatch attempt resend att_0190… && ask-for-another-mail
+
+Nothing is sent. Exit codes: 0 it may be asked, 5 the budget of `--resends` is spent,
+9 the attempt is over.")]
 pub(super) struct Resend {
     /// The attempt's id.
     attempt: String,
@@ -107,14 +124,26 @@ pub(super) struct Resend {
 impl Resend {
     pub(super) async fn run(self, client: &Client, out: &Out) -> Done {
         let key = self.key.unwrap_or_else(fresh_key);
-        let left = client.resend(&self.attempt, &key).await?;
-        out.object(&json!({ "allowed": left.is_some(), "resends_left": left.unwrap_or(0) }));
-        let Some(left) = left else {
-            out.line("refused");
-            return Ok(ExitCode::FAILURE);
+        let (left, refusal) = match client.resend(&self.attempt, &key).await? {
+            Resent::Granted { left } => (left, None),
+            Resent::Spent => (0, Some(("spent", exit::WITHHELD))),
+            Resent::Over => (0, Some(("over", exit::EXPIRED))),
         };
-        out.line(&format!("allowed, {left} left"));
-        Ok(ExitCode::SUCCESS)
+        let why = refusal.map(|(why, _)| why);
+        out.object(&json!({ "allowed": why.is_none(), "reason": why, "resends_left": left }));
+        let Some((why, code)) = refusal else {
+            out.line(&format!("allowed, {left} left"));
+            return Ok(ExitCode::SUCCESS);
+        };
+        out.line(&format!("refused ({why})"));
+        eprintln!(
+            "maillatch: {}",
+            match why {
+                "spent" => "the attempt's budget of resends is spent; open another attempt",
+                _ => "the attempt is over, or was finished; open another one",
+            }
+        );
+        Ok(ExitCode::from(code))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use pipeline::InboxId;
 use serde_json::{Map, Value, json};
 
 use super::{Done, Out};
@@ -11,6 +12,11 @@ use crate::config::Span;
 
 /// Opens an attempt.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  read -r attempt address < <(maillatch attempt new --from example.com)
+  maillatch attempt new --kind link --link '*.example.com' --token code --deadline 5m
+  maillatch attempt new --to agent@inbox.test --reference signup-7 --json")]
 pub(super) struct New {
     /// What to wait for.
     #[arg(long, value_enum, default_value = "code")]
@@ -35,7 +41,7 @@ pub(super) struct New {
     resends: u32,
     /// The inbox to wait on; a fresh address when left out.
     #[arg(long, value_name = "ADDRESS")]
-    to: Option<String>,
+    to: Option<InboxId>,
     /// A word of your own; the same word means the same attempt.
     #[arg(long, value_name = "WORD")]
     reference: Option<String>,
@@ -79,7 +85,7 @@ impl New {
         }
         let words = [
             ("token", self.token),
-            ("inbox", self.to),
+            ("inbox", self.to.map(|inbox| inbox.to_string())),
             ("reference", self.reference),
             ("callback", self.callback),
             ("require", self.verified.then(|| "verified".to_owned())),

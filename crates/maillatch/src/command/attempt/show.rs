@@ -4,11 +4,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::{Done, Out};
-use crate::client::Client;
+use crate::client::{Attempt, CallError, Client, Ended};
 use crate::command::wait::exit;
+use crate::command::wait::pace::Pace;
 use crate::config::Span;
 
 /// One wait of the server; a longer timeout is several of them.
@@ -16,6 +18,10 @@ pub(super) const ONE_WAIT: Duration = Duration::from_secs(50);
 
 /// Says how an attempt stands.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  maillatch attempt show att_0190…
+  maillatch attempt show att_0190… --json --url https://mail.example.com")]
 pub(super) struct Show {
     /// The attempt's id.
     attempt: String,
@@ -31,6 +37,12 @@ impl Show {
 
 /// Waits until an attempt is ready.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  maillatch attempt wait att_0190… --timeout 2m && maillatch attempt consume att_0190…
+
+Exit codes: 0 it is ready, or was consumed; the others tell why it is not, as those
+of `attempt consume` do.")]
 pub(super) struct Await {
     /// The attempt's id.
     attempt: String,
@@ -41,28 +53,41 @@ pub(super) struct Await {
 
 impl Await {
     pub(super) async fn run(self, client: &Client, out: &Out) -> Done {
-        let until = Instant::now() + self.timeout.0;
-        let attempt = loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let attempt = client.attempt(&self.attempt, left.min(ONE_WAIT)).await?;
-            let is_open = matches!(
-                attempt.state.as_str(),
-                "pending" | "unhealthy" | "blocked" | "no_artifact"
-            );
-            if !is_open || left.is_zero() {
-                break attempt;
-            }
-        };
+        let attempt = self.settled(client).await?;
         out.attempt(&attempt);
+        if let Some(outcome) = &attempt.outcome {
+            eprintln!("maillatch: it was finished ({outcome}); no mail counts for it any more");
+        }
         Ok(match attempt.state.as_str() {
             "ready" | "superseded" | "consumed" => ExitCode::SUCCESS,
             state => exit::of_state(state),
         })
     }
+
+    /// The attempt, as soon as waiting changes nothing more.
+    async fn settled(&self, client: &Client) -> Result<Attempt, CallError> {
+        let until = Instant::now() + self.timeout.0;
+        let mut pace = Pace::new();
+        loop {
+            let began = Instant::now();
+            let left = until.saturating_duration_since(began);
+            let attempt = client.attempt(&self.attempt, left.min(ONE_WAIT)).await?;
+            if !attempt.may_change() || left.is_zero() {
+                return Ok(attempt);
+            }
+            pace.after(began, until).await;
+        }
+    }
 }
 
 /// Says how an attempt ended.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  maillatch attempt finish att_0190… succeeded
+
+Saying the same again changes nothing; another outcome than before is refused, with
+exit code 6.")]
 pub(super) struct Finish {
     /// The attempt's id.
     attempt: String,
@@ -88,9 +113,18 @@ impl Finish {
             Outcome::Failed => "failed",
             Outcome::Abandoned => "abandoned",
         };
-        let attempt = client.finish_attempt(&self.attempt, outcome).await?;
-        out.line(outcome);
-        out.object(&attempt.told);
-        Ok(ExitCode::SUCCESS)
+        match client.finish_attempt(&self.attempt, outcome).await? {
+            Ended::Finished(attempt) => {
+                out.line(outcome);
+                out.object(&attempt.told);
+                Ok(ExitCode::SUCCESS)
+            }
+            Ended::Otherwise => {
+                let hint = "it was finished before with another outcome, which stays";
+                eprintln!("maillatch: {hint}");
+                out.object(&json!({ "id": self.attempt, "state": "over", "hint": hint }));
+                Ok(ExitCode::from(exit::ALREADY_CONSUMED))
+            }
+        }
     }
 }

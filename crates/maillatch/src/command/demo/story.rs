@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 use tokio::time::sleep;
 
 use crate::client::{
-    Consumption, Delivery, Item, Kind, Posted, Sample, SampleKind, State, sample_mail,
+    Consumption, Delivery, Hook, Item, Kind, Posted, Sample, SampleKind, State, sample_mail,
 };
 use crate::deployment::{CONSUMERS, Deployment, Role};
 
@@ -187,13 +187,25 @@ async fn crowd(
         }
         let hook = deployment.hook(codes.len())?;
         let delivery = Delivery::of_mail(&long_mail(&code), std::slice::from_ref(inbox));
-        posts.spawn(async move { hook.post_signed(&delivery).await });
+        posts.spawn(async move { post_as_providers_do(&hook, &delivery).await });
     }
     while let Some(post) = posts.join_next().await {
         let posted = post??;
         ensure!(posted.http == 200, "a post was answered {}", posted.http);
     }
     Ok(())
+}
+
+/// Posts a delivery, and again while the server asks for that.
+async fn post_as_providers_do(hook: &Hook, delivery: &Delivery) -> Result<Posted> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let posted = hook.post_signed(delivery).await?;
+        if posted.http != 503 || Instant::now() > deadline {
+            return Ok(posted);
+        }
+        sleep(Duration::from_millis(200)).await;
+    }
 }
 
 /// A mail long enough that a worker is in the middle of it when it is killed.

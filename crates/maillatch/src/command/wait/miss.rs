@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use pipeline::InboxId;
+use pipeline::{GIVEN_AWAY, InboxId, Reason};
 
 use super::exit;
 use crate::client::{Item, Kind, State};
@@ -28,7 +28,23 @@ pub(super) enum Miss {
         /// The slug of the rule that decided.
         reason: Option<String>,
     },
+    /// One arrived and is for another attempt that waits on the same inbox.
+    GivenAway {
+        /// Which, if it was said.
+        attempt: Option<String>,
+    },
+    /// One arrived and its time was over before it could be consumed.
+    Expired,
+    /// Mail may have arrived, and a part of the server does not get on with it.
+    Unhealthy {
+        /// Which part.
+        component: Option<String>,
+    },
 }
+
+static GIVEN: Reason = GIVEN_AWAY;
+const OTHER_SENDER: &str = "sender_not_allowed";
+const UNPROVEN_SENDER: &str = "sender_not_verified";
 
 impl Miss {
     /// What an item that cannot be had says about the wait for `kind`.
@@ -49,7 +65,14 @@ impl Miss {
     /// One is there whose sender is not proven.
     pub(super) fn unverified() -> Self {
         Self::Withheld {
-            reason: Some("sender_not_verified".to_owned()),
+            reason: Some(UNPROVEN_SENDER.to_owned()),
+        }
+    }
+
+    /// One is there whose sender is not of the wanted domain.
+    pub(super) fn other_sender() -> Self {
+        Self::Withheld {
+            reason: Some(OTHER_SENDER.to_owned()),
         }
     }
 
@@ -57,9 +80,11 @@ impl Miss {
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::NothingArrived => "nothing_arrived",
-            Self::NoArtifact { .. } => "no_artifact",
+            Self::NoArtifact { .. } | Self::GivenAway { .. } => "no_artifact",
             Self::AlreadyConsumed { .. } => "already_consumed",
             Self::Withheld { .. } => "withheld",
+            Self::Expired => "expired",
+            Self::Unhealthy { .. } => "unhealthy",
         }
     }
 
@@ -67,7 +92,20 @@ impl Miss {
     pub(super) fn reason(&self) -> Option<&str> {
         match self {
             Self::NoArtifact { reason } | Self::Withheld { reason } => reason.as_deref(),
-            Self::NothingArrived | Self::AlreadyConsumed { .. } => None,
+            Self::GivenAway { .. } => Some(GIVEN.as_str()),
+            Self::NothingArrived
+            | Self::AlreadyConsumed { .. }
+            | Self::Expired
+            | Self::Unhealthy { .. } => None,
+        }
+    }
+
+    /// Which part of the server is not well, and which attempt has it.
+    pub(super) fn whose(&self) -> [Option<&str>; 2] {
+        match self {
+            Self::Unhealthy { component } => [component.as_deref(), None],
+            Self::GivenAway { attempt } => [None, attempt.as_deref()],
+            _ => [None, None],
         }
     }
 
@@ -75,40 +113,63 @@ impl Miss {
     pub(super) fn exit(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::NothingArrived => exit::NOTHING_ARRIVED,
-            Self::NoArtifact { .. } => exit::NO_ARTIFACT,
+            Self::NoArtifact { .. } | Self::GivenAway { .. } => exit::NO_ARTIFACT,
             Self::AlreadyConsumed { .. } => exit::ALREADY_CONSUMED,
             Self::Withheld { .. } => exit::WITHHELD,
+            Self::Expired => exit::EXPIRED,
+            Self::Unhealthy { .. } => exit::UNREACHABLE,
         })
     }
 
     /// What was waited for and how long, what came, and what to do next.
     pub(super) fn explain(&self, kind: Kind, inbox: &InboxId, time: Duration) -> String {
-        let wanted = kind.as_str();
-        let because = |reason: &Option<String>| match reason {
-            Some(reason) => format!(" ({reason})"),
-            None => String::new(),
-        };
-        let came = match self {
+        let came = self.came(kind.as_str());
+        format!("waited {time:?} for a {} at {inbox}: {came}", kind.as_str())
+    }
+
+    fn came(&self, wanted: &str) -> String {
+        let because = self.reason().map(|reason| format!(" ({reason})"));
+        let because = because.unwrap_or_default();
+        match self {
             Self::NothingArrived => {
                 "no mail arrived; check that it was sent to this inbox".to_owned()
             }
-            Self::NoArtifact { reason } => format!(
-                "mail arrived, and no {wanted} that is safe to give out was in it{}; ask its \
-                 sender for another",
-                because(reason)
+            Self::NoArtifact { .. } => format!(
+                "mail arrived, and no {wanted} that is safe to give out was in it{because}; ask \
+                 its sender for another"
             ),
             Self::AlreadyConsumed { at } => format!(
-                "the only {wanted} was consumed before{}; ask its sender for another",
+                "the newest {wanted} was consumed before{}, and no older one is given out; ask its \
+                 sender for another",
                 at.as_ref()
                     .map(|at| format!(", at {at}"))
                     .unwrap_or_default()
             ),
             Self::Withheld { reason } => format!(
-                "a {wanted} arrived and is withheld{}; the operator's allowlist decides",
-                because(reason)
+                "a {wanted} arrived and is withheld{because}; {}",
+                match reason.as_deref() {
+                    Some(OTHER_SENDER) => "its sender is of another domain than --from-domain",
+                    Some(UNPROVEN_SENDER) => "nothing proves who its sender is",
+                    _ => "the operator's allowlist decides",
+                }
             ),
-        };
-        format!("waited {time:?} for a {wanted} at {inbox}: {came}")
+            Self::GivenAway { attempt } => format!(
+                "a {wanted} arrived and is for another attempt that waits on this inbox{because}; \
+                 {}, or use an address of its own: maillatch attempt new",
+                match attempt {
+                    Some(id) => format!("take it with: maillatch attempt consume {id}"),
+                    None => "end that one and ask the sender for another".to_owned(),
+                }
+            ),
+            Self::Expired => format!(
+                "a {wanted} arrived and its time was over before it could be consumed; ask its \
+                 sender for another"
+            ),
+            Self::Unhealthy { component } => format!(
+                "mail waits to be processed, and the {} does not get on with it; tell the operator",
+                component.as_deref().unwrap_or("server")
+            ),
+        }
     }
 }
 
@@ -146,7 +207,10 @@ fn rank(miss: &Miss) -> u8 {
     match miss {
         Miss::NothingArrived => 0,
         Miss::NoArtifact { .. } => 1,
-        Miss::AlreadyConsumed { .. } => 2,
-        Miss::Withheld { .. } => 3,
+        Miss::Expired => 2,
+        Miss::AlreadyConsumed { .. } => 3,
+        Miss::Withheld { .. } => 4,
+        Miss::GivenAway { .. } => 5,
+        Miss::Unhealthy { .. } => 6,
     }
 }

@@ -8,14 +8,15 @@ use std::time::Duration;
 
 use actix_web::{App, HttpServer};
 use pipeline::{
-    ArtifactId, ArtifactKey, ArtifactKind, InboxId, Meters, NewArtifact, NewMessage, Reason,
-    Sender, SenderProof, ServerKey, Verdict,
+    ArtifactId, ArtifactKey, ArtifactKind, AttemptId, InboxId, Meters, NewArtifact, NewMessage,
+    Reason, Sender, SenderProof, ServerKey, Verdict,
 };
 use prometheus_client::registry::Registry;
 use testkit::patience;
-use testkit::store_contract::{Seams, mail};
+use testkit::store_contract::{Seams, mail, suited};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::client::{Client, Connection};
@@ -109,6 +110,23 @@ impl Inbox {
         self.seams.process(&id, vec![message]).await;
     }
 
+    /// Has a code arrive that suits every attempt that is open, as a worker that
+    /// has read it finds.
+    pub(super) async fn arrives_for_all(&self, value: &str) {
+        let to = std::slice::from_ref(&self.address);
+        let expected = self.seams.work.expectations(to).await.unwrap();
+        let open: Vec<AttemptId> = expected[0].attempts.iter().map(|it| it.id).collect();
+        self.arrives("example.com", suited(code(value), &open))
+            .await;
+    }
+
+    /// How many attempts are open.
+    pub(super) async fn open_attempts(&self) -> usize {
+        let to = std::slice::from_ref(&self.address);
+        let expected = self.seams.work.expectations(to).await.unwrap();
+        expected[0].attempts.len()
+    }
+
     /// Resolves when a wait is open at the server.
     pub(super) async fn someone_waits(&self) {
         patience::until("somebody waits", async || {
@@ -167,33 +185,54 @@ pub(super) fn code(value: &str) -> NewArtifact {
     }
 }
 
-/// A relay that hands the first consume to the server, reads the answer, and
-/// hangs up on the client without a word of it.
-pub(super) async fn relay_that_loses_the_first_consume(server: SocketAddr) -> SocketAddr {
+/// What a relay does to the first consume that passes.
+#[derive(Clone)]
+pub(super) enum Mishap {
+    /// It hands it to the server, reads the answer, and hangs up on the client
+    /// without a word of it.
+    Lose,
+    /// It says that it has it, and holds it until it is told to go on.
+    Hold { has: Arc<Notify>, go: Arc<Notify> },
+}
+
+/// A relay to the server that has a mishap with the first consume.
+pub(super) async fn relay_with(mishap: Mishap, server: SocketAddr) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let lost = Arc::new(AtomicBool::new(false));
+    let happened = Arc::new(AtomicBool::new(false));
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
-            let lost = Arc::clone(&lost);
+            let (mishap, happened) = (mishap.clone(), Arc::clone(&happened));
             tokio::spawn(async move {
                 let server = TcpStream::connect(server).await.unwrap();
-                relay(client, server, &lost).await;
+                relay(client, server, &mishap, &happened).await;
             });
         }
     });
     address
 }
 
-async fn relay(mut client: TcpStream, mut server: TcpStream, lost: &AtomicBool) {
+async fn relay(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    mishap: &Mishap,
+    happened: &AtomicBool,
+) {
     let (mut asked, mut answered) = ([0; 4096], [0; 4096]);
     let mut is_mute = false;
     loop {
         tokio::select! {
             read = client.read(&mut asked) => {
                 let Ok(count @ 1..) = read else { return };
-                if asked.starts_with(b"POST ") {
-                    is_mute = !lost.swap(true, Ordering::SeqCst);
+                let is_consume = asked.starts_with(b"POST /v1/artifacts/");
+                if is_consume && !happened.swap(true, Ordering::SeqCst) {
+                    match mishap {
+                        Mishap::Lose => is_mute = true,
+                        Mishap::Hold { has, go } => {
+                            has.notify_one();
+                            go.notified().await;
+                        }
+                    }
                 }
                 server.write_all(&asked[..count]).await.unwrap();
             }

@@ -1,0 +1,35 @@
+//! Whom a buried delivery was for, for the operator's eyes alone.
+
+use pipeline::{BuriedDelivery, InboxId};
+use providers::{Decoded, Sources};
+
+use crate::config::{Config, Profile};
+use crate::dev::DevEnv;
+
+/// More are not shown.
+const MOST: usize = 10;
+
+/// The addresses that the mails of a delivery were sent to, as far as its source's
+/// adapter can read it: plain addresses alone, each once, and no more than ten.
+pub(super) fn recipients(config: &Config, item: &BuriedDelivery, body: &[u8]) -> Vec<InboxId> {
+    let mut settings = config.source.clone();
+    if settings.is_empty()
+        && config.profile() == Profile::Embedded
+        && let Ok(Some(dev)) = DevEnv::read(&config.data.dir)
+    {
+        settings.insert(DevEnv::NAME.to_owned(), dev.source());
+    }
+    let Ok(sources) = Sources::build(settings) else {
+        return Vec::new();
+    };
+    let decoded = sources.decode(item.source.as_str(), &item.content_type, body);
+    let Some(Ok(Decoded::Mails(mails))) = decoded else {
+        return Vec::new();
+    };
+    let named = mails.iter().flat_map(|mail| &mail.recipients);
+    let mut addresses: Vec<InboxId> = named.filter_map(|one| one.trim().parse().ok()).collect();
+    addresses.sort();
+    addresses.dedup();
+    addresses.truncate(MOST);
+    addresses
+}

@@ -1,0 +1,170 @@
+//! `wait` and `attempt` where something goes wrong: an interrupt, another sender,
+//! another attempt, a word the server does not take.
+
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+use tokio::process::{Child, Command};
+
+use crate::harness::{Harness, Role, binary, on_both_profiles, otp_delivery};
+
+on_both_profiles!(a_wait_that_was_stopped_leaves_the_next_code_to_the_next_wait);
+
+fn client(harness: &Harness, line: &str) -> Command {
+    let (url, key) = harness.agent();
+    let mut command = Command::new(binary());
+    command
+        .args(line.split_whitespace())
+        .env("MAILLATCH_URL", url)
+        .env("MAILLATCH_KEY", key)
+        .kill_on_drop(true);
+    command
+}
+
+async fn run(harness: &Harness, line: &str) -> (Option<i32>, String, String) {
+    said(client(harness, line).output().await.unwrap())
+}
+
+fn said(output: Output) -> (Option<i32>, String, String) {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+fn begin(harness: &Harness, line: &str) -> Child {
+    let mut command = client(harness, line);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+const OPEN: &str = "SELECT count(*) FROM attempts WHERE outcome IS NULL";
+
+async fn a_wait_that_was_stopped_leaves_the_next_code_to_the_next_wait(harness: Harness) {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let wait = begin(&harness, "wait code --to x@inbox.test --timeout 60s");
+        harness.until_count(OPEN, 1).await;
+        let pid = wait.id().unwrap().to_string();
+        let sent = Command::new("kill").args([signal, &pid]).status().await;
+        assert!(sent.unwrap().success());
+        let (ended, out, _) = said(wait.wait_with_output().await.unwrap());
+        assert_eq!((ended, out.as_str()), (Some(code), ""), "{signal}");
+        assert_eq!(harness.count(OPEN).await, 0, "{signal}");
+    }
+    let wait = begin(&harness, "wait code --to x@inbox.test --timeout 60s");
+    harness.until_count(OPEN, 1).await;
+    let mail = otp_delivery("x@inbox.test", "1", "493817");
+    harness.post(0, "d1", &mail).await;
+    let (ended, out, talk) = said(wait.wait_with_output().await.unwrap());
+    assert_eq!((ended, out.as_str()), (Some(0), "493817\n"), "{talk}");
+    harness.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_miss_of_a_wait_says_whose_the_code_was() {
+    let harness = Harness::embedded().await;
+    let mail = otp_delivery("x@inbox.test", "1", "777005");
+    harness.post(0, "d1", &mail).await;
+    harness.until_items("x@inbox.test", 1).await;
+    let other = "wait code --to x@inbox.test --from-domain other.org --timeout 1s --json";
+    let (code, out, talk) = run(&harness, other).await;
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (code, &told["reason"]),
+        (Some(5), &json!("sender_not_allowed")),
+        "{talk}"
+    );
+
+    let mail = otp_delivery("x@inbox.test", "2", "777006");
+    harness.post(0, "d2", &mail).await;
+    harness.until_items("x@inbox.test", 2).await;
+    let wait = "wait code --to x@inbox.test --timeout 1s";
+    let (code, out, talk) = run(&harness, wait).await;
+    assert_eq!((code, out.as_str()), (Some(0), "777006\n"), "{talk}");
+    assert!(talk.contains("before this call"), "{talk}");
+    let (code, out, talk) = run(&harness, wait).await;
+    assert_eq!((code, out.as_str()), (Some(6), ""), "{talk}");
+
+    let attempt = harness.open(json!({ "inbox": "y@inbox.test" })).await;
+    let wait = begin(&harness, "wait code --to y@inbox.test --timeout 3s --json");
+    harness.until_count(OPEN, 2).await;
+    let mail = otp_delivery("y@inbox.test", "3", "493817");
+    harness.post(0, "d3", &mail).await;
+    let (code, out, talk) = said(wait.wait_with_output().await.unwrap());
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(code, Some(4), "{talk}");
+    assert_eq!(told["reason"], "given_to_another_attempt");
+    assert_eq!(told["attempt"], attempt["id"]);
+    harness.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_server_does_not_take_is_told_and_is_a_matter_of_usage() {
+    let harness = Harness::embedded().await;
+    for line in [
+        "attempt new --callback nope",
+        "attempt new --deadline 99d",
+        "attempt new --to bad",
+        "wait code --from-domain nonsense",
+    ] {
+        let (code, out, talk) = run(&harness, line).await;
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{line}: {talk}");
+        assert!(!talk.contains("one version"), "{line}: {talk}");
+    }
+    let order = ["key", "create", "reader", "--scope", "feed"];
+    let made = Command::from(harness.command(&order)).output().await;
+    let (_, token, _) = said(made.unwrap());
+    let mut reader = client(&harness, "attempt new");
+    let refused = reader.env("MAILLATCH_KEY", token.trim()).output().await;
+    let (code, _, talk) = said(refused.unwrap());
+    assert_eq!(code, Some(7), "{talk}");
+    assert!(talk.contains("scope `attempt`"), "{talk}");
+
+    let (url, key) = harness.agent();
+    let attempt = harness.open(json!({})).await;
+    let mut show = Command::new(binary());
+    show.args(["attempt", "show", attempt["id"].as_str().unwrap()])
+        .args(["--url", &url, "--json"])
+        .env("MAILLATCH_KEY", key);
+    let (code, out, talk) = said(show.output().await.unwrap());
+    assert_eq!(code, Some(0), "{talk}");
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(told["state"], "pending");
+    harness.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_while_no_worker_works_says_so() {
+    let mut harness = Harness::full_with("attempt.unhealthy_after = \"500ms\"\n").await;
+    harness.deployment.kill(Role::Worker).await.unwrap();
+    let mail = otp_delivery("x@inbox.test", "1", "493817");
+    harness.post(0, "d1", &mail).await;
+    let line = "wait code --to x@inbox.test --timeout 2s --json";
+    let (code, out, talk) = run(&harness, line).await;
+    assert_eq!(code, Some(8), "{talk}");
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(told["outcome"], "unhealthy");
+    assert_eq!(told["component"], "worker");
+    harness.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_finished_attempt_is_not_waited_for() {
+    let harness = Harness::embedded().await;
+    let attempt = harness.open(json!({})).await;
+    let id = attempt["id"].as_str().unwrap();
+    run(&harness, &format!("attempt finish {id} abandoned")).await;
+    for act in ["wait", "consume"] {
+        let line = format!("attempt {act} {id} --timeout 60s");
+        let (code, _, talk) = run(&harness, &line).await;
+        assert_eq!(code, Some(3), "{act}: {talk}");
+    }
+    // Each asked once, and did not go round in circles for a minute.
+    let meters = harness.metrics(Role::Feed).await;
+    let asked = meters.lines().find(|line| line.contains("not_ready"));
+    let asked = asked.unwrap_or_else(|| panic!("{meters}"));
+    assert!(asked.ends_with(" 1"), "{asked}");
+    harness.end().await;
+}
