@@ -159,7 +159,7 @@ async fn a_finished_attempt_is_not_waited_for() {
     for act in ["wait", "consume"] {
         let line = format!("attempt {act} {id} --timeout 60s");
         let (code, _, talk) = run(&harness, &line).await;
-        assert_eq!(code, Some(3), "{act}: {talk}");
+        assert_eq!(code, Some(9), "{act}: {talk}");
     }
     // Each asked once, and did not go round in circles for a minute.
     let meters = harness.metrics(Role::Feed).await;

@@ -14,6 +14,10 @@ use crate::client::{Attempt, Ended};
 /// of this process has been told already that there is nothing.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 
+/// How much longer it is open than the wait lasts, so that it can still be asked at
+/// the end how it stands.
+const MARGIN: Duration = Duration::from_secs(5);
+
 /// An attempt of a wait's own.
 #[derive(Default)]
 pub(super) struct Handle {
@@ -42,7 +46,7 @@ impl Handle {
             "kind": search.kind.as_str(),
             "inbox": search.inbox.as_str(),
             "from": search.from_domain.map(|domain| vec![domain]).unwrap_or_default(),
-            "deadline": search.timeout.as_secs().clamp(1, 86_400),
+            "deadline": (search.timeout + MARGIN).as_secs().min(86_400),
             "resends": 0,
             "require": search.verified.then_some("verified"),
             "reference": reference,
