@@ -8,11 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::Caller;
 use crate::body;
+use crate::field::{Field, Wished};
 use crate::patience::patiently;
 use crate::problem::Problem;
 use crate::reply;
 use crate::request::idempotency_key;
 use crate::routes::Feed;
+use crate::{Policy, Settings};
 
 /// The value and what it is. This is the one struct of the crate that a value
 /// is written into, and it is built from a committed consume alone.
@@ -32,6 +34,12 @@ pub(crate) struct Disclosure<'a> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Nothing {}
 
+impl Wished for Nothing {
+    fn fields(_: &Settings, _: &Policy) -> Vec<Field> {
+        Vec::new()
+    }
+}
+
 /// Consumes an artifact.
 ///
 /// Returns: 200 with the value, also for the same consumer's retry with the same
@@ -47,7 +55,7 @@ pub(crate) async fn consume(
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
     let idempotency_key = idempotency_key(request.headers())?;
-    let Nothing {} = body::object(body).await?;
+    let Nothing {} = body::object(&request, body, &feed).await?;
     let artifact = path.parse().map_err(|_unfit| Problem::NotFound)?;
 
     let request = ConsumeRequest {

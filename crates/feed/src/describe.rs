@@ -5,6 +5,7 @@
 //! type cannot say: which of them belongs where.
 
 mod operation;
+mod words;
 
 use std::collections::BTreeMap;
 
@@ -15,8 +16,7 @@ use utoipa::OpenApi;
 use crate::access::{Access, TABLE};
 use crate::attempt::described as attempt;
 use crate::problem::{Document, Problem};
-use crate::settings::Settings;
-use crate::{consume, inbox, item, list, operator};
+use crate::{Policy, Settings, consume, inbox, item, list, operator};
 
 use operation::{OPERATIONS, Operation};
 
@@ -53,8 +53,10 @@ use operation::{OPERATIONS, Operation};
 struct Bodies;
 
 /// The whole document.
-pub(crate) fn document(settings: &Settings) -> Value {
+pub(crate) fn document(settings: &Settings, policy: &Policy) -> Value {
     let mut document = serde_json::to_value(Bodies::openapi()).unwrap_or_default();
+    words::bound(&mut document, settings, policy);
+    words::close(&mut document);
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     for access in TABLE {
         let told = OPERATIONS.iter().find(|told| told.is_for(access));
@@ -88,7 +90,7 @@ fn operation(access: &Access, told: &Operation, settings: &Settings) -> Value {
         "summary": told.summary,
         "description": format!("Needs the scope `{}`.", access.permission.as_str()),
         "parameters": parameters(access, told, settings),
-        "responses": responses(told),
+        "responses": responses(access, told),
     });
     if let (Some(body), Some(members)) = (told.body, operation.as_object_mut()) {
         let content = json!({ "application/json": { "schema": reference(body) } });
@@ -142,7 +144,7 @@ fn text(name: &str) -> Value {
     json!({ "type": "string", "minLength": 1, "description": description })
 }
 
-fn responses(told: &Operation) -> Map<String, Value> {
+fn responses(access: &Access, told: &Operation) -> Map<String, Value> {
     let mut all = Map::new();
     for &(status, bodies, description) in told.answers {
         let content = match bodies {
@@ -158,22 +160,31 @@ fn responses(told: &Operation) -> Map<String, Value> {
             let told = "`true` when the same request was answered before.";
             headers.insert("Idempotency-Replayed".to_owned(), header(told));
         }
+        if access.query.contains(&"wait") {
+            let told = "`wait=N`: for how long a wait that was preferred may have taken.";
+            headers.insert("Preference-Applied".to_owned(), header(told));
+        }
         let answer = json!({ "description": description, "headers": headers, "content": content });
         all.insert(status.to_string(), answer);
     }
-    for status in told.refusals() {
-        all.insert(status.to_string(), refusal(status));
+    let refusals = told.refusals(access);
+    let problems = Problem::all();
+    for status in problems.iter().map(|it| it.status_code().as_u16()) {
+        let of_status = problems.iter().filter(|problem| {
+            problem.status_code().as_u16() == status && refusals.contains(&problem.slug())
+        });
+        let of_status: Vec<&Problem> = of_status.collect();
+        if !of_status.is_empty() {
+            all.insert(status.to_string(), refusal(status, &of_status));
+        }
     }
     all
 }
 
-/// All problems of a status, with their sentences.
-fn refusal(status: u16) -> Value {
-    let problems = Problem::all();
-    let of_status = problems
+/// These problems of a status, with their sentences.
+fn refusal(status: u16, problems: &[&Problem]) -> Value {
+    let told: Vec<String> = problems
         .iter()
-        .filter(|problem| problem.status_code().as_u16() == status);
-    let told: Vec<String> = of_status
         .map(|problem| format!("`{}`: {problem}.", problem.slug()))
         .collect();
     let mut headers = limit_headers();
@@ -226,7 +237,7 @@ mod tests {
 
     #[test]
     fn every_reference_leads_somewhere() {
-        let document = document(&Settings::default());
+        let document = document(&Settings::default(), &Policy::default());
         let text = document.to_string();
         for name in text.split("#/components/schemas/").skip(1) {
             let name = name.split('"').next().unwrap();
@@ -237,11 +248,18 @@ mod tests {
     }
 
     #[test]
-    fn every_refusal_names_its_problems() {
-        for told in OPERATIONS {
-            for status in told.refusals() {
-                assert_ne!(refusal(status)["description"], "", "{status}");
-            }
+    fn every_problem_belongs_to_an_operation_and_every_refusal_is_a_problem() {
+        let known: Vec<&str> = Problem::all().iter().map(Problem::slug).collect();
+        let mut met = vec!["method-not-allowed"];
+        for access in TABLE {
+            let told = OPERATIONS.iter().find(|told| told.is_for(access)).unwrap();
+            met.extend(told.refusals(access));
+        }
+        for slug in &met {
+            assert!(known.contains(slug), "{slug}");
+        }
+        for slug in known {
+            assert!(met.contains(&slug), "{slug}");
         }
     }
 }

@@ -2,17 +2,19 @@
 //! no script and asks nobody for anything, so it works without the internet.
 
 use std::fmt::Write;
+use std::future::{Ready, ready};
 
-use actix_web::HttpResponse;
 use actix_web::web::{self, ServiceConfig};
+use actix_web::{HttpResponse, Resource, ResponseError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::describe::document;
+use crate::problem::Problem;
 use crate::reply;
-use crate::settings::Settings;
+use crate::{Policy, Settings};
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
 padding:0 1rem}code,h2{font-family:ui-monospace,monospace}h2{font-size:1rem;margin-top:2.5rem;\
@@ -22,42 +24,47 @@ pre{overflow-x:auto;background:#8881;padding:.8rem}@media(prefers-color-scheme:d
 body{background:#111;color:#ddd}a{color:#9cf}}";
 
 /// The two routes; everybody may read them.
-pub(crate) fn routes(settings: &Settings) -> impl FnOnce(&mut ServiceConfig) + Clone + use<> {
-    let document = document(settings);
+pub(crate) fn routes(
+    settings: &Settings,
+    policy: &Policy,
+) -> impl FnOnce(&mut ServiceConfig) + Clone + use<> {
+    let document = document(settings, policy);
     let (json, page) = (reply::text(&document), page(&document));
     // The style is named by its hash and nothing else is allowed at all.
     let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
     let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; frame-ancestors 'none'");
     move |config: &mut ServiceConfig| {
+        let json = move || ready(answer("application/json", json.clone(), None));
+        let page = move || {
+            let policy = Some(policy.clone());
+            ready(answer("text/html; charset=utf-8", page.clone(), policy))
+        };
         config
-            .route(
-                "/openapi.json",
-                web::get()
-                    .to(move || std::future::ready(answer("application/json", json.clone(), None))),
-            )
-            .route(
-                "/docs",
-                web::get().to(move || {
-                    std::future::ready(answer(
-                        "text/html; charset=utf-8",
-                        page.clone(),
-                        Some(policy.clone()),
-                    ))
-                }),
-            );
+            .service(read("/openapi.json", json))
+            .service(read("/docs", page));
     }
+}
+
+/// A page that may be read, and whose head may be.
+fn read<F>(path: &str, page: F) -> Resource
+where
+    F: Fn() -> Ready<HttpResponse> + Clone + 'static,
+{
+    web::resource(path)
+        .route(web::get().to(page.clone()))
+        .route(web::head().to(page))
+        .default_service(web::to(async || {
+            reply::guarded(Problem::MethodNotAllowed("GET, HEAD".to_owned()).error_response())
+        }))
 }
 
 fn answer(content_type: &'static str, body: String, policy: Option<String>) -> HttpResponse {
     let mut answer = HttpResponse::Ok();
-    answer
-        .content_type(content_type)
-        .insert_header(("Cache-Control", "no-store"))
-        .insert_header(("X-Content-Type-Options", "nosniff"));
+    answer.content_type(content_type);
     if let Some(policy) = policy {
         answer.insert_header(("Content-Security-Policy", policy));
     }
-    answer.body(body)
+    reply::guarded(answer.body(body))
 }
 
 /// The document as a page.

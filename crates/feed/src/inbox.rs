@@ -4,26 +4,35 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{IdempotencyKey, InboxId, InboxRules, InboxView, Made, NewInbox, Route, Timestamp};
+use pipeline::{
+    IdempotencyKey, InboxId, InboxRules, InboxView, Made, NewInbox, Route, Scope, Timestamp,
+};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::address;
 use crate::auth::Caller;
 use crate::body;
 use crate::consume::Nothing;
+use crate::field::{Field, Fields, Wished};
 use crate::list::parameters_of;
 use crate::patience::patiently;
-use crate::policy::Require;
+use crate::policy::{Require, senders};
 use crate::problem::Problem;
 use crate::reply;
 use crate::request::{self, optional_key};
 use crate::routes::Feed;
+use crate::{Policy, Settings};
 
 /// How long the notes on an inbox may be, as JSON.
 const LONGEST_METADATA: usize = 2048;
 /// A hundred years stand for ever.
 const LONGEST_SPAN: u64 = 100 * 365 * 24 * 60 * 60;
+/// How an inbox can stand.
+const OPEN: &str = "open";
+const EXPIRED: &str = "expired";
+pub(crate) const STATES: [&str; 2] = [OPEN, EXPIRED];
+
 /// What is asked for. Everything has a default: a fresh address with the
 /// operator's rules, for good.
 #[derive(Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
@@ -47,6 +56,24 @@ pub(crate) struct Wish {
     /// The caller's own notes.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Map<String, Value>>,
+}
+
+impl Wished for Wish {
+    fn fields(_: &Settings, _: &Policy) -> Vec<Field> {
+        let address = "an address; only a key that sees every inbox may choose one";
+        let metadata = format!("an object of at most {LONGEST_METADATA} bytes as JSON");
+        let span = |name| Field::number(name, 1..=LONGEST_SPAN, "seconds");
+        vec![
+            Field::address("address", address),
+            Field::senders(),
+            Field::require(),
+            Field::links(),
+            span("code_lifetime"),
+            span("retention"),
+            span("expires_in"),
+            Field::new("metadata", metadata, json!({})),
+        ]
+    }
 }
 
 /// One inbox, as its owner sees it.
@@ -90,7 +117,7 @@ impl Shown {
                 .and_then(|text| serde_json::from_str(&text).ok()),
             created_at: view.created_at,
             expires_at: view.expires_at,
-            state: if view.is_expired { "expired" } else { "open" },
+            state: if view.is_expired { EXPIRED } else { OPEN },
         }
     }
 }
@@ -107,7 +134,7 @@ pub(crate) async fn create(
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
     let key = optional_key(request.headers())?;
-    let wish: Wish = body::object(payload).await?;
+    let wish: Wish = body::object(&request, payload, &feed).await?;
     let inbox = inbox(&feed, caller, wish, key)?;
     match patiently(feed.deps.inboxes.create_inbox(inbox)).await? {
         Made::New(view) => Ok(shown(StatusCode::CREATED, view)),
@@ -148,7 +175,7 @@ pub(crate) async fn rotate(
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
     let key = optional_key(request.headers())?;
-    let Nothing {} = body::object(payload).await?;
+    let Nothing {} = body::object(&request, payload, &feed).await?;
     let (inbox, to) = (inbox_of(&path)?, address::fresh(&feed)?);
     let tag = request::tag(&feed, Route::Rotate, inbox.as_str(), &())?;
     let asked = request::named(&caller, Route::Rotate, key, tag);
@@ -223,24 +250,32 @@ fn inbox(
 ) -> Result<NewInbox, Problem> {
     let tag = request::tag(feed, Route::Inbox, "", &wish)?;
     let asked = request::named(&caller, Route::Inbox, key, tag);
+    let (fields, policy) = (Fields::of::<Wish>(feed), &feed.deps.policy);
+    let senders = senders(&wish.from);
+    let senders = senders.ok_or_else(|| fields.unfit("from"))?;
+    let links = wish.links.as_deref().map(|links| policy.links(links));
+    let links = links.map(|links| links.ok_or_else(|| fields.unfit("links")));
+    let links = links.transpose()?;
+    for (name, span) in [
+        ("code_lifetime", wish.code_lifetime),
+        ("retention", wish.retention),
+        ("expires_in", wish.expires_in),
+    ] {
+        span.map_or(Ok(()), |span| fields.check(name, span))?;
+    }
     let metadata = wish.metadata.map(|notes| Value::Object(notes).to_string());
-    let lists = feed.deps.policy.lists(&wish.from, wish.links);
-    let (senders, links) = lists.ok_or(Problem::InvalidBody)?;
-    let spans = [wish.code_lifetime, wish.retention, wish.expires_in];
-    let fits = metadata
+    if metadata
         .as_ref()
-        .is_none_or(|text| text.len() <= LONGEST_METADATA)
-        && spans
-            .iter()
-            .flatten()
-            .all(|span| (1..=LONGEST_SPAN).contains(span))
-        && (wish.address.is_none() || caller.scope == pipeline::Scope::All);
-    if !fits {
-        return Err(Problem::InvalidBody);
+        .is_some_and(|text| text.len() > LONGEST_METADATA)
+    {
+        return Err(fields.unfit("metadata"));
     }
     let address = match wish.address {
-        Some(address) => address.parse().map_err(|_unfit| Problem::InvalidBody)?,
         None => address::fresh(feed)?,
+        Some(address) => {
+            let address = address.parse().ok().filter(|_| caller.scope == Scope::All);
+            address.ok_or_else(|| fields.unfit("address"))?
+        }
     };
     Ok(NewInbox {
         inbox: address,

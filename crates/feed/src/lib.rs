@@ -33,6 +33,7 @@ mod wait;
 
 mod body;
 mod cursor;
+mod field;
 mod item;
 mod patience;
 mod problem;

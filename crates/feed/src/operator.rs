@@ -9,16 +9,19 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{ConsumerId, KeyLog, KeyView, Made, Permission, Route, Timestamp};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::KeyOrder;
 use crate::auth::Caller;
 use crate::body;
+use crate::field::{Field, Wished, texts};
 use crate::patience::patiently;
-use crate::problem::Problem;
+use crate::problem::{Problem, Unfit};
 use crate::reply;
 use crate::request::{self, optional_key};
 use crate::routes::Feed;
+use crate::token::{LONGEST_LIFE, LONGEST_NAME, MOST_INBOXES};
+use crate::{KeyOrder, KeyOrderError, Policy, Settings};
 
 /// The key that is asked for.
 #[derive(Debug, Deserialize, Serialize, ToSchema)]
@@ -26,6 +29,8 @@ use crate::routes::Feed;
 #[schema(as = KeyWish)]
 pub(crate) struct Wish {
     /// The consumer that it speaks for; what it opens is its own.
+    #[serde(default)]
+    #[schema(required = true)]
     name: String,
     /// What it may do: `attempt`, `feed`, `consume`, `operator`; all but the last
     /// if nothing is said.
@@ -37,6 +42,35 @@ pub(crate) struct Wish {
     /// For how many seconds it is good; without end if nothing is said.
     #[serde(default)]
     expires_in: Option<u64>,
+}
+
+impl Wished for Wish {
+    fn fields(_: &Settings, _: &Policy) -> Vec<Field> {
+        let name =
+            json!({ "minLength": 1, "maxLength": LONGEST_NAME, "pattern": "^[A-Za-z0-9._-]+$" });
+        let words = Permission::ALL.map(Permission::as_str);
+        let scopes = json!({ "maxItems": words.len(), "uniqueItems": true,
+            "items": { "type": "string", "enum": words } });
+        let spans = 1..=LONGEST_LIFE.as_secs();
+        let told =
+            |unfit: KeyOrderError, schema| Field::new(field_of(unfit), unfit.to_string(), schema);
+        vec![
+            told(KeyOrderError::Name, name),
+            told(KeyOrderError::Scope, scopes),
+            told(KeyOrderError::Inbox, texts(MOST_INBOXES, 318)),
+            Field::number(field_of(KeyOrderError::Expiry), spans, "seconds"),
+        ]
+    }
+}
+
+/// Which field a refusal is about.
+fn field_of(unfit: KeyOrderError) -> &'static str {
+    match unfit {
+        KeyOrderError::Name => "name",
+        KeyOrderError::Scope => "scopes",
+        KeyOrderError::Inbox => "inboxes",
+        KeyOrderError::Expiry => "expires_in",
+    }
 }
 
 /// A key as the operator sees it; never its token.
@@ -108,7 +142,7 @@ pub(crate) async fn create(
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
     let key = optional_key(request.headers())?;
-    let wish: Wish = body::object(payload).await?;
+    let wish: Wish = body::object(&request, payload, &feed).await?;
     let tag = request::tag(&feed, Route::Key, "", &wish)?;
     let order = KeyOrder {
         name: wish.name,
@@ -116,7 +150,10 @@ pub(crate) async fn create(
         inboxes: wish.inboxes,
         expires_in: wish.expires_in.map(Duration::from_secs),
     };
-    let (token, mut minted) = order.mint().map_err(|_unfit| Problem::InvalidBody)?;
+    let (token, mut minted) = order.mint().map_err(|unfit| {
+        let name = field_of(unfit);
+        Problem::InvalidBody(Unfit::field(name, unfit.to_string()))
+    })?;
     minted.asked = request::named(&operator, Route::Key, key, tag);
     if feed.deps.keys.is_configured(&minted.name) {
         return Err(Problem::KeyTaken);

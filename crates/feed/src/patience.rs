@@ -40,7 +40,9 @@ impl Patience {
         most: Duration,
     ) -> Result<Self, Problem> {
         if let Some(seconds) = parameter {
-            return Self::told(seconds, most).ok_or(Problem::InvalidParameter);
+            let told = Self::told(seconds);
+            let fits = told.span <= most;
+            return fits.then_some(told).ok_or(Problem::InvalidParameter);
         }
         let preferred = preferred_wait(headers).map(|seconds| seconds.min(most.as_secs()));
         Ok(Self {
@@ -49,10 +51,12 @@ impl Patience {
         })
     }
 
-    /// An order to wait, unless it asks too much.
-    pub(crate) fn told(seconds: u64, most: Duration) -> Option<Self> {
-        let (span, applied) = (Duration::from_secs(seconds), None);
-        (span <= most).then_some(Self { span, applied })
+    /// An order to wait for so long.
+    pub(crate) fn told(seconds: u64) -> Self {
+        Self {
+            span: Duration::from_secs(seconds),
+            applied: None,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) enum Require {
 }
 
 /// How many domains or hosts one list may name.
-const MOST_ENTRIES: usize = 50;
+pub(crate) const MOST_ENTRIES: usize = 50;
 
 /// The bounds of what inboxes and attempts may be.
 #[derive(Clone)]
@@ -38,20 +38,11 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The lists of an attempt or an inbox, senders in lower case, if both may be
-    /// named.
-    pub(crate) fn lists(
-        &self,
-        from: &[String],
-        links: Option<Vec<String>>,
-    ) -> Option<(Vec<String>, Option<Vec<String>>)> {
-        let senders: Vec<String> = from.iter().map(|d| d.to_ascii_lowercase()).collect();
-        let entries = links.as_deref().unwrap_or_default();
-        let fits = senders.len() <= MOST_ENTRIES
-            && entries.len() <= MOST_ENTRIES
-            && senders.iter().all(|domain| is_domain(domain))
-            && self.allows_links(entries);
-        fits.then_some((senders, links))
+    /// Where a link may lead, if that may be named.
+    pub(crate) fn links(&self, links: &[String]) -> Option<Vec<String>> {
+        let links: Option<Vec<String>> = links.iter().map(|entry| folded_entry(entry)).collect();
+        let links = links.filter(|links| links.len() <= MOST_ENTRIES);
+        links.filter(|links| self.allows_links(links))
     }
 
     /// Whether a list of links may be named: each can stand in an allowlist,
@@ -89,7 +80,62 @@ impl fmt::Debug for Policy {
     }
 }
 
-/// Whether a text is a domain that an address can have.
-fn is_domain(text: &str) -> bool {
-    text.contains('.') && format!("any@{text}").parse::<InboxId>().is_ok()
+/// The domains that a sender may have, as they are compared; `None` if one cannot
+/// be.
+pub(crate) fn senders(from: &[String]) -> Option<Vec<String>> {
+    if from.len() > MOST_ENTRIES {
+        return None;
+    }
+    from.iter().map(|domain| folded(domain)).collect()
+}
+
+/// A domain that an address can have, in the form it is compared in: lower case,
+/// and a name in another script as its ASCII form.
+fn folded(domain: &str) -> Option<String> {
+    let address: InboxId = format!("any@{domain}").parse().ok()?;
+    let domain = address.domain();
+    domain.contains('.').then(|| domain.to_owned())
+}
+
+/// An entry of an allowlist with its host in ASCII; what is ASCII stays as it is,
+/// for the allowlist judges that itself.
+fn folded_entry(entry: &str) -> Option<String> {
+    if entry.is_ascii() {
+        return Some(entry.to_owned());
+    }
+    let (host, path) = match entry.find('/') {
+        Some(place) => entry.split_at_checked(place)?,
+        None => (entry, ""),
+    };
+    let (star, host) = match host.strip_prefix("*.") {
+        Some(host) => ("*.", host),
+        None => ("", host),
+    };
+    Some(format!("{star}{}{path}", folded(host)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_another_script_is_its_ascii_form() {
+        let from = ["Bücher.DE", "Example.com"].map(str::to_owned);
+        assert_eq!(senders(&from).unwrap(), ["xn--bcher-kva.de", "example.com"]);
+        for odd in ["bücher", "bü cher.de", "*.bücher.de", "bücher.de/x", ""] {
+            assert_eq!(senders(&[odd.to_owned()]), None, "{odd:?}");
+        }
+        let policy = Policy::default();
+        let links = ["*.bücher.de", "bücher.de/prüfen", "Example.com"].map(str::to_owned);
+        let links = policy.links(&links).unwrap();
+        assert_eq!(
+            links,
+            [
+                "*.xn--bcher-kva.de",
+                "xn--bcher-kva.de/prüfen",
+                "Example.com"
+            ]
+        );
+        assert_eq!(policy.links(&["bü cher.de".to_owned()]), None);
+    }
 }

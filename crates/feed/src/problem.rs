@@ -4,6 +4,7 @@
 //! stranger wrote is ever echoed, for a model reads these answers too.
 
 mod catalogue;
+mod unfit;
 
 use actix_web::body::BoxBody;
 use actix_web::http::{StatusCode, header};
@@ -12,6 +13,8 @@ use pipeline::{Permission, Reason, StoreError, Timestamp};
 use serde::Serialize;
 
 use crate::reply;
+
+pub(crate) use unfit::Unfit;
 
 /// A refusal or a failure; its `Display` is the fixed sentence.
 #[derive(Debug, thiserror::Error)]
@@ -28,11 +31,12 @@ pub(crate) enum Problem {
     /// 409: nobody can have been there; the database is an older one.
     #[error("the cursor is ahead of the feed, which was put back; begin without a cursor")]
     CursorEpochChanged,
-    /// 400: consume takes no body, or an empty object.
+    /// 400: not an object, or a field that does not fit; which one, and what it may
+    /// hold.
     #[error(
         "the body must be a JSON object with the fields that /openapi.json names, in their bounds"
     )]
-    InvalidBody,
+    InvalidBody(Unfit),
     /// 400: consume without a key.
     #[error("send an Idempotency-Key header, new for each artifact and repeated on a retry")]
     IdempotencyKeyRequired,
@@ -54,6 +58,9 @@ pub(crate) enum Problem {
     /// 408: the body did not come.
     #[error("the body took too long to arrive")]
     RequestTimeout,
+    /// 415: a body is read as it is.
+    #[error("send the body without a Content-Encoding")]
+    UnsupportedEncoding,
     /// 409: somebody has it; when, but never the value.
     #[error("the artifact was consumed before; wait for another message")]
     AlreadyConsumed(Timestamp),
@@ -126,71 +133,22 @@ pub(crate) struct Document<'a> {
     scope: Option<Permission>,
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest: Option<&'a str>,
+    /// Which field of the body does not fit, and what it may hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
 }
 
 impl Problem {
+    /// Its type.
+    pub(crate) fn name(&self) -> String {
+        format!("urn:maillatch:problem:{}", self.slug())
+    }
+
     /// The last part of its type.
     pub(crate) fn slug(&self) -> &'static str {
         self.row().1
-    }
-
-    /// Status, the last part of the type's URN, and the title.
-    fn row(&self) -> (StatusCode, &'static str, &'static str) {
-        use StatusCode as S;
-        match self {
-            Self::InvalidParameter => (S::BAD_REQUEST, "invalid-parameter", "Invalid parameter"),
-            Self::InvalidCursor => (S::BAD_REQUEST, "invalid-cursor", "Invalid cursor"),
-            Self::CursorExpired(_) => (S::GONE, "cursor-expired", "Cursor expired"),
-            Self::CursorEpochChanged => {
-                (S::CONFLICT, "cursor-epoch-changed", "Cursor epoch changed")
-            }
-            Self::InvalidBody => (S::BAD_REQUEST, "invalid-body", "Invalid body"),
-            Self::IdempotencyKeyRequired => (
-                S::BAD_REQUEST,
-                "idempotency-key-required",
-                "Idempotency-Key required",
-            ),
-            Self::IdempotencyKeyInvalid => (
-                S::BAD_REQUEST,
-                "idempotency-key-invalid",
-                "Idempotency-Key invalid",
-            ),
-            Self::Unauthenticated => (S::UNAUTHORIZED, "unauthenticated", "Unauthenticated"),
-            Self::Forbidden(_) => (S::FORBIDDEN, "forbidden", "Forbidden"),
-            Self::NotFound => (S::NOT_FOUND, "not-found", "Not found"),
-            Self::MethodNotAllowed(_) => (
-                S::METHOD_NOT_ALLOWED,
-                "method-not-allowed",
-                "Method not allowed",
-            ),
-            Self::RequestTimeout => (S::REQUEST_TIMEOUT, "request-timeout", "Request timeout"),
-            Self::AlreadyConsumed(_) => (S::CONFLICT, "already-consumed", "Already consumed"),
-            Self::Withheld(_) => (S::CONFLICT, "withheld", "Withheld"),
-            Self::Superseded => (S::CONFLICT, "superseded", "Superseded"),
-            Self::InboxTaken => (S::CONFLICT, "inbox-taken", "Inbox taken"),
-            Self::KeyTaken => (S::CONFLICT, "key-taken", "Key taken"),
-            Self::ResendsSpent => (S::CONFLICT, "resends-spent", "Resends spent"),
-            Self::AttemptOver => (S::CONFLICT, "attempt-over", "Attempt over"),
-            Self::Expired(_) => (S::GONE, "expired", "Expired"),
-            Self::IdempotencyKeyReused => (
-                S::UNPROCESSABLE_ENTITY,
-                "idempotency-key-reused",
-                "Idempotency-Key reused",
-            ),
-            Self::ReferenceReused => (
-                S::UNPROCESSABLE_ENTITY,
-                "reference-reused",
-                "Reference reused",
-            ),
-            Self::TooManyWaits => (S::TOO_MANY_REQUESTS, "too-many-waits", "Too many waits"),
-            Self::RateLimited(_) => (S::TOO_MANY_REQUESTS, "rate-limited", "Rate limited"),
-            Self::Internal => (S::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
-            Self::TemporarilyUnavailable => (
-                S::SERVICE_UNAVAILABLE,
-                "temporarily-unavailable",
-                "Temporarily unavailable",
-            ),
-        }
     }
 
     /// Whether the same request may succeed later.
@@ -205,9 +163,9 @@ impl Problem {
     }
 
     fn document(&self) -> Document<'_> {
-        let (status, slug, title) = self.row();
+        let (status, _, title) = self.row();
         Document {
-            r#type: format!("urn:maillatch:problem:{slug}"),
+            r#type: self.name(),
             title,
             status: status.as_u16(),
             detail: self.to_string(),
@@ -230,6 +188,14 @@ impl Problem {
             },
             oldest: match self {
                 Self::CursorExpired(oldest) => Some(oldest),
+                _ => None,
+            },
+            field: match self {
+                Self::InvalidBody(unfit) => unfit.field,
+                _ => None,
+            },
+            rule: match self {
+                Self::InvalidBody(unfit) => Some(&unfit.rule),
                 _ => None,
             },
         }

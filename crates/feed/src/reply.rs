@@ -4,7 +4,7 @@ use std::io;
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{HeaderName, HeaderValue};
+use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
@@ -30,6 +30,16 @@ pub(crate) fn replayed(mut answer: HttpResponse) -> HttpResponse {
     answer
         .headers_mut()
         .insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
+    answer
+}
+
+/// The same answer, which no cache may keep and no browser may take for another
+/// type.
+pub(crate) fn guarded(mut answer: HttpResponse) -> HttpResponse {
+    let headers = answer.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let nosniff = HeaderValue::from_static("nosniff");
+    headers.insert(X_CONTENT_TYPE_OPTIONS, nosniff);
     answer
 }
 

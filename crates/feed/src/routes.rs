@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::limits::{Limits, Paid, announce, is_miss};
 use crate::problem::Problem;
 use crate::wait::WaitRoom;
-use crate::{Keys, Policy, Settings, attempt, consume, docs, events, inbox, list, operator};
+use crate::{Keys, Policy, Settings, attempt, consume, docs, events, inbox, list, operator, reply};
 
 /// What the feed needs from the rest of the process.
 #[derive(Clone)]
@@ -54,9 +54,13 @@ pub fn routes(deps: Deps) -> impl FnOnce(&mut ServiceConfig) + Clone {
     let room = WaitRoom::new(deps.settings.max_waits, deps.meters.waiting.clone());
     let limits = Limits::new(&deps.settings.budgets);
     let feed = web::Data::new(Feed { deps, room, limits });
-    let docs = docs::routes(&feed.deps.settings);
+    let docs = docs::routes(&feed.deps.settings, &feed.deps.policy);
     move |config: &mut ServiceConfig| {
         config.configure(docs);
+        // Whatever no other part of the process serves.
+        config.default_service(web::to(async || {
+            reply::guarded(Problem::NotFound.error_response())
+        }));
         config.service(
             web::scope("/v1")
                 .app_data(feed.clone())

@@ -22,6 +22,13 @@ const CHECK: usize = 6;
 /// The digits of the check: those that the other parts are made of.
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
+/// The longest name of a key, in characters.
+pub(crate) const LONGEST_NAME: usize = 64;
+/// How many inboxes one key may be given.
+pub(crate) const MOST_INBOXES: usize = 100;
+/// Ten years.
+pub(crate) const LONGEST_LIFE: Duration = Duration::from_hours(24 * 3653);
+
 /// A key that somebody wants.
 #[derive(Debug, Clone)]
 pub struct KeyOrder {
@@ -58,7 +65,7 @@ impl KeyOrder {
         let name = self.checked_name()?;
         let permissions = self.permissions()?;
         self.check_inboxes()?;
-        let bounds = Duration::from_secs(1)..=Duration::from_hours(24 * 3653);
+        let bounds = Duration::from_secs(1)..=LONGEST_LIFE;
         if self.expires_in.is_some_and(|span| !bounds.contains(&span)) {
             return Err(KeyOrderError::Expiry);
         }
@@ -78,7 +85,7 @@ impl KeyOrder {
     }
 
     fn checked_name(&self) -> Result<ConsumerId, KeyOrderError> {
-        let is_plain = (1..=64).contains(&self.name.len())
+        let is_plain = (1..=LONGEST_NAME).contains(&self.name.len())
             && self
                 .name
                 .bytes()
@@ -94,7 +101,7 @@ impl KeyOrder {
     fn check_inboxes(&self) -> Result<(), KeyOrderError> {
         let is_all = matches!(self.inboxes.as_slice(), [all] if all == "*");
         let are_addresses = || {
-            self.inboxes.len() <= 100
+            self.inboxes.len() <= MOST_INBOXES
                 && self
                     .inboxes
                     .iter()

@@ -8,11 +8,20 @@ mod attempt;
 #[path = "agent/auth.rs"]
 mod auth;
 #[cfg(test)]
+#[path = "agent/body.rs"]
+mod body;
+#[cfg(test)]
 #[path = "agent/consume.rs"]
 mod consume;
 #[cfg(test)]
 #[path = "agent/docs.rs"]
 mod docs;
+#[cfg(test)]
+#[path = "agent/documented.rs"]
+mod documented;
+#[cfg(test)]
+#[path = "agent/elsewhere.rs"]
+mod elsewhere;
 #[cfg(test)]
 #[path = "agent/events.rs"]
 mod events;

@@ -23,6 +23,9 @@ pub enum ArtifactKind {
 }
 
 impl ArtifactKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Code, Self::Link, Self::Nothing];
+
     /// The word the databases and the feed use.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -34,9 +37,7 @@ impl ArtifactKind {
 
     /// The kind behind a stored word.
     pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Code, Self::Link, Self::Nothing]
-            .into_iter()
-            .find(|kind| kind.as_str() == word)
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
@@ -52,12 +53,18 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All words that [`Self::as_str`] has.
+    pub const WORDS: [&'static str; 3] = [Self::USABLE, Self::WITHHELD, Self::ABSTAINED];
+    const USABLE: &'static str = "usable";
+    const WITHHELD: &'static str = "withheld";
+    const ABSTAINED: &'static str = "abstained";
+
     /// The word the databases and the feed use.
     pub fn as_str(&self) -> &'static str {
         match self {
-            Self::Usable => "usable",
-            Self::Withheld(_) => "withheld",
-            Self::Abstained(_) => "abstained",
+            Self::Usable => Self::USABLE,
+            Self::Withheld(_) => Self::WITHHELD,
+            Self::Abstained(_) => Self::ABSTAINED,
         }
     }
 
@@ -72,9 +79,9 @@ impl Verdict {
     /// The verdict behind a stored word and reason.
     pub fn from_words(word: &str, reason: Option<Reason>) -> Option<Self> {
         match (word, reason) {
-            ("usable", None) => Some(Self::Usable),
-            ("withheld", Some(reason)) => Some(Self::Withheld(reason)),
-            ("abstained", Some(reason)) => Some(Self::Abstained(reason)),
+            (Self::USABLE, None) => Some(Self::Usable),
+            (Self::WITHHELD, Some(reason)) => Some(Self::Withheld(reason)),
+            (Self::ABSTAINED, Some(reason)) => Some(Self::Abstained(reason)),
             _ => None,
         }
     }

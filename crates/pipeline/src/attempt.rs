@@ -32,6 +32,9 @@ pub enum Wanted {
 }
 
 impl Wanted {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Code, Self::Link, Self::Either];
+
     /// The word the databases and the feed use.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -43,9 +46,7 @@ impl Wanted {
 
     /// What is behind a stored word.
     pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Code, Self::Link, Self::Either]
-            .into_iter()
-            .find(|wanted| wanted.as_str() == word)
+        Self::ALL.into_iter().find(|wanted| wanted.as_str() == word)
     }
 
     /// Whether an artifact of this kind would do.
@@ -194,6 +195,9 @@ pub enum AttemptOutcome {
 }
 
 impl AttemptOutcome {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Succeeded, Self::Failed, Self::Abandoned];
+
     /// The word the databases and the feed use.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -205,7 +209,7 @@ impl AttemptOutcome {
 
     /// What is behind a stored word.
     pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Succeeded, Self::Failed, Self::Abandoned]
+        Self::ALL
             .into_iter()
             .find(|outcome| outcome.as_str() == word)
     }

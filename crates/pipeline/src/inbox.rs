@@ -146,7 +146,7 @@ impl FromStr for InboxId {
     type Err = InboxError;
 
     fn from_str(text: &str) -> Result<Self, InboxError> {
-        let text = text.to_ascii_lowercase();
+        let text = folded(text).ok_or(InboxError)?;
         let (local, domain) = text.split_once('@').ok_or(InboxError)?;
         let local_fits = (1..=64).contains(&local.len())
             && local
@@ -154,6 +154,18 @@ impl FromStr for InboxId {
                 .all(|b| b.is_ascii_alphanumeric() || b"._%+=-".contains(&b));
         let fits = local_fits && is_host(domain);
         fits.then_some(Self(text)).ok_or(InboxError)
+    }
+}
+
+/// An address in lower case, its domain in ASCII: a name in another script has one
+/// spelling there, whichever of the two forms it came in.
+fn folded(text: &str) -> Option<String> {
+    match text.split_once('@') {
+        Some((local, domain)) if !domain.is_ascii() => {
+            let ascii = idna::domain_to_ascii_strict(domain).ok()?;
+            Some(format!("{}@{ascii}", local.to_ascii_lowercase()))
+        }
+        _ => Some(text.to_ascii_lowercase()),
     }
 }
 
@@ -231,6 +243,18 @@ mod tests {
     }
 
     #[test]
+    fn a_domain_in_another_script_is_its_ascii_form() {
+        for (text, address) in [
+            ("a@bücher.de", "a@xn--bcher-kva.de"),
+            ("A+1@BÜCHER.de", "a+1@xn--bcher-kva.de"),
+            ("a@xn--bcher-kva.de", "a@xn--bcher-kva.de"),
+            ("a@例え.テスト", "a@xn--r8jz45g.xn--zckzah"),
+        ] {
+            assert_eq!(text.parse::<InboxId>().unwrap().as_str(), address);
+        }
+    }
+
+    #[test]
     fn a_tag_is_left_out_and_nothing_else_is() {
         for (address, plain) in [
             ("agent+7@inbox.test", "agent@inbox.test"),
@@ -258,6 +282,12 @@ mod tests {
             "a@inbox..test",
             "a@inbox.test\n",
             "a@in_box.test",
+            "ü@bücher.de",
+            "a@bü cher.de",
+            "a@bü/cher.de",
+            "a@bücher.de\n",
+            "a@bü\u{202e}cher.de",
+            "a@xn--\u{fc}.de",
         ] {
             assert_eq!(bad.parse::<InboxId>(), Err(InboxError), "{bad:?}");
         }

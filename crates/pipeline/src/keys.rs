@@ -90,12 +90,18 @@ pub struct KeyView {
 }
 
 impl KeyView {
+    /// All words that [`Self::state`] has.
+    pub const STATES: [&'static str; 3] = [Self::GOOD, Self::REVOKED, Self::EXPIRED];
+    const GOOD: &'static str = "good";
+    const REVOKED: &'static str = "revoked";
+    const EXPIRED: &'static str = "expired";
+
     /// Whether it is `good`, `revoked` or `expired`, in a word.
     pub fn state(&self) -> &'static str {
         match (self.revoked_at, self.is_expired) {
-            (Some(_), _) => "revoked",
-            (None, true) => "expired",
-            (None, false) => "good",
+            (Some(_), _) => Self::REVOKED,
+            (None, true) => Self::EXPIRED,
+            (None, false) => Self::GOOD,
         }
     }
 }

@@ -16,7 +16,7 @@ pub enum InboxPolicy {
 impl InboxPolicy {
     /// The policy behind a list of domains; `*` stands for every one.
     pub fn from_domains<'a>(domains: impl IntoIterator<Item = &'a str>) -> Self {
-        let domains: BTreeSet<String> = domains.into_iter().map(str::to_ascii_lowercase).collect();
+        let domains: BTreeSet<String> = domains.into_iter().map(folded).collect();
         if domains.contains("*") {
             Self::AnyDomain
         } else {
@@ -39,6 +39,13 @@ impl InboxPolicy {
         let made = || self.accepts(&expected.address).then(untagged);
         expected.inbox.clone().or_else(made)
     }
+}
+
+/// A domain in the form that the domain of an inbox has; what is none stays as it
+/// is and matches nothing.
+fn folded(domain: &str) -> String {
+    let address: Result<InboxId, _> = format!("any@{domain}").parse();
+    address.map_or_else(|_none| domain.to_owned(), |it| it.domain().to_owned())
 }
 
 /// The recipients that can be inboxes at all, each once; of a source that is kept
@@ -102,6 +109,15 @@ mod tests {
             "c@sub.inbox.test",
         ];
         assert_eq!(made(&policy, &recipients), ["a@inbox.test"]);
+    }
+
+    #[test]
+    fn a_recipient_in_another_script_reaches_the_inbox_of_its_ascii_form() {
+        for domain in ["bücher.de", "xn--bcher-kva.de"] {
+            let policy = InboxPolicy::from_domains([domain]);
+            let recipients = ["a@Bücher.de", "a@xn--bcher-kva.de", "a@bucher.de"];
+            assert_eq!(made(&policy, &recipients), ["a@xn--bcher-kva.de"]);
+        }
     }
 
     #[test]

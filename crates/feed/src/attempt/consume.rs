@@ -14,12 +14,14 @@ use super::told::Told;
 use super::wait;
 use crate::auth::Caller;
 use crate::body;
+use crate::field::{Field, Fields, Wished};
 use crate::list::parameters_of;
 use crate::patience::{PREFERENCE_APPLIED, Patience, patiently};
 use crate::problem::Problem;
 use crate::reply;
 use crate::request::idempotency_key;
 use crate::routes::Feed;
+use crate::{Policy, Settings};
 
 /// What a caller may say in the body.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
@@ -29,6 +31,13 @@ pub(crate) struct Wish {
     /// For how many seconds to wait; the parameter `wait` and `Prefer: wait=N` say
     /// the same.
     wait: Option<u64>,
+}
+
+impl Wished for Wish {
+    fn fields(settings: &Settings, _: &Policy) -> Vec<Field> {
+        let most = settings.wait_limit.as_secs();
+        vec![Field::number("wait", 0..=most, "seconds")]
+    }
 }
 
 /// The parameters; any other is refused.
@@ -77,12 +86,15 @@ pub(crate) async fn consume(
 ) -> Result<HttpResponse, Problem> {
     let idempotency_key = idempotency_key(request.headers())?;
     let parameters: Parameters = parameters_of(&request)?;
-    let wish: Wish = body::object(payload).await?;
+    let wish: Wish = body::object(&request, payload, &feed).await?;
     let attempt = attempt_of(&path)?;
     let most = feed.deps.settings.wait_limit;
     let patience = match (wish.wait, parameters.wait) {
         (None, parameter) => Patience::of(parameter, request.headers(), most)?,
-        (Some(seconds), None) => Patience::told(seconds, most).ok_or(Problem::InvalidBody)?,
+        (Some(seconds), None) => {
+            Fields::of::<Wish>(&feed).check("wait", seconds)?;
+            Patience::told(seconds)
+        }
         (Some(_), Some(_)) => return Err(Problem::InvalidParameter),
     };
 

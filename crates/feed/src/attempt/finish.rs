@@ -9,17 +9,27 @@ use super::attempt_of;
 use super::told::Told;
 use crate::auth::Caller;
 use crate::body;
+use crate::field::{Field, Fields, Wished};
 use crate::patience::patiently;
 use crate::problem::Problem;
 use crate::reply;
 use crate::request::{self, optional_key};
 use crate::routes::Feed;
+use crate::{Policy, Settings};
 
 /// What a caller says in the body.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Report {
-    outcome: Outcome,
+    #[schema(value_type = Outcome, required = true)]
+    outcome: Option<Outcome>,
+}
+
+impl Wished for Report {
+    fn fields(_: &Settings, _: &Policy) -> Vec<Field> {
+        let words = AttemptOutcome::ALL.map(AttemptOutcome::as_str);
+        vec![Field::word("outcome", &words)]
+    }
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, utoipa::ToSchema)]
@@ -44,12 +54,13 @@ pub(crate) async fn finish(
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
     let key = optional_key(request.headers())?;
-    let report: Report = body::object(payload).await?;
+    let report: Report = body::object(&request, payload, &feed).await?;
     let attempt = attempt_of(&path)?;
     let outcome = match report.outcome {
-        Outcome::Succeeded => AttemptOutcome::Succeeded,
-        Outcome::Failed => AttemptOutcome::Failed,
-        Outcome::Abandoned => AttemptOutcome::Abandoned,
+        Some(Outcome::Succeeded) => AttemptOutcome::Succeeded,
+        Some(Outcome::Failed) => AttemptOutcome::Failed,
+        Some(Outcome::Abandoned) => AttemptOutcome::Abandoned,
+        None => return Err(Fields::of::<Report>(&feed).unfit("outcome")),
     };
     let tag = request::tag(&feed, Route::Finish, &path, &outcome)?;
     let asked = request::named(&caller, Route::Finish, key, tag);

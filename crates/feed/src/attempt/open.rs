@@ -8,20 +8,23 @@ use pipeline::{
     AttemptId, IdempotencyKey, InboxId, NewAttempt, Opened, Route, Rules, Wanted, is_token_name,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::told::Told;
 use crate::address;
 use crate::auth::Caller;
 use crate::body;
+use crate::field::{Field, Fields, Wished};
 use crate::patience::patiently;
-use crate::policy::Require;
+use crate::policy::{Require, senders};
 use crate::problem::Problem;
 use crate::reply;
 use crate::request::{self, optional_key};
 use crate::routes::Feed;
+use crate::{Policy, Settings};
 
 /// How often a sender may be asked for another mail at most.
-const MOST_RESENDS: u32 = 10;
+const MOST_RESENDS: u64 = 10;
 
 /// What is asked for. Everything has a default: a code at a fresh address,
 /// within ten minutes.
@@ -50,6 +53,28 @@ pub(crate) struct Wish {
     reference: Option<String>,
     /// The configured callback that gets the value in the caller's place.
     callback: Option<String>,
+}
+
+impl Wished for Wish {
+    fn fields(_: &Settings, policy: &Policy) -> Vec<Field> {
+        let longest = policy.longest_attempt.as_secs();
+        let token = "1 to 64 letters, digits, `.`, `_` or `-`, and kind is link";
+        let token_schema =
+            json!({ "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9._-]+$" });
+        let callback = "the name of a callback that the operator has configured";
+        vec![
+            Field::word("kind", &Wanted::ALL.map(Wanted::as_str)),
+            Field::senders(),
+            Field::require(),
+            Field::links(),
+            Field::new("token", token, token_schema),
+            Field::number("deadline", 1..=longest, "seconds"),
+            Field::number("resends", 0..=MOST_RESENDS, ""),
+            Field::address("inbox", "the address of an inbox"),
+            Field::caller_word("reference"),
+            Field::new("callback", callback, json!({})),
+        ]
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
@@ -90,7 +115,7 @@ pub(crate) async fn open(
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
     let key = optional_key(request.headers())?;
-    let wish: Wish = body::object(payload).await?;
+    let wish: Wish = body::object(&request, payload, &feed).await?;
     let attempt = attempt(&feed, caller, wish, key)?;
     let told = async |status, view| {
         let told = Told::of(&feed, view).await?;
@@ -112,20 +137,20 @@ fn attempt(
     wish: Wish,
     key: Option<IdempotencyKey>,
 ) -> Result<NewAttempt, Problem> {
+    let fields = Fields::of::<Wish>(feed);
     let request = request::tag(feed, Route::Attempt, "", &wish)?;
     let reference = wish.reference.as_deref().map(str::parse).transpose();
-    let reference = reference.map_err(|_unfit| Problem::InvalidBody)?;
+    let reference = reference.map_err(|_unfit| fields.unfit("reference"))?;
     let patience = Duration::from_secs(wish.deadline);
     let policy = &feed.deps.policy;
     let is_callback = |name: &String| policy.callbacks.contains(name);
-    let fits = (1..=policy.longest_attempt.as_secs()).contains(&wish.deadline)
-        && wish.resends <= MOST_RESENDS
-        && wish.callback.as_ref().is_none_or(is_callback);
-    if !fits {
-        return Err(Problem::InvalidBody);
+    fields.check("deadline", wish.deadline)?;
+    fields.check("resends", wish.resends.into())?;
+    if !wish.callback.as_ref().is_none_or(is_callback) {
+        return Err(fields.unfit("callback"));
     }
     let inbox: Option<InboxId> = match &wish.inbox {
-        Some(address) => Some(address.parse().map_err(|_unfit| Problem::InvalidBody)?),
+        Some(address) => Some(address.parse().map_err(|_unfit| fields.unfit("inbox"))?),
         None => None,
     };
     Ok(NewAttempt {
@@ -139,19 +164,23 @@ fn attempt(
         inbox: inbox.map_or_else(|| address::fresh(feed), Ok)?,
         callback: wish.callback.clone(),
         resends: wish.resends,
-        rules: rules(feed, wish)?,
+        rules: rules(feed, &fields, wish)?,
         patience,
     })
 }
 
-fn rules(feed: &Feed, wish: Wish) -> Result<Rules, Problem> {
+fn rules(feed: &Feed, fields: &Fields, wish: Wish) -> Result<Rules, Problem> {
     let wanted = match wish.kind {
         Kind::Code => Wanted::Code,
         Kind::Link => Wanted::Link,
         Kind::Either => Wanted::Either,
     };
-    let lists = feed.deps.policy.lists(&wish.from, wish.links);
-    let (senders, links) = lists.ok_or(Problem::InvalidBody)?;
+    let policy = &feed.deps.policy;
+    let senders = senders(&wish.from);
+    let senders = senders.ok_or_else(|| fields.unfit("from"))?;
+    let links = wish.links.as_deref().map(|links| policy.links(links));
+    let links = links.map(|links| links.ok_or_else(|| fields.unfit("links")));
+    let links = links.transpose()?;
     let fits = wish.token.as_deref().is_none_or(is_token_name)
         && (wish.token.is_none() || wanted == Wanted::Link);
     fits.then_some(Rules {
@@ -161,5 +190,5 @@ fn rules(feed: &Feed, wish: Wish) -> Result<Rules, Problem> {
         links,
         token: wish.token,
     })
-    .ok_or(Problem::InvalidBody)
+    .ok_or_else(|| fields.unfit("token"))
 }

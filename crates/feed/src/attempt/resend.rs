@@ -38,7 +38,7 @@ pub(crate) async fn resend(
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
     let key = idempotency_key(request.headers())?;
-    let Nothing {} = body::object(payload).await?;
+    let Nothing {} = body::object(&request, payload, &feed).await?;
     let attempt = attempt_of(&path)?;
     let asked = ResendRequest {
         attempt,

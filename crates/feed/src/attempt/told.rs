@@ -23,16 +23,14 @@ pub(crate) struct Told {
     inbox: InboxId,
     #[schema(value_type = String)]
     kind: Wanted,
-    #[schema(value_type = String)]
-    state: &'static str,
+    state: State,
     /// Which rule blocks it, or why nothing safe was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     reason: Option<Reason>,
     /// Which part of the server is not well.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    component: Option<&'static str>,
+    component: Option<Component>,
     /// What to do now.
     next: Next,
     #[schema(value_type = String)]
@@ -49,6 +47,39 @@ pub(crate) struct Told {
     callback: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     artifact: Option<Item>,
+}
+
+/// How it stands, as a closed word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = AttemptState)]
+enum State {
+    /// Nothing has come yet.
+    Pending,
+    /// Something is there to be consumed.
+    Ready,
+    /// Its value was given out.
+    Consumed,
+    /// A newer message has come after that.
+    Superseded,
+    /// A message came, and a rule keeps it back.
+    Blocked,
+    /// A message came with nothing safe in it.
+    NoArtifact,
+    /// No message came in time.
+    NothingArrived,
+    /// Its time is over.
+    Expired,
+    /// Nobody can say, for a part of the server is not well.
+    Unhealthy,
+}
+
+/// A part of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Component {
+    /// What processes mail.
+    Worker,
 }
 
 /// The next step, as a closed word.
@@ -81,23 +112,25 @@ impl Told {
         Ok(Self::plainly(view, component))
     }
 
-    fn plainly(view: AttemptView, component: Option<&'static str>) -> Self {
+    fn plainly(view: AttemptView, component: Option<Component>) -> Self {
         let status = view.status();
         let can_resend = view.resends_left > 0 && view.may_change();
         let (state, reason) = match &status {
-            Status::Pending if component.is_some() => ("unhealthy", None),
-            Status::Pending => ("pending", None),
-            Status::Ready => ("ready", None),
-            Status::Consumed => ("consumed", on_its_way(view.callback_state)),
-            Status::Superseded => ("superseded", None),
-            Status::Blocked(reason) => ("blocked", Some(reason.clone())),
-            Status::NoArtifact(reason) => ("no_artifact", Some(reason.clone())),
-            Status::NothingArrived => ("nothing_arrived", None),
+            Status::Pending if component.is_some() => (State::Unhealthy, None),
+            Status::Pending => (State::Pending, None),
+            Status::Ready => (State::Ready, None),
+            Status::Consumed => (State::Consumed, on_its_way(view.callback_state)),
+            Status::Superseded => (State::Superseded, None),
+            Status::Blocked(reason) => (State::Blocked, Some(reason.clone())),
+            Status::NoArtifact(reason) => (State::NoArtifact, Some(reason.clone())),
+            Status::NothingArrived => (State::NothingArrived, None),
             Status::Expired if view.inbox_has_ended => {
-                ("expired", Some(Reason::new("inbox_ended")))
+                (State::Expired, Some(Reason::new("inbox_ended")))
             }
-            Status::Expired if view.outcome.is_some() => ("expired", Some(Reason::new("finished"))),
-            Status::Expired => ("expired", None),
+            Status::Expired if view.outcome.is_some() => {
+                (State::Expired, Some(Reason::new("finished")))
+            }
+            Status::Expired => (State::Expired, None),
         };
         let (next, hint) = match view.callback_state {
             Some(CallbackState::Pending) => {
@@ -184,8 +217,8 @@ fn advice(status: &Status, is_unhealthy: bool, can_resend: bool) -> (Next, &'sta
 }
 
 /// Which part of the server keeps mail from arriving, if one does.
-async fn unhealthy(feed: &Feed) -> Result<Option<&'static str>, Problem> {
+async fn unhealthy(feed: &Feed) -> Result<Option<Component>, Problem> {
     let backlog = patiently(feed.deps.deliveries.backlog()).await?;
     let is_late = backlog.oldest > feed.deps.policy.unhealthy_after;
-    Ok(is_late.then_some("worker"))
+    Ok(is_late.then_some(Component::Worker))
 }

@@ -22,7 +22,8 @@ pub(super) struct Operation {
     /// Status, the names of the bodies it may have, and what it means; without
     /// a body it is a stream of events.
     pub(super) answers: &'static [(u16, &'static [&'static str], &'static str)],
-    problems: &'static [u16],
+    /// The problems that it alone can end with.
+    problems: &'static [&'static str],
     pub(super) key: Key,
 }
 
@@ -61,13 +62,28 @@ impl Operation {
         self.key != Key::None && self.id != "createKey"
     }
 
-    /// The statuses of the problems it can end with.
-    pub(super) fn refusals(&self) -> impl Iterator<Item = u16> {
-        let usual = [400, 401, 403, 429, 500, 503];
-        let of_path = self.path.contains('{').then_some(404);
-        let of_body = self.body.map(|_| 408);
-        let own = self.problems.iter().copied();
-        usual.into_iter().chain(of_path).chain(of_body).chain(own)
+    /// The problems it can end with.
+    pub(super) fn refusals(&self, access: &Access) -> Vec<&'static str> {
+        let usual = [
+            "invalid-parameter",
+            "unauthenticated",
+            "forbidden",
+            "rate-limited",
+            "internal",
+            "temporarily-unavailable",
+        ];
+        let of_body = ["invalid-body", "unsupported-encoding", "request-timeout"];
+        let mut all = usual.to_vec();
+        all.extend(self.path.contains('{').then_some("not-found"));
+        all.extend(self.body.iter().flat_map(|_| of_body));
+        all.extend(access.query.contains(&"wait").then_some("too-many-waits"));
+        all.extend(access.query.contains(&"after").then_some("invalid-cursor"));
+        all.extend((self.key == Key::Required).then_some("idempotency-key-required"));
+        if self.key != Key::None {
+            all.extend(["idempotency-key-invalid", "idempotency-key-reused"]);
+        }
+        all.extend(self.problems);
+        all
     }
 }
 
@@ -100,7 +116,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
                 "The reference or key is known; this is its attempt.",
             ),
         ],
-        problems: &[404, 422],
+        problems: &["not-found", "reference-reused"],
         key: Key::Optional,
         ..PLAIN
     },
@@ -122,7 +138,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             &["AttemptDisclosure", "Attempt"],
             "The value; or how the attempt stands, when there is nothing to consume.",
         )],
-        problems: &[409, 410, 422],
+        problems: &["already-consumed"],
         key: Key::Required,
         ..PLAIN
     },
@@ -133,7 +149,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Asks the budget before the sender is asked for another mail",
         body: Some("Nothing"),
         answers: &[(200, &["Grant"], "The sender may be asked.")],
-        problems: &[409, 422],
+        problems: &["resends-spent", "attempt-over"],
         key: Key::Required,
         ..PLAIN
     },
@@ -145,7 +161,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         body: Some("Report"),
         needs_body: true,
         answers: &[(200, &["Attempt"], "It is finished.")],
-        problems: &[409, 422],
+        problems: &["attempt-over"],
         key: Key::Optional,
     },
     Operation {
@@ -162,7 +178,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Makes an inbox",
         body: Some("InboxWish"),
         answers: &[(201, &["Inbox"], "It takes mail.")],
-        problems: &[409, 422],
+        problems: &["inbox-taken"],
         key: Key::Optional,
         ..PLAIN
     },
@@ -188,7 +204,6 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Gives an inbox a fresh address; the old one ends",
         body: Some("Nothing"),
         answers: &[(200, &["Inbox"], "The inbox under its new address.")],
-        problems: &[422],
         key: Key::Optional,
         ..PLAIN
     },
@@ -197,7 +212,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         id: "listArtifacts",
         summary: "Lists what arrived in an inbox, in order, and waits for news if asked",
         answers: &[(200, &["ArtifactPage"], "A page; never a value.")],
-        problems: &[409, 410],
+        problems: &["cursor-epoch-changed", "cursor-expired"],
         ..PLAIN
     },
     Operation {
@@ -209,7 +224,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
             &[],
             "Events `artifact` with a cursor as id; at last `shutdown`.",
         )],
-        problems: &[404, 409, 410],
+        problems: &[
+            "not-found",
+            "too-many-waits",
+            "cursor-epoch-changed",
+            "cursor-expired",
+        ],
         ..PLAIN
     },
     Operation {
@@ -232,7 +252,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "The key with its token, which is not kept: a retry whose first answer was lost \
              is answered with 409.",
         )],
-        problems: &[409, 422],
+        problems: &["key-taken"],
         key: Key::Optional,
     },
     Operation {
@@ -250,7 +270,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Consumes an artifact of the feed",
         body: Some("Nothing"),
         answers: &[(200, &["Disclosure"], "The value, to this consumer alone.")],
-        problems: &[409, 410, 422],
+        problems: &["already-consumed", "withheld", "superseded", "expired"],
         key: Key::Required,
         ..PLAIN
     },

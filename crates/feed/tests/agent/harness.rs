@@ -18,6 +18,8 @@ use store::Store;
 use testkit::store_contract::Seams;
 use tokio_util::sync::CancellationToken;
 
+use crate::documented;
+
 pub(crate) const INBOX: &str = "agent@inbox.test";
 pub(crate) const OTHER_INBOX: &str = "other@inbox.test";
 
@@ -316,7 +318,10 @@ impl Answer {
 }
 
 pub(crate) async fn ask(request: RequestBuilder) -> Answer {
-    let response: Response = request.send().await.unwrap();
+    let (client, request) = request.build_split();
+    let request = request.unwrap();
+    let (method, url) = (request.method().clone(), request.url().clone());
+    let response: Response = client.execute(request).await.unwrap();
     let answer = Answer {
         status: response.status().as_u16(),
         headers: response.headers().clone(),
@@ -330,6 +335,9 @@ pub(crate) async fn ask(request: RequestBuilder) -> Answer {
     assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
     assert_eq!(answer.header("server"), None);
     assert!(answer.text.is_ascii(), "{answer:?}");
+    if answer.status >= 400 {
+        documented::check(&client, &method, &url, &answer).await;
+    }
     answer
 }
 
