@@ -19,6 +19,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use url::Host;
 
 use crate::client::{Client, Item, Kind, Remote};
 use crate::config::Span;
@@ -94,13 +95,15 @@ struct Search<'a> {
     timeout: Duration,
 }
 
-/// A domain in lower case, without the `@` that people write before it.
+/// A domain as the feed has it, in lower case and ASCII, without the `@` that people
+/// write before it.
 fn domain(text: &str) -> Result<String, String> {
-    let domain = text.trim_start_matches('@').to_ascii_lowercase();
+    let wrong = || "write a domain, such as example.com".to_owned();
+    let Ok(Host::Domain(domain)) = Host::parse(text.trim_start_matches('@')) else {
+        return Err(wrong());
+    };
     let is_one = domain.contains('.') && format!("any@{domain}").parse::<InboxId>().is_ok();
-    is_one
-        .then_some(domain)
-        .ok_or_else(|| "write a domain, such as example.com".to_owned())
+    is_one.then_some(domain).ok_or_else(wrong)
 }
 
 pub(crate) async fn run(args: Wait) -> Result<ExitCode> {

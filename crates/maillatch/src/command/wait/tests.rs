@@ -383,3 +383,18 @@ async fn answers_that_come_early_are_not_asked_for_in_a_circle() {
     }
     assert!(calls <= 3, "{calls} calls in 600 ms");
 }
+
+#[test]
+fn a_domain_is_taken_as_people_write_it() {
+    assert_eq!(super::domain("@Example.com").unwrap(), "example.com");
+    assert_eq!(super::domain("bücher.de").unwrap(), "xn--bcher-kva.de");
+    for odd in [
+        "nonsense",
+        "",
+        "a b.com",
+        "127.0.0.1",
+        "https://example.com",
+    ] {
+        assert!(super::domain(odd).is_err(), "{odd}");
+    }
+}
