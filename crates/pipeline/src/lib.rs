@@ -21,33 +21,30 @@
 //! Duplicates collapse three times, each time by a unique key in the database:
 //! [`DeliveryKey`], [`MessageKey`], [`ArtifactKey`].
 //!
-//! This crate never does I/O and knows no database, broker, HTTP or mail format.
-//! Read it in the order of the modules below.
+//! This crate does no I/O and knows no database, broker, HTTP or mail format.
 
-mod clock;
-mod delivery;
-mod id;
-mod inbox;
-mod message;
-
+mod agents;
 mod artifact;
 mod attempt;
 mod callback;
+mod clock;
 mod consume;
-mod request;
-mod token;
-
-mod agents;
+mod delivery;
 mod digest;
 mod failure;
+mod id;
+mod inbox;
 mod keys;
+mod message;
 mod meters;
 mod poll;
 mod probe;
 mod queue;
+mod request;
 mod retention;
 mod retry;
 mod store;
+mod token;
 
 // Whatever is public in a module is a word of the vocabulary.
 pub use agents::*;
