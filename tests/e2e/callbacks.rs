@@ -17,6 +17,8 @@ const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 enum Manner {
     /// It fails.
     Fail,
+    /// It says that it is gone for good.
+    Leave,
     /// It does the work and dies before it has answered.
     Die,
     /// It does the work and never answers.
@@ -59,6 +61,7 @@ impl Receiver {
                 };
                 let status = match manners.get(count - 1).unwrap_or(&Manner::Take) {
                     Manner::Fail => "500 Oops",
+                    Manner::Leave => "410 Gone",
                     Manner::Die => continue,
                     Manner::Hang => {
                         hung.push(stream);
@@ -187,4 +190,56 @@ async fn a_flow_is_told_until_it_has_it_full() {
     let receiver = Receiver::start(BAD_DAY).await;
     let harness = Harness::full_with(&receiver.settings()).await;
     a_flow_is_told_until_it_has_it(harness, receiver).await;
+}
+
+/// The receiver was mended, and the operator has it told what it missed.
+async fn a_callback_that_was_given_up_is_told_again(harness: Harness, receiver: Receiver) {
+    let attempt = harness.open(json!({ "callback": "flow" })).await;
+    let inbox = attempt["inbox"].as_str().unwrap();
+    let mail = otp_delivery(inbox, "m1", "493817");
+    harness.post(0, "d1", &mail).await;
+    let dead = "SELECT count(*) FROM callbacks WHERE state = 'dead'";
+    harness.until_count(dead, 1).await;
+    let told = harness.until_state(&attempt, "consumed").await;
+    assert_eq!(
+        (&told["reason"], &told["next"]),
+        (&json!("callback_dead"), &json!("tell_operator"))
+    );
+    let command = async |words: &[&str]| {
+        let command = harness.command(words);
+        tokio::process::Command::from(command)
+            .output()
+            .await
+            .unwrap()
+    };
+    let listed = command(&["failures", "list", "--json"]).await;
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let id = listed["callbacks"][0]["id"].as_str().unwrap();
+    let requeued = command(&["failures", "requeue", id, "--json"]).await;
+    assert!(requeued.status.success(), "{requeued:?}");
+    let posts = receiver.until_posts(2).await;
+    assert_eq!(
+        (&posts[0].id, &posts[0].body),
+        (&posts[1].id, &posts[1].body)
+    );
+    let done = "SELECT count(*) FROM callbacks WHERE state = 'done'";
+    harness.until_count(done, 1).await;
+    // It has it now, and is not told once more.
+    let again = command(&["failures", "requeue", id]).await;
+    assert_eq!(again.status.code(), Some(1), "{again:?}");
+    harness.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_callback_that_was_given_up_is_told_again_embedded() {
+    let receiver = Receiver::start(&[Manner::Leave]).await;
+    let harness = Harness::embedded_with(&receiver.settings()).await;
+    a_callback_that_was_given_up_is_told_again(harness, receiver).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_callback_that_was_given_up_is_told_again_full() {
+    let receiver = Receiver::start(&[Manner::Leave]).await;
+    let harness = Harness::full_with(&receiver.settings()).await;
+    a_callback_that_was_given_up_is_told_again(harness, receiver).await;
 }

@@ -1,6 +1,7 @@
 //! `failures`: what was given up, and the way back.
 
 mod recipients;
+mod requeue;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -16,14 +17,15 @@ use crate::config::Config;
 use crate::wire::store_settings;
 
 use recipients::recipients;
+use requeue::{Failed, requeue};
 
-/// Lists, shows and requeues deliveries that were given up.
+/// Lists, shows and requeues deliveries and callbacks that were given up.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   maillatch failures list
   maillatch failures show dlv_0190… --body > delivery.json
-  maillatch failures requeue dlv_0190…
+  maillatch failures requeue dlv_0190… cbk_0190…
   maillatch failures requeue --all
 
 `show` names the recipients where the source's mail can be read, so that an
@@ -55,12 +57,13 @@ enum Action {
         #[arg(long)]
         body: bool,
     },
-    /// Make buried deliveries pending again, with their attempts at zero.
+    /// Make deliveries pending again, with their attempts at zero, and have callbacks
+    /// told again while their values are good.
     Requeue {
-        /// The ids.
-        deliveries: Vec<DeliveryId>,
-        /// Every buried delivery.
-        #[arg(long, conflicts_with = "deliveries")]
+        /// The ids: `dlv_…` or `cbk_…`.
+        ids: Vec<Failed>,
+        /// Every one that was given up.
+        #[arg(long, conflicts_with = "ids")]
         all: bool,
     },
 }
@@ -89,7 +92,7 @@ async fn act(config: &Config, store: &Store, action: Action, as_json: bool) -> R
             let to = bytes.map(|bytes| recipients(config, &item, &bytes));
             show(&item, &to.unwrap_or_default(), as_json)
         }
-        Action::Requeue { deliveries, all } => requeue(store, deliveries, all, as_json).await,
+        Action::Requeue { ids, all } => requeue(store, ids, all, as_json).await,
     }
 }
 
@@ -182,45 +185,6 @@ fn show(item: &BuriedDelivery, to: &[InboxId], as_json: bool) -> Result<ExitCode
         )?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-async fn requeue(
-    store: &Store,
-    ids: Vec<DeliveryId>,
-    all: bool,
-    as_json: bool,
-) -> Result<ExitCode> {
-    let ids = if all {
-        let buried = store.failures.buried(u32::MAX).await?;
-        buried.into_iter().map(|item| item.id).collect()
-    } else {
-        ids
-    };
-    if ids.is_empty() && !all {
-        bail!("name the deliveries to requeue, or say --all");
-    }
-    let mut requeued = Vec::new();
-    let mut refused = Vec::new();
-    for id in ids {
-        if store.failures.requeue(id).await? {
-            requeued.push(id);
-        } else {
-            refused.push(id);
-        }
-    }
-    for id in &refused {
-        eprintln!("{id} is not buried, or its body was wiped");
-    }
-    eprintln!("{} requeued", requeued.len());
-    if as_json {
-        let line = json!({ "requeued": requeued, "not_buried": refused });
-        writeln!(std::io::stdout().lock(), "{line}")?;
-    }
-    Ok(if refused.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
 }
 
 fn as_object(item: &BuriedDelivery) -> Value {
