@@ -3,7 +3,8 @@
 //!
 //! No watch sleeps through an arrival for longer than a second, whatever happens
 //! to the wire. A connection that was quiet is asked whether it is still there,
-//! and as long as none is, every watch is woken again and again to look for itself.
+//! and as long as none is, every watch is woken again and again to look for itself,
+//! each at a moment of its own.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,16 +15,16 @@ use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::arrivals::Arrivals;
+use crate::arrivals::{Arrivals, SPREAD};
 use crate::fault::describe_driver;
 
 /// What news is sent on; the payload is the inbox.
 pub(super) const CHANNEL: &str = "maillatch_arrivals";
 
 /// How long a connection may be quiet before it is asked, how long it has to
-/// answer, and how long watches sleep while there is none: twice this is less
-/// than a second.
-const GLANCE: Duration = Duration::from_millis(400);
+/// answer, and how often watches are woken while there is none. They look within
+/// as long again, and three times this is less than a second.
+const GLANCE: Duration = SPREAD;
 
 /// The listening task, which may not have begun yet.
 pub(super) struct Listener {
@@ -76,7 +77,7 @@ async fn listen_for_ever(options: &PgConnectOptions, arrivals: &Arrivals) {
             Ok(listener) => {
                 wait = FIRST;
                 // Whatever came before this moment was not heard.
-                arrivals.announce_all();
+                arrivals.doubt_all();
                 let lost = listen(listener, arrivals).await;
                 tracing::warn!(cause = lost, "listening for arrivals was cut, trying again");
             }
@@ -94,7 +95,7 @@ async fn listen_for_ever(options: &PgConnectOptions, arrivals: &Arrivals) {
 async fn unheard<T>(arrivals: &Arrivals, something: impl Future<Output = T>) -> T {
     let mut something = pin!(something);
     loop {
-        arrivals.announce_all();
+        arrivals.doubt_all();
         if let Ok(output) = timeout(GLANCE, &mut something).await {
             return output;
         }
