@@ -76,6 +76,8 @@ pub struct Meters {
     pub unfinished: Gauge,
     /// Age of the oldest unfinished delivery, in seconds.
     pub lag_seconds: Gauge,
+    /// How long the longest due delivery has waited for a worker, in seconds.
+    pub overdue_seconds: Gauge,
     /// Deliveries that were given up.
     pub buried: Gauge,
     /// Waits that agents have open right now.
@@ -115,6 +117,7 @@ impl Meters {
             callbacks: Family::default(),
             unfinished: Gauge::default(),
             lag_seconds: Gauge::default(),
+            overdue_seconds: Gauge::default(),
             buried: Gauge::default(),
             waiting: Gauge::default(),
             wiped: Family::default(),
@@ -171,6 +174,12 @@ impl Meters {
             "Age of the oldest unfinished",
             Unit::Seconds,
             m.lag_seconds,
+        );
+        registry.register_with_unit(
+            "queue_overdue",
+            "Wait of the longest due for a worker",
+            Unit::Seconds,
+            m.overdue_seconds,
         );
         registry.register("buried", "Deliveries given up", m.buried);
         registry.register("waiting", "Open waits of agents", m.waiting);

@@ -43,6 +43,9 @@ pub struct Backlog {
     pub unfinished: u64,
     /// How long the oldest of them has waited.
     pub oldest: Duration,
+    /// How long the longest due of them has waited for a worker to take it. One
+    /// that was put off, or that a worker holds, is not due, however old it is.
+    pub overdue: Duration,
     /// Deliveries that were given up.
     pub buried: u64,
 }

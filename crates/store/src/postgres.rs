@@ -20,6 +20,7 @@ mod moment;
 mod polls;
 mod pool;
 mod probe;
+mod references;
 mod requests;
 mod reseal;
 mod resends;

@@ -18,6 +18,7 @@ mod lock;
 mod messages;
 mod polls;
 mod probe;
+mod references;
 mod requests;
 mod reseal;
 mod resends;

@@ -88,6 +88,8 @@ macro_rules! store_contract {
             ringing_never_makes_a_delivery_due_earlier,
             the_longest_due_come_first_and_no_more_than_asked_for,
             the_backlog_counts_what_waits_and_what_was_given_up,
+            only_what_a_worker_could_take_is_overdue,
+            a_lease_that_has_passed_is_overdue,
 
             a_claim_brings_the_delivery_and_its_first_attempt,
             of_many_claimers_one_gets_it,
@@ -149,6 +151,7 @@ macro_rules! store_contract {
             of_fifty_consumers_of_an_attempt_one_gets_the_value,
             a_key_used_for_another_attempt_is_refused,
             a_reference_means_one_attempt,
+            a_reference_outlives_its_inbox,
             a_request_that_is_repeated_opens_one_attempt,
             a_reference_and_a_key_do_not_meet,
             a_request_that_is_repeated_makes_one_inbox,

@@ -114,6 +114,9 @@ async fn gauge(deps: &Deps) {
         deps.meters
             .lag_seconds
             .set(number(backlog.oldest.as_secs()));
+        deps.meters
+            .overdue_seconds
+            .set(number(backlog.overdue.as_secs()));
         deps.meters.buried.set(number(backlog.buried));
     }
 }

@@ -221,12 +221,12 @@ async fn database(config: &Config) -> Vec<Check> {
                 format!("{} ms off the database's", skew.as_millis()),
             ),
         });
-        let (waits, oldest) = (backlog.unfinished, backlog.oldest.as_secs());
+        let (oldest, overdue) = (backlog.oldest.as_secs(), backlog.overdue.as_secs());
         let detail = format!(
-            "{waits} unfinished, the oldest for {oldest} s; {} buried",
-            backlog.buried
+            "{} unfinished, the oldest for {oldest} s, due for {overdue} s; {} buried",
+            backlog.unfinished, backlog.buried
         );
-        checks.push(if oldest > 60 || backlog.buried > 0 {
+        checks.push(if overdue > 60 || backlog.buried > 0 {
             Check::doubtful("deliveries", detail)
         } else {
             Check::good("deliveries", detail)

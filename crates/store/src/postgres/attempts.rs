@@ -10,7 +10,7 @@ use sqlx::{Connection, PgConnection, Row};
 use super::listen::CHANNEL;
 use super::moment::timestamp;
 use super::pool::Pool;
-use super::{artifacts, inboxes, requests};
+use super::{artifacts, inboxes, references, requests};
 use crate::fault::Fault;
 use crate::requests::Noted;
 use crate::stored::{inbox, joined, millis};
@@ -30,7 +30,9 @@ pub(super) async fn open(pool: Pool, attempt: NewAttempt) -> Result<Opened, Faul
     }
     if !enter_inbox(&mut transaction, &attempt).await? {
         transaction.rollback().await?;
-        return Ok(Opened::InboxUnknown);
+        // A retry finds its attempt also when the inbox has ended since.
+        let known = references::known(&mut connection, &attempt).await?;
+        return Ok(known.unwrap_or(Opened::InboxUnknown));
     }
     if insert(&mut transaction, &attempt).await? {
         let row = find(&mut transaction, attempt.id).await?;
@@ -41,7 +43,8 @@ pub(super) async fn open(pool: Pool, attempt: NewAttempt) -> Result<Opened, Faul
     }
     // A minted address goes with the attempt that it was minted for.
     transaction.rollback().await?;
-    known(&mut connection, &attempt).await
+    let known = references::known(&mut connection, &attempt).await?;
+    known.ok_or(Fault::Restless)
 }
 
 /// Locks the inbox, making it where the opener may; false when there is none for
@@ -104,27 +107,6 @@ async fn insert(connection: &mut PgConnection, attempt: &NewAttempt) -> Result<b
     Ok(written.rows_affected() == 1)
 }
 
-/// The attempt that has the reference already.
-async fn known(connection: &mut PgConnection, attempt: &NewAttempt) -> Result<Opened, Fault> {
-    let id = sqlx::query_scalar("SELECT id FROM attempts WHERE owner = $1 AND reference = $2")
-        .bind(attempt.owner.as_str())
-        .bind(attempt.reference.as_ref().map(IdempotencyKey::as_str))
-        .fetch_optional(&mut *connection)
-        .await?;
-    let id = AttemptId::from_uuid(id.ok_or(Fault::Restless)?);
-    let row = find(connection, id).await?;
-    let row = row.ok_or(Fault::Restless)?;
-    if row.request != attempt.request {
-        return Ok(Opened::ReferenceReused);
-    }
-    // Its key stands for the same attempt from now on.
-    let noted = requests::note(connection, attempt.asked.as_ref(), &id.to_string()).await?;
-    if let Noted::Reused = noted {
-        return Ok(Opened::KeyReused);
-    }
-    Ok(Opened::Known(view(connection, row).await?))
-}
-
 /// The attempt that the same request has opened.
 async fn repeated(connection: &mut PgConnection, made: &str) -> Result<Opened, Fault> {
     let id = made.parse().or(Err(Fault::Damaged("made")))?;
@@ -134,7 +116,7 @@ async fn repeated(connection: &mut PgConnection, made: &str) -> Result<Opened, F
 }
 
 /// The row of an attempt.
-async fn find(
+pub(super) async fn find(
     connection: &mut PgConnection,
     attempt: AttemptId,
 ) -> Result<Option<AttemptRow>, Fault> {

@@ -221,20 +221,23 @@ async fn rung(pool: Pool, deliveries: Vec<DeliveryId>, patience: Duration) -> Re
 }
 
 async fn backlog(pool: Pool) -> Result<Backlog, Fault> {
-    let (at, unfinished, oldest, buried): (OffsetDateTime, i64, i64, i64) = sqlx::query_as(
+    let row: (OffsetDateTime, i64, i64, i64, i64) = sqlx::query_as(
         "SELECT now(),
                 count(*),
                 coalesce((extract(epoch FROM now() - min(recorded_at)) * 1000)::bigint, 0),
+                greatest((extract(epoch FROM now() - min(claimable_at)) * 1000)::bigint, 0),
                 (SELECT count(*) FROM deliveries WHERE state = 'buried')
          FROM deliveries
          WHERE state IN ('pending', 'claimed')",
     )
     .fetch_one(&mut *pool.lend().await?)
     .await?;
+    let (at, unfinished, oldest, overdue, buried) = row;
     Ok(Backlog {
         at: timestamp(at),
         unfinished: count(unfinished),
         oldest: span(oldest),
+        overdue: span(overdue),
         buried: count(buried),
     })
 }

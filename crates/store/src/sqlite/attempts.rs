@@ -7,7 +7,7 @@ use pipeline::{
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
-use super::{artifacts, inboxes, requests};
+use super::{artifacts, inboxes, references, requests};
 use crate::fault::Fault;
 use crate::requests::Noted;
 use crate::stored::{inbox, joined, millis};
@@ -26,7 +26,10 @@ pub(super) async fn open(writer: SqlitePool, attempt: NewAttempt) -> Result<Open
     }
     if !enter_inbox(&mut transaction, &attempt).await? {
         transaction.rollback().await?;
-        return Ok(Opened::InboxUnknown);
+        // A retry finds its attempt also when the inbox has ended since.
+        let mut connection = writer.acquire().await?;
+        let known = references::known(&mut connection, &attempt).await?;
+        return Ok(known.unwrap_or(Opened::InboxUnknown));
     }
     if insert(&mut transaction, &attempt).await? {
         let row = find(&mut transaction, attempt.id).await?;
@@ -38,7 +41,8 @@ pub(super) async fn open(writer: SqlitePool, attempt: NewAttempt) -> Result<Open
     // A minted address goes with the attempt that it was minted for.
     transaction.rollback().await?;
     let mut connection = writer.acquire().await?;
-    known(&mut connection, &attempt).await
+    let known = references::known(&mut connection, &attempt).await?;
+    known.ok_or(Fault::Restless)
 }
 
 /// Sees to the inbox, making it where the opener may; false when there is none for
@@ -101,27 +105,6 @@ async fn insert(connection: &mut SqliteConnection, attempt: &NewAttempt) -> Resu
     Ok(written.rows_affected() == 1)
 }
 
-/// The attempt that has the reference already.
-async fn known(connection: &mut SqliteConnection, attempt: &NewAttempt) -> Result<Opened, Fault> {
-    let id = sqlx::query_scalar("SELECT id FROM attempts WHERE owner = $1 AND reference = $2")
-        .bind(attempt.owner.as_str())
-        .bind(attempt.reference.as_ref().map(IdempotencyKey::as_str))
-        .fetch_optional(&mut *connection)
-        .await?;
-    let id = AttemptId::from_uuid(id.ok_or(Fault::Restless)?);
-    let row = find(connection, id).await?;
-    let row = row.ok_or(Fault::Restless)?;
-    if row.request != attempt.request {
-        return Ok(Opened::ReferenceReused);
-    }
-    // Its key stands for the same attempt from now on.
-    let noted = requests::note(connection, attempt.asked.as_ref(), &id.to_string()).await?;
-    if let Noted::Reused = noted {
-        return Ok(Opened::KeyReused);
-    }
-    Ok(Opened::Known(view(connection, row).await?))
-}
-
 /// The attempt that the same request has opened.
 async fn repeated(connection: &mut SqliteConnection, made: &str) -> Result<Opened, Fault> {
     let id = made.parse().or(Err(Fault::Damaged("made")))?;
@@ -131,7 +114,7 @@ async fn repeated(connection: &mut SqliteConnection, made: &str) -> Result<Opene
 }
 
 /// The row of an attempt.
-async fn find(
+pub(super) async fn find(
     connection: &mut SqliteConnection,
     attempt: AttemptId,
 ) -> Result<Option<AttemptRow>, Fault> {

@@ -147,20 +147,23 @@ async fn rung(
 }
 
 async fn backlog(readers: SqlitePool) -> Result<Backlog, Fault> {
-    let (at, unfinished, oldest, buried): (i64, i64, i64, i64) = sqlx::query_as(
+    let row: (i64, i64, i64, i64, i64) = sqlx::query_as(
         "SELECT (SELECT now FROM clock),
                 count(*),
                 coalesce((SELECT now FROM clock) - min(recorded_at), 0),
+                coalesce(max((SELECT now FROM clock) - min(claimable_at), 0), 0),
                 (SELECT count(*) FROM deliveries WHERE state = 'buried')
          FROM deliveries
          WHERE state IN ('pending', 'claimed')",
     )
     .fetch_one(&readers)
     .await?;
+    let (at, unfinished, oldest, overdue, buried) = row;
     Ok(Backlog {
         at: Timestamp::from_millis(at),
         unfinished: count(unfinished),
         oldest: span(oldest),
+        overdue: span(overdue),
         buried: count(buried),
     })
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use pipeline::{
     ArtifactId, ArtifactKey, ArtifactKind, AttemptConsume, AttemptConsumed, AttemptId,
-    AttemptOutcome, AttemptView, Consumed, Ended, InboxId, Miss, MissKind, NewArtifact, NewAttempt,
-    NewMessage, Opened, Reason, ResendRequest, Resent, Rules, Scope, ServerKey, Status, Suit,
-    Timestamp, Wanted,
+    AttemptOutcome, AttemptView, Consumed, ConsumerId, Ended, InboxId, InboxRules, Miss, MissKind,
+    NewArtifact, NewAttempt, NewInbox, NewMessage, Opened, Reason, ResendRequest, Resent, Rules,
+    Scope, ServerKey, Status, Suit, Timestamp, Wanted,
 };
 use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
@@ -202,6 +202,56 @@ pub async fn a_reference_means_one_attempt(subject: &dyn Subject) {
     };
     let answer = must(seams.attempts.open_attempt(other).await);
     assert!(matches!(answer, Opened::ReferenceReused), "{answer:?}");
+}
+
+/// A retry is no new attempt, so it needs no inbox that takes mail.
+pub async fn a_reference_outlives_its_inbox(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let to = inbox("agent");
+    let owner: ConsumerId = must("a".parse());
+    let own = |others: &[InboxId]| Scope::Own {
+        owner: owner.clone(),
+        others: others.to_vec(),
+    };
+    let new = NewInbox {
+        inbox: to.clone(),
+        owner: must("b".parse()),
+        rules: InboxRules::default(),
+        metadata: None,
+        expires_in: None,
+        retention: None,
+    };
+    must(seams.inboxes.create_inbox(new).await);
+    let asked = |reference: &str| NewAttempt {
+        id: AttemptId::new(),
+        reference: Some(must(reference.parse())),
+        scope: own(std::slice::from_ref(&to)),
+        ..attempt(&to)
+    };
+    let open = async |asked| must(seams.attempts.open_attempt(asked).await);
+    let first = match open(asked("signup-7")).await {
+        Opened::New(view) => view.id,
+        other => panic!("{other:?}"),
+    };
+    must(seams.inboxes.expire_inbox(&to, &Scope::All).await);
+    match open(asked("signup-7")).await {
+        Opened::Known(view) => assert_eq!(view.id, first),
+        other => panic!("{other:?}"),
+    }
+    let other_request = NewAttempt {
+        request: [1; 16],
+        ..asked("signup-7")
+    };
+    let answer = open(other_request).await;
+    assert!(matches!(answer, Opened::ReferenceReused), "{answer:?}");
+    let answer = open(asked("signup-8")).await;
+    assert!(matches!(answer, Opened::InboxUnknown), "{answer:?}");
+    let narrowed = NewAttempt {
+        scope: own(&[]),
+        ..asked("signup-7")
+    };
+    let answer = open(narrowed).await;
+    assert!(matches!(answer, Opened::InboxUnknown), "{answer:?}");
 }
 
 /// Whoever may ask again and again floods the sender.

@@ -266,6 +266,40 @@ pub async fn the_backlog_counts_what_waits_and_what_was_given_up(subject: &dyn S
     assert!(backlog.at > empty.at);
 }
 
+/// A stranger can have mail put off for hours; that says nothing of the workers.
+pub async fn only_what_a_worker_could_take_is_overdue(subject: &dyn Subject) {
+    let seams = subject.seams();
+    seams.claim(seams.new_delivery("held").await, LONG).await;
+    let (claim, _) = seams.claim(seams.new_delivery("put off").await, LONG).await;
+    must(seams.work.put_back(claim, LONG, Reason::new("test")).await);
+    let backlog = until("they are old", async || {
+        let backlog = must(seams.deliveries.backlog().await);
+        (backlog.oldest > Duration::from_millis(50)).then_some(backlog)
+    })
+    .await;
+    assert_eq!(backlog.overdue, Duration::ZERO);
+    // A put-back whose time has come is due since then, and not for its whole age.
+    due_delivery(&seams, "due").await;
+    let backlog = until("it is overdue", async || {
+        let backlog = must(seams.deliveries.backlog().await);
+        (backlog.overdue > Duration::ZERO).then_some(backlog)
+    })
+    .await;
+    assert!(backlog.overdue < backlog.oldest, "{backlog:?}");
+}
+
+/// A worker that died leaves its delivery to the others.
+pub async fn a_lease_that_has_passed_is_overdue(subject: &dyn Subject) {
+    let seams = subject.seams();
+    let lease = Duration::from_millis(1);
+    seams.claim(seams.new_delivery("left").await, lease).await;
+    until("it is overdue", async || {
+        let backlog = must(seams.deliveries.backlog().await);
+        (backlog.overdue > Duration::ZERO).then_some(())
+    })
+    .await;
+}
+
 async fn due_delivery(seams: &Seams, id: &str) -> DeliveryId {
     let id = seams.new_delivery(id).await;
     let (claim, _) = seams.claim(id, LONG).await;
