@@ -45,7 +45,9 @@ pub struct KeySettings {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeysError {
     /// The name cannot be a consumer's.
-    #[error("key `{0}`: a name is 1 to 256 visible ASCII characters")]
+    #[error(
+        "key `{0}`: a name is 1 to 256 visible ASCII characters and does not begin with `callback:`"
+    )]
     Name(String),
     /// Neither a token nor a hash, or both.
     #[error("key `{0}`: give either `token` or `hash`")]
@@ -87,9 +89,7 @@ impl Keys {
             if keys.iter().any(|key| key.hash == hash) {
                 return Err(KeysError::Repeated(name.clone()));
             }
-            let consumer: ConsumerId = name
-                .parse()
-                .map_err(|_unfit| KeysError::Name(name.clone()))?;
+            let consumer = consumer_of(&name).ok_or_else(|| KeysError::Name(name.clone()))?;
             let scope = scope_of(&consumer, &setting.inboxes);
             let scope = scope.ok_or(KeysError::Inboxes(name.clone()))?;
             let permissions =
@@ -191,6 +191,13 @@ fn hash_of(name: &str, setting: &KeySettings) -> Result<[u8; 32], KeysError> {
         (None, Some(hash)) => stored_hash(hash).ok_or_else(|| KeysError::Hash(name.to_owned())),
         (None, None) | (Some(_), Some(_)) => Err(KeysError::OneSecret(name.to_owned())),
     }
+}
+
+/// The consumer that a key of this name speaks for; nobody under the name of a
+/// callback.
+fn consumer_of(name: &str) -> Option<ConsumerId> {
+    let consumer: ConsumerId = name.parse().ok()?;
+    (!consumer.is_callback()).then_some(consumer)
 }
 
 /// What a key may see: everything, or what it makes itself and these inboxes.
@@ -317,6 +324,20 @@ mod tests {
             let mut setting = by_token(TOKEN);
             setting.inboxes = inboxes.iter().map(|&inbox| inbox.to_owned()).collect();
             assert_eq!(err(setting), KeysError::Inboxes(name()), "{inboxes:?}");
+        }
+    }
+
+    #[test]
+    fn no_key_speaks_for_a_callback() {
+        for (name, fits) in [
+            ("callback:ci", false),
+            ("callback:", false),
+            ("callback", true),
+            ("agent:callback:ci", true),
+        ] {
+            let built = Keys::build(BTreeMap::from([(name.to_owned(), by_token(TOKEN))]));
+            let refused = built.err() == Some(KeysError::Name(name.to_owned()));
+            assert_eq!(refused, !fits, "{name}");
         }
     }
 

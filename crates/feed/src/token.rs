@@ -211,6 +211,7 @@ mod tests {
         assert_eq!(err(|o| o.name = "a b".into()), KeyOrderError::Name);
         assert_eq!(err(|o| o.name = String::new()), KeyOrderError::Name);
         assert_eq!(err(|o| o.name = "a/b".into()), KeyOrderError::Name);
+        assert_eq!(err(|o| o.name = "callback:ci".into()), KeyOrderError::Name);
         assert_eq!(
             err(|o| o.scopes = vec!["root".into()]),
             KeyOrderError::Scope

@@ -49,6 +49,16 @@ macro_rules! bounded_text {
 }
 
 bounded_text!(ConsumerId);
+
+impl ConsumerId {
+    /// Whether it is the name under which a callback consumes: `callback:` and the
+    /// callback's own. No key may have it, or its holder could ask for the value
+    /// again in the callback's place.
+    pub fn is_callback(&self) -> bool {
+        self.0.starts_with("callback:")
+    }
+}
+
 bounded_text!(IdempotencyKey);
 
 /// Which inboxes a caller may touch; anything else does not exist for it.

@@ -85,6 +85,22 @@ async fn a_key_without_the_scope_is_told_which_one_it_lacks() {
     }
 }
 
+#[tokio::test]
+async fn a_row_that_speaks_for_a_callback_is_no_key() {
+    let server = Server::start().await;
+    // No order is good for it, so somebody has written it by hand.
+    let (token, key) = order("agent-7").mint().unwrap();
+    let key = NewKey {
+        name: "callback:ci".parse().unwrap(),
+        ..key
+    };
+    assert!(server.store.keys.create_key(key).await.unwrap().is_some());
+    let answer = server
+        .read_with(token.expose_secret(), &feed_of(INBOX, ""))
+        .await;
+    answer.problem(401, "unauthenticated");
+}
+
 /// The bound that is promised is 5 s, the one that is kept 2 s and a look.
 const EFFECTIVE: Duration = Duration::from_secs(5);
 
