@@ -17,12 +17,13 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use crate::auth::Caller;
+use crate::cursor::Cursor;
 use crate::item::Item;
 use crate::list::{Place, inbox_of, parameters_of, place_of};
 use crate::problem::Problem;
 use crate::reply;
 use crate::routes::Feed;
-use crate::wait::Seat;
+use crate::wait::{Seat, Woken, woken};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// nginx collects an answer before it passes it on, unless it is told not to.
@@ -47,8 +48,9 @@ struct Parameters {
 /// Returns: 200 with the stream, which ends with `shutdown` when the process
 /// stops and with `problem` when it cannot go on; 400 for an unknown or odd
 /// parameter or a cursor of another inbox; 401 without a key; 403 without the
-/// scope; 404 for an inbox that the key does not cover; 429 when the key has too
-/// many waits open; 503 when the store is away.
+/// scope; 404 for an inbox that the key does not cover; 409 for a cursor from a
+/// database that was put back since; 410 for one from before what is kept; 429
+/// when the key has too many waits open; 503 when the store is away.
 pub(crate) async fn events(
     request: HttpRequest,
     caller: Caller,
@@ -59,16 +61,21 @@ pub(crate) async fn events(
     let after = last_event_id(request.headers())?.or(parameters.after);
     let place = place_of(&feed, inbox, after.as_deref(), None)?;
     let seat = feed.room.enter(&caller.consumer)?;
-    let stream = Stream {
-        // Watch first and look second, here as everywhere.
-        arrival: feed.deps.log.watch(&place.inbox),
+    // Watch first and look second, here as everywhere.
+    let arrival = feed.deps.log.watch(&place.inbox);
+    // The first look is before the answer: a client that is told 200 comes back
+    // for ever, and one that is told 410 does not.
+    let views = place.look(&feed).await?;
+    let mut stream = Stream {
+        arrival,
         beat_at: Instant::now() + HEARTBEAT,
-        phase: Phase::New,
+        phase: Phase::Open,
         feed,
         caller,
         place,
         _seat: seat,
     };
+    stream.phase = Phase::New(format!("{RETRY}{}", stream.tell(views)));
     Ok(HttpResponse::Ok()
         .content_type("text/event-stream")
         .insert_header((CACHE_CONTROL, "no-store"))
@@ -97,7 +104,8 @@ struct Stream {
 }
 
 enum Phase {
-    New,
+    /// With what was there already.
+    New(String),
     Open,
     Over,
 }
@@ -105,11 +113,8 @@ enum Phase {
 impl Stream {
     /// The next bytes, and the stream after them.
     async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
-        let text = match self.phase {
-            Phase::New => {
-                self.phase = Phase::Open;
-                RETRY.to_owned()
-            }
+        let text = match std::mem::replace(&mut self.phase, Phase::Open) {
+            Phase::New(text) => text,
             Phase::Open => self.news().await.unwrap_or_else(|problem| {
                 self.phase = Phase::Over;
                 parting(&problem)
@@ -119,21 +124,30 @@ impl Stream {
         Some((Ok(Bytes::from(text)), self))
     }
 
+    /// What is new, or that nothing is. A store that goes away is waited for until
+    /// the next beat, for a client that is told of it may not come back.
     async fn news(&mut self) -> Result<String, Problem> {
         loop {
-            let views = self.place.look(&self.feed).await?;
-            if !views.is_empty() {
-                self.caller.still_stands(&self.feed).await?;
-                return Ok(self.tell(views));
-            }
-            tokio::select! {
-                () = self.arrival.news() => {}
-                () = tokio::time::sleep_until(self.beat_at) => {
+            let looked = self.place.look(&self.feed).await;
+            let looked = match looked {
+                Ok(views) if !views.is_empty() => {
+                    self.caller.still_stands(&self.feed).await?;
+                    return Ok(self.tell(views));
+                }
+                Err(problem) if !problem.is_passing() => return Err(problem),
+                Ok(_) => Ok(()),
+                Err(problem) => Err(problem),
+            };
+            let (arrival, beat_at) = (&mut *self.arrival, self.beat_at);
+            match woken(&self.feed, arrival, beat_at, looked.is_err()).await {
+                Woken::ToLook => {}
+                Woken::ByTheHour => {
+                    looked?;
                     self.caller.still_stands(&self.feed).await?;
                     self.beat_at = Instant::now() + HEARTBEAT;
                     return Ok(": still here\n\n".to_owned());
                 }
-                () = self.feed.deps.shutdown.cancelled() => {
+                Woken::ToEnd => {
                     self.phase = Phase::Over;
                     return Ok("event: shutdown\ndata: {}\n\n".to_owned());
                 }
@@ -145,8 +159,9 @@ impl Stream {
     fn tell(&mut self, views: Vec<ArtifactView>) -> String {
         let mut text = String::new();
         for view in views {
-            self.place.after = Some(view.seq);
-            let cursor = self.place.cursor(&self.feed);
+            let seen = Cursor::behind(&view);
+            self.place.after = Some(seen);
+            let cursor = self.place.text_of(&self.feed, seen);
             let item = reply::text(&Item::of(view));
             // Writing into a string cannot fail.
             let _ = write!(text, "id: {cursor}\nevent: artifact\ndata: {item}\n\n");

@@ -13,6 +13,7 @@ mod settings;
 
 mod access;
 mod auth;
+mod backlog;
 mod keys;
 mod limits;
 mod minted;

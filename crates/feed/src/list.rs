@@ -7,11 +7,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::Caller;
+use crate::cursor::Cursor;
 use crate::item::Item;
 use crate::patience::{PREFERENCE_APPLIED, Patience, patiently};
 use crate::problem::Problem;
 use crate::routes::Feed;
-use crate::{cursor, reply, wait};
+use crate::{reply, wait};
 
 /// The parameters; any other is refused, for a misspelt `wait` that is ignored
 /// costs its writer an afternoon.
@@ -27,49 +28,88 @@ struct Parameters {
 pub(crate) struct Place {
     pub(crate) inbox: InboxId,
     /// Nothing stands for the beginning, wherever that is by now.
-    pub(crate) after: Option<Seq>,
+    pub(crate) after: Option<Cursor>,
     limit: u32,
 }
 
 impl Place {
-    /// The items that are there right now, unless some that the reader has not
-    /// seen were discarded.
+    /// The items that are there right now without a gap between them, unless
+    /// some that the reader has not seen were discarded, or the database was put
+    /// back since the reader was here.
     pub(crate) async fn look(&self, feed: &Feed) -> Result<Vec<ArtifactView>, Problem> {
         let log = &feed.deps.log;
-        let views = patiently(log.artifacts(&self.inbox, self.start(), self.limit)).await?;
-        let next = self.start().number() + 1;
-        let follows = views.first().is_some_and(|view| view.seq.number() == next);
-        if let (Some(after), false) = (self.after, follows) {
-            let reach = patiently(log.reach(&self.inbox)).await?;
-            if after > reach.last {
-                return Err(Problem::CursorEpochChanged);
-            }
-            if after < reach.purged {
-                let oldest = cursor::write(&feed.deps.cursor_key, &self.inbox, reach.purged);
-                return Err(Problem::CursorExpired(oldest));
-            }
+        // One more than the page holds, from one place before it: what stands at
+        // the reader's place says whether the reader was ever there.
+        let before = Seq::new(self.start().number() - 1);
+        let mut views = patiently(log.artifacts(&self.inbox, before, self.limit + 1)).await?;
+        let is_here = views.first().is_some_and(|view| view.seq == self.start());
+        let here = is_here.then(|| views.remove(0));
+        if self.after.is_some_and(|after| !after.fits(here.as_ref())) {
+            return Err(Problem::CursorEpochChanged);
         }
+        if let Some(after) = self.after
+            && !follows(after.seq, views.first())
+        {
+            self.explain(feed, after.seq, views.first()).await?;
+        }
+        let gap = views.windows(2).position(|pair| match pair {
+            [one, next] => !follows(one.seq, Some(next)),
+            _ => false,
+        });
+        // Whoever comes back from the place before a gap is told of it.
+        views.truncate(gap.map_or(views.len(), |at| at + 1));
+        views.truncate(usize::try_from(self.limit).unwrap_or(usize::MAX));
         Ok(views)
+    }
+
+    /// Why the next item, if there is one, is not the one behind the reader:
+    /// nothing has come, which is no problem; or what came was discarded; or the
+    /// reader comes from ahead.
+    async fn explain(
+        &self,
+        feed: &Feed,
+        after: Seq,
+        next: Option<&ArtifactView>,
+    ) -> Result<(), Problem> {
+        let reach = patiently(feed.deps.log.reach(&self.inbox)).await?;
+        if after > reach.last {
+            return Err(Problem::CursorEpochChanged);
+        }
+        let oldest = match next {
+            Some(view) => Seq::new(view.seq.number() - 1),
+            None if after < reach.purged => reach.purged,
+            None => return Ok(()),
+        };
+        let oldest = Cursor::behind_gone(oldest);
+        Err(Problem::CursorExpired(self.text_of(feed, oldest)))
     }
 
     /// Where a reader who has seen these items stands. Whoever began without a
     /// cursor and saw nothing stands behind all that was discarded.
-    async fn after_seeing(&self, feed: &Feed, views: &[ArtifactView]) -> Result<Seq, Problem> {
+    async fn after_seeing(&self, feed: &Feed, views: &[ArtifactView]) -> Result<Cursor, Problem> {
         match (views.last(), self.after) {
-            (Some(view), _) => Ok(view.seq),
+            (Some(view), _) => Ok(Cursor::behind(view)),
             (None, Some(after)) => Ok(after),
-            (None, None) => Ok(patiently(feed.deps.log.reach(&self.inbox)).await?.purged),
+            (None, None) => {
+                let reach = patiently(feed.deps.log.reach(&self.inbox)).await?;
+                Ok(Cursor::behind_gone(reach.purged))
+            }
         }
     }
 
     fn start(&self) -> Seq {
-        self.after.unwrap_or(Seq::START)
+        self.after.map_or(Seq::START, |after| after.seq)
     }
 
-    /// The cursor that stands for it.
-    pub(crate) fn cursor(&self, feed: &Feed) -> String {
-        cursor::write(&feed.deps.cursor_key, &self.inbox, self.start())
+    /// The text that stands for a cursor of this inbox.
+    pub(crate) fn text_of(&self, feed: &Feed, cursor: Cursor) -> String {
+        cursor.write(&feed.deps.cursor_key, &self.inbox)
     }
+}
+
+/// Whether an item has the place behind another.
+fn follows(place: Seq, next: Option<&ArtifactView>) -> bool {
+    next.is_some_and(|view| view.seq.number() == place.number() + 1)
 }
 
 /// One page.
@@ -85,8 +125,8 @@ pub(crate) struct Page {
 /// Returns: 200 with a page, which is empty and repeats the cursor when nothing
 /// is there; 400 for an unknown or odd parameter or a cursor of another inbox;
 /// 401 without a key; 404 for an inbox that the key does not cover; 409 for a
-/// cursor from ahead of the feed; 410 for one from before what is kept; 429 when the
-/// key has too many waits open; 503 when the store is away.
+/// cursor from a database that was put back since; 410 for one from before what is
+/// kept; 429 when the key has too many waits open; 503 when the store is away.
 pub(crate) async fn list(
     request: HttpRequest,
     path: web::Path<String>,
@@ -147,7 +187,7 @@ pub(crate) fn place_of(
     }
     let after = match after {
         Some(text) => {
-            let after = cursor::read(&feed.deps.cursor_key, &inbox, text);
+            let after = Cursor::read(&feed.deps.cursor_key, &inbox, text);
             Some(after.ok_or(Problem::InvalidCursor)?)
         }
         None => None,
@@ -159,9 +199,9 @@ pub(crate) fn place_of(
     })
 }
 
-fn page(feed: &Feed, place: &Place, last: Seq, views: Vec<ArtifactView>) -> HttpResponse {
+fn page(feed: &Feed, place: &Place, last: Cursor, views: Vec<ArtifactView>) -> HttpResponse {
     let page = Page {
-        next_cursor: cursor::write(&feed.deps.cursor_key, &place.inbox, last),
+        next_cursor: place.text_of(feed, last),
         items: views.into_iter().map(Item::of).collect(),
     };
     reply::json(StatusCode::OK, "application/json", &page)

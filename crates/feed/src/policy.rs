@@ -32,7 +32,7 @@ pub struct Policy {
     pub callbacks: BTreeSet<String>,
     /// The longest time an attempt may wait.
     pub longest_attempt: Duration,
-    /// How long the oldest delivery may lie unprocessed before an attempt that
+    /// How long a delivery that is due may lie unprocessed before an attempt that
     /// hears nothing is told so.
     pub unhealthy_after: Duration,
 }

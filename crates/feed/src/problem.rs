@@ -28,8 +28,8 @@ pub(crate) enum Problem {
     /// 410: items behind it were discarded; where the feed begins now.
     #[error("the cursor is older than what is kept; go on from the oldest one")]
     CursorExpired(String),
-    /// 409: nobody can have been there; the database is an older one.
-    #[error("the cursor is ahead of the feed, which was put back; begin without a cursor")]
+    /// 409: its item is not there or not the same; the database is an older one.
+    #[error("the feed was put back since the cursor was given out; begin without a cursor")]
     CursorEpochChanged,
     /// 400: not an object, or a field that does not fit; which one, and what it may
     /// hold.
@@ -149,6 +149,12 @@ impl Problem {
     /// The last part of its type.
     pub(crate) fn slug(&self) -> &'static str {
         self.row().1
+    }
+
+    /// Whether it is the store's and may be over at the next look, so that
+    /// whoever waits anyway goes on waiting.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self, Self::TemporarilyUnavailable)
     }
 
     /// Whether the same request may succeed later.

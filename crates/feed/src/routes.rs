@@ -10,6 +10,7 @@ use actix_web::{HttpMessage, Resource, ResponseError, Route};
 use pipeline::{AgentLog, AttemptLog, DeliveryLog, InboxLog, Meters, ServerKey};
 use tokio_util::sync::CancellationToken;
 
+use crate::backlog::Unprocessed;
 use crate::limits::{Limits, Paid, announce, is_miss};
 use crate::problem::Problem;
 use crate::wait::WaitRoom;
@@ -46,6 +47,7 @@ pub(crate) struct Feed {
     pub(crate) deps: Deps,
     pub(crate) room: Arc<WaitRoom>,
     pub(crate) limits: Limits,
+    pub(crate) unprocessed: Unprocessed,
 }
 
 /// The routes of the feed, for `App::configure`; every thread gets a clone and
@@ -53,7 +55,13 @@ pub(crate) struct Feed {
 pub fn routes(deps: Deps) -> impl FnOnce(&mut ServiceConfig) + Clone {
     let room = WaitRoom::new(deps.settings.max_waits, deps.meters.waiting.clone());
     let limits = Limits::new(&deps.settings.budgets);
-    let feed = web::Data::new(Feed { deps, room, limits });
+    let unprocessed = Unprocessed::of(Arc::clone(&deps.deliveries));
+    let feed = web::Data::new(Feed {
+        deps,
+        room,
+        limits,
+        unprocessed,
+    });
     let docs = docs::routes(&feed.deps.settings, &feed.deps.policy);
     move |config: &mut ServiceConfig| {
         config.configure(docs);

@@ -1,10 +1,11 @@
 //! A bounded wait for the next item of an inbox.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pipeline::{ArtifactView, ConsumerId};
+use pipeline::{Arrival, ArtifactView, ConsumerId};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::Instant;
 
@@ -12,8 +13,15 @@ use crate::list::Place;
 use crate::problem::Problem;
 use crate::routes::Feed;
 
+/// How long a wait that could not look rests before it looks again, at least and
+/// at most: thousands of them must not all come back at the same moment.
+const REST: RangeInclusive<Duration> = Duration::from_millis(250)..=Duration::from_millis(750);
+
 /// The items after a place, as soon as there are any; none when `patience` has
 /// passed or the process ends.
+///
+/// A store that is away when the wait begins is told at once. One that goes away
+/// later is waited for, and told only if it is still away at the end.
 pub(crate) async fn arrivals(
     feed: &Feed,
     place: &Place,
@@ -23,16 +31,49 @@ pub(crate) async fn arrivals(
     // Watch first and look second: what arrives between the two is then news,
     // not something that this wait sleeps through.
     let mut arrival = feed.deps.log.watch(&place.inbox);
+    let mut looked = Ok(place.look(feed).await?);
     loop {
-        let views = place.look(feed).await?;
-        if !views.is_empty() {
-            return Ok(views);
+        match &looked {
+            Ok(views) if !views.is_empty() => return looked,
+            Err(problem) if !problem.is_passing() => return looked,
+            Ok(_) | Err(_) => {}
         }
-        tokio::select! {
-            () = arrival.news() => {}
-            () = tokio::time::sleep_until(until) => return Ok(views),
-            () = feed.deps.shutdown.cancelled() => return Ok(views),
+        match woken(feed, &mut *arrival, until, looked.is_err()).await {
+            Woken::ToLook => looked = place.look(feed).await,
+            Woken::ByTheHour | Woken::ToEnd => return looked,
         }
+    }
+}
+
+/// Why a wait is awake.
+pub(crate) enum Woken {
+    /// There may be something new to see.
+    ToLook,
+    /// Its time is over.
+    ByTheHour,
+    /// The process ends.
+    ToEnd,
+}
+
+/// Sleeps until there is news, its time is over or the process ends. Whoever
+/// could not look at the last news rests a little, and looks again without any.
+pub(crate) async fn woken(
+    feed: &Feed,
+    arrival: &mut dyn Arrival,
+    until: Instant,
+    has_failed: bool,
+) -> Woken {
+    let news = async {
+        if has_failed {
+            tokio::time::sleep(rand::random_range(REST)).await;
+        } else {
+            arrival.news().await;
+        }
+    };
+    tokio::select! {
+        () = news => Woken::ToLook,
+        () = tokio::time::sleep_until(until) => Woken::ByTheHour,
+        () = feed.deps.shutdown.cancelled() => Woken::ToEnd,
     }
 }
 

@@ -8,7 +8,6 @@ use pipeline::{
 use serde::Serialize;
 
 use crate::item::Item;
-use crate::patience::patiently;
 use crate::problem::Problem;
 use crate::routes::Feed;
 
@@ -103,12 +102,7 @@ enum Next {
 impl Told {
     /// What is said, after a look at the server's own health when nothing came.
     pub(crate) async fn of(feed: &Feed, view: AttemptView) -> Result<Self, Problem> {
-        let is_unheard = view.status() == Status::Pending && view.may_change();
-        let component = if is_unheard {
-            unhealthy(feed).await?
-        } else {
-            None
-        };
+        let component = unhealthy(feed, &view).await?;
         Ok(Self::plainly(view, component))
     }
 
@@ -116,7 +110,9 @@ impl Told {
         let status = view.status();
         let can_resend = view.resends_left > 0 && view.may_change();
         let (state, reason) = match &status {
-            Status::Pending if component.is_some() => (State::Unhealthy, None),
+            Status::Pending | Status::NothingArrived if component.is_some() => {
+                (State::Unhealthy, None)
+            }
             Status::Pending => (State::Pending, None),
             Status::Ready => (State::Ready, None),
             Status::Consumed => (State::Consumed, on_its_way(view.callback_state)),
@@ -173,7 +169,7 @@ fn on_its_way(state: Option<CallbackState>) -> Option<Reason> {
 /// What to do, in a word and in a sentence of ours.
 fn advice(status: &Status, is_unhealthy: bool, can_resend: bool) -> (Next, &'static str) {
     match status {
-        Status::Pending if is_unhealthy => (
+        Status::Pending | Status::NothingArrived if is_unhealthy => (
             Next::TellOperator,
             "mail waits to be processed; the operator should look at the workers",
         ),
@@ -216,9 +212,20 @@ fn advice(status: &Status, is_unhealthy: bool, can_resend: bool) -> (Next, &'sta
     }
 }
 
-/// Which part of the server keeps mail from arriving, if one does.
-async fn unhealthy(feed: &Feed) -> Result<Option<Component>, Problem> {
-    let backlog = patiently(feed.deps.deliveries.backlog()).await?;
-    let is_late = backlog.oldest > feed.deps.policy.unhealthy_after;
+/// Which part of the server keeps mail from an attempt that hears nothing, if one
+/// does. One whose deadline has passed is concerned by what was due before that:
+/// as long as it lies there, nobody can say that nothing has arrived.
+async fn unhealthy(feed: &Feed, view: &AttemptView) -> Result<Option<Component>, Problem> {
+    let is_unheard = match view.status() {
+        Status::Pending => view.may_change(),
+        Status::NothingArrived => view.outcome.is_none(),
+        _ => false,
+    };
+    if !is_unheard {
+        return Ok(None);
+    }
+    let backlog = feed.unprocessed.backlog().await?;
+    let is_late = backlog.overdue > feed.deps.policy.unhealthy_after
+        && backlog.overdue > backlog.at.since(view.deadline);
     Ok(is_late.then_some(Component::Worker))
 }

@@ -9,6 +9,7 @@ use crate::auth::Caller;
 use crate::patience::patiently;
 use crate::problem::Problem;
 use crate::routes::Feed;
+use crate::wait::{Woken, woken};
 
 /// The attempt as it stands as soon as it is `enough`, cannot change any more,
 /// `patience` has passed or the process ends.
@@ -43,18 +44,19 @@ async fn change(
     // not something that this wait sleeps through.
     let mut arrival = feed.deps.log.watch(&before.inbox);
     loop {
-        let view = look(feed, caller, attempt).await?;
-        if enough(&view) || !view.may_change() {
-            return Ok(view);
-        }
-        // The deadline is the database's; a little later it has passed there.
-        let wake = until.min(Instant::now() + view.remaining + Duration::from_millis(5));
-        tokio::select! {
-            () = arrival.news() => {}
-            () = tokio::time::sleep_until(wake) => if wake == until {
-                return look(feed, caller, attempt).await;
-            },
-            () = feed.deps.shutdown.cancelled() => return Ok(view),
+        // A store that goes away while this waits is waited for too.
+        let looked = look(feed, caller, attempt).await;
+        let wake = match &looked {
+            Ok(view) if enough(view) || !view.may_change() => return looked,
+            // The deadline is the database's; a little later it has passed there.
+            Ok(view) => until.min(Instant::now() + view.remaining + Duration::from_millis(5)),
+            Err(problem) if !problem.is_passing() => return looked,
+            Err(_) => until,
+        };
+        match woken(feed, &mut *arrival, wake, looked.is_err()).await {
+            Woken::ByTheHour if wake == until => return look(feed, caller, attempt).await,
+            Woken::ToLook | Woken::ByTheHour => {}
+            Woken::ToEnd => return looked,
         }
     }
 }

@@ -1,11 +1,18 @@
 //! Attempts over HTTP: opened first, waited for, consumed once, and every miss
 //! explained.
 
-use pipeline::{ArtifactKey, ArtifactKind, AttemptId, NewArtifact, ServerKey, Suit};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use pipeline::{ArtifactKey, ArtifactKind, AttemptId, NewArtifact, ServerKey, Suit, Timestamp};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Server, ask, code};
+use crate::fault::Counting;
+use crate::harness::{Answer, Server, ask, code, open};
+use crate::wait::stumbling;
 
 impl Server {
     async fn post(&self, key: &str, path: &str, idempotency: &str, body: &Value) -> Answer {
@@ -263,6 +270,85 @@ async fn an_attempt_that_hears_nothing_learns_that_the_workers_sleep() {
         (body["state"] == "unhealthy").then(|| assert_eq!(body["component"], "worker"))
     })
     .await;
+}
+
+#[actix_web::test]
+async fn mail_that_was_put_off_makes_no_attempt_unhealthy() {
+    let server = Server::start().await;
+    let attempt = server.open("a", json!({})).await;
+    let put_off = server.leave_unprocessed("put off").await;
+    server.put_off(put_off).await;
+    // Older than any delivery may lie here, and once more after the last answer
+    // was believed for its second.
+    testkit::patience::until("it is old", async || {
+        let backlog = server.store.deliveries.backlog().await.unwrap();
+        (backlog.oldest > Duration::from_millis(1500)).then_some(())
+    })
+    .await;
+    let path = format!("/v1/attempts/{}", text(&attempt["id"]));
+    assert_eq!(server.read(&path).await.json()["state"], "pending");
+}
+
+#[actix_web::test]
+async fn nothing_has_arrived_only_when_nothing_from_before_the_deadline_waits() {
+    let server = Server::start().await;
+    let attempt = server.open("a", json!({ "deadline": 1 })).await;
+    let waits = server.leave_unprocessed("waits").await;
+    let path = format!("/v1/attempts/{}", text(&attempt["id"]));
+    let deadline = text(&attempt["deadline"]).parse::<Timestamp>().unwrap();
+    testkit::patience::until("the deadline has passed", async || {
+        let backlog = server.store.deliveries.backlog().await.unwrap();
+        (backlog.at > deadline).then_some(())
+    })
+    .await;
+    let body = server.read(&path).await.json();
+    assert_eq!(body["state"], "unhealthy", "{body}");
+    assert_eq!(body["next"], "tell_operator");
+    server.process(waits).await;
+    let state = async |path: &str| server.read(path).await.json()["state"].clone();
+    testkit::patience::until("the backlog is gone", async || {
+        (state(&path).await == "nothing_arrived").then_some(())
+    })
+    .await;
+    // What came later is no excuse.
+    server.leave_unprocessed("later").await;
+    let other = server.open("a", json!({})).await;
+    let other = format!("/v1/attempts/{}", text(&other["id"]));
+    testkit::patience::until("the later one is noticed", async || {
+        (state(&other).await == "unhealthy").then_some(())
+    })
+    .await;
+    assert_eq!(state(&path).await, "nothing_arrived");
+}
+
+#[actix_web::test]
+async fn what_waits_is_counted_once_a_second_however_many_ask() {
+    let (dir, mut store) = open().await;
+    let counting = Counting::over(&store);
+    store.deliveries = Arc::<Counting>::clone(&counting);
+    let server = Server::start_over(dir, store);
+    let attempt = server.open("a", json!({})).await;
+    let path = format!("/v1/attempts/{}", text(&attempt["id"]));
+    let begun = Instant::now();
+    for _ in 0..5 {
+        join_all((0..20).map(|_| server.read(&path))).await;
+    }
+    let most = 2 + usize::try_from(begun.elapsed().as_secs()).unwrap();
+    let asked = counting.backlogs.load(Ordering::SeqCst);
+    assert!((1..=most).contains(&asked), "{asked}");
+}
+
+#[actix_web::test]
+async fn a_store_that_is_away_for_a_moment_ends_no_wait_for_an_attempt() {
+    let (server, database) = stumbling().await;
+    let attempt = server.open("a", json!({})).await;
+    let (answer, _) = tokio::join!(server.take(&attempt, "a", "k1", 50), async {
+        database.looked_at(2).await;
+        database.stumble(2);
+        server.arrives_for(&attempt, code("493817")).await
+    });
+    assert_eq!(answer.json()["value"], "493817", "{answer:?}");
+    assert!(database.stands());
 }
 
 #[actix_web::test]

@@ -4,7 +4,7 @@ use feed::Settings;
 use reqwest::{Method, Response};
 
 use crate::harness::{INBOX, OTHER_INBOX, Server, ask, feed_of};
-use crate::wait::waiting;
+use crate::wait::{stumbling, waiting};
 
 /// What a stream has said so far.
 struct Listener {
@@ -121,6 +121,19 @@ async fn a_stopping_process_says_so_and_ends_the_stream() {
     let (text, ()) = futures_util::future::join(listener.ended(), server.stop()).await;
     assert!(text.ends_with("event: shutdown\ndata: {}\n\n"), "{text}");
     assert_eq!(server.meters.waiting.get(), 0);
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_for_a_moment_ends_no_stream() {
+    let (server, database) = stumbling().await;
+    let mut listener = Listener::start(&server, "", None).await;
+    // Once before the answer, and once before the stream sleeps.
+    database.looked_at(2).await;
+    database.stumble(2);
+    let id = server.code_arrives(INBOX, "493817").await;
+    assert_eq!(ids(&listener.until(1).await), [id]);
+    assert!(database.stands());
+    assert!(!listener.text.contains("problem"), "{}", listener.text);
 }
 
 #[tokio::test]

@@ -2,13 +2,18 @@
 
 use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    AgentLog, Arrival, ArtifactView, ConsumeRequest, Consumed, InboxId, Reach, Seq, StoreError,
+    AgentLog, Arrival, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
+    AttemptOutcome, AttemptView, Backlog, ConsumeRequest, Consumed, DeliveryId, DeliveryLog, Ended,
+    IdempotencyKey, InboxId, NewAttempt, NewDelivery, Opened, Reach, Recorded, Resent, Scope, Seq,
+    StoreError,
 };
 use store::Store;
+use testkit::patience;
 
 use crate::harness::{arrives, code};
 
@@ -87,5 +92,154 @@ impl AgentLog for Silent {
 impl Arrival for Silent {
     async fn news(&mut self) {
         pending::<()>().await;
+    }
+}
+
+/// A real database that is away for as many looks as it is told.
+pub(crate) struct Stumbling {
+    store: Store,
+    looks: AtomicUsize,
+    stumbles: AtomicUsize,
+}
+
+impl Stumbling {
+    pub(crate) fn over(store: Store) -> Arc<Self> {
+        Arc::new(Self {
+            store,
+            looks: AtomicUsize::new(0),
+            stumbles: AtomicUsize::new(0),
+        })
+    }
+
+    /// From now on so many looks fail.
+    pub(crate) fn stumble(&self, times: usize) {
+        self.stumbles.store(times, Ordering::SeqCst);
+    }
+
+    /// Whether every failure was met.
+    pub(crate) fn stands(&self) -> bool {
+        self.stumbles.load(Ordering::SeqCst) == 0
+    }
+
+    /// Resolves when it was looked at so often.
+    pub(crate) async fn looked_at(&self, times: usize) {
+        patience::until("it was looked at", async || {
+            (self.looks.load(Ordering::SeqCst) >= times).then_some(())
+        })
+        .await;
+    }
+
+    fn step(&self) -> Result<(), StoreError> {
+        let left = |stumbles: usize| stumbles.checked_sub(1);
+        let falls = self
+            .stumbles
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, left);
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        match falls {
+            Ok(_) => Err(StoreError::Unavailable("a stumble".into())),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl AgentLog for Stumbling {
+    async fn artifacts(
+        &self,
+        inbox: &InboxId,
+        after: Seq,
+        limit: u32,
+    ) -> Result<Vec<ArtifactView>, StoreError> {
+        self.step()?;
+        self.store.agents.artifacts(inbox, after, limit).await
+    }
+
+    async fn consume(&self, request: &ConsumeRequest) -> Result<Consumed, StoreError> {
+        self.store.agents.consume(request).await
+    }
+
+    async fn reach(&self, inbox: &InboxId) -> Result<Reach, StoreError> {
+        self.store.agents.reach(inbox).await
+    }
+
+    fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival> {
+        self.store.agents.watch(inbox)
+    }
+}
+
+#[async_trait]
+impl AttemptLog for Stumbling {
+    async fn open_attempt(&self, attempt: NewAttempt) -> Result<Opened, StoreError> {
+        self.store.attempts.open_attempt(attempt).await
+    }
+
+    async fn attempt(
+        &self,
+        attempt: AttemptId,
+        scope: &Scope,
+    ) -> Result<Option<AttemptView>, StoreError> {
+        self.step()?;
+        self.store.attempts.attempt(attempt, scope).await
+    }
+
+    async fn consume_attempt(
+        &self,
+        request: &AttemptConsume,
+    ) -> Result<AttemptConsumed, StoreError> {
+        self.store.attempts.consume_attempt(request).await
+    }
+
+    async fn resend(
+        &self,
+        attempt: AttemptId,
+        scope: &Scope,
+        key: &IdempotencyKey,
+    ) -> Result<Resent, StoreError> {
+        self.store.attempts.resend(attempt, scope, key).await
+    }
+
+    async fn finish_attempt(
+        &self,
+        attempt: AttemptId,
+        scope: &Scope,
+        outcome: AttemptOutcome,
+    ) -> Result<Ended, StoreError> {
+        let ended = self.store.attempts.finish_attempt(attempt, scope, outcome);
+        ended.await
+    }
+}
+
+/// A real database that counts how often it is asked what waits.
+pub(crate) struct Counting {
+    log: Arc<dyn DeliveryLog>,
+    pub(crate) backlogs: AtomicUsize,
+}
+
+impl Counting {
+    pub(crate) fn over(store: &Store) -> Arc<Self> {
+        Arc::new(Self {
+            log: Arc::clone(&store.deliveries),
+            backlogs: AtomicUsize::new(0),
+        })
+    }
+}
+
+#[async_trait]
+impl DeliveryLog for Counting {
+    async fn record(&self, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, StoreError> {
+        self.log.record(batch).await
+    }
+
+    async fn due(&self, limit: u32) -> Result<Vec<DeliveryId>, StoreError> {
+        self.log.due(limit).await
+    }
+
+    async fn rung(&self, deliveries: &[DeliveryId], patience: Duration) -> Result<(), StoreError> {
+        self.log.rung(deliveries, patience).await
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        self.backlogs.fetch_add(1, Ordering::SeqCst);
+        self.log.backlog().await
     }
 }

@@ -8,14 +8,15 @@ use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer};
 use feed::{Deps, KeySettings, Keys, Policy, Settings, routes};
 use pipeline::{
-    AgentLog, ArtifactId, ArtifactKey, ArtifactKind, InboxId, KeyLog, MessageId, MessageKey,
-    Meters, NewArtifact, NewMessage, Reason, Sender, ServerKey, Verdict,
+    AgentLog, ArtifactId, ArtifactKey, ArtifactKind, DeliveryId, InboxId, KeyLog, MessageId,
+    MessageKey, Meters, NewArtifact, NewMessage, Reason, Sender, ServerKey, Timestamp, Verdict,
 };
 use prometheus_client::registry::Registry;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 use store::Store;
-use testkit::store_contract::Seams;
+use testkit::server::shared_url;
+use testkit::store_contract::{LONG, Seams, held};
 use tokio_util::sync::CancellationToken;
 
 use crate::documented;
@@ -33,6 +34,8 @@ pub(crate) struct Server {
     tokens: BTreeMap<&'static str, String>,
     http: ServerHandle,
     client: reqwest::Client,
+    /// The database of its own that it has on a server, where it has one.
+    database: Option<String>,
 }
 
 impl Server {
@@ -68,6 +71,39 @@ impl Server {
         Self::serve(settings, store, dir, log, keys)
     }
 
+    /// Starts a feed over a database of its own on the Postgres server.
+    pub(crate) async fn start_on_postgres() -> Self {
+        let mut url = reqwest::Url::parse(&shared_url("TEST_DATABASE_URL")).unwrap();
+        url.set_path(&format!("feed_{}", fresh_name()));
+        let url = url.to_string();
+        store::create_database(&url.clone().into()).await.unwrap();
+        let settings = store::Settings {
+            migrate: true,
+            ..store::Settings::new(url.clone().into()).sealed_with(secrets())
+        };
+        let store = store::open(&settings).await.unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        Self {
+            database: Some(url),
+            ..Self::start_over(dir, store)
+        }
+    }
+
+    /// Starts a feed over an open database.
+    pub(crate) fn start_over(dir: tempfile::TempDir, store: Store) -> Self {
+        let (log, keys) = (Arc::clone(&store.agents), Arc::clone(&store.keys));
+        Self::serve(Settings::default(), store, dir, log, keys)
+    }
+
+    /// Ends the feed and drops its database.
+    pub(crate) async fn end(self) {
+        self.stop().await;
+        self.store.close().await;
+        if let Some(url) = self.database {
+            store::drop_database(&url.into()).await.unwrap();
+        }
+    }
+
     /// Another feed over the same database, as another process would be.
     pub(crate) async fn another(&self) -> Self {
         let file = self.dir.path().join("feed.db");
@@ -76,9 +112,7 @@ impl Server {
             .sealed_with(secrets())
             .as_guest();
         let store = store::open(&settings).await.unwrap();
-        let (log, keys) = (Arc::clone(&store.agents), Arc::clone(&store.keys));
-        let dir = tempfile::tempdir().unwrap();
-        Self::serve(Settings::default(), store, dir, log, keys)
+        Self::start_over(tempfile::tempdir().unwrap(), store)
     }
 
     fn serve(
@@ -125,6 +159,7 @@ impl Server {
             tokens,
             http,
             client: reqwest::Client::builder().no_proxy().build().unwrap(),
+            database: None,
         }
     }
 
@@ -166,9 +201,35 @@ impl Server {
         arrives(&self.store, inbox.parse().unwrap(), artifact).await
     }
 
+    /// Has an artifact arrive in a mail that its provider had received earlier.
+    pub(crate) async fn arrives_late(&self, inbox: &str, received_at: Timestamp) -> String {
+        let artifact = code("999999");
+        let id = artifact.id.to_string();
+        let message = NewMessage {
+            received_at: Some(received_at),
+            ..message(inbox.parse().unwrap(), artifact)
+        };
+        seams(&self.store).process(&id, vec![message]).await;
+        id
+    }
+
     /// Records a delivery that no worker takes.
-    pub(crate) async fn leave_unprocessed(&self, id: &str) {
-        seams(&self.store).new_delivery(id).await;
+    pub(crate) async fn leave_unprocessed(&self, id: &str) -> DeliveryId {
+        seams(&self.store).new_delivery(id).await
+    }
+
+    /// Has a worker take a delivery and finish it.
+    pub(crate) async fn process(&self, delivery: DeliveryId) {
+        let seams = seams(&self.store);
+        let (claim, _) = seams.claim(delivery, LONG).await;
+        seams.complete(claim, held(Vec::new())).await;
+    }
+
+    /// Has a worker take a delivery and put it off.
+    pub(crate) async fn put_off(&self, delivery: DeliveryId) {
+        let (claim, _) = seams(&self.store).claim(delivery, LONG).await;
+        let why = Reason::new("test");
+        self.store.work.put_back(claim, LONG, why).await.unwrap();
     }
 
     /// Asks the HTTP server to end and waits until it has.
@@ -219,6 +280,11 @@ fn keys(tokens: &BTreeMap<&'static str, String>) -> Keys {
         (name.to_owned(), setting)
     });
     Keys::build(settings.collect()).unwrap()
+}
+
+/// Letters and digits that no other test has.
+fn fresh_name() -> String {
+    ArtifactId::new().as_uuid().simple().to_string()
 }
 
 /// A usable code with ten minutes to live.

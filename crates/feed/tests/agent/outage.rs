@@ -18,6 +18,7 @@ async fn without_the_database_every_answer_is_503_and_says_when_to_retry() {
     for answer in [
         server.read(&feed_of(INBOX, "")).await,
         server.read(&feed_of(INBOX, "?wait=50")).await,
+        server.read(&format!("/v1/events?inbox={INBOX}")).await,
         server.consume("a", &id, "k1").await,
     ] {
         let body = answer.problem(503, "temporarily-unavailable");

@@ -1,5 +1,6 @@
 //! The bounded wait: it wakes, it ends, and it is counted.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use feed::Settings;
@@ -8,8 +9,8 @@ use reqwest::Method;
 use store::Store;
 use testkit::patience;
 
-use crate::fault::Untimely;
-use crate::harness::{Answer, INBOX, OTHER_INBOX, Server, ask, feed_of};
+use crate::fault::{Stumbling, Untimely};
+use crate::harness::{Answer, INBOX, OTHER_INBOX, Server, ask, feed_of, open};
 
 /// Resolves when `count` waits are open.
 pub(crate) async fn waiting(server: &Server, count: i64) {
@@ -165,4 +166,47 @@ async fn one_key_cannot_take_every_seat() {
     }
     // The seats are free again.
     assert_eq!(server.read(&path).await.ids().len(), 1);
+}
+
+/// A feed over a database that can be made to stumble.
+pub(crate) async fn stumbling() -> (Server, Arc<Stumbling>) {
+    let (dir, mut store) = open().await;
+    let stumbling = Stumbling::over(store.clone());
+    store.agents = Arc::<Stumbling>::clone(&stumbling);
+    store.attempts = Arc::<Stumbling>::clone(&stumbling);
+    (Server::start_over(dir, store), stumbling)
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_for_a_moment_ends_no_wait() {
+    let (server, database) = stumbling().await;
+    let path = feed_of(INBOX, "?wait=50");
+    let wait = server.read(&path);
+    let arrive = async {
+        database.looked_at(1).await;
+        database.stumble(2);
+        server.code_arrives(INBOX, "493817").await
+    };
+    let (answer, id) = join(wait, arrive).await;
+    assert_eq!(answer.ids(), [id]);
+    assert!(database.stands());
+}
+
+#[tokio::test]
+async fn a_store_that_is_still_away_at_the_end_of_a_wait_is_told() {
+    let (server, database) = stumbling().await;
+    let path = feed_of(INBOX, "?wait=2");
+    let wait = server.read(&path);
+    let arrive = async {
+        database.looked_at(1).await;
+        database.stumble(usize::MAX);
+        server.code_arrives(INBOX, "493817").await;
+    };
+    let (answer, ()) = join(wait, arrive).await;
+    answer.problem(503, "temporarily-unavailable");
+    // Whoever comes now is told at once.
+    let begun = Instant::now();
+    let answer = server.read(&feed_of(INBOX, "?wait=50")).await;
+    answer.problem(503, "temporarily-unavailable");
+    assert!(begun.elapsed() < Duration::from_secs(45));
 }
