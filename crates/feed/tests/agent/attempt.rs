@@ -292,8 +292,8 @@ async fn mail_that_was_put_off_makes_no_attempt_unhealthy() {
 #[actix_web::test]
 async fn nothing_has_arrived_only_when_nothing_from_before_the_deadline_waits() {
     let server = Server::start().await;
-    let attempt = server.open("a", json!({ "deadline": 1 })).await;
     let waits = server.leave_unprocessed("waits").await;
+    let attempt = server.open("a", json!({ "deadline": 1 })).await;
     let path = format!("/v1/attempts/{}", text(&attempt["id"]));
     let deadline = text(&attempt["deadline"]).parse::<Timestamp>().unwrap();
     testkit::patience::until("the deadline has passed", async || {
