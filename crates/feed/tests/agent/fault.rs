@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use pipeline::{
     AgentLog, Arrival, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
     AttemptOutcome, AttemptView, Backlog, ConsumeRequest, Consumed, DeliveryId, DeliveryLog, Ended,
-    IdempotencyKey, InboxId, NewAttempt, NewDelivery, Opened, Reach, Recorded, Resent, Scope, Seq,
-    StoreError,
+    InboxId, NewAttempt, NewDelivery, Opened, Reach, Recorded, Request, ResendRequest, Resent,
+    Scope, Seq, StoreError,
 };
 use store::Store;
 use testkit::patience;
@@ -203,9 +203,10 @@ impl AttemptLog for Stumbling {
         attempt: AttemptId,
         scope: &Scope,
         outcome: AttemptOutcome,
+        asked: Option<&Request>,
     ) -> Result<Ended, StoreError> {
-        let ended = self.store.attempts.finish_attempt(attempt, scope, outcome);
-        ended.await
+        let log = &self.store.attempts;
+        log.finish_attempt(attempt, scope, outcome, asked).await
     }
 }
 

@@ -216,6 +216,7 @@ pub async fn a_reference_outlives_its_inbox(subject: &dyn Subject) {
     let new = NewInbox {
         inbox: to.clone(),
         owner: must("b".parse()),
+        asked: None,
         rules: InboxRules::default(),
         metadata: None,
         expires_in: None,
