@@ -189,13 +189,8 @@ impl AttemptLog for Stumbling {
         self.store.attempts.consume_attempt(request).await
     }
 
-    async fn resend(
-        &self,
-        attempt: AttemptId,
-        scope: &Scope,
-        key: &IdempotencyKey,
-    ) -> Result<Resent, StoreError> {
-        self.store.attempts.resend(attempt, scope, key).await
+    async fn resend(&self, request: &ResendRequest) -> Result<Resent, StoreError> {
+        self.store.attempts.resend(request).await
     }
 
     async fn finish_attempt(

@@ -94,7 +94,8 @@ async fn a_row_that_speaks_for_a_callback_is_no_key() {
         name: "callback:ci".parse().unwrap(),
         ..key
     };
-    assert!(server.store.keys.create_key(key).await.unwrap().is_some());
+    let made = server.store.keys.create_key(key).await.unwrap();
+    assert!(made.fresh().is_some());
     let answer = server
         .read_with(token.expose_secret(), &feed_of(INBOX, ""))
         .await;
