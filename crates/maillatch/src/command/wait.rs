@@ -150,7 +150,11 @@ fn print_value(args: &Wait, found: &Value) -> Result<()> {
     if !found.is_new
         && let Some(age) = age(&found.item)
     {
-        eprintln!("maillatch: this {kind} came {age:?} before this call");
+        let age = match age.as_secs() {
+            0 => "a moment".to_owned(),
+            seconds => format!("{seconds} s"),
+        };
+        eprintln!("maillatch: this {kind} came {age} before this call");
     }
     let mut out = std::io::stdout().lock();
     let value = disclosed.value.expose_secret();
