@@ -7,8 +7,9 @@
 //! address, a code or a link.
 //!
 //! Read `open.rs` first, then `uncancelled.rs` (how every method runs), `seal.rs`
-//! (what no column shows), then one of the two databases: `postgres.rs` and `sqlite.rs` hold the same files, so
-//! that a diff of two of them shows the dialects and nothing else.
+//! (what no column shows), `binding.rs` (whose an artifact is), then one of the two
+//! databases: `postgres.rs` and `sqlite.rs` hold the same files, so that a diff of two
+//! of them shows the dialects and nothing else.
 
 mod open;
 mod scratch;

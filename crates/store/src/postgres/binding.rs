@@ -151,7 +151,8 @@ pub(super) async fn renew(
     }
     let renewed: Option<Uuid> = sqlx::query_scalar(
         "UPDATE artifacts
-         SET message_id = $2, superseded_at = NULL, expires_at = greatest(expires_at, $3 + $4 * interval '1 millisecond')
+         SET message_id = $2, superseded_at = NULL,
+             expires_at = greatest(expires_at, $3 + $4 * interval '1 millisecond')
          WHERE artifact_key = $1 AND expires_at > clock_timestamp()
            AND NOT EXISTS (SELECT FROM consumes WHERE artifact_id = artifacts.id)
          RETURNING id",

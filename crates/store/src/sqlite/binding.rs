@@ -147,7 +147,8 @@ pub(super) async fn renew(
     }
     let renewed: Option<Uuid> = sqlx::query_scalar(
         "UPDATE artifacts
-         SET message_id = $2, superseded_at = NULL, expires_at = max(expires_at, $3 + $4)
+         SET message_id = $2, superseded_at = NULL,
+             expires_at = max(expires_at, $3 + $4)
          WHERE artifact_key = $1 AND expires_at > (SELECT now FROM clock)
            AND NOT EXISTS (SELECT 1 FROM consumes WHERE artifact_id = artifacts.id)
          RETURNING id",

@@ -86,6 +86,7 @@ impl Handle {
             _ => None,
         }
     }
+
     /// Which part of the server is not well, as long as it may be asked.
     async fn unhealthy(&self, search: &Search<'_>) -> Option<String> {
         let standing = search.client.attempt(self.attempt()?, Duration::ZERO);
