@@ -75,12 +75,12 @@ fn code(provider: usize, n: usize) -> String {
 }
 
 /// A post that tells of a mail, and the mail as the provider's API has it.
-pub(crate) struct Told {
+pub(crate) struct CallbackResult {
     pub(crate) mail: Mail,
     post: Option<Post>,
 }
 
-pub(crate) fn told(signers: &Sources, provider: &str, id: &str, value: &str) -> Told {
+pub(crate) fn told(signers: &Sources, provider: &str, id: &str, value: &str) -> CallbackResult {
     let recipient = format!("{provider}@inbox.test");
     let text = format!("Your verification code is {value}. It expires in 10 minutes.");
     let sample = Sample {
@@ -128,11 +128,11 @@ pub(crate) fn told(signers: &Sources, provider: &str, id: &str, value: &str) -> 
         object,
         at,
     };
-    Told { mail, post }
+    CallbackResult { mail, post }
 }
 
 /// Posts until it is taken, as a provider does.
-pub(crate) async fn push(harness: &Harness, provider: &str, told: &Told) {
+pub(crate) async fn push(harness: &Harness, provider: &str, told: &CallbackResult) {
     let post = told.post.as_ref().unwrap();
     for _ in 0..100 {
         let Ok(mut url) = harness.deployment.url(Role::Webhook, 0) else {

@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{ArtifactId, ArtifactKind, ConsumeRequest, Consumed, Outcome, Timestamp};
+use pipeline::{ArtifactId, ArtifactKind, ConsumeRequest, Consumed, OutcomeLabel, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
@@ -82,7 +82,7 @@ fn count(feed: &Feed, consumed: Option<&Consumed>) {
         Some(Consumed::Unknown) => "unknown",
         None => "failed",
     };
-    let label = Outcome::new("feed", outcome);
+    let label = OutcomeLabel::new("feed", outcome);
     feed.deps.meters.consumes.get_or_create(&label).inc();
 }
 

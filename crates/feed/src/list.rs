@@ -71,7 +71,7 @@ impl Place {
         after: Seq,
         next: Option<&ArtifactView>,
     ) -> Result<(), Problem> {
-        let reach = patiently(feed.deps.log.reach(&self.inbox)).await?;
+        let reach = patiently(feed.deps.log.feed_bounds(&self.inbox)).await?;
         if after > reach.last {
             return Err(Problem::CursorEpochChanged);
         }
@@ -91,7 +91,7 @@ impl Place {
             (Some(view), _) => Ok(Cursor::behind(view)),
             (None, Some(after)) => Ok(after),
             (None, None) => {
-                let reach = patiently(feed.deps.log.reach(&self.inbox)).await?;
+                let reach = patiently(feed.deps.log.feed_bounds(&self.inbox)).await?;
                 Ok(Cursor::behind_gone(reach.purged))
             }
         }

@@ -37,7 +37,7 @@ pub struct Callback {
 
 /// How a try ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum CallbackResult {
     /// The receiver has it.
     Done,
     /// Not yet; it is tried again after the wait.
@@ -103,7 +103,7 @@ pub trait CallbackLog: Send + Sync {
         &self,
         callback: CallbackId,
         token: ClaimToken,
-        told: Told,
+        told: CallbackResult,
     ) -> Result<bool, StoreError>;
 
     /// Has a callback that was given up told again, from its first try, while its value

@@ -46,7 +46,7 @@ impl fmt::Display for Reason {
 
 /// A delivery that was given up, as the operator sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BuriedDelivery {
+pub struct DeadLetter {
     /// Its row.
     pub id: DeliveryId,
     /// Where it came from.

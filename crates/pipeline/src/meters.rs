@@ -10,14 +10,14 @@ use prometheus_client::registry::{Registry, Unit};
 
 /// One event of a part, by what came of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct Outcome {
+pub struct OutcomeLabel {
     /// The source's configured name, or another closed word.
     pub of: String,
     /// What came of it.
     pub outcome: String,
 }
 
-impl Outcome {
+impl OutcomeLabel {
     /// A label pair.
     pub fn new(of: &str, outcome: &str) -> Self {
         Self {
@@ -53,25 +53,25 @@ pub struct What {
 #[derive(Clone, Debug)]
 pub struct Meters {
     /// Posts to a webhook, by source and answer.
-    pub deliveries: Family<Outcome, Counter>,
+    pub deliveries: Family<OutcomeLabel, Counter>,
     /// From the first byte of a post to its answer.
     pub ack_seconds: Histogram,
     /// How many deliveries one commit recorded.
     pub commit_batch: Histogram,
     /// Duplicates, by the layer that collapsed them.
-    pub duplicates: Family<Outcome, Counter>,
+    pub duplicates: Family<OutcomeLabel, Counter>,
     /// Rings of the bell, by who rang and whether it was heard.
-    pub rings: Family<Outcome, Counter>,
+    pub rings: Family<OutcomeLabel, Counter>,
     /// Processed deliveries, by source and what came of them.
-    pub processed: Family<Outcome, Counter>,
+    pub processed: Family<OutcomeLabel, Counter>,
     /// From claim to finish.
     pub process_seconds: Histogram,
     /// Artifacts, by kind and verdict.
-    pub artifacts: Family<Outcome, Counter>,
+    pub artifacts: Family<OutcomeLabel, Counter>,
     /// Consume requests, by what came of them.
-    pub consumes: Family<Outcome, Counter>,
+    pub consumes: Family<OutcomeLabel, Counter>,
     /// Tries to tell a callback, by its name and what came of them.
-    pub callbacks: Family<Outcome, Counter>,
+    pub callbacks: Family<OutcomeLabel, Counter>,
     /// Deliveries that are recorded and not finished.
     pub unfinished: Gauge,
     /// Age of the oldest unfinished delivery, in seconds.

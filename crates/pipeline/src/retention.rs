@@ -92,7 +92,7 @@ pub struct Discarded {
 
 /// How far the feed of an inbox reaches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct FeedBounds {
     /// Up to here items were discarded; a reader who has not been here yet has
     /// missed some.
     pub purged: Seq,

@@ -9,7 +9,7 @@ pub enum Class {
     Transient,
     /// The same: somebody else's server was away. That may last for hours and says
     /// nothing about the bytes, which were not touched yet.
-    Elsewhere,
+    Upstream,
     /// The same bytes fail for ever.
     Permanent,
 }

@@ -7,9 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::{
-    ArtifactView, BuriedDelivery, ClaimToken, Class, ConsumeRequest, Consumed, DeliveryId,
-    Expectation, InboxId, NewDelivery, NewMessage, Reach, Reason, Recorded, Seq, StoredDelivery,
-    Timestamp,
+    ArtifactView, ClaimToken, Class, ConsumeRequest, Consumed, DeadLetter, DeliveryId, Expectation,
+    FeedBounds, InboxId, NewDelivery, NewMessage, Reason, Recorded, Seq, StoredDelivery, Timestamp,
 };
 
 /// The database did not do what was asked.
@@ -111,7 +110,7 @@ impl Unopened {
     /// Whether trying again may help.
     pub fn class(self) -> Class {
         match self {
-            Self::KeyUnknown => Class::Elsewhere,
+            Self::KeyUnknown => Class::Upstream,
             Self::Damaged => Class::Permanent,
         }
     }
@@ -181,7 +180,7 @@ pub trait WorkLog: Send + Sync {
     ) -> Result<Completed<Finished>, StoreError>;
 
     /// Ends a claim for now; the delivery may be claimed again after `wait`.
-    async fn put_back(
+    async fn retry_later(
         &self,
         claim: Claim,
         wait: Duration,
@@ -190,7 +189,7 @@ pub trait WorkLog: Send + Sync {
 
     /// The same, and the attempt is not counted: nothing was done with the bytes,
     /// since something that belongs to them was not there.
-    async fn put_off(
+    async fn retry_uncounted(
         &self,
         claim: Claim,
         wait: Duration,
@@ -198,7 +197,7 @@ pub trait WorkLog: Send + Sync {
     ) -> Result<Completed, StoreError>;
 
     /// Ends a claim for good; the delivery is kept for the operator.
-    async fn bury(&self, claim: Claim, why: Reason) -> Result<Completed, StoreError>;
+    async fn dead_letter(&self, claim: Claim, why: Reason) -> Result<Completed, StoreError>;
 }
 
 /// A wait for news of one inbox.
@@ -227,7 +226,7 @@ pub trait AgentLog: Send + Sync {
 
     /// How far the feed of an inbox reaches. Look at the items first and ask
     /// this second: what is discarded in between is then noticed.
-    async fn reach(&self, inbox: &InboxId) -> Result<Reach, StoreError>;
+    async fn feed_bounds(&self, inbox: &InboxId) -> Result<FeedBounds, StoreError>;
 
     /// Begins to watch an inbox. Watch first and look second, or an item that
     /// arrives in between is missed.
@@ -238,13 +237,13 @@ pub trait AgentLog: Send + Sync {
 #[async_trait]
 pub trait FailureLog: Send + Sync {
     /// Up to `limit` buried deliveries, newest first.
-    async fn buried(&self, limit: u32) -> Result<Vec<BuriedDelivery>, StoreError>;
+    async fn dead_letters(&self, limit: u32) -> Result<Vec<DeadLetter>, StoreError>;
 
     /// One buried delivery and its body, unless that was wiped.
-    async fn exhume(
+    async fn find_dead_letter(
         &self,
         delivery: DeliveryId,
-    ) -> Result<Option<(BuriedDelivery, Option<Vec<u8>>)>, StoreError>;
+    ) -> Result<Option<(DeadLetter, Option<Vec<u8>>)>, StoreError>;
 
     /// Makes a buried delivery pending again with its attempts at zero and due
     /// at once; false when it is not buried, or its body was wiped.

@@ -5,7 +5,7 @@ use std::fmt;
 use pipeline::{Class, Reason, Timestamp};
 
 use crate::letter::Letter;
-use crate::{Confirmation, Elsewhere};
+use crate::{Confirmation, RemoteMail};
 
 /// One mail goes to no more inboxes than this.
 const MOST_RECIPIENTS: usize = 100;
@@ -132,7 +132,7 @@ pub enum Decoded {
     /// Inbound mail, one or many.
     Mails(Vec<InboundMail>),
     /// One inbound mail that has to be fetched first.
-    Elsewhere(Elsewhere),
+    RemoteMail(RemoteMail),
     /// A subscription that the provider wants confirmed before it posts mail.
     Confirm(Confirmation),
     /// Something else that the provider also posts, and which it was.

@@ -22,12 +22,12 @@ mod symmetric;
 
 mod aws;
 mod decode;
-mod elsewhere;
 mod form;
 mod json;
 mod letter;
 mod polled;
 mod reach;
+mod remote_mail;
 
 mod answers;
 mod contract;
@@ -44,13 +44,13 @@ pub use certificate::Certificate;
 pub use contract::standard_webhooks::sign;
 pub use contract::{Contract, contracts};
 pub use decode::{DecodeError, Decoded, InboundMail, SenderVerdict};
-pub use elsewhere::{Api, Confirmation, Elsewhere, Holds};
 pub use gate::address_range;
 pub use json::moment;
 pub use key::KeyError;
 pub use poll_settings::{ListSettings, PollSettings};
 pub use polled::{POLLED, polled};
 pub use reach::is_within;
+pub use remote_mail::{Api, Confirmation, Holds, RemoteMail};
 pub use request::RawRequest;
 pub use sample::{Post, Sample};
 pub use settings::{

@@ -74,7 +74,7 @@ impl Shared {
         Some(deliveries)
     }
 
-    fn put_back(&self, deliveries: Vec<DeliveryId>) {
+    fn retry_later(&self, deliveries: Vec<DeliveryId>) {
         let mut rings = self.rings();
         rings.in_hand -= 1;
         rings.waiting.push_front(deliveries);
@@ -161,7 +161,8 @@ impl Drop for Answer {
         if self.is_answered {
             self.shared.forget();
         } else {
-            self.shared.put_back(std::mem::take(&mut self.deliveries));
+            self.shared
+                .retry_later(std::mem::take(&mut self.deliveries));
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use pipeline::{NewAttempt, Reason, Told};
+use pipeline::{CallbackResult, NewAttempt, Reason};
 use testkit::store_contract::{attempt, code, delivery, held, inbox, mail, must, suited};
 
 use crate::model::process::Process;
@@ -31,7 +31,7 @@ fn a_callback_that_is_long_overdue_is_given_up(mut process: Process) {
     let log = store.callbacks;
     let claimed = must(process.run(log.claim_callbacks(1, LEASE, &[])));
     assert!(claimed[0].remaining.is_zero());
-    let done = log.end_callback(claimed[0].id, claimed[0].token, Told::Done);
+    let done = log.end_callback(claimed[0].id, claimed[0].token, CallbackResult::Done);
     assert!(must(process.run(done)));
     process.pass(MINUTE);
     assert!(must(process.run(log.claim_callbacks(1, LEASE, &[]))).is_empty());

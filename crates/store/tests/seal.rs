@@ -65,10 +65,13 @@ async fn swapped_rows_do_not_open(seams: &Seams, swap: impl Future<Output = ()>)
             panic!("{claimed:?}");
         };
         // Whoever claimed it can put it where an operator sees it.
-        let buried = seams.work.bury(claim, Unopened::Damaged.reason()).await;
+        let buried = seams
+            .work
+            .dead_letter(claim, Unopened::Damaged.reason())
+            .await;
         assert_eq!(must(buried), Completed::Done(()));
     }
-    let buried = must(seams.failures.buried(10).await);
+    let buried = must(seams.failures.dead_letters(10).await);
     assert!(buried.iter().all(|it| it.reason.as_str() == "damaged"));
     assert!(must(seams.failures.requeue(first).await));
 }

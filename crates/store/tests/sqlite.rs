@@ -47,7 +47,7 @@ async fn claims_of_a_dead_process_are_released_when_the_file_is_opened() {
     let waits = seams(&store).new_delivery("waits").await;
     let (claim, _) = seams(&store).claim(waits, LONG).await;
     let why = Reason::new("test");
-    must(store.work.put_back(claim, LONG, why).await);
+    must(store.work.retry_later(claim, LONG, why).await);
     seams(&store).claim(held, LONG).await;
     let answer = must(store.work.claim(held, LONG).await);
     assert!(matches!(answer, Claimed::NotNow));
@@ -109,10 +109,10 @@ async fn a_guest_works_beside_the_owner_and_leaves_its_claims_alone() {
     let given_up = seams(&owner).new_delivery("given_up").await;
     let (other, _) = seams(&owner).claim(given_up, LONG).await;
     let why = Reason::new("test");
-    must(owner.work.bury(other, why).await);
+    must(owner.work.dead_letter(other, why).await);
 
     let guest = must(store::open(&directory.settings().as_guest()).await);
-    assert_eq!(must(guest.failures.buried(10).await).len(), 1);
+    assert_eq!(must(guest.failures.dead_letters(10).await).len(), 1);
     assert!(must(guest.failures.requeue(given_up).await));
     guest.close().await;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
-    AttemptConsume, AttemptConsumed, AttemptId, Callback, CallbackLog, CallbackState, Consumed,
-    Keep, NewAttempt, Reason, Retention, Scope, Told, Waste,
+    AttemptConsume, AttemptConsumed, AttemptId, Callback, CallbackLog, CallbackResult,
+    CallbackState, Consumed, Keep, NewAttempt, Reason, Retention, Scope, Waste,
 };
 use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
@@ -95,7 +95,7 @@ async fn claim_one(subject: &dyn CallbackSubject, lease: Duration) -> Callback {
     }
 }
 
-async fn end(subject: &dyn CallbackSubject, callback: &Callback, told: Told) -> bool {
+async fn end(subject: &dyn CallbackSubject, callback: &Callback, told: CallbackResult) -> bool {
     let log = subject.callbacks();
     must(log.end_callback(callback.id, callback.token, told).await)
 }
@@ -135,10 +135,10 @@ pub async fn a_worker_that_died_leaves_the_same_callback_behind(subject: &dyn Ca
     assert_eq!(next.value.expose_secret(), dead.value.expose_secret());
     assert_eq!(next.artifact, dead.artifact);
     // The dead one wakes up and has nothing to say any more.
-    let again = Told::Again(Duration::ZERO, Reason::new("failed"));
+    let again = CallbackResult::Again(Duration::ZERO, Reason::new("failed"));
     assert!(!end(subject, &dead, again).await);
-    assert!(end(subject, &next, Told::Done).await);
-    assert!(!end(subject, &next, Told::Done).await);
+    assert!(end(subject, &next, CallbackResult::Done).await);
+    assert!(!end(subject, &next, CallbackResult::Done).await);
     assert!(claim(subject, LONG).await.is_empty());
 }
 
@@ -157,7 +157,7 @@ pub async fn of_many_workers_one_tells(subject: &dyn CallbackSubject) {
 pub async fn a_callback_put_back_waits(subject: &dyn CallbackSubject) {
     code_for_a_callback(subject, "493817").await;
     let first = claim_one(subject, LONG).await;
-    let soon = Told::Again(Duration::from_millis(300), Reason::new("failed"));
+    let soon = CallbackResult::Again(Duration::from_millis(300), Reason::new("failed"));
     assert!(end(subject, &first, soon).await);
     assert!(claim(subject, LONG).await.is_empty());
     let second = until("it is due again", async || claim(subject, LONG).await.pop()).await;
@@ -187,7 +187,14 @@ pub async fn a_dead_callback_is_listed_and_never_told_again(subject: &dyn Callba
     let id = code_for_a_callback(subject, "493817").await;
     let callback = claim_one(subject, LONG).await;
     assert!(must(subject.callbacks().dead_callbacks(10).await).is_empty());
-    assert!(end(subject, &callback, Told::Dead(Reason::new("gone"))).await);
+    assert!(
+        end(
+            subject,
+            &callback,
+            CallbackResult::Dead(Reason::new("gone"))
+        )
+        .await
+    );
     assert!(claim(subject, LONG).await.is_empty());
     let dead = must(subject.callbacks().dead_callbacks(10).await);
     let seen: Vec<_> = dead
@@ -210,7 +217,14 @@ pub async fn a_dead_callback_is_told_again_while_its_value_is_good(subject: &dyn
     let log = subject.callbacks();
     let callback = claim_one(subject, LONG).await;
     assert!(!must(log.requeue_callback(callback.id).await));
-    assert!(end(subject, &callback, Told::Dead(Reason::new("gone"))).await);
+    assert!(
+        end(
+            subject,
+            &callback,
+            CallbackResult::Dead(Reason::new("gone"))
+        )
+        .await
+    );
     let state = async || {
         let view = subject.seams().attempts.attempt(attempt, &Scope::All).await;
         must(view).and_then(|view| view.callback_state)
@@ -230,7 +244,7 @@ pub async fn a_dead_callback_is_told_again_while_its_value_is_good(subject: &dyn
     assert_eq!((again.id, again.tries), (callback.id, 1));
     assert_eq!(again.value.expose_secret(), "493817");
     assert!(!again.remaining.is_zero());
-    assert!(end(subject, &again, Told::Done).await);
+    assert!(end(subject, &again, CallbackResult::Done).await);
     assert_eq!(state().await, Some(CallbackState::Done));
     assert!(!must(log.requeue_callback(callback.id).await));
 }
@@ -244,6 +258,6 @@ pub async fn a_value_stays_until_its_callback_was_told(subject: &dyn CallbackSub
     assert_eq!(wiped().await, 0);
     let callback = claim_one(subject, LONG).await;
     assert_eq!(wiped().await, 0);
-    assert!(end(subject, &callback, Told::Done).await);
+    assert!(end(subject, &callback, CallbackResult::Done).await);
     assert_eq!(wiped().await, 1);
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactKey, ArtifactKind, AttemptOutcome, Consumed, InboxRules, Keep, NewArtifact, NewAttempt,
-    NewInbox, Opened, Reach, Reason, Recorded, Request, Resent, Retention, Route, Scope, Seq,
+    ArtifactKey, ArtifactKind, AttemptOutcome, Consumed, FeedBounds, InboxRules, Keep, NewArtifact,
+    NewAttempt, NewInbox, Opened, Reason, Recorded, Request, Resent, Retention, Route, Scope, Seq,
     ServerKey, Suit, Waste,
 };
 
@@ -94,14 +94,15 @@ pub async fn bodies_are_wiped_when_nobody_needs_them(subject: &dyn RetentionSubj
     seams.complete(claim, held(Vec::new())).await;
     let buried = seams.new_delivery("buried").await;
     let (claim, _) = seams.claim(buried, LONG).await;
-    must(seams.work.bury(claim, Reason::new("test")).await);
+    must(seams.work.dead_letter(claim, Reason::new("test")).await);
 
     let keep = Keep {
         done_bodies: NOW,
         ..everything()
     };
     assert_eq!(discard(subject, Waste::Bodies, &keep).await, 1);
-    let (_, body) = must(seams.failures.exhume(buried).await).unwrap_or_else(|| panic!("buried"));
+    let (_, body) =
+        must(seams.failures.find_dead_letter(buried).await).unwrap_or_else(|| panic!("buried"));
     assert!(body.is_some());
     let keep = Keep {
         buried_bodies: NOW,
@@ -109,7 +110,7 @@ pub async fn bodies_are_wiped_when_nobody_needs_them(subject: &dyn RetentionSubj
     };
     assert_eq!(discard(subject, Waste::Bodies, &keep).await, 1);
     let (item, body) =
-        must(seams.failures.exhume(buried).await).unwrap_or_else(|| panic!("buried"));
+        must(seams.failures.find_dead_letter(buried).await).unwrap_or_else(|| panic!("buried"));
     assert_eq!((item.body_bytes, body), (None, None));
     assert!(!must(seams.failures.requeue(buried).await));
     let (_, stored) = seams.claim(pending, LONG).await;
@@ -123,16 +124,16 @@ pub async fn bodies_are_wiped_when_nobody_needs_them(subject: &dyn RetentionSubj
 pub async fn discarded_items_leave_a_mark_in_their_inbox(subject: &dyn RetentionSubject) {
     let seams = subject.seams();
     let (to, other) = (inbox("agent"), inbox("other"));
-    let nowhere = must(seams.agents.reach(&to).await);
-    assert_eq!(nowhere, Reach::default());
+    let nowhere = must(seams.agents.feed_bounds(&to).await);
+    assert_eq!(nowhere, FeedBounds::default());
     for name in ["m1", "m2", "m3"] {
         seams.bring(&to, name, code(&to, name)).await;
     }
-    let reach = |purged, last| Reach {
+    let bounds = |purged, last| FeedBounds {
         purged: Seq::new(purged),
         last: Seq::new(last),
     };
-    assert_eq!(must(seams.agents.reach(&to).await), reach(0, 3));
+    assert_eq!(must(seams.agents.feed_bounds(&to).await), bounds(0, 3));
     assert_eq!(discard(subject, Waste::Items, &everything()).await, 0);
     let keep = Keep {
         items: NOW,
@@ -142,11 +143,11 @@ pub async fn discarded_items_leave_a_mark_in_their_inbox(subject: &dyn Retention
     assert_eq!(gone.count, 2);
     assert_eq!(discard(subject, Waste::Items, &keep).await, 1);
     assert_eq!(seams.items(&to).await, []);
-    assert_eq!(must(seams.agents.reach(&to).await), reach(3, 3));
+    assert_eq!(must(seams.agents.feed_bounds(&to).await), bounds(3, 3));
     seams.bring(&to, "m4", code(&to, "m4")).await;
     seams.bring(&other, "m5", code(&other, "m5")).await;
-    assert_eq!(must(seams.agents.reach(&to).await), reach(3, 4));
-    assert_eq!(must(seams.agents.reach(&other).await), reach(0, 1));
+    assert_eq!(must(seams.agents.feed_bounds(&to).await), bounds(3, 4));
+    assert_eq!(must(seams.agents.feed_bounds(&other).await), bounds(0, 1));
 }
 
 /// An inbox may be kept for longer or shorter than the others.

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{DeliveryId, NewDelivery, OnConflict, Outcome, Recorded};
+use pipeline::{DeliveryId, NewDelivery, OnConflict, OutcomeLabel, Recorded};
 use providers::{Answers, Coverage, RawRequest, Source};
 
 use crate::reply::{Accepted, Problem};
@@ -110,7 +110,7 @@ fn note(deps: &Deps, source: &Source, recorded: Recorded) {
         Recorded::Duplicate(_) => {
             deps.meters
                 .duplicates
-                .get_or_create(&Outcome::new("delivery", "duplicate"))
+                .get_or_create(&OutcomeLabel::new("delivery", "duplicate"))
                 .inc();
             tracing::info!(delivery.id = %id, delivery.source = %source.name(), "known already: {id}");
         }
@@ -134,6 +134,6 @@ fn note(deps: &Deps, source: &Source, recorded: Recorded) {
 fn count(deps: &Deps, of: &str, outcome: &str) {
     deps.meters
         .deliveries
-        .get_or_create(&Outcome::new(of, outcome))
+        .get_or_create(&OutcomeLabel::new(of, outcome))
         .inc();
 }

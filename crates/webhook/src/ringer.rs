@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{DeliveryId, Doorbell, Meters, Outcome};
+use pipeline::{DeliveryId, Doorbell, Meters, OutcomeLabel};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
@@ -65,6 +65,6 @@ async fn run(
 fn count(meters: &Meters, outcome: &str) {
     meters
         .rings
-        .get_or_create(&Outcome::new("webhook", outcome))
+        .get_or_create(&OutcomeLabel::new("webhook", outcome))
         .inc();
 }

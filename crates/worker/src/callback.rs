@@ -15,7 +15,8 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use pipeline::{
-    Callback, CallbackLog, Clock, InboxId, Meters, Outcome, Reason, SystemClock, Told, token_of,
+    Callback, CallbackLog, CallbackResult, Clock, InboxId, Meters, OutcomeLabel, Reason,
+    SystemClock, token_of,
 };
 use reqwest::{Client, StatusCode, redirect};
 use secrecy::ExposeSecret;
@@ -128,17 +129,17 @@ impl Callbacks {
     async fn tell(&self, callback: Callback) -> String {
         let callback = &callback;
         let told = match self.post(callback).await {
-            Ok(()) => Told::Done,
+            Ok(()) => CallbackResult::Done,
             Err(reason) => after_failure(callback, reason),
         };
         let (word, reason) = match &told {
-            Told::Done => ("done", None),
-            Told::Again(_, reason) => ("again", Some(reason)),
-            Told::Dead(reason) => ("dead", Some(reason)),
+            CallbackResult::Done => ("done", None),
+            CallbackResult::Again(_, reason) => ("again", Some(reason)),
+            CallbackResult::Dead(reason) => ("dead", Some(reason)),
         };
         let reason = reason.map_or("-", Reason::as_str);
         tracing::info!(callback.id = %callback.id, callback.name, word, reason, "callback told");
-        let label = Outcome::new(&callback.name, word);
+        let label = OutcomeLabel::new(&callback.name, word);
         self.meters.callbacks.get_or_create(&label).inc();
         let ended = self.log.end_callback(callback.id, callback.token, told);
         if let Err(error) = ended.await {
@@ -179,14 +180,14 @@ impl Callbacks {
 }
 
 /// Tries again while there is time; a receiver that is gone has said so.
-fn after_failure(callback: &Callback, reason: Reason) -> Told {
+fn after_failure(callback: &Callback, reason: Reason) -> CallbackResult {
     let growth = 2_u32.saturating_pow(callback.tries.saturating_sub(1));
     let wait = FIRST_WAIT.saturating_mul(growth).min(LONGEST_WAIT);
     if callback.remaining.is_zero() || reason.as_str() == "gone" {
-        return Told::Dead(reason);
+        return CallbackResult::Dead(reason);
     }
     // The last try is at the deadline, not beyond it.
-    Told::Again(wait.min(callback.remaining), reason)
+    CallbackResult::Again(wait.min(callback.remaining), reason)
 }
 
 /// What is told: ids, closed words, bounded addresses and the value. It is made

@@ -10,7 +10,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
 use pipeline::{Class, Clock, Reason};
-use providers::{Api, Confirmation, Elsewhere, Holds, is_within};
+use providers::{Api, Confirmation, Holds, RemoteMail, is_within};
 use reqwest::header::LOCATION;
 use reqwest::{Client, RequestBuilder, Response, StatusCode, redirect};
 use secrecy::ExposeSecret;
@@ -47,7 +47,7 @@ pub(crate) enum FetchError {
 impl FetchError {
     pub(crate) fn class(self) -> Class {
         match self {
-            Self::Unavailable | Self::Unauthorised => Class::Elsewhere,
+            Self::Unavailable | Self::Unauthorised => Class::Upstream,
             Self::Odd | Self::TooLarge | Self::LeadsAway | Self::Refused => Class::Permanent,
         }
     }
@@ -98,7 +98,7 @@ impl Fetcher {
     }
 
     /// The raw message.
-    pub(crate) async fn fetch(&self, api: &Api, mail: &Elsewhere) -> Result<Vec<u8>, FetchError> {
+    pub(crate) async fn fetch(&self, api: &Api, mail: &RemoteMail) -> Result<Vec<u8>, FetchError> {
         let fetching = self.message(api, mail);
         match tokio::time::timeout(self.budget, fetching).await {
             Ok(outcome) => outcome,
@@ -124,7 +124,7 @@ impl Fetcher {
         }
     }
 
-    async fn message(&self, api: &Api, mail: &Elsewhere) -> Result<Vec<u8>, FetchError> {
+    async fn message(&self, api: &Api, mail: &RemoteMail) -> Result<Vec<u8>, FetchError> {
         let base = Url::parse(&api.url).ok().ok_or(FetchError::Odd)?;
         let found = self.get(api, &base, place(&base, mail)?).await?;
         match mail.holds {

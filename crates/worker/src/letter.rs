@@ -82,7 +82,7 @@ async fn proof(
     let is_needed = deps.settings.needs_proof || expectations.values().any(needs_proof);
     match prove(deps.dkim.as_ref(), evidence).await {
         Proved::Known(proof) => Ok(proof),
-        Proved::NotNow if is_needed => Err(Failure::elsewhere(Reason::new("dns_away"))),
+        Proved::NotNow if is_needed => Err(Failure::upstream(Reason::new("dns_away"))),
         Proved::NotNow => Ok(SenderProof::Missing(Reason::new("dns_away"))),
     }
 }

@@ -7,7 +7,7 @@ use pipeline::{
     Claim, Claimed, Class, Completed, DeliveryId, DeliveryLog, Doorbell, Finished, Meters,
     NewMessage, Processed, Reason, ServerKey, StoreError, StoredDelivery, WorkLog,
 };
-use providers::{Decoded, Elsewhere, InboundMail, Source, Sources};
+use providers::{Decoded, InboundMail, RemoteMail, Source, Sources};
 
 use tokio::sync::Notify;
 
@@ -49,9 +49,9 @@ pub enum Outcome {
     /// It was not about inbound mail.
     Ignored(Reason),
     /// It will be tried again.
-    PutBack(Reason),
+    RetryLater(Reason),
     /// It was given up and kept for the operator.
-    Buried(Reason),
+    DeadLettered(Reason),
     /// Somebody else took it over meanwhile; what we had was not written.
     Lost,
     /// There was nothing to do: it is finished or in other hands.
@@ -74,8 +74,8 @@ impl Failure {
     }
 
     /// Somebody else's server is away, which no number of tries shortens.
-    pub(crate) fn elsewhere(reason: Reason) -> Self {
-        let class = Class::Elsewhere;
+    pub(crate) fn upstream(reason: Reason) -> Self {
+        let class = Class::Upstream;
         Self { class, reason }
     }
 
@@ -116,7 +116,7 @@ pub(crate) async fn process(deps: &Deps, id: DeliveryId) -> Outcome {
 
 async fn work(deps: &Deps, claim: Claim, delivery: StoredDelivery) -> Outcome {
     if deps.settings.backoff.is_spent(claim.attempt) {
-        return bury(deps, claim, Reason::new("attempts_spent")).await;
+        return dead_letter(deps, claim, Reason::new("attempts_spent")).await;
     }
     match understand(deps, delivery).await {
         Ok(processed) => complete(deps, claim, processed).await,
@@ -134,7 +134,7 @@ async fn understand(deps: &Deps, delivery: StoredDelivery) -> Result<Processed, 
     let decoded = decoded.ok_or_else(|| Failure::transient(Reason::new("source_unknown")))?;
     let mails = match decoded {
         Ok(Decoded::Mails(mails)) => mails,
-        Ok(Decoded::Elsewhere(elsewhere)) => vec![fetch(deps, name, elsewhere).await?],
+        Ok(Decoded::RemoteMail(elsewhere)) => vec![fetch(deps, name, elsewhere).await?],
         Ok(Decoded::Confirm(confirmation)) => {
             deps.fetcher.confirm(&confirmation).await?;
             return Ok(ignored(Reason::new("subscription_confirmed")));
@@ -163,7 +163,7 @@ fn ignored(reason: Reason) -> Processed {
 
 /// Gets a mail that its webhook did not carry. Without a key to the provider's
 /// API the delivery is kept for the operator, who may set one and requeue it.
-async fn fetch(deps: &Deps, source: &str, elsewhere: Elsewhere) -> Result<InboundMail, Failure> {
+async fn fetch(deps: &Deps, source: &str, elsewhere: RemoteMail) -> Result<InboundMail, Failure> {
     let Some(api) = deps.sources.get(source).and_then(Source::api) else {
         return Err(Failure::permanent(Reason::new("message_not_included")));
     };
@@ -200,26 +200,26 @@ async fn fail(deps: &Deps, claim: Claim, failure: Failure) -> Outcome {
     let wait = match failure.class {
         Class::Permanent => None,
         Class::Transient => settings.backoff.wait(claim.attempt, claim.age, chance),
-        Class::Elsewhere => settings.fetch_patience.wait(claim.age, chance),
+        Class::Upstream => settings.fetch_patience.wait(claim.age, chance),
     };
     let Some(wait) = wait else {
-        return bury(deps, claim, failure.reason).await;
+        return dead_letter(deps, claim, failure.reason).await;
     };
     let why = failure.reason.clone();
     let ended = match failure.class {
-        Class::Elsewhere => deps.work.put_off(claim, wait, why).await,
-        Class::Transient | Class::Permanent => deps.work.put_back(claim, wait, why).await,
+        Class::Upstream => deps.work.retry_uncounted(claim, wait, why).await,
+        Class::Transient | Class::Permanent => deps.work.retry_later(claim, wait, why).await,
     };
     match ended {
-        Ok(Completed::Done(())) => Outcome::PutBack(failure.reason),
+        Ok(Completed::Done(())) => Outcome::RetryLater(failure.reason),
         Ok(Completed::Lost) => Outcome::Lost,
         Err(error) => Outcome::StoreAway(error),
     }
 }
 
-async fn bury(deps: &Deps, claim: Claim, reason: Reason) -> Outcome {
-    match deps.work.bury(claim, reason.clone()).await {
-        Ok(Completed::Done(())) => Outcome::Buried(reason),
+async fn dead_letter(deps: &Deps, claim: Claim, reason: Reason) -> Outcome {
+    match deps.work.dead_letter(claim, reason.clone()).await {
+        Ok(Completed::Done(())) => Outcome::DeadLettered(reason),
         Ok(Completed::Lost) => Outcome::Lost,
         Err(error) => Outcome::StoreAway(error),
     }
@@ -227,7 +227,7 @@ async fn bury(deps: &Deps, claim: Claim, reason: Reason) -> Outcome {
 
 fn count_artifacts(deps: &Deps, messages: &[NewMessage]) {
     for artifact in messages.iter().flat_map(|message| &message.artifacts) {
-        let label = pipeline::Outcome::new(artifact.kind.as_str(), artifact.verdict.as_str());
+        let label = pipeline::OutcomeLabel::new(artifact.kind.as_str(), artifact.verdict.as_str());
         deps.meters.artifacts.get_or_create(&label).inc();
     }
 }

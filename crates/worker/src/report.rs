@@ -19,11 +19,11 @@ pub(crate) fn report(deps: &Deps, id: DeliveryId, source: &str, outcome: &Outcom
             tracing::info!(delivery.id = %id, source, %reason, "delivery ignored");
             "ignored"
         }
-        Outcome::PutBack(reason) => {
+        Outcome::RetryLater(reason) => {
             tracing::warn!(delivery.id = %id, source, %reason, "delivery put back");
-            "put_back"
+            "retry_later"
         }
-        Outcome::Buried(reason) => {
+        Outcome::DeadLettered(reason) => {
             tracing::error!(delivery.id = %id, source, %reason, "delivery buried");
             "buried"
         }
@@ -38,7 +38,7 @@ pub(crate) fn report(deps: &Deps, id: DeliveryId, source: &str, outcome: &Outcom
             "store_away"
         }
     };
-    let label = pipeline::Outcome::new(source, word);
+    let label = pipeline::OutcomeLabel::new(source, word);
     deps.meters.processed.get_or_create(&label).inc();
     deps.meters
         .process_seconds
@@ -64,7 +64,7 @@ fn count_duplicates(deps: &Deps, finished: &Finished) {
         deps.meters.path_lag_seconds.observe(lag);
     }
     for (layer, count) in layers {
-        let label = pipeline::Outcome::new(layer, "duplicate");
+        let label = pipeline::OutcomeLabel::new(layer, "duplicate");
         deps.meters
             .duplicates
             .get_or_create(&label)

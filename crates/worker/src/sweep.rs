@@ -1,7 +1,7 @@
 //! The sweeper: rings again for rows that are due. It is what makes the queue a
 //! mere doorbell: a ring that was lost, refused or never sent comes from here.
 
-use pipeline::{DeliveryId, DeliveryLog, Doorbell, Outcome, QueueError, StoreError};
+use pipeline::{DeliveryId, DeliveryLog, Doorbell, OutcomeLabel, QueueError, StoreError};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
@@ -82,7 +82,7 @@ fn report(deps: &Deps, swept: &Swept) {
     let count = |outcome, n: usize| {
         let rings = &deps.meters.rings;
         rings
-            .get_or_create(&Outcome::new("sweeper", outcome))
+            .get_or_create(&OutcomeLabel::new("sweeper", outcome))
             .inc_by(n as u64);
     };
     match swept {

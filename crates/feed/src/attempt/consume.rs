@@ -3,8 +3,8 @@
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{
-    ArtifactId, ArtifactKind, AttemptConsume, AttemptConsumed, AttemptId, AttemptView, Outcome,
-    Timestamp, token_of,
+    ArtifactId, ArtifactKind, AttemptConsume, AttemptConsumed, AttemptId, AttemptView,
+    OutcomeLabel, Timestamp, token_of,
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -184,6 +184,6 @@ fn count(feed: &Feed, consumed: Option<&AttemptConsumed>) {
         Some(AttemptConsumed::Unknown) => "unknown",
         None => "failed",
     };
-    let label = Outcome::new("attempt", outcome);
+    let label = OutcomeLabel::new("attempt", outcome);
     feed.deps.meters.consumes.get_or_create(&label).inc();
 }

@@ -276,8 +276,8 @@ async fn an_attempt_that_hears_nothing_learns_that_the_workers_sleep() {
 async fn mail_that_was_put_off_makes_no_attempt_unhealthy() {
     let server = Server::start().await;
     let attempt = server.open("a", json!({})).await;
-    let put_off = server.leave_unprocessed("put off").await;
-    server.put_off(put_off).await;
+    let retry_uncounted = server.leave_unprocessed("put off").await;
+    server.retry_uncounted(retry_uncounted).await;
     // Older than any delivery may lie here, and once more after the last answer
     // was believed for its second.
     testkit::patience::until("it is old", async || {

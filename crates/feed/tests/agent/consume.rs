@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use feed::Settings;
 use futures_util::future::join_all;
-use pipeline::{ArtifactKind, NewArtifact, Outcome, Reason, Verdict};
+use pipeline::{ArtifactKind, NewArtifact, OutcomeLabel, Reason, Verdict};
 
 use crate::harness::{INBOX, Server, ask, code};
 
@@ -95,7 +95,7 @@ async fn of_fifty_consumers_at_once_exactly_one_gets_the_value() {
             assert!(!answer.text.contains("493817"), "{}", answer.text);
         }
     }
-    let label = Outcome::new("feed", "first");
+    let label = OutcomeLabel::new("feed", "first");
     assert_eq!(server.meters.consumes.get_or_create(&label).get(), 5);
 }
 

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use pipeline::{
     AgentLog, Arrival, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
     AttemptOutcome, AttemptView, Backlog, ConsumeRequest, Consumed, DeliveryId, DeliveryLog, Ended,
-    InboxId, NewAttempt, NewDelivery, Opened, Reach, Recorded, Request, ResendRequest, Resent,
+    FeedBounds, InboxId, NewAttempt, NewDelivery, Opened, Recorded, Request, ResendRequest, Resent,
     Scope, Seq, StoreError,
 };
 use store::Store;
@@ -52,8 +52,8 @@ impl AgentLog for Untimely {
         self.store.agents.consume(request).await
     }
 
-    async fn reach(&self, inbox: &InboxId) -> Result<Reach, StoreError> {
-        self.store.agents.reach(inbox).await
+    async fn feed_bounds(&self, inbox: &InboxId) -> Result<FeedBounds, StoreError> {
+        self.store.agents.feed_bounds(inbox).await
     }
 
     fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival> {
@@ -79,7 +79,7 @@ impl AgentLog for Silent {
         pending().await
     }
 
-    async fn reach(&self, _: &InboxId) -> Result<Reach, StoreError> {
+    async fn feed_bounds(&self, _: &InboxId) -> Result<FeedBounds, StoreError> {
         pending().await
     }
 
@@ -158,8 +158,8 @@ impl AgentLog for Stumbling {
         self.store.agents.consume(request).await
     }
 
-    async fn reach(&self, inbox: &InboxId) -> Result<Reach, StoreError> {
-        self.store.agents.reach(inbox).await
+    async fn feed_bounds(&self, inbox: &InboxId) -> Result<FeedBounds, StoreError> {
+        self.store.agents.feed_bounds(inbox).await
     }
 
     fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival> {

@@ -226,10 +226,10 @@ impl Server {
     }
 
     /// Has a worker take a delivery and put it off.
-    pub(crate) async fn put_off(&self, delivery: DeliveryId) {
+    pub(crate) async fn retry_uncounted(&self, delivery: DeliveryId) {
         let (claim, _) = seams(&self.store).claim(delivery, LONG).await;
         let why = Reason::new("test");
-        self.store.work.put_back(claim, LONG, why).await.unwrap();
+        self.store.work.retry_later(claim, LONG, why).await.unwrap();
     }
 
     /// Asks the HTTP server to end and waits until it has.

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use pipeline::{BuriedDelivery, DeadCallback, DeliveryId, InboxId};
+use pipeline::{DeadCallback, DeadLetter, DeliveryId, InboxId};
 use serde_json::{Value, json};
 use store::Store;
 
@@ -83,7 +83,7 @@ async fn act(config: &Config, store: &Store, action: Action, as_json: bool) -> R
     match action {
         Action::List { limit } => list(store, limit, as_json).await,
         Action::Show { delivery, body } => {
-            let Some((item, bytes)) = store.failures.exhume(delivery).await? else {
+            let Some((item, bytes)) = store.failures.find_dead_letter(delivery).await? else {
                 bail!("{delivery} is not buried");
             };
             if body {
@@ -97,7 +97,7 @@ async fn act(config: &Config, store: &Store, action: Action, as_json: bool) -> R
 }
 
 async fn list(store: &Store, limit: u32, as_json: bool) -> Result<ExitCode> {
-    let buried = store.failures.buried(limit).await?;
+    let buried = store.failures.dead_letters(limit).await?;
     let dead = store.callbacks.dead_callbacks(limit).await?;
     let mut out = std::io::stdout().lock();
     if as_json {
@@ -108,7 +108,7 @@ async fn list(store: &Store, limit: u32, as_json: bool) -> Result<ExitCode> {
         eprintln!("no delivery and no callback was given up");
     } else {
         for item in &buried {
-            let BuriedDelivery {
+            let DeadLetter {
                 id,
                 source,
                 reason,
@@ -155,7 +155,7 @@ fn print_body(id: DeliveryId, body: Option<&[u8]>) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(item: &BuriedDelivery, to: &[InboxId], as_json: bool) -> Result<ExitCode> {
+fn show(item: &DeadLetter, to: &[InboxId], as_json: bool) -> Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     if as_json {
         let mut object = as_object(item);
@@ -187,7 +187,7 @@ fn show(item: &BuriedDelivery, to: &[InboxId], as_json: bool) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_object(item: &BuriedDelivery) -> Value {
+fn as_object(item: &DeadLetter) -> Value {
     json!({
         "id": item.id,
         "source": item.source.as_str(),

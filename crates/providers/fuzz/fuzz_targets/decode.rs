@@ -20,7 +20,7 @@ fuzz_target!(|input: &[u8]| {
             assert!(!mails.is_empty());
             assert!(mails.iter().all(|mail| !mail.recipients.is_empty()));
         }
-        Ok(Decoded::Elsewhere(place)) => assert!(!place.path.is_empty()),
+        Ok(Decoded::RemoteMail(place)) => assert!(!place.path.is_empty()),
         _ => {}
     }
 });

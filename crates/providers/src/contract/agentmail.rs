@@ -25,7 +25,7 @@ use super::{Contract, Handshake, standard_webhooks};
 use crate::json::{self, Object};
 use crate::letter::Letter;
 use crate::sample::Shape;
-use crate::{Answers, Coverage, DecodeError, Decoded, Elsewhere, Holds, InboundMail, Sample};
+use crate::{Answers, Coverage, DecodeError, Decoded, Holds, InboundMail, RemoteMail, Sample};
 
 pub(crate) const CONTRACT: Contract = Contract {
     name: "agentmail",
@@ -55,7 +55,7 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         .ok_or(DecodeError::Malformed)?;
     let field = |name: &str| json::text(message, &[name]);
     if field("text").is_none() && field("html").is_none() {
-        return elsewhere(message);
+        return remote_mail(message);
     }
     let to = json::texts(message, &["to"])?.join(", ");
     let letter = Letter {
@@ -80,10 +80,10 @@ fn received_at(message: &Object) -> Option<Timestamp> {
     json::moment_at(message, &["created_at"])
 }
 
-fn elsewhere(message: &Object) -> Result<Decoded, DecodeError> {
+fn remote_mail(message: &Object) -> Result<Decoded, DecodeError> {
     let inbox = json::text(message, &["inbox_id"]).ok_or(DecodeError::NoRecipient)?;
     let id = json::text(message, &["message_id"]).ok_or(DecodeError::Malformed)?;
-    Ok(Decoded::Elsewhere(Elsewhere {
+    Ok(Decoded::RemoteMail(RemoteMail {
         recipients: vec![inbox.to_owned()],
         path: ["v0", "inboxes", inbox, "messages", id, "raw"]
             .map(str::to_owned)

@@ -35,7 +35,7 @@ use crate::scheme::{Family, Part, Scheme};
 use crate::settings::Knob;
 use crate::signature::{Encoding, Layout};
 use crate::symmetric::Symmetric;
-use crate::{Answers, Coverage, DecodeError, Decoded, Elsewhere, Holds, InboundMail, Sample};
+use crate::{Answers, Coverage, DecodeError, Decoded, Holds, InboundMail, RemoteMail, Sample};
 
 pub(crate) const CONTRACT: Contract = Contract {
     name: "nylas",
@@ -87,7 +87,7 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
     }
     let html = match json::text(message, &["body"]) {
         Some(html) if !suffixes.contains(".truncated") => html,
-        _ => return elsewhere(message),
+        _ => return remote_mail(message),
     };
     let (from, to) = (people(message, "from"), people(message, "to"));
     let letter = Letter {
@@ -119,14 +119,14 @@ fn provider_id(message: &Object) -> Result<String, DecodeError> {
     Ok(format!("{grant} {id}"))
 }
 
-fn elsewhere(message: &Object) -> Result<Decoded, DecodeError> {
+fn remote_mail(message: &Object) -> Result<Decoded, DecodeError> {
     let field = |name: &str| json::text(message, &[name]).ok_or(DecodeError::Malformed);
     let recipients = addresses(message, "to");
     if recipients.is_empty() {
         return Err(DecodeError::NoRecipient);
     }
     let path = ["v3", "grants", field("grant_id")?, "messages", field("id")?];
-    Ok(Decoded::Elsewhere(Elsewhere {
+    Ok(Decoded::RemoteMail(RemoteMail {
         recipients,
         path: path.map(str::to_owned).to_vec(),
         query: Some(("fields", "raw_mime")),

@@ -17,7 +17,7 @@
 use super::{Contract, Handshake, standard_webhooks};
 use crate::json::{self, Object};
 use crate::sample::Shape;
-use crate::{Answers, Coverage, DecodeError, Decoded, Elsewhere, Holds, Sample};
+use crate::{Answers, Coverage, DecodeError, Decoded, Holds, RemoteMail, Sample};
 
 pub(crate) const CONTRACT: Contract = Contract {
     name: "resend",
@@ -37,19 +37,19 @@ pub(crate) const CONTRACT: Contract = Contract {
 fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
     let event = json::object(body)?;
     match json::text(&event, &["type"]) {
-        Some("email.received") => elsewhere(&event),
+        Some("email.received") => remote_mail(&event),
         Some(_) => Ok(Decoded::other_event()),
         None => Err(DecodeError::Malformed),
     }
 }
 
-fn elsewhere(event: &Object) -> Result<Decoded, DecodeError> {
+fn remote_mail(event: &Object) -> Result<Decoded, DecodeError> {
     let id = json::text(event, &["data", "email_id"]).ok_or(DecodeError::Malformed)?;
     let recipients = json::texts(event, &["data", "received_for"])?;
     if recipients.is_empty() {
         return Err(DecodeError::NoRecipient);
     }
-    Ok(Decoded::Elsewhere(Elsewhere {
+    Ok(Decoded::RemoteMail(RemoteMail {
         recipients,
         path: ["emails", "receiving", id].map(str::to_owned).to_vec(),
         query: None,

@@ -2,7 +2,7 @@
 //! under the lock of the inbox's row and only by a row that was inserted, so a
 //! reader who has seen place 7 will never see a 6 appear behind it.
 
-use pipeline::{Finished, NewArtifact, NewMessage, Reach, Reason, Seq};
+use pipeline::{FeedBounds, Finished, NewArtifact, NewMessage, Reason, Seq};
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 use time::OffsetDateTime;
@@ -166,14 +166,14 @@ pub(super) async fn list(
 }
 
 /// How far the feed of an inbox reaches; nowhere when nothing ever came there.
-pub(super) async fn reach(pool: Pool, inbox: String) -> Result<Reach, Fault> {
+pub(super) async fn feed_bounds(pool: Pool, inbox: String) -> Result<FeedBounds, Fault> {
     let row: Option<(i64, i64)> =
         sqlx::query_as("SELECT purged_seq, last_seq FROM inboxes WHERE inbox = $1")
             .bind(inbox)
             .fetch_optional(&mut *pool.lend().await?)
             .await?;
     let (purged, last) = row.unwrap_or_default();
-    Ok(Reach {
+    Ok(FeedBounds {
         purged: Seq::new(purged),
         last: Seq::new(last),
     })

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    ArtifactId, AttemptId, Callback, CallbackId, CallbackLog, ClaimToken, DeadCallback, Reason,
-    StoreError, Told,
+    ArtifactId, AttemptId, Callback, CallbackId, CallbackLog, CallbackResult, ClaimToken,
+    DeadCallback, Reason, StoreError,
 };
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -37,7 +37,7 @@ impl CallbackLog for Postgres {
         &self,
         callback: CallbackId,
         token: ClaimToken,
-        told: Told,
+        told: CallbackResult,
     ) -> Result<bool, StoreError> {
         let work = end(self.pool.clone(), callback, token, told);
         self.work.run(SHORT, work).await
@@ -190,12 +190,12 @@ async fn end(
     pool: Pool,
     callback: CallbackId,
     token: ClaimToken,
-    told: Told,
+    told: CallbackResult,
 ) -> Result<bool, Fault> {
     let (state, wait, reason) = match &told {
-        Told::Done => ("done", Duration::ZERO, None),
-        Told::Again(wait, reason) => ("pending", *wait, Some(reason)),
-        Told::Dead(reason) => ("dead", Duration::ZERO, Some(reason)),
+        CallbackResult::Done => ("done", Duration::ZERO, None),
+        CallbackResult::Again(wait, reason) => ("pending", *wait, Some(reason)),
+        CallbackResult::Dead(reason) => ("dead", Duration::ZERO, Some(reason)),
     };
     let written = sqlx::query(
         "UPDATE callbacks

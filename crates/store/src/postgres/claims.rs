@@ -41,28 +41,28 @@ impl WorkLog for Postgres {
         self.work.run(LONG, work).await
     }
 
-    async fn put_back(
+    async fn retry_later(
         &self,
         claim: Claim,
         wait: Duration,
         why: Reason,
     ) -> Result<Completed, StoreError> {
-        let work = put_back(self.pool.clone(), claim, [millis(wait), 0], why);
+        let work = retry_later(self.pool.clone(), claim, [millis(wait), 0], why);
         self.work.run(LONG, work).await
     }
 
-    async fn put_off(
+    async fn retry_uncounted(
         &self,
         claim: Claim,
         wait: Duration,
         why: Reason,
     ) -> Result<Completed, StoreError> {
-        let work = put_back(self.pool.clone(), claim, [millis(wait), 1], why);
+        let work = retry_later(self.pool.clone(), claim, [millis(wait), 1], why);
         self.work.run(LONG, work).await
     }
 
-    async fn bury(&self, claim: Claim, why: Reason) -> Result<Completed, StoreError> {
-        let work = bury(self.pool.clone(), claim, why);
+    async fn dead_letter(&self, claim: Claim, why: Reason) -> Result<Completed, StoreError> {
+        let work = dead_letter(self.pool.clone(), claim, why);
         self.work.run(LONG, work).await
     }
 }
@@ -136,7 +136,7 @@ async fn not_claimed(
 
 /// Gives a claim back for so many milliseconds, and takes so many attempts off the
 /// count.
-async fn put_back(
+async fn retry_later(
     pool: Pool,
     claim: Claim,
     [wait, uncounted]: [i64; 2],
@@ -162,7 +162,7 @@ async fn put_back(
     Ok(ended(written.rows_affected()))
 }
 
-async fn bury(pool: Pool, claim: Claim, why: Reason) -> Result<Completed, Fault> {
+async fn dead_letter(pool: Pool, claim: Claim, why: Reason) -> Result<Completed, Fault> {
     let written = sqlx::query(
         "UPDATE deliveries
          SET state = 'buried', claim_token = NULL, finished_at = now(), reason = $3

@@ -1,7 +1,7 @@
 //! What was given up.
 
 use async_trait::async_trait;
-use pipeline::{BuriedDelivery, DeliveryId, FailureLog, Reason, StoreError};
+use pipeline::{DeadLetter, DeliveryId, FailureLog, Reason, StoreError};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
@@ -15,16 +15,16 @@ use crate::uncancelled::SHORT;
 
 #[async_trait]
 impl FailureLog for Postgres {
-    async fn buried(&self, limit: u32) -> Result<Vec<BuriedDelivery>, StoreError> {
-        let work = buried(self.pool.clone(), limit);
+    async fn dead_letters(&self, limit: u32) -> Result<Vec<DeadLetter>, StoreError> {
+        let work = dead_letters(self.pool.clone(), limit);
         self.work.run(SHORT, work).await
     }
 
-    async fn exhume(
+    async fn find_dead_letter(
         &self,
         delivery: DeliveryId,
-    ) -> Result<Option<(BuriedDelivery, Option<Vec<u8>>)>, StoreError> {
-        let work = exhume(self.pool.clone(), self.secrets.keyring.clone(), delivery);
+    ) -> Result<Option<(DeadLetter, Option<Vec<u8>>)>, StoreError> {
+        let work = find_dead_letter(self.pool.clone(), self.secrets.keyring.clone(), delivery);
         self.work.run(SHORT, work).await
     }
 
@@ -34,7 +34,7 @@ impl FailureLog for Postgres {
     }
 }
 
-async fn buried(pool: Pool, limit: u32) -> Result<Vec<BuriedDelivery>, Fault> {
+async fn dead_letters(pool: Pool, limit: u32) -> Result<Vec<DeadLetter>, Fault> {
     let rows = sqlx::query(
         "SELECT id, source, reason, attempts, recorded_at, finished_at, content_type,
                 octet_length(body)::bigint AS body_bytes, conflict_of IS NOT NULL AS is_conflict
@@ -49,11 +49,11 @@ async fn buried(pool: Pool, limit: u32) -> Result<Vec<BuriedDelivery>, Fault> {
     rows.iter().map(read).collect()
 }
 
-async fn exhume(
+async fn find_dead_letter(
     pool: Pool,
     keyring: Keyring,
     delivery: DeliveryId,
-) -> Result<Option<(BuriedDelivery, Option<Vec<u8>>)>, Fault> {
+) -> Result<Option<(DeadLetter, Option<Vec<u8>>)>, Fault> {
     let row = sqlx::query(
         "SELECT id, source, reason, attempts, recorded_at, finished_at, content_type,
                 octet_length(body)::bigint AS body_bytes, conflict_of IS NOT NULL AS is_conflict,
@@ -90,9 +90,9 @@ async fn requeue(pool: Pool, delivery: DeliveryId) -> Result<bool, Fault> {
     Ok(written.rows_affected() == 1)
 }
 
-fn read(row: &PgRow) -> Result<BuriedDelivery, Fault> {
+fn read(row: &PgRow) -> Result<DeadLetter, Fault> {
     let reason: String = row.try_get("reason")?;
-    Ok(BuriedDelivery {
+    Ok(DeadLetter {
         id: DeliveryId::from_uuid(row.try_get("id")?),
         source: source(row.try_get("source")?)?,
         reason: Reason::from_stored(&reason),

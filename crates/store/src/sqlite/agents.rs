@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use pipeline::{
     AgentLog, Arrival, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
-    AttemptOutcome, AttemptView, ConsumeRequest, Consumed, Ended, InboxId, NewAttempt, Opened,
-    Reach, Request, ResendRequest, Resent, Scope, Seq, StoreError,
+    AttemptOutcome, AttemptView, ConsumeRequest, Consumed, Ended, FeedBounds, InboxId, NewAttempt,
+    Opened, Request, ResendRequest, Resent, Scope, Seq, StoreError,
 };
 
 use super::{Sqlite, artifacts, attempt_consumes, attempts, consumes, resends};
@@ -34,8 +34,8 @@ impl AgentLog for Sqlite {
         self.work.run(SHORT, work).await
     }
 
-    async fn reach(&self, inbox: &InboxId) -> Result<Reach, StoreError> {
-        let work = artifacts::reach(self.readers.clone(), inbox.as_str().to_owned());
+    async fn feed_bounds(&self, inbox: &InboxId) -> Result<FeedBounds, StoreError> {
+        let work = artifacts::feed_bounds(self.readers.clone(), inbox.as_str().to_owned());
         self.work.run(SHORT, work).await
     }
 

@@ -2,7 +2,7 @@
 //! writer, and a place is taken only by a row that was inserted, so a reader who
 //! has seen place 7 will never see a 6 appear behind it.
 
-use pipeline::{Finished, NewArtifact, NewMessage, Reach, Reason, Seq, Timestamp};
+use pipeline::{FeedBounds, Finished, NewArtifact, NewMessage, Reason, Seq, Timestamp};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 use uuid::Uuid;
@@ -152,14 +152,14 @@ pub(super) async fn list(
 }
 
 /// How far the feed of an inbox reaches; nowhere when nothing ever came there.
-pub(super) async fn reach(readers: SqlitePool, inbox: String) -> Result<Reach, Fault> {
+pub(super) async fn feed_bounds(readers: SqlitePool, inbox: String) -> Result<FeedBounds, Fault> {
     let row: Option<(i64, i64)> =
         sqlx::query_as("SELECT purged_seq, last_seq FROM inboxes WHERE inbox = $1")
             .bind(inbox)
             .fetch_optional(&readers)
             .await?;
     let (purged, last) = row.unwrap_or_default();
-    Ok(Reach {
+    Ok(FeedBounds {
         purged: Seq::new(purged),
         last: Seq::new(last),
     })

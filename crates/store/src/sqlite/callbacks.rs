@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    ArtifactId, AttemptId, Callback, CallbackId, CallbackLog, ClaimToken, DeadCallback, Reason,
-    StoreError, Timestamp, Told,
+    ArtifactId, AttemptId, Callback, CallbackId, CallbackLog, CallbackResult, ClaimToken,
+    DeadCallback, Reason, StoreError, Timestamp,
 };
 use sqlx::{SqliteConnection, SqlitePool};
 use uuid::Uuid;
@@ -34,7 +34,7 @@ impl CallbackLog for Sqlite {
         &self,
         callback: CallbackId,
         token: ClaimToken,
-        told: Told,
+        told: CallbackResult,
     ) -> Result<bool, StoreError> {
         let work = end(self.writer.clone(), callback, token, told);
         self.work.run(SHORT, work).await
@@ -193,12 +193,12 @@ async fn end(
     writer: SqlitePool,
     callback: CallbackId,
     token: ClaimToken,
-    told: Told,
+    told: CallbackResult,
 ) -> Result<bool, Fault> {
     let (state, wait, reason) = match &told {
-        Told::Done => ("done", Duration::ZERO, None),
-        Told::Again(wait, reason) => ("pending", *wait, Some(reason)),
-        Told::Dead(reason) => ("dead", Duration::ZERO, Some(reason)),
+        CallbackResult::Done => ("done", Duration::ZERO, None),
+        CallbackResult::Again(wait, reason) => ("pending", *wait, Some(reason)),
+        CallbackResult::Dead(reason) => ("dead", Duration::ZERO, Some(reason)),
     };
     let written = sqlx::query(
         "UPDATE callbacks

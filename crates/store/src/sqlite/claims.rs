@@ -47,28 +47,28 @@ impl WorkLog for Sqlite {
         self.work.run(LONG, work).await
     }
 
-    async fn put_back(
+    async fn retry_later(
         &self,
         claim: Claim,
         wait: Duration,
         why: Reason,
     ) -> Result<Completed, StoreError> {
-        let work = put_back(self.writer.clone(), claim, [millis(wait), 0], why);
+        let work = retry_later(self.writer.clone(), claim, [millis(wait), 0], why);
         self.work.run(LONG, work).await
     }
 
-    async fn put_off(
+    async fn retry_uncounted(
         &self,
         claim: Claim,
         wait: Duration,
         why: Reason,
     ) -> Result<Completed, StoreError> {
-        let work = put_back(self.writer.clone(), claim, [millis(wait), 1], why);
+        let work = retry_later(self.writer.clone(), claim, [millis(wait), 1], why);
         self.work.run(LONG, work).await
     }
 
-    async fn bury(&self, claim: Claim, why: Reason) -> Result<Completed, StoreError> {
-        let work = bury(self.writer.clone(), claim, why);
+    async fn dead_letter(&self, claim: Claim, why: Reason) -> Result<Completed, StoreError> {
+        let work = dead_letter(self.writer.clone(), claim, why);
         self.work.run(LONG, work).await
     }
 }
@@ -162,7 +162,7 @@ async fn not_claimed(
 
 /// Gives a claim back for so many milliseconds, and takes so many attempts off the
 /// count.
-async fn put_back(
+async fn retry_later(
     writer: SqlitePool,
     claim: Claim,
     [wait, uncounted]: [i64; 2],
@@ -188,7 +188,7 @@ async fn put_back(
     Ok(ended(written.rows_affected()))
 }
 
-async fn bury(writer: SqlitePool, claim: Claim, why: Reason) -> Result<Completed, Fault> {
+async fn dead_letter(writer: SqlitePool, claim: Claim, why: Reason) -> Result<Completed, Fault> {
     let written = sqlx::query(
         "UPDATE deliveries
          SET state = 'buried', claim_token = NULL, reason = $3,

@@ -1,7 +1,7 @@
 //! What was given up.
 
 use async_trait::async_trait;
-use pipeline::{BuriedDelivery, DeliveryId, FailureLog, Reason, StoreError, Timestamp};
+use pipeline::{DeadLetter, DeliveryId, FailureLog, Reason, StoreError, Timestamp};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqlitePool};
 
@@ -13,16 +13,16 @@ use crate::uncancelled::SHORT;
 
 #[async_trait]
 impl FailureLog for Sqlite {
-    async fn buried(&self, limit: u32) -> Result<Vec<BuriedDelivery>, StoreError> {
-        let work = buried(self.readers.clone(), limit);
+    async fn dead_letters(&self, limit: u32) -> Result<Vec<DeadLetter>, StoreError> {
+        let work = dead_letters(self.readers.clone(), limit);
         self.work.run(SHORT, work).await
     }
 
-    async fn exhume(
+    async fn find_dead_letter(
         &self,
         delivery: DeliveryId,
-    ) -> Result<Option<(BuriedDelivery, Option<Vec<u8>>)>, StoreError> {
-        let work = exhume(self.readers.clone(), self.secrets.keyring.clone(), delivery);
+    ) -> Result<Option<(DeadLetter, Option<Vec<u8>>)>, StoreError> {
+        let work = find_dead_letter(self.readers.clone(), self.secrets.keyring.clone(), delivery);
         self.work.run(SHORT, work).await
     }
 
@@ -32,7 +32,7 @@ impl FailureLog for Sqlite {
     }
 }
 
-async fn buried(readers: SqlitePool, limit: u32) -> Result<Vec<BuriedDelivery>, Fault> {
+async fn dead_letters(readers: SqlitePool, limit: u32) -> Result<Vec<DeadLetter>, Fault> {
     let rows = sqlx::query(
         "SELECT id, source, reason, attempts, recorded_at, finished_at, content_type,
                 length(body) AS body_bytes, conflict_of IS NOT NULL AS is_conflict
@@ -47,11 +47,11 @@ async fn buried(readers: SqlitePool, limit: u32) -> Result<Vec<BuriedDelivery>, 
     rows.iter().map(read).collect()
 }
 
-async fn exhume(
+async fn find_dead_letter(
     readers: SqlitePool,
     keyring: Keyring,
     delivery: DeliveryId,
-) -> Result<Option<(BuriedDelivery, Option<Vec<u8>>)>, Fault> {
+) -> Result<Option<(DeadLetter, Option<Vec<u8>>)>, Fault> {
     let row = sqlx::query(
         "SELECT id, source, reason, attempts, recorded_at, finished_at, content_type,
                 length(body) AS body_bytes, conflict_of IS NOT NULL AS is_conflict,
@@ -89,9 +89,9 @@ async fn requeue(writer: SqlitePool, delivery: DeliveryId) -> Result<bool, Fault
     Ok(written.rows_affected() == 1)
 }
 
-fn read(row: &SqliteRow) -> Result<BuriedDelivery, Fault> {
+fn read(row: &SqliteRow) -> Result<DeadLetter, Fault> {
     let reason: String = row.try_get("reason")?;
-    Ok(BuriedDelivery {
+    Ok(DeadLetter {
         id: DeliveryId::from_uuid(row.try_get("id")?),
         source: source(row.try_get("source")?)?,
         reason: Reason::from_stored(&reason),

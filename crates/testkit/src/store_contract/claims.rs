@@ -85,11 +85,14 @@ pub async fn a_worker_whose_lease_has_passed_writes_nothing(subject: &dyn Subjec
         must(seams.work.complete(first, late).await),
         Completed::Lost
     );
-    let put_back = seams.work.put_back(second, Duration::ZERO, why.clone());
-    assert_eq!(must(put_back.await), Completed::Lost);
-    assert_eq!(must(seams.work.bury(third, why).await), Completed::Lost);
+    let retry_later = seams.work.retry_later(second, Duration::ZERO, why.clone());
+    assert_eq!(must(retry_later.await), Completed::Lost);
+    assert_eq!(
+        must(seams.work.dead_letter(third, why).await),
+        Completed::Lost
+    );
     assert_eq!(seams.items(&to).await, []);
-    assert_eq!(must(seams.failures.buried(10).await), []);
+    assert_eq!(must(seams.failures.dead_letters(10).await), []);
     assert!(matches!(
         must(seams.work.claim(id, LONG).await),
         Claimed::NotNow
@@ -117,7 +120,7 @@ pub async fn an_ended_claim_cannot_be_ended_again(subject: &dyn Subject) {
         must(seams.work.complete(again, second).await),
         Completed::Lost
     );
-    let buried = seams.work.bury(once_more, Reason::new("test"));
+    let buried = seams.work.dead_letter(once_more, Reason::new("test"));
     assert_eq!(must(buried.await), Completed::Lost);
     assert_eq!(seams.items(&to).await.len(), 1);
 }
@@ -127,8 +130,8 @@ pub async fn a_delivery_put_back_waits_and_comes_again(subject: &dyn Subject) {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
     let (claim, _) = seams.claim(id, LONG).await;
-    let put_back = seams.work.put_back(claim, LONG, Reason::new("test"));
-    assert_eq!(must(put_back.await), Completed::Done(()));
+    let retry_later = seams.work.retry_later(claim, LONG, Reason::new("test"));
+    assert_eq!(must(retry_later.await), Completed::Done(()));
     assert!(matches!(
         must(seams.work.claim(id, LONG).await),
         Claimed::NotNow
@@ -140,7 +143,7 @@ pub async fn a_delivery_put_back_waits_and_comes_again(subject: &dyn Subject) {
     must(
         seams
             .work
-            .put_back(claim, Duration::ZERO, Reason::new("test"))
+            .retry_later(claim, Duration::ZERO, Reason::new("test"))
             .await,
     );
     assert_eq!(must(seams.deliveries.due(10).await), [id]);
@@ -156,12 +159,17 @@ pub async fn a_delivery_that_is_put_off_has_used_no_attempt(subject: &dyn Subjec
         let (claim, _) = seams.claim(id, LONG).await;
         assert_eq!(claim.attempt, 1);
         let why = Reason::new("test");
-        let put_off = seams.work.put_off(claim, Duration::ZERO, why);
-        assert_eq!(must(put_off.await), Completed::Done(()));
+        let retry_uncounted = seams.work.retry_uncounted(claim, Duration::ZERO, why);
+        assert_eq!(must(retry_uncounted.await), Completed::Done(()));
         assert_eq!(must(seams.deliveries.due(10).await), [id]);
     }
     let (claim, _) = seams.claim(id, LONG).await;
-    must(seams.work.put_off(claim, LONG, Reason::new("test")).await);
+    must(
+        seams
+            .work
+            .retry_uncounted(claim, LONG, Reason::new("test"))
+            .await,
+    );
     assert!(matches!(
         must(seams.work.claim(id, LONG).await),
         Claimed::NotNow
@@ -176,7 +184,7 @@ pub async fn a_ring_for_a_finished_delivery_is_an_echo(subject: &dyn Subject) {
     seams.complete(claim, held(Vec::new())).await;
     let buried = seams.new_delivery("buried").await;
     let (claim, _) = seams.claim(buried, LONG).await;
-    must(seams.work.bury(claim, Reason::new("test")).await);
+    must(seams.work.dead_letter(claim, Reason::new("test")).await);
     for id in [done, buried, DeliveryId::new()] {
         let answer = must(seams.work.claim(id, LONG).await);
         assert!(matches!(answer, Claimed::Finished), "{answer:?}");

@@ -226,7 +226,12 @@ pub async fn ringing_never_makes_a_delivery_due_earlier(subject: &dyn Subject) {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
     let (claim, _) = seams.claim(id, LONG).await;
-    must(seams.work.put_back(claim, LONG, Reason::new("test")).await);
+    must(
+        seams
+            .work
+            .retry_later(claim, LONG, Reason::new("test"))
+            .await,
+    );
     must(seams.deliveries.rung(&[id], Duration::ZERO).await);
     assert_eq!(must(seams.deliveries.due(10).await), []);
 }
@@ -253,7 +258,7 @@ pub async fn the_backlog_counts_what_waits_and_what_was_given_up(subject: &dyn S
     let (claim, _) = seams
         .claim(seams.new_delivery("given_up").await, LONG)
         .await;
-    must(seams.work.bury(claim, Reason::new("test")).await);
+    must(seams.work.dead_letter(claim, Reason::new("test")).await);
     let (claim, _) = seams.claim(seams.new_delivery("done").await, LONG).await;
     seams.complete(claim, Processed::default()).await;
     let backlog = until("time passes", async || {
@@ -271,7 +276,12 @@ pub async fn only_what_a_worker_could_take_is_overdue(subject: &dyn Subject) {
     let seams = subject.seams();
     seams.claim(seams.new_delivery("held").await, LONG).await;
     let (claim, _) = seams.claim(seams.new_delivery("put off").await, LONG).await;
-    must(seams.work.put_back(claim, LONG, Reason::new("test")).await);
+    must(
+        seams
+            .work
+            .retry_later(claim, LONG, Reason::new("test"))
+            .await,
+    );
     let backlog = until("they are old", async || {
         let backlog = must(seams.deliveries.backlog().await);
         (backlog.oldest > Duration::from_millis(50)).then_some(backlog)
@@ -304,7 +314,7 @@ async fn due_delivery(seams: &Seams, id: &str) -> DeliveryId {
     let id = seams.new_delivery(id).await;
     let (claim, _) = seams.claim(id, LONG).await;
     let why = Reason::new("test");
-    must(seams.work.put_back(claim, Duration::ZERO, why).await);
+    must(seams.work.retry_later(claim, Duration::ZERO, why).await);
     id
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pipeline::{BuriedDelivery, Completed, DeliveryId, Reason, Timestamp};
+use pipeline::{Completed, DeadLetter, DeliveryId, Reason, Timestamp};
 
 use super::{LONG, Seams, Subject, delivery, held, must, source};
 
@@ -12,13 +12,13 @@ pub async fn a_buried_delivery_is_kept_with_its_reason_and_body(subject: &dyn Su
     let id = seams.new_delivery("evt_1").await;
     seams.claim(id, Duration::ZERO).await;
     let (claim, stored) = seams.claim(id, LONG).await;
-    let buried = seams.work.bury(claim, Reason::new("too_deep"));
+    let buried = seams.work.dead_letter(claim, Reason::new("too_deep"));
     assert_eq!(must(buried.await), Completed::Done(()));
-    let listed = must(seams.failures.buried(10).await);
+    let listed = must(seams.failures.dead_letters(10).await);
     let [listed] = listed.as_slice() else {
         panic!("one is buried, not {listed:?}");
     };
-    let expected = BuriedDelivery {
+    let expected = DeadLetter {
         id,
         source: source(),
         reason: Reason::new("too_deep"),
@@ -31,9 +31,12 @@ pub async fn a_buried_delivery_is_kept_with_its_reason_and_body(subject: &dyn Su
     };
     assert_eq!(*listed, expected);
     assert!(listed.buried_at >= listed.recorded_at);
-    let exhumed = must(seams.failures.exhume(id).await);
+    let exhumed = must(seams.failures.find_dead_letter(id).await);
     assert_eq!(exhumed, Some((expected, Some(b"evt_1".to_vec()))));
-    assert_eq!(must(seams.failures.exhume(DeliveryId::new()).await), None);
+    assert_eq!(
+        must(seams.failures.find_dead_letter(DeliveryId::new()).await),
+        None
+    );
 }
 
 /// The newest trouble is the one that is looked for.
@@ -42,9 +45,9 @@ pub async fn the_last_buried_come_first(subject: &dyn Subject) {
     let mut ids = Vec::new();
     let mut last = Timestamp::from_millis(0);
     for number in 0..3 {
-        let id = bury(&seams, &format!("evt_{number}")).await;
+        let id = dead_letter(&seams, &format!("evt_{number}")).await;
         ids.insert(0, id);
-        let listed = must(seams.failures.buried(1).await);
+        let listed = must(seams.failures.dead_letters(1).await);
         assert!(
             listed
                 .iter()
@@ -52,7 +55,7 @@ pub async fn the_last_buried_come_first(subject: &dyn Subject) {
         );
         last = listed.first().map_or(last, |buried| buried.buried_at);
     }
-    let listed = must(seams.failures.buried(2).await);
+    let listed = must(seams.failures.dead_letters(2).await);
     let listed: Vec<DeliveryId> = listed.iter().map(|buried| buried.id).collect();
     assert_eq!(Some(listed.as_slice()), ids.get(..2));
 }
@@ -60,9 +63,9 @@ pub async fn the_last_buried_come_first(subject: &dyn Subject) {
 /// The operator has mended what was wrong.
 pub async fn a_requeued_delivery_starts_anew(subject: &dyn Subject) {
     let seams = subject.seams();
-    let id = bury(&seams, "evt_1").await;
+    let id = dead_letter(&seams, "evt_1").await;
     assert!(must(seams.failures.requeue(id).await));
-    assert_eq!(must(seams.failures.buried(10).await), []);
+    assert_eq!(must(seams.failures.dead_letters(10).await), []);
     assert_eq!(must(seams.deliveries.due(10).await), [id]);
     let (claim, stored) = seams.claim(id, LONG).await;
     assert_eq!(
@@ -80,7 +83,7 @@ pub async fn only_a_buried_delivery_is_requeued(subject: &dyn Subject) {
     let (claim, _) = seams.claim(claimed, LONG).await;
     for id in [pending, claimed, DeliveryId::new()] {
         assert!(!must(seams.failures.requeue(id).await));
-        assert_eq!(must(seams.failures.exhume(id).await), None);
+        assert_eq!(must(seams.failures.find_dead_letter(id).await), None);
     }
     seams.complete(claim, held(Vec::new())).await;
     assert!(!must(seams.failures.requeue(claimed).await));
@@ -92,8 +95,8 @@ pub async fn a_buried_conflict_is_marked(subject: &dyn Subject) {
     seams.new_delivery("evt_1").await;
     let conflict = seams.record(delivery("evt_1", b"other")).await.id();
     let (claim, _) = seams.claim(conflict, LONG).await;
-    must(seams.work.bury(claim, Reason::new("test")).await);
-    let listed = must(seams.failures.buried(10).await);
+    must(seams.work.dead_letter(claim, Reason::new("test")).await);
+    let listed = must(seams.failures.dead_letters(10).await);
     let marks: Vec<_> = listed
         .iter()
         .map(|buried| (buried.id, buried.is_conflict))
@@ -118,9 +121,9 @@ pub async fn the_probe_tells_an_open_database_from_a_closed_one(subject: &dyn Su
     );
 }
 
-async fn bury(seams: &Seams, id: &str) -> DeliveryId {
+async fn dead_letter(seams: &Seams, id: &str) -> DeliveryId {
     let id = seams.new_delivery(id).await;
     let (claim, _) = seams.claim(id, LONG).await;
-    must(seams.work.bury(claim, Reason::new("test")).await);
+    must(seams.work.dead_letter(claim, Reason::new("test")).await);
     id
 }

@@ -1,12 +1,12 @@
 //! Where a mail is at its provider.
 
-use providers::Elsewhere;
+use providers::RemoteMail;
 use url::Url;
 
 use super::FetchError;
 
 /// The mail's place below the API, each segment escaped.
-pub(super) fn place(base: &Url, mail: &Elsewhere) -> Result<Url, FetchError> {
+pub(super) fn place(base: &Url, mail: &RemoteMail) -> Result<Url, FetchError> {
     let mut url = base.clone();
     if mail
         .path
@@ -32,7 +32,7 @@ mod tests {
     #[test]
     fn ids_from_a_payload_cannot_leave_their_segment() {
         let base = Url::parse("https://api.provider.test").unwrap();
-        let mail = |id: &str| Elsewhere {
+        let mail = |id: &str| RemoteMail {
             recipients: Vec::new(),
             path: vec!["mails".to_owned(), id.to_owned()],
             query: None,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pipeline::{AttemptId, Meters, NewAttempt, Outcome};
+use pipeline::{AttemptId, Meters, NewAttempt, OutcomeLabel};
 use prometheus_client::registry::Registry;
 use testkit::patience::until;
 use testkit::store_contract::attempt;
@@ -179,7 +179,7 @@ async fn a_slow_receiver_holds_up_nobody_else() {
     tokio::join!(telling, watching);
     // What was begun was finished, and nobody ran out of patience.
     let count = |word| {
-        let label = Outcome::new("slow", word);
+        let label = OutcomeLabel::new("slow", word);
         usize::try_from(meters.callbacks.get_or_create(&label).get()).unwrap()
     };
     assert_eq!(

@@ -137,35 +137,35 @@ async fn a_redirect_within_the_providers_own_hosts_is_followed() {
 }
 
 /// Runs a delivery whose first answer is `answer`; why it was given up.
-async fn buried(answer: Answer) -> String {
+async fn dead_letters(answer: Answer) -> String {
     let api = Api::start().await;
     api.on("/emails/receiving/e1", vec![answer]);
     let desk = desk(&api).await;
     desk.record_from("resend", "one", RESEND).await;
     desk.work_until_idle().await;
-    let buried = desk.store.failures.buried(10).await.unwrap();
+    let buried = desk.store.failures.dead_letters(10).await.unwrap();
     buried[0].reason.to_string()
 }
 
 #[tokio::test]
 async fn what_the_api_does_wrong_is_bounded_and_named() {
     assert_eq!(
-        buried((404, String::new(), Vec::new())).await,
+        dead_letters((404, String::new(), Vec::new())).await,
         "fetch_unavailable"
     );
     assert_eq!(
-        buried((401, String::new(), Vec::new())).await,
+        dead_letters((401, String::new(), Vec::new())).await,
         "fetch_unauthorised"
     );
-    assert_eq!(buried(ok("not json")).await, "fetch_odd");
-    assert_eq!(buried(ok(vec![b' '; 100_001])).await, "too_large");
+    assert_eq!(dead_letters(ok("not json")).await, "fetch_odd");
+    assert_eq!(dead_letters(ok(vec![b' '; 100_001])).await, "too_large");
     let elsewhere = "location: http://localhost:1/x\r\n".to_owned();
     assert_eq!(
-        buried((302, elsewhere, Vec::new())).await,
+        dead_letters((302, elsewhere, Vec::new())).await,
         "fetch_leads_away"
     );
     assert_eq!(
-        buried(ok(link_to("http://localhost:1/x"))).await,
+        dead_letters(ok(link_to("http://localhost:1/x"))).await,
         "fetch_leads_away"
     );
 }
@@ -173,7 +173,7 @@ async fn what_the_api_does_wrong_is_bounded_and_named() {
 #[tokio::test]
 async fn a_redirect_to_itself_ends() {
     let around = "location: /emails/receiving/e1\r\n".to_owned();
-    assert_eq!(buried((302, around, Vec::new())).await, "fetch_odd");
+    assert_eq!(dead_letters((302, around, Vec::new())).await, "fetch_odd");
 }
 
 #[tokio::test]
@@ -187,6 +187,6 @@ async fn without_a_key_the_delivery_is_kept_for_the_operator() {
     let desk = Desk::with_sources(BTreeMap::from([("resend".to_owned(), settings)])).await;
     desk.record_from("resend", "one", RESEND).await;
     desk.work_until_idle().await;
-    let buried = desk.store.failures.buried(10).await.unwrap();
+    let buried = desk.store.failures.dead_letters(10).await.unwrap();
     assert_eq!(buried[0].reason.as_str(), "message_not_included");
 }

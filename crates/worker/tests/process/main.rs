@@ -109,7 +109,7 @@ async fn a_nested_mail_is_buried_with_a_reason_and_the_next_is_processed() {
     )
     .await;
     desk.work_until_idle().await;
-    let buried = desk.store.failures.buried(10).await.unwrap();
+    let buried = desk.store.failures.dead_letters(10).await.unwrap();
     assert_eq!(buried.len(), 1);
     assert_eq!(buried[0].reason.as_str(), "too_deep");
     assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
@@ -120,12 +120,12 @@ async fn what_cannot_be_decoded_is_buried_and_can_be_requeued() {
     let desk = Desk::open().await;
     let id = desk.record("one", b"not json").await;
     desk.work_until_idle().await;
-    let buried = desk.store.failures.buried(10).await.unwrap();
+    let buried = desk.store.failures.dead_letters(10).await.unwrap();
     assert_eq!(buried[0].id, id);
     assert_eq!(buried[0].attempts, 1);
     assert!(desk.store.failures.requeue(id).await.unwrap());
     desk.work_until_idle().await;
-    assert_eq!(desk.store.failures.buried(10).await.unwrap().len(), 1);
+    assert_eq!(desk.store.failures.dead_letters(10).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -138,7 +138,13 @@ async fn mail_to_an_unknown_domain_is_buried_not_lost() {
         )
         .await;
     desk.work_until_idle().await;
-    let (buried, body) = desk.store.failures.exhume(id).await.unwrap().unwrap();
+    let (buried, body) = desk
+        .store
+        .failures
+        .find_dead_letter(id)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(buried.reason.as_str(), "inbox_unknown");
     assert!(body.is_some_and(|body| !body.is_empty()));
 }
@@ -148,7 +154,7 @@ async fn a_transient_failure_is_tried_again_and_given_up_in_the_end() {
     let desk = Desk::open().await;
     let id = desk.record_from("gone", "one", b"{}").await;
     desk.work_until_idle().await;
-    let buried = desk.store.failures.buried(10).await.unwrap();
+    let buried = desk.store.failures.dead_letters(10).await.unwrap();
     assert_eq!(
         (buried[0].id, buried[0].reason.as_str()),
         (id, "source_unknown")
@@ -172,7 +178,7 @@ async fn a_delivery_that_keeps_killing_its_worker_is_buried_unread() {
         assert!(matches!(claimed, Claimed::Yours(..)));
     }
     desk.work_until_idle().await;
-    let buried = desk.store.failures.buried(10).await.unwrap();
+    let buried = desk.store.failures.dead_letters(10).await.unwrap();
     assert_eq!(
         (buried[0].id, buried[0].reason.as_str()),
         (id, "attempts_spent")

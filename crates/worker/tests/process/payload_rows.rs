@@ -11,8 +11,8 @@ use serde_json::json;
 
 use crate::desk::{Desk, otp_mail, payload};
 
-async fn buried(desk: &Desk) -> Vec<String> {
-    let buried = desk.store.failures.buried(10).await.unwrap();
+async fn dead_letters(desk: &Desk) -> Vec<String> {
+    let buried = desk.store.failures.dead_letters(10).await.unwrap();
     let reasons = buried.iter().map(|failure| failure.reason.to_string());
     reasons.collect()
 }
@@ -56,7 +56,13 @@ async fn what_is_authentic_and_cannot_be_read_is_buried_with_its_reason() {
     ] {
         let id = desk.record(row, body.as_bytes()).await;
         desk.work_until_idle().await;
-        let (buried, kept) = desk.store.failures.exhume(id).await.unwrap().unwrap();
+        let (buried, kept) = desk
+            .store
+            .failures
+            .find_dead_letter(id)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(buried.reason.as_str(), reason, "{row}");
         assert_eq!(kept.as_deref(), Some(body.as_bytes()), "{row}");
     }
@@ -85,8 +91,8 @@ async fn p17_an_event_that_is_not_for_us_is_closed_and_counted() {
     desk.record("one", br#"{"type":"email.bounced","data":{}}"#)
         .await;
     desk.work_until_idle().await;
-    assert_eq!(buried(&desk).await, Vec::<String>::new());
-    let label = pipeline::Outcome::new("dev", "ignored");
+    assert_eq!(dead_letters(&desk).await, Vec::<String>::new());
+    let label = pipeline::OutcomeLabel::new("dev", "ignored");
     let counted = desk.deps.meters.processed.get_or_create(&label).get();
     assert_eq!(counted, 1);
 }
@@ -100,7 +106,7 @@ async fn p20_a_form_of_too_many_fields_is_buried_with_its_reason() {
     desk.record_as("mailgun", "one", form, body.as_bytes())
         .await;
     desk.work_until_idle().await;
-    assert_eq!(buried(&desk).await, ["too_many_fields"]);
+    assert_eq!(dead_letters(&desk).await, ["too_many_fields"]);
 }
 
 #[tokio::test]
@@ -109,7 +115,7 @@ async fn p7_mail_for_an_inbox_that_nobody_has_is_kept_for_the_operator() {
     let body = payload("agent@elsewhere.test", &otp_mail("1", "493817"));
     desk.record("one", &body).await;
     desk.work_until_idle().await;
-    assert_eq!(buried(&desk).await, ["inbox_unknown"]);
+    assert_eq!(dead_letters(&desk).await, ["inbox_unknown"]);
     assert!(desk.items("agent@elsewhere.test").await.is_empty());
 }
 
@@ -123,7 +129,7 @@ async fn p8_mail_for_the_inbox_of_anothers_domain_reaches_neither() {
     let body = payload("agent@inbox.test", &otp_mail("1", "493817"));
     desk.record_from("shop", "one", &body).await;
     desk.work_until_idle().await;
-    assert_eq!(buried(&desk).await, ["inbox_unknown"]);
+    assert_eq!(dead_letters(&desk).await, ["inbox_unknown"]);
     assert!(desk.items("agent@inbox.test").await.is_empty());
 }
 

@@ -246,6 +246,6 @@ async fn while_the_dns_is_silent_mail_waits_that_must_be_proven_and_other_mail_d
     careful.record("one", &body).await;
     careful.work_until_idle().await;
     assert!(careful.items("agent@inbox.test").await.is_empty());
-    let failures = careful.store.failures.buried(10).await.unwrap();
+    let failures = careful.store.failures.dead_letters(10).await.unwrap();
     assert_eq!(failures.len(), 1, "it is kept for the operator");
 }

@@ -71,14 +71,14 @@ async fn a_subscription_is_confirmed_once() {
     let heads = heads(&api);
     assert_eq!(heads.len(), 1, "{heads:?}");
     assert!(!heads[0].to_lowercase().contains("authorization"));
-    assert_eq!(desk.store.failures.buried(10).await.unwrap().len(), 0);
+    assert_eq!(desk.store.failures.dead_letters(10).await.unwrap().len(), 0);
 }
 
 #[tokio::test]
 async fn a_confirmation_is_tried_again_while_sns_is_away() {
     let (api, desk) = confirm(vec![status(503), ok("yes")]).await;
     assert_eq!(heads(&api).len(), 2);
-    assert_eq!(desk.store.failures.buried(10).await.unwrap().len(), 0);
+    assert_eq!(desk.store.failures.dead_letters(10).await.unwrap().len(), 0);
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn a_confirmation_that_comes_too_late_or_leads_away_is_kept_for_the_operat
         (away, "fetch_leads_away"),
     ] {
         let (api, desk) = confirm(vec![answer]).await;
-        let buried = desk.store.failures.buried(10).await.unwrap();
+        let buried = desk.store.failures.dead_letters(10).await.unwrap();
         assert_eq!(buried[0].reason.as_str(), reason);
         assert_eq!(heads(&api).len(), 1);
     }
@@ -178,7 +178,7 @@ async fn another_bucket_is_not_read_and_s3s_refusal_is_named() {
         let body = sns.mail_in(place, "agent@inbox.test", at());
         desk.record_from("ses", place[1], body.as_bytes()).await;
         desk.work_until_idle().await;
-        let buried = desk.store.failures.buried(10).await.unwrap();
+        let buried = desk.store.failures.dead_letters(10).await.unwrap();
         let found = buried
             .iter()
             .any(|failure| failure.reason.as_str() == reason);

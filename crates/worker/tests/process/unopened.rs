@@ -16,7 +16,7 @@ async fn a_body_whose_key_is_not_here_waits_uncounted_and_is_then_kept() {
     desk.work_until_idle().await;
     assert_eq!(desk.items("b@inbox.test").await.len(), 1);
     assert!(desk.items("agent@inbox.test").await.is_empty());
-    let buried = desk.store.failures.buried(10).await.unwrap();
+    let buried = desk.store.failures.dead_letters(10).await.unwrap();
     let [kept] = &buried[..] else {
         panic!("{buried:?}");
     };

@@ -1,6 +1,6 @@
 //! Whom a buried delivery was for, for the operator's eyes alone.
 
-use pipeline::{BuriedDelivery, InboxId};
+use pipeline::{DeadLetter, InboxId};
 use providers::{Decoded, Sources};
 
 use crate::config::{Config, Profile};
@@ -11,7 +11,7 @@ const MOST: usize = 10;
 
 /// The addresses that the mails of a delivery were sent to, as far as its source's
 /// adapter can read it: plain addresses alone, each once, and no more than ten.
-pub(super) fn recipients(config: &Config, item: &BuriedDelivery, body: &[u8]) -> Vec<InboxId> {
+pub(super) fn recipients(config: &Config, item: &DeadLetter, body: &[u8]) -> Vec<InboxId> {
     let mut settings = config.source.clone();
     if settings.is_empty()
         && config.profile() == Profile::Embedded

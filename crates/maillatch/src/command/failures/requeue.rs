@@ -92,7 +92,7 @@ pub(super) async fn requeue(
 
 /// Everything that was given up.
 async fn every(store: &Store) -> Result<Vec<Failed>> {
-    let buried = store.failures.buried(u32::MAX).await?;
+    let buried = store.failures.dead_letters(u32::MAX).await?;
     let dead = store.callbacks.dead_callbacks(u32::MAX).await?;
     let deliveries = buried.into_iter().map(|item| Failed::Delivery(item.id));
     let callbacks = dead.into_iter().map(|dead| Failed::Callback(dead.id));

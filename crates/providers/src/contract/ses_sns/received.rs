@@ -6,7 +6,7 @@ use pipeline::Timestamp;
 
 use crate::contract::native;
 use crate::json::{self, Object};
-use crate::{DecodeError, Decoded, Elsewhere, Holds, InboundMail, SenderVerdict};
+use crate::{DecodeError, Decoded, Holds, InboundMail, RemoteMail, SenderVerdict};
 
 /// Reads a notification's text. A topic also carries texts that are no JSON, such
 /// as the one that SES tries it out with.
@@ -38,13 +38,13 @@ pub(super) fn decode(
             let mail = mail.stated_from(from).sender(verdict(&event));
             Ok(Decoded::mail(mail.received(Some(received_at))))
         }
-        None => elsewhere(&event, recipients, bucket, received_at),
+        None => remote_mail(&event, recipients, bucket, received_at),
     }
 }
 
 /// A mail in S3. The post may name any bucket; whoever may publish to the topic
 /// must not choose what our key reads.
-fn elsewhere(
+fn remote_mail(
     event: &Object,
     recipients: Vec<String>,
     bucket: Option<&str>,
@@ -64,7 +64,7 @@ fn elsewhere(
     if recipients.is_empty() {
         return Err(DecodeError::NoRecipient);
     }
-    Ok(Decoded::Elsewhere(Elsewhere {
+    Ok(Decoded::RemoteMail(RemoteMail {
         recipients,
         path: [named]
             .into_iter()

@@ -236,7 +236,7 @@ fn a_mail_in_the_sources_own_bucket_is_elsewhere_and_no_other_bucket_is_read() {
         ..settings()
     };
     let action = json!({ "type": "S3", "bucketName": "mail", "objectKey": "in/a b" });
-    let Ok(Decoded::Elsewhere(place)) = decode(s3("mail"), &received(&action, None)) else {
+    let Ok(Decoded::RemoteMail(place)) = decode(s3("mail"), &received(&action, None)) else {
         panic!("it is not elsewhere");
     };
     assert_eq!(place.path, ["mail", "in", "a b"]);

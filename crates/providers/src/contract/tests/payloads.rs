@@ -134,7 +134,7 @@ const IGNORED: Reason = Reason::new("event_ignored");
 fn provider_id(decoded: Result<Decoded, DecodeError>) -> Option<String> {
     match decoded {
         Ok(Decoded::Mails(mails)) => mails[0].provider_id.clone(),
-        Ok(Decoded::Elsewhere(elsewhere)) => elsewhere.provider_id,
+        Ok(Decoded::RemoteMail(elsewhere)) => elsewhere.provider_id,
         other => panic!("{other:?}"),
     }
 }
@@ -339,7 +339,7 @@ fn a_mail_that_is_not_in_the_post_says_where_it_is() {
             "v3/grants/g/messages/m",
         ),
     ] {
-        let Ok(Decoded::Elsewhere(elsewhere)) = json(provider, &body) else {
+        let Ok(Decoded::RemoteMail(elsewhere)) = json(provider, &body) else {
             panic!("{provider}");
         };
         assert_eq!(elsewhere.recipients, ["x@y.test"], "{provider}");
@@ -451,7 +451,7 @@ fn every_sample_is_accepted_and_decodes_to_its_mail_and_its_forged_twin_is_not()
         let content_type = post.headers[0].1.clone();
         match source.decode(&content_type, &post.body) {
             Ok(Decoded::Mails(mails)) => assert_eq!(mails[0].recipients, ["x@y.test"], "{name}"),
-            Ok(Decoded::Elsewhere(mail)) => {
+            Ok(Decoded::RemoteMail(mail)) => {
                 assert_eq!(
                     (name, mail.recipients),
                     ("resend", vec!["x@y.test".to_owned()])

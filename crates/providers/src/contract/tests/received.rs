@@ -131,7 +131,7 @@ fn received_at(provider: &str, (kind, body): &(String, String)) -> Option<i64> {
     let decoded = decode(provider, kind, body);
     let at = match decoded {
         Ok(Decoded::Mails(mails)) => mails[0].received_at,
-        Ok(Decoded::Elsewhere(elsewhere)) => elsewhere.received_at,
+        Ok(Decoded::RemoteMail(elsewhere)) => elsewhere.received_at,
         other => panic!("{provider}: {other:?}"),
     };
     at.map(Timestamp::as_millis)

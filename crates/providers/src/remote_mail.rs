@@ -8,7 +8,7 @@ use crate::{Scope, SenderVerdict};
 
 /// Where a mail is, below the provider's API.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct RemoteMail {
     /// The envelope's recipients; unparsed.
     pub recipients: Vec<String>,
     /// The segments of the path, to be escaped by whoever builds the URL.
