@@ -21,15 +21,15 @@ pub enum QueueError {
 pub trait Doorbell: Send + Sync {
     /// Rings once for all of these. `Ok` means that the queue has taken
     /// responsibility for the ring, not that a worker has heard it.
-    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError>;
+    async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError>;
 }
 
 /// Hears rings.
 #[async_trait]
-pub trait Bell: Send {
+pub trait DoorbellListener: Send {
     /// The next ring; waits through outages of the broker, and ends with `None`
     /// only when the queue is closed for good. Safe to drop while it waits.
-    async fn next(&mut self) -> Option<Ring>;
+    async fn next(&mut self) -> Option<Notification>;
 }
 
 /// Tells the queue that a ring is dealt with.
@@ -41,13 +41,13 @@ pub trait Acknowledge: Send {
 }
 
 /// One ring, to be answered once.
-pub struct Ring {
+pub struct Notification {
     /// The deliveries it was rung for.
     pub deliveries: Vec<DeliveryId>,
     acknowledge: Box<dyn Acknowledge>,
 }
 
-impl Ring {
+impl Notification {
     /// A ring for `deliveries` that is answered through `acknowledge`.
     pub fn new(deliveries: Vec<DeliveryId>, acknowledge: Box<dyn Acknowledge>) -> Self {
         Self {

@@ -64,7 +64,7 @@ pub trait DeliveryLog: Send + Sync {
 
     /// Notes that the bell was rung for these; they are due again only after
     /// `patience`, unless something else makes them due later than that.
-    async fn rung(&self, deliveries: &[DeliveryId], patience: Duration) -> Result<(), StoreError>;
+    async fn mark_notified(&self, deliveries: &[DeliveryId], patience: Duration) -> Result<(), StoreError>;
 
     /// How much waits.
     async fn backlog(&self) -> Result<Backlog, StoreError>;

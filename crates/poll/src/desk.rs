@@ -25,7 +25,7 @@ pub(crate) struct Rung(pub(crate) Mutex<Vec<DeliveryId>>);
 
 #[async_trait]
 impl Doorbell for Rung {
-    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         self.0.lock().unwrap().extend(deliveries);
         Ok(())
     }

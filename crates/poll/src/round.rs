@@ -283,7 +283,7 @@ async fn save(
         .found
         .get_or_create(&label)
         .inc_by(fresh.len() as u64);
-    if let Err(error) = deps.doorbell.ring(&fresh).await {
+    if let Err(error) = deps.doorbell.notify(&fresh).await {
         let error: &dyn std::error::Error = &error;
         tracing::debug!(error, "the bell is silent; the sweeper will ring");
     }

@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pipeline::{Bell, Probe, ProbeError};
+use pipeline::{DoorbellListener, Probe, ProbeError};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -86,7 +86,7 @@ impl Amqp {
         }
     }
 
-    pub(crate) fn bell(&self) -> Box<dyn Bell> {
+    pub(crate) fn bell(&self) -> Box<dyn DoorbellListener> {
         Box::new(AmqpBell::new(
             self.hearing().clone(),
             Arc::clone(&self.topology),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use pipeline::{Acknowledge, Bell, DeliveryId, Doorbell, Probe, ProbeError, QueueError, Ring};
+use pipeline::{Acknowledge, DoorbellListener, DeliveryId, Doorbell, Probe, ProbeError, QueueError, Notification};
 use tokio::sync::Semaphore;
 
 /// The queue's two ends and its middle.
@@ -39,7 +39,7 @@ impl InProcess {
         }
     }
 
-    pub(crate) fn bell(&self) -> Box<dyn Bell> {
+    pub(crate) fn bell(&self) -> Box<dyn DoorbellListener> {
         Box::new(InProcessBell {
             shared: Arc::clone(&self.shared),
         })
@@ -94,7 +94,7 @@ struct Closed;
 
 #[async_trait]
 impl Doorbell for InProcess {
-    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         if self.shared.waiting.is_closed() {
             return Err(QueueError::Unavailable(Box::new(Closed)));
         }
@@ -124,8 +124,8 @@ struct InProcessBell {
 }
 
 #[async_trait]
-impl Bell for InProcessBell {
-    async fn next(&mut self) -> Option<Ring> {
+impl DoorbellListener for InProcessBell {
+    async fn next(&mut self) -> Option<Notification> {
         loop {
             // Dropped while it waits, the semaphore passes the permit on.
             let permit = self.shared.waiting.acquire().await.ok()?;
@@ -136,7 +136,7 @@ impl Bell for InProcessBell {
                     shared: Arc::clone(&self.shared),
                     is_answered: false,
                 };
-                return Some(Ring::new(deliveries, Box::new(answer)));
+                return Some(Notification::new(deliveries, Box::new(answer)));
             }
         }
     }

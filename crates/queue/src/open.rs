@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use pipeline::{Bell, Doorbell, Probe};
+use pipeline::{DoorbellListener, Doorbell, Probe};
 use secrecy::ExposeSecret;
 
 use crate::Settings;
@@ -83,7 +83,7 @@ fn check(settings: &Settings) -> Result<(), OpenError> {
 
 impl Queue {
     /// A new consumer of the queue; bells share the rings among them.
-    pub fn bell(&self) -> Box<dyn Bell> {
+    pub fn bell(&self) -> Box<dyn DoorbellListener> {
         match &self.kind {
             Kind::InProcess(queue) => queue.bell(),
             Kind::Amqp(queue) => queue.bell(),

@@ -12,7 +12,7 @@ mod hearing;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{Bell, DeliveryId, Doorbell, Probe, Ring};
+use pipeline::{DoorbellListener, DeliveryId, Doorbell, Probe, Notification};
 
 use crate::patience::soon;
 
@@ -36,7 +36,7 @@ pub trait Subject: Send + Sync {
     fn probe(&self) -> Arc<dyn Probe>;
 
     /// A new bell.
-    fn bell(&self) -> Box<dyn Bell>;
+    fn bell(&self) -> Box<dyn DoorbellListener>;
 
     /// Closes it.
     async fn close(&self);
@@ -79,7 +79,7 @@ macro_rules! queue_contract {
 const ROOMY: u32 = 1_000;
 
 async fn ring(queue: &impl Subject, deliveries: &[DeliveryId]) {
-    if let Err(error) = queue.doorbell().ring(deliveries).await {
+    if let Err(error) = queue.doorbell().notify(deliveries).await {
         panic!("the ring was not taken: {error:?}");
     }
 }
@@ -91,7 +91,7 @@ async fn ring_once(queue: &impl Subject) -> DeliveryId {
     delivery
 }
 
-async fn hear(bell: &mut Box<dyn Bell>) -> Ring {
+async fn hear(bell: &mut Box<dyn DoorbellListener>) -> Notification {
     match soon("a ring is heard", bell.next()).await {
         Some(ring) => ring,
         None => panic!("the bell ended"),

@@ -48,7 +48,7 @@ async fn run(
     let mut waiting = Vec::with_capacity(MOST_MERGED);
     while commits.recv_many(&mut waiting, MOST_MERGED).await > 0 {
         let deliveries: Vec<DeliveryId> = waiting.drain(..).flatten().collect();
-        match tokio::time::timeout(PATIENCE, bell.ring(&deliveries)).await {
+        match tokio::time::timeout(PATIENCE, bell.notify(&deliveries)).await {
             Ok(Ok(())) => count(&meters, "heard"),
             Ok(Err(error)) => {
                 tracing::warn!(%error, deliveries = deliveries.len(), "the bell did not ring");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pipeline::{Bell, Ring};
+use pipeline::{DoorbellListener, Notification};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -14,7 +14,7 @@ use crate::{Deps, contain};
 ///
 /// A ring is taken off the bell only when there is room to work on it, so that
 /// what this worker cannot do yet stays on the queue for another one.
-pub async fn run(deps: Arc<Deps>, mut bell: Box<dyn Bell>, shutdown: CancellationToken) {
+pub async fn run(deps: Arc<Deps>, mut bell: Box<dyn DoorbellListener>, shutdown: CancellationToken) {
     let room = Arc::new(Semaphore::new(deps.settings.concurrency));
     let under_way = TaskTracker::new();
     under_way.spawn(contain::warm_up(deps.settings.parse_budget));
@@ -26,10 +26,10 @@ pub async fn run(deps: Arc<Deps>, mut bell: Box<dyn Bell>, shutdown: Cancellatio
 }
 
 async fn next_ring(
-    bell: &mut dyn Bell,
+    bell: &mut dyn DoorbellListener,
     room: &Semaphore,
     shutdown: &CancellationToken,
-) -> Option<Ring> {
+) -> Option<Notification> {
     tokio::select! {
         biased;
         () = shutdown.cancelled() => None,
@@ -44,7 +44,7 @@ async fn next_ring(
 
 /// Processes every delivery of a ring, then answers it. Whatever could not be
 /// finished is in its row, and the sweeper rings for it when it is due.
-async fn answer(deps: Arc<Deps>, ring: Ring, room: Arc<Semaphore>) {
+async fn answer(deps: Arc<Deps>, ring: Notification, room: Arc<Semaphore>) {
     let deliveries = TaskTracker::new();
     for id in ring.deliveries.iter().copied() {
         let deps = Arc::clone(&deps);

@@ -52,8 +52,8 @@ async fn ring_and_note(
     doorbell: &dyn Doorbell,
     ids: &[DeliveryId],
 ) -> Result<(), Swept> {
-    doorbell.ring(ids).await.map_err(Swept::BellSilent)?;
-    log.rung(ids, deps.settings.ring_patience)
+    doorbell.notify(ids).await.map_err(Swept::BellSilent)?;
+    log.mark_notified(ids, deps.settings.ring_patience)
         .await
         .map_err(Swept::StoreAway)
 }

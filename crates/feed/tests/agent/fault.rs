@@ -230,8 +230,8 @@ impl DeliveryLog for Counting {
         self.log.due(limit).await
     }
 
-    async fn rung(&self, deliveries: &[DeliveryId], patience: Duration) -> Result<(), StoreError> {
-        self.log.rung(deliveries, patience).await
+    async fn mark_notified(&self, deliveries: &[DeliveryId], patience: Duration) -> Result<(), StoreError> {
+        self.log.mark_notified(deliveries, patience).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{Bell, Ring};
+use pipeline::{DoorbellListener, Notification};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -53,7 +53,7 @@ impl AmqpBell {
 
     /// Waits for the next ring through any number of sessions. Every wait in
     /// here may be dropped: what is gained so far is kept in `self`.
-    async fn hear(&mut self) -> Ring {
+    async fn hear(&mut self) -> Notification {
         loop {
             if self.session.is_none() {
                 self.sit_down().await;
@@ -124,8 +124,8 @@ impl AmqpBell {
 }
 
 #[async_trait]
-impl Bell for AmqpBell {
-    async fn next(&mut self) -> Option<Ring> {
+impl DoorbellListener for AmqpBell {
+    async fn next(&mut self) -> Option<Notification> {
         let closed = self.closed.clone();
         closed.run_until_cancelled(self.hear()).await
     }

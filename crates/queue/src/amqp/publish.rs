@@ -38,7 +38,7 @@ impl From<RingError> for QueueError {
 
 #[async_trait]
 impl Doorbell for Amqp {
-    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         if deliveries.is_empty() {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use lapin::message::Delivery;
 use lapin::options::{BasicAckOptions, BasicConsumeOptions, BasicQosOptions};
 use lapin::types::FieldTable;
 use lapin::{Acker, Channel, Consumer};
-use pipeline::{Acknowledge, Ring};
+use pipeline::{Acknowledge, Notification};
 use tokio::sync::Notify;
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout};
@@ -129,14 +129,14 @@ impl Session {
 
     /// The ring in a message. A message that is none is taken off the queue:
     /// it would be as unreadable the next time.
-    pub(super) async fn unpack(&self, delivery: Delivery) -> Option<Ring> {
+    pub(super) async fn unpack(&self, delivery: Delivery) -> Option<Notification> {
         let answer = Answer {
             acker: delivery.acker,
             desk: Arc::clone(&self.desk),
             is_answered: false,
         };
         match wire::read(&delivery.data) {
-            Ok(deliveries) => Some(Ring::new(deliveries, Box::new(answer))),
+            Ok(deliveries) => Some(Notification::new(deliveries, Box::new(answer))),
             Err(error) => {
                 let bytes = delivery.data.len();
                 warn!(bytes, cause = %error, "dropped a message that is no ring");

@@ -48,14 +48,14 @@ pub(crate) async fn ready(queue: &Queue) {
 pub(crate) async fn ring_until_taken(queue: &Queue) -> DeliveryId {
     let delivery = DeliveryId::new();
     until("a ring is taken", || async {
-        queue.doorbell.ring(&[delivery]).await.ok()
+        queue.doorbell.notify(&[delivery]).await.ok()
     })
     .await;
     delivery
 }
 
 /// Hears rings until one is for this delivery, and answers them all.
-pub(crate) async fn hear_of(bell: &mut Box<dyn pipeline::Bell>, delivery: DeliveryId) {
+pub(crate) async fn hear_of(bell: &mut Box<dyn pipeline::DoorbellListener>, delivery: DeliveryId) {
     let hearing = async {
         loop {
             let ring = bell.next().await.expect("the bell ended");

@@ -13,7 +13,7 @@ async fn a_broker_that_is_not_there_fails_a_ring_at_once_and_stops_nothing() {
     // Nobody listens on the discard port of loopback.
     let settings = settings("amqp://guest:guest@127.0.0.1:9/%2f");
     let queue = queue::open(&settings).await.unwrap();
-    let rung = soon("the ring fails", queue.doorbell.ring(&[DeliveryId::new()])).await;
+    let rung = soon("the ring fails", queue.doorbell.notify(&[DeliveryId::new()])).await;
     assert!(matches!(rung, Err(QueueError::Unavailable(_))), "{rung:?}");
     let probed = soon("the probe answers", queue.probe.probe()).await;
     assert!(probed.is_err());
@@ -32,7 +32,7 @@ async fn ringing_a_deleted_queue_is_refused_and_brings_it_back() {
         .delete(&settings.name)
         .await;
 
-    let rung = queue.doorbell.ring(&[DeliveryId::new()]).await;
+    let rung = queue.doorbell.notify(&[DeliveryId::new()]).await;
     assert!(matches!(rung, Err(QueueError::Refused(_))), "{rung:?}");
 
     let delivery = ring_until_taken(&queue).await;
@@ -79,7 +79,7 @@ async fn a_cut_connection_is_built_again() {
 
         proxy.cut();
         let refused = until("rings fail while it is cut", || async {
-            queue.doorbell.ring(&[DeliveryId::new()]).await.err()
+            queue.doorbell.notify(&[DeliveryId::new()]).await.err()
         });
         assert!(matches!(refused.await, QueueError::Unavailable(_)));
 
@@ -101,7 +101,7 @@ async fn a_ring_in_hand_when_the_connection_is_cut_comes_again() {
 
     proxy.cut();
     until("the cut is noticed", || async {
-        queue.doorbell.ring(&[DeliveryId::new()]).await.err()
+        queue.doorbell.notify(&[DeliveryId::new()]).await.err()
     })
     .await;
     // The answer goes nowhere, and nobody is told: the ring comes again.
@@ -126,7 +126,7 @@ async fn a_frozen_broker_hangs_neither_a_ring_nor_an_answer() {
 
     proxy.freeze();
     for _ in 0..2 {
-        let rung = timeout(DEADLINE, queue.doorbell.ring(&[DeliveryId::new()])).await;
+        let rung = timeout(DEADLINE, queue.doorbell.notify(&[DeliveryId::new()])).await;
         assert!(
             matches!(rung, Ok(Err(QueueError::Unavailable(_)))),
             "{rung:?}"

@@ -27,7 +27,7 @@ async fn rings_and_bells_outlive_a_broker_that_is_killed_stopped_and_wiped() {
     remember_the_queues(&server);
     server.kill();
     let refused = until("rings fail while it is down", || async {
-        queue.doorbell.ring(&[DeliveryId::new()]).await.err()
+        queue.doorbell.notify(&[DeliveryId::new()]).await.err()
     });
     assert!(matches!(refused.await, QueueError::Unavailable(_)));
     server.start();
@@ -78,7 +78,7 @@ async fn a_starved_broker_takes_no_ring_but_still_takes_answers() {
     server.ctl(&["set_vm_memory_high_watermark", "0.00001"]);
     let mut taken = 0;
     let refused = loop {
-        match queue.doorbell.ring(&[DeliveryId::new()]).await {
+        match queue.doorbell.notify(&[DeliveryId::new()]).await {
             Ok(()) => taken += 1,
             Err(error) => break error,
         }

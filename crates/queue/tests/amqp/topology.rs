@@ -83,7 +83,7 @@ async fn a_ring_in_the_broker_is_ids_and_nothing_else() {
     let settings = settings(&url());
     let queue = broker::open(&settings).await;
     let (one, two) = (DeliveryId::new(), DeliveryId::new());
-    queue.doorbell.ring(&[one, two]).await.unwrap();
+    queue.doorbell.notify(&[one, two]).await.unwrap();
 
     let message = Inspector::connect(&url()).await.take(&settings.name).await;
     let body = String::from_utf8(message.data.clone()).unwrap();
@@ -138,7 +138,7 @@ async fn a_queue_that_exists_with_other_arguments_is_never_rung() {
         .await
         .unwrap();
     let queue = queue::open(&settings).await.unwrap();
-    assert!(queue.doorbell.ring(&[DeliveryId::new()]).await.is_err());
+    assert!(queue.doorbell.notify(&[DeliveryId::new()]).await.is_err());
     assert!(queue.probe.probe().await.is_err());
     inspector.delete(&settings.name).await;
     broker::ready(&queue).await;

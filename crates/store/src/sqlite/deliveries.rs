@@ -27,8 +27,8 @@ impl DeliveryLog for Sqlite {
         self.work.run(SHORT, work).await
     }
 
-    async fn rung(&self, deliveries: &[DeliveryId], patience: Duration) -> Result<(), StoreError> {
-        let work = rung(self.writer.clone(), deliveries.to_vec(), patience);
+    async fn mark_notified(&self, deliveries: &[DeliveryId], patience: Duration) -> Result<(), StoreError> {
+        let work = mark_notified(self.writer.clone(), deliveries.to_vec(), patience);
         self.work.run(SHORT, work).await
     }
 
@@ -125,7 +125,7 @@ async fn due(readers: SqlitePool, limit: u32) -> Result<Vec<DeliveryId>, Fault> 
     Ok(ids.into_iter().map(DeliveryId::from_uuid).collect())
 }
 
-async fn rung(
+async fn mark_notified(
     writer: SqlitePool,
     deliveries: Vec<DeliveryId>,
     patience: Duration,

@@ -15,7 +15,7 @@ pub async fn a_full_queue_refuses_and_takes_again_when_it_has_room<Q: Subject>()
     let queue = Q::open(capacity).await;
     let mut taken = 0;
     loop {
-        match queue.doorbell().ring(&[DeliveryId::new()]).await {
+        match queue.doorbell().notify(&[DeliveryId::new()]).await {
             Ok(()) => taken += 1,
             Err(QueueError::Refused(_)) => break,
             Err(error) => panic!("neither taken nor refused: {error:?}"),
@@ -29,7 +29,7 @@ pub async fn a_full_queue_refuses_and_takes_again_when_it_has_room<Q: Subject>()
         hear(&mut bell).await.done().await;
     }
     until("an empty queue takes a ring", || async {
-        queue.doorbell().ring(&[DeliveryId::new()]).await.ok()
+        queue.doorbell().notify(&[DeliveryId::new()]).await.ok()
     })
     .await;
 }
@@ -57,7 +57,7 @@ pub async fn a_closed_queue_cannot_be_rung<Q: Subject>() {
     let queue = Q::open(ROOMY).await;
     queue.close().await;
     let rung = soon("ringing ends", async {
-        queue.doorbell().ring(&[DeliveryId::new()]).await
+        queue.doorbell().notify(&[DeliveryId::new()]).await
     })
     .await;
     assert!(matches!(rung, Err(QueueError::Unavailable(_))), "{rung:?}");

@@ -205,13 +205,13 @@ pub async fn a_new_delivery_is_due_when_its_first_ring_had_time(subject: &dyn Su
 pub async fn a_rung_delivery_is_due_again_only_after_patience(subject: &dyn Subject) {
     let seams = subject.seams();
     let id = due_delivery(&seams, "evt_1").await;
-    must(seams.deliveries.rung(&[id], LONG).await);
+    must(seams.deliveries.mark_notified(&[id], LONG).await);
     assert_eq!(must(seams.deliveries.due(10).await), []);
     let other = due_delivery(&seams, "evt_2").await;
     must(
         seams
             .deliveries
-            .rung(&[other, DeliveryId::new()], Duration::ZERO)
+            .mark_notified(&[other, DeliveryId::new()], Duration::ZERO)
             .await,
     );
     until("it is due again", async || {
@@ -232,7 +232,7 @@ pub async fn ringing_never_makes_a_delivery_due_earlier(subject: &dyn Subject) {
             .retry_later(claim, LONG, Reason::new("test"))
             .await,
     );
-    must(seams.deliveries.rung(&[id], Duration::ZERO).await);
+    must(seams.deliveries.mark_notified(&[id], Duration::ZERO).await);
     assert_eq!(must(seams.deliveries.due(10).await), []);
 }
 

@@ -56,8 +56,8 @@ impl DeliveryLog for Gate {
         self.store.deliveries.due(limit).await
     }
 
-    async fn rung(&self, deliveries: &[DeliveryId], wait: Duration) -> Result<(), StoreError> {
-        self.store.deliveries.rung(deliveries, wait).await
+    async fn mark_notified(&self, deliveries: &[DeliveryId], wait: Duration) -> Result<(), StoreError> {
+        self.store.deliveries.mark_notified(deliveries, wait).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
@@ -71,7 +71,7 @@ struct Rings(StdMutex<Vec<DeliveryId>>);
 
 #[async_trait]
 impl Doorbell for Rings {
-    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         self.0.lock().unwrap().extend(deliveries);
         Ok(())
     }

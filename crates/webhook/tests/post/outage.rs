@@ -18,7 +18,7 @@ struct Silent;
 
 #[async_trait]
 impl Doorbell for Silent {
-    async fn ring(&self, _: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn notify(&self, _: &[DeliveryId]) -> Result<(), QueueError> {
         Err(QueueError::Refused("silent"))
     }
 }
@@ -28,7 +28,7 @@ struct Stuck;
 
 #[async_trait]
 impl Doorbell for Stuck {
-    async fn ring(&self, _: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn notify(&self, _: &[DeliveryId]) -> Result<(), QueueError> {
         std::future::pending().await
     }
 }
@@ -100,8 +100,8 @@ impl DeliveryLog for Paused {
         self.log.due(limit).await
     }
 
-    async fn rung(&self, deliveries: &[DeliveryId], wait: Duration) -> Result<(), StoreError> {
-        self.log.rung(deliveries, wait).await
+    async fn mark_notified(&self, deliveries: &[DeliveryId], wait: Duration) -> Result<(), StoreError> {
+        self.log.mark_notified(deliveries, wait).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {

@@ -81,7 +81,7 @@ impl Desk {
 
     pub(crate) async fn record_from(&self, source: &str, id: &str, body: &[u8]) -> DeliveryId {
         let id = self.record_silently(source, id, body).await.id();
-        self.queue.doorbell.ring(&[id]).await.unwrap();
+        self.queue.doorbell.notify(&[id]).await.unwrap();
         id
     }
 

@@ -55,7 +55,7 @@ pub(crate) struct Remembering(Mutex<Vec<Vec<DeliveryId>>>);
 
 #[async_trait]
 impl Doorbell for Remembering {
-    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         self.0.lock().expect("rings").push(deliveries.to_vec());
         Ok(())
     }
