@@ -99,7 +99,7 @@ pub struct NewAttempt {
     /// Which mail counts.
     pub rules: Rules,
     /// For how long it waits.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// How often its sender may be asked for another mail.
     pub resends: u32,
     /// The configured callback that consumes in the agent's place.

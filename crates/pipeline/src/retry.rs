@@ -60,7 +60,7 @@ impl Backoff {
     /// Whether a delivery may be worked on at all. A claim counts its attempt
     /// before the dangerous work begins, so a delivery that kills its worker
     /// runs out of attempts here.
-    pub fn is_spent(&self, attempt: u32) -> bool {
+    pub fn is_exhausted(&self, attempt: u32) -> bool {
         attempt > self.attempts
     }
 }
@@ -70,7 +70,7 @@ impl Backoff {
 /// counted, and a worker that is killed by the mail once it is there still runs
 /// out of attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct UpstreamBackoff {
     /// The shortest wait.
     pub first: Duration,
     /// No wait is longer than this.
@@ -79,7 +79,7 @@ pub struct Patience {
     pub wall_clock: Duration,
 }
 
-impl Default for Patience {
+impl Default for UpstreamBackoff {
     fn default() -> Self {
         Self {
             first: Duration::from_secs(1),
@@ -89,7 +89,7 @@ impl Default for Patience {
     }
 }
 
-impl Patience {
+impl UpstreamBackoff {
     /// How long to wait with a delivery that is `age` old; `None` when it is to be
     /// given up. `chance` as in [`Backoff::wait`].
     pub fn wait(&self, age: Duration, chance: f64) -> Option<Duration> {
@@ -134,13 +134,13 @@ mod tests {
         assert!(backoff.wait(4, YOUNG, 0.5).is_some());
         assert_eq!(backoff.wait(5, YOUNG, 0.5), None);
         assert_eq!(backoff.wait(1, Duration::from_mins(30), 0.5), None);
-        assert!(!backoff.is_spent(5));
-        assert!(backoff.is_spent(6));
+        assert!(!backoff.is_exhausted(5));
+        assert!(backoff.is_exhausted(6));
     }
 
     #[test]
     fn patience_doubles_with_age_and_ends_by_wall_clock_alone() {
-        let patience = Patience::default();
+        let patience = UpstreamBackoff::default();
         let mut age = Duration::ZERO;
         let mut waits = Vec::new();
         while let Some(wait) = patience.wait(age, 1.0) {

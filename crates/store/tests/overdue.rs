@@ -46,7 +46,7 @@ fn bring(process: &Process, name: &str) {
     let store = process.store();
     let asked = NewAttempt {
         callback: Some("flow".to_owned()),
-        patience: Duration::from_mins(5),
+        timeout: Duration::from_mins(5),
         ..attempt(&inbox(name))
     };
     let (to, id) = (asked.inbox.clone(), asked.id);

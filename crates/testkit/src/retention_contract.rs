@@ -245,7 +245,7 @@ pub async fn an_attempt_goes_after_its_deadline_and_its_items(subject: &dyn Rete
     let to = inbox("agent");
     let (open, used, idle) = (attempt(&to), attempt(&to), attempt(&to));
     let over = |attempt: &NewAttempt| NewAttempt {
-        patience: Duration::from_secs(3),
+        timeout: Duration::from_secs(3),
         ..attempt.clone()
     };
     for asked in [open.clone(), over(&used), over(&idle)] {

@@ -115,7 +115,7 @@ pub(crate) async fn process(deps: &Deps, id: DeliveryId) -> Outcome {
 }
 
 async fn work(deps: &Deps, claim: Claim, delivery: StoredDelivery) -> Outcome {
-    if deps.settings.backoff.is_spent(claim.attempt) {
+    if deps.settings.backoff.is_exhausted(claim.attempt) {
         return dead_letter(deps, claim, Reason::new("attempts_spent")).await;
     }
     match understand(deps, delivery).await {
@@ -200,7 +200,7 @@ async fn fail(deps: &Deps, claim: Claim, failure: Failure) -> Outcome {
     let wait = match failure.class {
         Class::Permanent => None,
         Class::Transient => settings.backoff.wait(claim.attempt, claim.age, chance),
-        Class::Upstream => settings.fetch_patience.wait(claim.age, chance),
+        Class::Upstream => settings.fetch_backoff.wait(claim.age, chance),
     };
     let Some(wait) = wait else {
         return dead_letter(deps, claim, failure.reason).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use extract::Policy;
-use pipeline::{Backoff, Patience};
+use pipeline::{Backoff, UpstreamBackoff};
 
 use crate::InboxPolicy;
 
@@ -17,7 +17,7 @@ pub struct Settings {
     /// When to try again and when to give up.
     pub backoff: Backoff,
     /// How long to wait for a provider's API that is away.
-    pub fetch_patience: Patience,
+    pub fetch_backoff: UpstreamBackoff,
     /// How long the parser may take over one mail.
     pub parse_budget: Duration,
     /// Which addresses become inboxes.

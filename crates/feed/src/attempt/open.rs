@@ -15,7 +15,7 @@ use crate::address;
 use crate::auth::Caller;
 use crate::body;
 use crate::field::{Field, Fields, Wished};
-use crate::patience::patiently;
+use crate::timeout::patiently;
 use crate::policy::{Require, senders};
 use crate::problem::Problem;
 use crate::reply;
@@ -141,7 +141,7 @@ fn attempt(
     let request = request::tag(feed, Route::Attempt, "", &wish)?;
     let reference = wish.reference.as_deref().map(str::parse).transpose();
     let reference = reference.map_err(|_unfit| fields.unfit("reference"))?;
-    let patience = Duration::from_secs(wish.deadline);
+    let timeout = Duration::from_secs(wish.deadline);
     let policy = &feed.deps.policy;
     let is_callback = |name: &String| policy.callbacks.contains(name);
     fields.check("deadline", wish.deadline)?;
@@ -165,7 +165,7 @@ fn attempt(
         callback: wish.callback.clone(),
         resends: wish.resends,
         rules: rules(feed, &fields, wish)?,
-        patience,
+        timeout,
     })
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use extract::{Allowlist, Policy};
-use pipeline::{Backoff, Keep, Patience, SystemClock};
+use pipeline::{Backoff, Keep, UpstreamBackoff, SystemClock};
 use tokio::sync::Notify;
 use tracing::info;
 use worker::{Callbacks, Dkim, Fetcher, InboxPolicy, Janitor, Receiver};
@@ -28,7 +28,7 @@ pub(crate) fn worker_settings(config: &Config) -> Result<worker::Settings> {
             attempts: worker.retry_attempts,
             wall_clock: worker.retry_wall_clock.0,
         },
-        fetch_patience: Patience {
+        fetch_backoff: UpstreamBackoff {
             first: worker.fetch_retry_first.0,
             ceiling: worker.fetch_retry_ceiling.0,
             wall_clock: worker.fetch_retry_wall_clock.0,

@@ -99,7 +99,7 @@ async fn insert(connection: &mut PgConnection, attempt: &NewAttempt) -> Result<b
     .bind(attempt.rules.links.as_deref().map(joined))
     .bind(attempt.rules.token.as_deref())
     .bind(attempt.callback.as_deref())
-    .bind(millis(attempt.patience))
+    .bind(millis(attempt.timeout))
     .bind(i32::try_from(attempt.resends).unwrap_or(i32::MAX))
     .bind(attempt.rules.needs_proof)
     .execute(connection)

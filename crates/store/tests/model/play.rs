@@ -143,7 +143,7 @@ impl Player {
             owner: must(format!("owner-{}", self.case).parse()),
             reference: asked.reference.map(|word| must(format!("r{word}").parse())),
             request: [asked.request; 16],
-            patience: millis(asked.patience),
+            timeout: millis(asked.patience),
             resends: asked.resends,
             ..attempt(&self.inbox(asked.inbox))
         };

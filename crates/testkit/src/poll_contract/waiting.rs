@@ -51,7 +51,7 @@ pub async fn an_attempt_without_mail_is_left_waiting_until_something_comes(
 pub async fn an_attempt_that_is_over_is_not_waited_for(subject: &dyn PollSubject) {
     let (over, ended) = (inbox("over"), inbox("ended"));
     let brief = NewAttempt {
-        patience: Duration::ZERO,
+        timeout: Duration::ZERO,
         ..attempt(&over)
     };
     open(subject, brief).await;

@@ -353,12 +353,12 @@ pub async fn a_finished_attempt_gets_nothing_more(subject: &dyn Subject) {
 pub async fn after_its_deadline_an_attempt_gives_nothing(subject: &dyn Subject) {
     let seams = subject.seams();
     let asked = NewAttempt {
-        patience: Duration::from_millis(1500),
+        timeout: Duration::from_millis(1500),
         ..attempt(&inbox("agent"))
     };
     let (to, id) = (asked.inbox.clone(), asked.id);
     let silent = NewAttempt {
-        patience: Duration::ZERO,
+        timeout: Duration::ZERO,
         ..attempt(&to)
     };
     let unheard = silent.id;
@@ -457,7 +457,7 @@ pub fn attempt(inbox: &InboxId) -> NewAttempt {
             links: None,
             token: None,
         },
-        patience: LONG,
+        timeout: LONG,
         resends: 2,
         callback: None,
     }

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pipeline::{
     ArtifactView, Backoff, ContentDigest, DeliveryId, DeliveryKey, Meters, NewDelivery, OnConflict,
-    Patience, Recorded, Seq, ServerKey, SystemClock,
+    UpstreamBackoff, Recorded, Seq, ServerKey, SystemClock,
 };
 use prometheus_client::registry::Registry;
 use providers::{SourceSettings, Sources};
@@ -190,7 +190,7 @@ fn settings() -> Settings {
             attempts: 3,
             ..Backoff::default()
         },
-        fetch_patience: Patience {
+        fetch_backoff: UpstreamBackoff {
             first: Duration::from_millis(10),
             ceiling: Duration::from_millis(20),
             wall_clock: Duration::from_millis(400),

@@ -240,7 +240,7 @@ async fn while_the_dns_is_silent_mail_waits_that_must_be_proven_and_other_mail_d
 
     let mut careful = patient_desk(&mute, Duration::from_millis(200)).await;
     let settings = &mut Arc::get_mut(&mut careful.deps).unwrap().settings;
-    settings.fetch_patience.wall_clock = Duration::from_millis(500);
+    settings.fetch_backoff.wall_clock = Duration::from_millis(500);
     wants_proof(&careful).await;
     let body = payload("agent@inbox.test", signed.as_bytes());
     careful.record("one", &body).await;
