@@ -8,7 +8,7 @@ use crate::{Seq, StoreError};
 
 /// What is discarded when its time is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waste {
+pub enum RetentionKind {
     /// The values of artifacts; the items stay in the feed.
     Values,
     /// The bodies of finished deliveries; what is known of them stays.
@@ -29,7 +29,7 @@ pub enum Waste {
     Inboxes,
 }
 
-impl Waste {
+impl RetentionKind {
     /// All of it, in an order in which each makes room for the next.
     pub const ALL: [Self; 9] = [
         Self::Values,
@@ -61,7 +61,7 @@ impl Waste {
 
 /// For how long things are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keep {
+pub struct RetentionPeriods {
     /// A consumed value, after its consume: a retry gets it again until then.
     pub consumed_values: Duration,
     /// An unused value, after it has expired. Longer than a consume takes, or
@@ -70,7 +70,7 @@ pub struct Keep {
     /// The body of a delivery, after it was done.
     pub done_bodies: Duration,
     /// The body of a delivery, after it was buried.
-    pub buried_bodies: Duration,
+    pub dead_letter_bodies: Duration,
     /// The items of a message, after it was received, unless its inbox says
     /// otherwise; a request, after it came; and an attempt, after its deadline.
     pub items: Duration,
@@ -102,8 +102,8 @@ pub struct FeedBounds {
 
 /// For whoever clears away.
 #[async_trait]
-pub trait Retention: Send + Sync {
+pub trait RetentionLog: Send + Sync {
     /// Discards up to `limit` things of a kind whose time is over by the
     /// database's clock.
-    async fn discard(&self, what: Waste, keep: &Keep, limit: u32) -> Result<Discarded, StoreError>;
+    async fn discard(&self, what: RetentionKind, keep: &RetentionPeriods, limit: u32) -> Result<Discarded, StoreError>;
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pipeline::{
     AgentLog, AttemptLog, CallbackLog, DeliveryLog, FailureLog, InboxLog, KeyLog, PollLog, Probe,
-    Retention, SilenceLog, WorkLog,
+    RetentionLog, SilenceLog, WorkLog,
 };
 use secrecy::ExposeSecret;
 
@@ -91,7 +91,7 @@ pub struct Store {
     /// For the poller and `doctor`.
     pub silence: Arc<dyn SilenceLog>,
     /// For whoever clears away.
-    pub retention: Arc<dyn Retention>,
+    pub retention: Arc<dyn RetentionLog>,
     /// For `/readyz` and `doctor`.
     pub probe: Arc<dyn Probe>,
     pub(crate) database: Database,
@@ -107,7 +107,7 @@ impl Store {
     fn over<D>(database: Arc<D>, wrap: fn(Arc<D>) -> Database) -> Self
     where
         D: DeliveryLog + WorkLog + AgentLog + InboxLog + AttemptLog + KeyLog,
-        D: CallbackLog + FailureLog + PollLog + SilenceLog + Retention + Probe + 'static,
+        D: CallbackLog + FailureLog + PollLog + SilenceLog + RetentionLog + Probe + 'static,
     {
         Self {
             deliveries: Arc::<D>::clone(&database),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pipeline::{
-    Claimed, Completed, Consumed, Keep, NewAttempt, Processed, StoreError, Unopened, Waste,
+    Claimed, Completed, Consumed, RetentionPeriods, NewAttempt, Processed, StoreError, Unopened, RetentionKind,
 };
 use sqlx::{Connection, PgConnection, SqliteConnection};
 use store::{Keyring, OpenError, SealKey, Sealing, Secrets, Settings, Store};
@@ -345,16 +345,16 @@ async fn wiped_bytes_are_gone_from_the_files_of_sqlite() {
         (3, 3),
         "there is something to wipe"
     );
-    let keep = Keep {
+    let keep = RetentionPeriods {
         consumed_values: Duration::ZERO,
         expired_values: Duration::ZERO,
         done_bodies: Duration::ZERO,
-        buried_bodies: Duration::ZERO,
+        dead_letter_bodies: Duration::ZERO,
         items: LONG,
         known: LONG,
         consumes: LONG,
     };
-    for what in [Waste::Values, Waste::Bodies] {
+    for what in [RetentionKind::Values, RetentionKind::Bodies] {
         must(subject.store.retention.discard(what, &keep, 100).await);
     }
     assert_eq!(found(&ends), 0);

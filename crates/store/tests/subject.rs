@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{CallbackLog, KeyLog, PollLog, Retention, SilenceLog};
+use pipeline::{CallbackLog, KeyLog, PollLog, RetentionLog, SilenceLog};
 use store::{SealKey, Secrets, Settings, Store};
 use testkit::callback_contract::CallbackSubject;
 use testkit::key_contract::KeySubject;
@@ -176,13 +176,13 @@ impl KeySubject for PostgresDatabase {
 }
 
 impl RetentionSubject for SqliteFile {
-    fn retention(&self) -> Arc<dyn Retention> {
+    fn retention(&self) -> Arc<dyn RetentionLog> {
         Arc::clone(&self.store.retention)
     }
 }
 
 impl RetentionSubject for PostgresDatabase {
-    fn retention(&self) -> Arc<dyn Retention> {
+    fn retention(&self) -> Arc<dyn RetentionLog> {
         Arc::clone(&self.store.retention)
     }
 }

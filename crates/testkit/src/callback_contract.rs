@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pipeline::{
     AttemptConsume, AttemptConsumed, AttemptId, Callback, CallbackLog, CallbackResult,
-    CallbackState, Consumed, Keep, NewAttempt, Reason, Retention, Scope, Waste,
+    CallbackState, Consumed, RetentionPeriods, NewAttempt, Reason, RetentionLog, Scope, RetentionKind,
 };
 use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
@@ -69,12 +69,12 @@ async fn code_for(subject: &dyn CallbackSubject, name: &str, value: &str) -> Att
 }
 
 /// No value is kept.
-fn nothing() -> Keep {
-    Keep {
+fn nothing() -> RetentionPeriods {
+    RetentionPeriods {
         consumed_values: Duration::ZERO,
         expired_values: Duration::ZERO,
         done_bodies: LONG,
-        buried_bodies: LONG,
+        dead_letter_bodies: LONG,
         items: LONG,
         known: LONG,
         consumes: LONG,
@@ -231,12 +231,12 @@ pub async fn a_dead_callback_is_told_again_while_its_value_is_good(subject: &dyn
     };
     assert_eq!(state().await, Some(CallbackState::Dead));
     // Its window is over, and yet it is there until it expires.
-    let keep = Keep {
+    let keep = RetentionPeriods {
         expired_values: LONG,
         ..nothing()
     };
     let retention = subject.retention();
-    let wiped = must(retention.discard(Waste::Values, &keep, 10).await);
+    let wiped = must(retention.discard(RetentionKind::Values, &keep, 10).await);
     assert_eq!(wiped.count, 0);
     assert!(must(log.requeue_callback(callback.id).await));
     assert_eq!(state().await, Some(CallbackState::Pending));
@@ -253,8 +253,8 @@ pub async fn a_dead_callback_is_told_again_while_its_value_is_good(subject: &dyn
 pub async fn a_value_stays_until_its_callback_was_told(subject: &dyn CallbackSubject) {
     code_for_a_callback(subject, "493817").await;
     let keep = nothing();
-    let retention: Arc<dyn Retention> = subject.retention();
-    let wiped = async || must(retention.discard(Waste::Values, &keep, 10).await).count;
+    let retention: Arc<dyn RetentionLog> = subject.retention();
+    let wiped = async || must(retention.discard(RetentionKind::Values, &keep, 10).await).count;
     assert_eq!(wiped().await, 0);
     let callback = claim_one(subject, LONG).await;
     assert_eq!(wiped().await, 0);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactKey, ArtifactKind, AttemptOutcome, Consumed, FeedBounds, InboxRules, Keep, NewArtifact,
-    NewAttempt, NewInbox, Opened, Reason, Recorded, Request, Resent, Retention, Route, Scope, Seq,
-    ServerKey, Suit, Waste,
+    ArtifactKey, ArtifactKind, AttemptOutcome, Consumed, FeedBounds, InboxRules, RetentionPeriods, NewArtifact,
+    NewAttempt, NewInbox, Opened, Reason, Recorded, Request, Resent, RetentionLog, Route, Scope, Seq,
+    ServerKey, Suit, RetentionKind,
 };
 
 use crate::patience;
@@ -20,23 +20,23 @@ const NOW: Duration = Duration::ZERO;
 /// An open database under test that is cleared away in.
 pub trait RetentionSubject: Subject {
     /// What clears away.
-    fn retention(&self) -> Arc<dyn Retention>;
+    fn retention(&self) -> Arc<dyn RetentionLog>;
 }
 
 /// Everything is kept for longer than any test takes.
-fn everything() -> Keep {
-    Keep {
+fn everything() -> RetentionPeriods {
+    RetentionPeriods {
         consumed_values: LONG,
         expired_values: LONG,
         done_bodies: LONG,
-        buried_bodies: LONG,
+        dead_letter_bodies: LONG,
         items: LONG,
         known: LONG,
         consumes: LONG,
     }
 }
 
-async fn discard(subject: &dyn RetentionSubject, what: Waste, keep: &Keep) -> u64 {
+async fn discard(subject: &dyn RetentionSubject, what: RetentionKind, keep: &RetentionPeriods) -> u64 {
     must(subject.retention().discard(what, keep, 100).await).count
 }
 
@@ -48,15 +48,15 @@ pub async fn a_consumed_value_is_wiped_when_its_window_has_ended(subject: &dyn R
     let asked = request(id, "agent", "k");
     let first = seams.consume(&asked).await;
     assert!(matches!(first, Consumed::First { .. }), "{first:?}");
-    assert_eq!(discard(subject, Waste::Values, &everything()).await, 0);
+    assert_eq!(discard(subject, RetentionKind::Values, &everything()).await, 0);
     let again = seams.consume(&asked).await;
     assert!(matches!(again, Consumed::Replayed { .. }), "{again:?}");
-    let keep = Keep {
+    let keep = RetentionPeriods {
         consumed_values: NOW,
         ..everything()
     };
-    assert_eq!(discard(subject, Waste::Values, &keep).await, 1);
-    assert_eq!(discard(subject, Waste::Values, &keep).await, 0);
+    assert_eq!(discard(subject, RetentionKind::Values, &keep).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Values, &keep).await, 0);
     // Even a feed that would still tell it again has nothing to tell.
     let late = seams.consume(&asked).await;
     assert!(matches!(late, Consumed::Already { .. }), "{late:?}");
@@ -73,12 +73,12 @@ pub async fn an_unused_value_is_wiped_after_it_has_expired(subject: &dyn Retenti
     };
     let gone = seams.bring(&to, "m1", expired).await;
     let kept = seams.bring(&to, "m2", code(&to, "222222")).await;
-    assert_eq!(discard(subject, Waste::Values, &everything()).await, 0);
-    let keep = Keep {
+    assert_eq!(discard(subject, RetentionKind::Values, &everything()).await, 0);
+    let keep = RetentionPeriods {
         expired_values: NOW,
         ..everything()
     };
-    assert_eq!(discard(subject, Waste::Values, &keep).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Values, &keep).await, 1);
     let answer = seams.consume(&request(gone, "agent", "k1")).await;
     assert!(matches!(answer, Consumed::Expired { .. }), "{answer:?}");
     let answer = seams.consume(&request(kept, "agent", "k2")).await;
@@ -96,19 +96,19 @@ pub async fn bodies_are_wiped_when_nobody_needs_them(subject: &dyn RetentionSubj
     let (claim, _) = seams.claim(buried, LONG).await;
     must(seams.work.dead_letter(claim, Reason::new("test")).await);
 
-    let keep = Keep {
+    let keep = RetentionPeriods {
         done_bodies: NOW,
         ..everything()
     };
-    assert_eq!(discard(subject, Waste::Bodies, &keep).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Bodies, &keep).await, 1);
     let (_, body) =
         must(seams.failures.find_dead_letter(buried).await).unwrap_or_else(|| panic!("buried"));
     assert!(body.is_some());
-    let keep = Keep {
-        buried_bodies: NOW,
+    let keep = RetentionPeriods {
+        dead_letter_bodies: NOW,
         ..keep
     };
-    assert_eq!(discard(subject, Waste::Bodies, &keep).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Bodies, &keep).await, 1);
     let (item, body) =
         must(seams.failures.find_dead_letter(buried).await).unwrap_or_else(|| panic!("buried"));
     assert_eq!((item.body_bytes, body), (None, None));
@@ -134,14 +134,14 @@ pub async fn discarded_items_leave_a_mark_in_their_inbox(subject: &dyn Retention
         last: Seq::new(last),
     };
     assert_eq!(must(seams.agents.feed_bounds(&to).await), bounds(0, 3));
-    assert_eq!(discard(subject, Waste::Items, &everything()).await, 0);
-    let keep = Keep {
+    assert_eq!(discard(subject, RetentionKind::Items, &everything()).await, 0);
+    let keep = RetentionPeriods {
         items: NOW,
         ..everything()
     };
-    let gone = must(subject.retention().discard(Waste::Items, &keep, 2).await);
+    let gone = must(subject.retention().discard(RetentionKind::Items, &keep, 2).await);
     assert_eq!(gone.count, 2);
-    assert_eq!(discard(subject, Waste::Items, &keep).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Items, &keep).await, 1);
     assert_eq!(seams.items(&to).await, []);
     assert_eq!(must(seams.agents.feed_bounds(&to).await), bounds(3, 3));
     seams.bring(&to, "m4", code(&to, "m4")).await;
@@ -173,13 +173,13 @@ pub async fn an_inbox_has_a_retention_of_its_own(subject: &dyn RetentionSubject)
     for to in [&short, &long, &usual] {
         seams.bring(to, to.as_str(), code(to, "493817")).await;
     }
-    assert_eq!(discard(subject, Waste::Items, &everything()).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Items, &everything()).await, 1);
     assert_eq!(seams.items(&short).await, []);
-    let keep = Keep {
+    let keep = RetentionPeriods {
         items: NOW,
         ..everything()
     };
-    assert_eq!(discard(subject, Waste::Items, &keep).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Items, &keep).await, 1);
     assert_eq!(seams.items(&usual).await, []);
     assert_eq!(seams.items(&long).await.len(), 1);
 }
@@ -190,22 +190,22 @@ pub async fn what_others_depend_on_goes_last(subject: &dyn RetentionSubject) {
     let to = inbox("agent");
     let id = seams.bring(&to, "m1", code(&to, "493817")).await;
     seams.consume(&request(id, "agent", "k")).await;
-    let nothing = Keep {
+    let nothing = RetentionPeriods {
         consumed_values: NOW,
         expired_values: NOW,
         done_bodies: NOW,
-        buried_bodies: NOW,
+        dead_letter_bodies: NOW,
         items: NOW,
         known: NOW,
         consumes: NOW,
     };
     // The delivery has a body and a message, the consume has its artifact.
-    assert_eq!(discard(subject, Waste::Deliveries, &nothing).await, 0);
-    assert_eq!(discard(subject, Waste::Consumes, &nothing).await, 0);
+    assert_eq!(discard(subject, RetentionKind::Deliveries, &nothing).await, 0);
+    assert_eq!(discard(subject, RetentionKind::Consumes, &nothing).await, 0);
     let answer = seams.consume(&request(id, "other", "k")).await;
     assert!(matches!(answer, Consumed::Already { .. }), "{answer:?}");
-    for what in Waste::ALL {
-        let is_there = !matches!(what, Waste::Attempts | Waste::Requests);
+    for what in RetentionKind::ALL {
+        let is_there = !matches!(what, RetentionKind::Attempts | RetentionKind::Requests);
         let count = u64::from(is_there);
         assert_eq!(discard(subject, what, &nothing).await, count, "{what:?}");
     }
@@ -229,13 +229,13 @@ pub async fn a_request_is_known_for_its_time(subject: &dyn RetentionSubject) {
     };
     let open = async || must(seams.attempts.open_attempt(asked()).await);
     assert!(matches!(open().await, Opened::New(_)));
-    assert_eq!(discard(subject, Waste::Requests, &everything()).await, 0);
+    assert_eq!(discard(subject, RetentionKind::Requests, &everything()).await, 0);
     assert!(matches!(open().await, Opened::Known(_)));
-    let nothing = Keep {
+    let nothing = RetentionPeriods {
         items: NOW,
         ..everything()
     };
-    assert_eq!(discard(subject, Waste::Requests, &nothing).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Requests, &nothing).await, 1);
     assert!(matches!(open().await, Opened::New(_)));
 }
 
@@ -261,13 +261,13 @@ pub async fn an_attempt_goes_after_its_deadline_and_its_items(subject: &dyn Rete
         ..code(&to, "493817")
     };
     seams.bring(&to, "m1", artifact).await;
-    let nothing = Keep {
+    let nothing = RetentionPeriods {
         items: NOW,
         ..everything()
     };
-    assert_eq!(discard(subject, Waste::Attempts, &everything()).await, 0);
+    assert_eq!(discard(subject, RetentionKind::Attempts, &everything()).await, 0);
     patience::until("the one that nothing came of goes", || async {
-        let gone = discard(subject, Waste::Attempts, &nothing).await;
+        let gone = discard(subject, RetentionKind::Attempts, &nothing).await;
         (gone == 1).then_some(())
     })
     .await;
@@ -280,8 +280,8 @@ pub async fn an_attempt_goes_after_its_deadline_and_its_items(subject: &dyn Rete
         ],
         [true, true, false]
     );
-    assert_eq!(discard(subject, Waste::Items, &nothing).await, 1);
-    assert_eq!(discard(subject, Waste::Attempts, &nothing).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Items, &nothing).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Attempts, &nothing).await, 1);
     assert_eq!([known(open.id).await, known(used.id).await], [true, false]);
 }
 
@@ -295,20 +295,20 @@ pub async fn a_message_is_known_for_longer_than_its_items(subject: &dyn Retentio
         (finished.duplicate_messages, finished.artifacts)
     };
     assert_eq!(again("pushed").await, (0, 1));
-    let short = Keep {
+    let short = RetentionPeriods {
         items: NOW,
         ..everything()
     };
-    assert_eq!(discard(subject, Waste::Items, &short).await, 1);
-    assert_eq!(discard(subject, Waste::Items, &short).await, 0);
-    assert_eq!(discard(subject, Waste::Messages, &short).await, 0);
+    assert_eq!(discard(subject, RetentionKind::Items, &short).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Items, &short).await, 0);
+    assert_eq!(discard(subject, RetentionKind::Messages, &short).await, 0);
     assert_eq!(again("polled").await, (1, 0));
     assert_eq!(seams.items(&to).await, []);
-    let nothing = Keep {
+    let nothing = RetentionPeriods {
         known: NOW,
         ..short
     };
-    assert_eq!(discard(subject, Waste::Messages, &nothing).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Messages, &nothing).await, 1);
     assert_eq!(again("years later").await, (0, 1));
 }
 
@@ -320,11 +320,11 @@ pub async fn what_an_open_attempt_has_is_kept(subject: &dyn RetentionSubject) {
     must(seams.attempts.open_attempt(asked).await);
     let artifact = suited(code(&to, "493817"), &[id]);
     seams.bring(&to, "m1", artifact).await;
-    let short = Keep {
+    let short = RetentionPeriods {
         items: NOW,
         ..everything()
     };
-    assert_eq!(discard(subject, Waste::Items, &short).await, 0);
+    assert_eq!(discard(subject, RetentionKind::Items, &short).await, 0);
     let outcome = AttemptOutcome::Succeeded;
     must(
         seams
@@ -332,7 +332,7 @@ pub async fn what_an_open_attempt_has_is_kept(subject: &dyn RetentionSubject) {
             .finish_attempt(id, &Scope::All, outcome, None)
             .await,
     );
-    assert_eq!(discard(subject, Waste::Items, &short).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Items, &short).await, 1);
 }
 
 /// Strangers make inboxes by writing to them, and attempts make one each.
@@ -359,17 +359,17 @@ pub async fn an_inbox_that_nobody_asked_for_goes_at_last(subject: &dyn Retention
     must(seams.attempts.open_attempt(minted).await);
     let to = inbox("written-to");
     seams.bring(&to, "m1", code(&to, "493817")).await;
-    let nothing = Keep {
+    let nothing = RetentionPeriods {
         items: NOW,
         known: NOW,
         ..everything()
     };
     // A message lies in one, and an attempt waits at another.
-    assert_eq!(discard(subject, Waste::Inboxes, &nothing).await, 0);
-    assert_eq!(discard(subject, Waste::Items, &nothing).await, 1);
-    assert_eq!(discard(subject, Waste::Messages, &nothing).await, 1);
-    assert_eq!(discard(subject, Waste::Inboxes, &everything()).await, 0);
-    assert_eq!(discard(subject, Waste::Inboxes, &nothing).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Inboxes, &nothing).await, 0);
+    assert_eq!(discard(subject, RetentionKind::Items, &nothing).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Messages, &nothing).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Inboxes, &everything()).await, 0);
+    assert_eq!(discard(subject, RetentionKind::Inboxes, &nothing).await, 1);
     let left = must(seams.inboxes.inboxes(&Scope::All, None, 10).await);
     let left: Vec<_> = left.into_iter().map(|view| view.inbox).collect();
     assert_eq!(left, [inbox("asked-for"), inbox("minted")]);

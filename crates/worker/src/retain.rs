@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{Keep, Meters, Retention, StoreError, Waste, What};
+use pipeline::{RetentionPeriods, Meters, RetentionLog, StoreError, RetentionKind, What};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
@@ -14,11 +14,11 @@ const BATCH: u32 = 256;
 /// Clears away what nobody needs any more.
 pub struct Janitor {
     /// Where it is cleared away.
-    pub retention: Arc<dyn Retention>,
+    pub retention: Arc<dyn RetentionLog>,
     /// What is counted.
     pub meters: Meters,
     /// For how long things are kept.
-    pub keep: Keep,
+    pub keep: RetentionPeriods,
     /// How often it looks.
     pub every: Duration,
 }
@@ -27,7 +27,7 @@ impl Janitor {
     /// Discards everything whose time is over now.
     pub async fn clear(&self) -> Result<(), StoreError> {
         let mut late = Duration::ZERO;
-        for what in Waste::ALL {
+        for what in RetentionKind::ALL {
             let word = What {
                 what: what.as_str(),
             };

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use pipeline::{Clock, Keep, SystemClock, Timestamp, Waste};
+use pipeline::{Clock, RetentionPeriods, SystemClock, Timestamp, RetentionKind};
 use reqwest::Method;
 use serde_json::Value;
 
@@ -23,17 +23,17 @@ async fn discard_items(server: &Server) {
 /// Discards the items of mail that was received longer ago than this.
 async fn discard_older(server: &Server, items: Duration) {
     let long = Duration::from_hours(1);
-    let keep = Keep {
+    let keep = RetentionPeriods {
         consumed_values: long,
         expired_values: long,
         done_bodies: long,
-        buried_bodies: long,
+        dead_letter_bodies: long,
         items,
         known: long,
         consumes: long,
     };
     let retention = &server.store.retention;
-    retention.discard(Waste::Items, &keep, 100).await.unwrap();
+    retention.discard(RetentionKind::Items, &keep, 100).await.unwrap();
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use extract::{Allowlist, Policy};
-use pipeline::{Backoff, Keep, UpstreamBackoff, SystemClock};
+use pipeline::{Backoff, RetentionPeriods, UpstreamBackoff, SystemClock};
 use tokio::sync::Notify;
 use tracing::info;
 use worker::{Callbacks, Dkim, Fetcher, InboxPolicy, Janitor, Receiver};
@@ -75,11 +75,11 @@ pub(crate) fn janitor(parts: &Parts) -> Janitor {
     Janitor {
         retention: Arc::clone(&parts.store.retention),
         meters: parts.meters.clone(),
-        keep: Keep {
+        keep: RetentionPeriods {
             consumed_values: parts.config.feed.replay_window.0,
             expired_values: retention.expired_values.0,
             done_bodies: retention.bodies.0,
-            buried_bodies: retention.buried_bodies.0,
+            dead_letter_bodies: retention.buried_bodies.0,
             items: retention.items.0,
             known: retention.items.0.max(Duration::from_hours(7 * 24)),
             consumes: retention.consumes.0,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use pipeline::{Discarded, Keep, Retention, StoreError, Waste};
+use pipeline::{Discarded, RetentionPeriods, RetentionLog, StoreError, RetentionKind};
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
@@ -15,20 +15,20 @@ use crate::stored::{discarded, millis};
 use crate::uncancelled::LONG;
 
 #[async_trait]
-impl Retention for Postgres {
-    async fn discard(&self, what: Waste, keep: &Keep, limit: u32) -> Result<Discarded, StoreError> {
+impl RetentionLog for Postgres {
+    async fn discard(&self, what: RetentionKind, keep: &RetentionPeriods, limit: u32) -> Result<Discarded, StoreError> {
         let (pool, keep, limit) = (self.pool.clone(), keep.clone(), i64::from(limit));
         let work = async move {
             let late = match what {
-                Waste::Values => wipe_values(pool, &keep, limit).await?,
-                Waste::Bodies => wipe_bodies(pool, &keep, limit).await?,
-                Waste::Items => purge_items(pool, &keep, limit).await?,
-                Waste::Messages => purge_messages(pool, &keep, limit).await?,
-                Waste::Deliveries => purge_deliveries(pool, &keep, limit).await?,
-                Waste::Consumes => purge_consumes(pool, &keep, limit).await?,
-                Waste::Requests => purge_requests(pool, &keep, limit).await?,
-                Waste::Attempts => purge_attempts(pool, &keep, limit).await?,
-                Waste::Inboxes => purge_inboxes(pool, &keep, limit).await?,
+                RetentionKind::Values => wipe_values(pool, &keep, limit).await?,
+                RetentionKind::Bodies => wipe_bodies(pool, &keep, limit).await?,
+                RetentionKind::Items => purge_items(pool, &keep, limit).await?,
+                RetentionKind::Messages => purge_messages(pool, &keep, limit).await?,
+                RetentionKind::Deliveries => purge_deliveries(pool, &keep, limit).await?,
+                RetentionKind::Consumes => purge_consumes(pool, &keep, limit).await?,
+                RetentionKind::Requests => purge_requests(pool, &keep, limit).await?,
+                RetentionKind::Attempts => purge_attempts(pool, &keep, limit).await?,
+                RetentionKind::Inboxes => purge_inboxes(pool, &keep, limit).await?,
             };
             Ok(discarded(&late))
         };
@@ -42,7 +42,7 @@ type Late = Result<Vec<i64>, Fault>;
 /// A consumed value goes when it is told nobody again, any other when it has expired.
 /// One that a callback has still to be told stays, and one whose callback was given up
 /// until it expires, for the operator may have it told again.
-async fn wipe_values(pool: Pool, keep: &Keep, limit: i64) -> Late {
+async fn wipe_values(pool: Pool, keep: &RetentionPeriods, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "WITH due AS (
              SELECT a.id, moment.due_at
@@ -70,7 +70,7 @@ async fn wipe_values(pool: Pool, keep: &Keep, limit: i64) -> Late {
     Ok(late)
 }
 
-async fn wipe_bodies(pool: Pool, keep: &Keep, limit: i64) -> Late {
+async fn wipe_bodies(pool: Pool, keep: &RetentionPeriods, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "WITH due AS (
              SELECT id, finished_at + CASE state WHEN 'buried' THEN $2 ELSE $1 END
@@ -88,7 +88,7 @@ async fn wipe_bodies(pool: Pool, keep: &Keep, limit: i64) -> Late {
          RETURNING (extract(epoch FROM now() - due_at) * 1000)::bigint",
     )
     .bind(millis(keep.done_bodies))
-    .bind(millis(keep.buried_bodies))
+    .bind(millis(keep.dead_letter_bodies))
     .bind(limit)
     .fetch_all(&mut *pool.lend().await?)
     .await?;
@@ -98,7 +98,7 @@ async fn wipe_bodies(pool: Pool, keep: &Keep, limit: i64) -> Late {
 /// The items of messages, and in the same transaction the place up to which an
 /// inbox's feed has gaps. Of a message the keys stay. The inboxes are locked first, and in order, as
 /// whoever inserts items does.
-async fn purge_items(pool: Pool, keep: &Keep, limit: i64) -> Late {
+async fn purge_items(pool: Pool, keep: &RetentionPeriods, limit: i64) -> Late {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
     let due = due_messages(&mut transaction, keep, limit).await?;
@@ -141,7 +141,7 @@ async fn purge_items(pool: Pool, keep: &Keep, limit: i64) -> Late {
 /// what an open attempt has, for the same value again is then still the same.
 async fn due_messages(
     connection: &mut PgConnection,
-    keep: &Keep,
+    keep: &RetentionPeriods,
     limit: i64,
 ) -> Result<Vec<(Uuid, String, i64)>, Fault> {
     let due = sqlx::query_as(
@@ -172,7 +172,7 @@ async fn due_messages(
     Ok(due)
 }
 
-async fn purge_messages(pool: Pool, keep: &Keep, limit: i64) -> Late {
+async fn purge_messages(pool: Pool, keep: &RetentionPeriods, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "DELETE FROM messages
          WHERE id IN (SELECT id FROM messages
@@ -188,7 +188,7 @@ async fn purge_messages(pool: Pool, keep: &Keep, limit: i64) -> Late {
     Ok(late)
 }
 
-async fn purge_deliveries(pool: Pool, keep: &Keep, limit: i64) -> Late {
+async fn purge_deliveries(pool: Pool, keep: &RetentionPeriods, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "DELETE FROM deliveries
          WHERE id IN (SELECT id FROM deliveries d
@@ -207,7 +207,7 @@ async fn purge_deliveries(pool: Pool, keep: &Keep, limit: i64) -> Late {
 
 /// Consumes whose artifacts are gone, and what was told of them. An artifact that is
 /// still there keeps its consume, or it could be used again.
-async fn purge_consumes(pool: Pool, keep: &Keep, limit: i64) -> Late {
+async fn purge_consumes(pool: Pool, keep: &RetentionPeriods, limit: i64) -> Late {
     let mut connection = pool.lend().await?;
     sqlx::query(
         "DELETE FROM callbacks
@@ -237,7 +237,7 @@ async fn purge_consumes(pool: Pool, keep: &Keep, limit: i64) -> Late {
 }
 
 /// Requests that nobody repeats any more.
-async fn purge_requests(pool: Pool, keep: &Keep, limit: i64) -> Late {
+async fn purge_requests(pool: Pool, keep: &RetentionPeriods, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "DELETE FROM requests
          WHERE (consumer, route, idempotency_key) IN (
@@ -255,7 +255,7 @@ async fn purge_requests(pool: Pool, keep: &Keep, limit: i64) -> Late {
 
 /// Attempts with the resends they were granted. What is left of one, an item or a
 /// callback that was told, keeps it.
-async fn purge_attempts(pool: Pool, keep: &Keep, limit: i64) -> Late {
+async fn purge_attempts(pool: Pool, keep: &RetentionPeriods, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "WITH due AS (
              SELECT id FROM attempts t
@@ -277,7 +277,7 @@ async fn purge_attempts(pool: Pool, keep: &Keep, limit: i64) -> Late {
 
 /// Inboxes that a first mail or an attempt made, when all that was there is gone. Who
 /// brings something meanwhile holds the row, and then it stays.
-async fn purge_inboxes(pool: Pool, keep: &Keep, limit: i64) -> Late {
+async fn purge_inboxes(pool: Pool, keep: &RetentionPeriods, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "DELETE FROM inboxes
          WHERE inbox IN (SELECT inbox FROM inboxes i

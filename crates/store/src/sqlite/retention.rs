@@ -3,7 +3,7 @@
 //! them is cut off after a wipe.
 
 use async_trait::async_trait;
-use pipeline::{Discarded, Keep, Retention, StoreError, Waste};
+use pipeline::{Discarded, RetentionPeriods, RetentionLog, StoreError, RetentionKind};
 use sqlx::{SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
@@ -13,22 +13,22 @@ use crate::stored::{discarded, millis};
 use crate::uncancelled::LONG;
 
 #[async_trait]
-impl Retention for Sqlite {
-    async fn discard(&self, what: Waste, keep: &Keep, limit: u32) -> Result<Discarded, StoreError> {
+impl RetentionLog for Sqlite {
+    async fn discard(&self, what: RetentionKind, keep: &RetentionPeriods, limit: u32) -> Result<Discarded, StoreError> {
         let (writer, keep, limit) = (self.writer.clone(), keep.clone(), i64::from(limit));
         let work = async move {
             let late = match what {
-                Waste::Values => wipe_values(&writer, &keep, limit).await?,
-                Waste::Bodies => wipe_bodies(&writer, &keep, limit).await?,
-                Waste::Items => purge_items(&writer, &keep, limit).await?,
-                Waste::Messages => purge_messages(&writer, &keep, limit).await?,
-                Waste::Deliveries => purge_deliveries(&writer, &keep, limit).await?,
-                Waste::Consumes => purge_consumes(&writer, &keep, limit).await?,
-                Waste::Requests => purge_requests(&writer, &keep, limit).await?,
-                Waste::Attempts => purge_attempts(&writer, &keep, limit).await?,
-                Waste::Inboxes => purge_inboxes(&writer, &keep, limit).await?,
+                RetentionKind::Values => wipe_values(&writer, &keep, limit).await?,
+                RetentionKind::Bodies => wipe_bodies(&writer, &keep, limit).await?,
+                RetentionKind::Items => purge_items(&writer, &keep, limit).await?,
+                RetentionKind::Messages => purge_messages(&writer, &keep, limit).await?,
+                RetentionKind::Deliveries => purge_deliveries(&writer, &keep, limit).await?,
+                RetentionKind::Consumes => purge_consumes(&writer, &keep, limit).await?,
+                RetentionKind::Requests => purge_requests(&writer, &keep, limit).await?,
+                RetentionKind::Attempts => purge_attempts(&writer, &keep, limit).await?,
+                RetentionKind::Inboxes => purge_inboxes(&writer, &keep, limit).await?,
             };
-            if matches!(what, Waste::Values | Waste::Bodies) && !late.is_empty() {
+            if matches!(what, RetentionKind::Values | RetentionKind::Bodies) && !late.is_empty() {
                 cut_log(&writer).await?;
             }
             Ok(discarded(&late))
@@ -52,7 +52,7 @@ async fn cut_log(writer: &SqlitePool) -> Result<(), Fault> {
 /// A consumed value goes when it is told nobody again, any other when it has expired.
 /// One that a callback has still to be told stays, and one whose callback was given up
 /// until it expires, for the operator may have it told again.
-async fn wipe_values(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+async fn wipe_values(writer: &SqlitePool, keep: &RetentionPeriods, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "UPDATE artifacts
          SET value = NULL, value_key = NULL, wiped_at = (SELECT now FROM clock)
@@ -81,7 +81,7 @@ async fn wipe_values(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
     Ok(late)
 }
 
-async fn wipe_bodies(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+async fn wipe_bodies(writer: &SqlitePool, keep: &RetentionPeriods, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "UPDATE deliveries SET body = NULL, body_key = NULL
          WHERE id IN (
@@ -96,7 +96,7 @@ async fn wipe_bodies(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
              - (finished_at + CASE state WHEN 'buried' THEN $2 ELSE $1 END)",
     )
     .bind(millis(keep.done_bodies))
-    .bind(millis(keep.buried_bodies))
+    .bind(millis(keep.dead_letter_bodies))
     .bind(limit)
     .fetch_all(writer)
     .await?;
@@ -105,7 +105,7 @@ async fn wipe_bodies(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
 
 /// The items of messages, and in the same transaction the place up to which an
 /// inbox's feed has gaps. Of a message the keys stay.
-async fn purge_items(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+async fn purge_items(writer: &SqlitePool, keep: &RetentionPeriods, limit: i64) -> Late {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     let due = due_messages(&mut transaction, keep, limit).await?;
     for (message, _) in &due {
@@ -141,7 +141,7 @@ async fn purge_items(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
 /// what an open attempt has, for the same value again is then still the same.
 async fn due_messages(
     connection: &mut SqliteConnection,
-    keep: &Keep,
+    keep: &RetentionPeriods,
     limit: i64,
 ) -> Result<Vec<(Uuid, i64)>, Fault> {
     let due = sqlx::query_as(
@@ -172,7 +172,7 @@ async fn due_messages(
     Ok(due)
 }
 
-async fn purge_messages(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+async fn purge_messages(writer: &SqlitePool, keep: &RetentionPeriods, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "DELETE FROM messages
          WHERE id IN (SELECT id FROM messages
@@ -188,7 +188,7 @@ async fn purge_messages(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
     Ok(late)
 }
 
-async fn purge_deliveries(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+async fn purge_deliveries(writer: &SqlitePool, keep: &RetentionPeriods, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "DELETE FROM deliveries
          WHERE id IN (SELECT id FROM deliveries d
@@ -206,7 +206,7 @@ async fn purge_deliveries(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late 
 }
 
 /// An artifact that is still there keeps its consume, or it could be used again.
-async fn purge_consumes(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+async fn purge_consumes(writer: &SqlitePool, keep: &RetentionPeriods, limit: i64) -> Late {
     sqlx::query(
         "DELETE FROM callbacks
          WHERE id IN (SELECT id FROM callbacks
@@ -234,7 +234,7 @@ async fn purge_consumes(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
 }
 
 /// Requests that nobody repeats any more.
-async fn purge_requests(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+async fn purge_requests(writer: &SqlitePool, keep: &RetentionPeriods, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "DELETE FROM requests
          WHERE (consumer, route, idempotency_key) IN (
@@ -252,7 +252,7 @@ async fn purge_requests(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
 
 /// Attempts with the resends they were granted. What is left of one, an item or a
 /// callback that was told, keeps it.
-async fn purge_attempts(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+async fn purge_attempts(writer: &SqlitePool, keep: &RetentionPeriods, limit: i64) -> Late {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     let due: Vec<(Uuid, i64)> = sqlx::query_as(
         "SELECT id, (SELECT now FROM clock) - deadline - $1 FROM attempts t
@@ -280,7 +280,7 @@ async fn purge_attempts(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
 }
 
 /// Inboxes that a first mail or an attempt made, when all that was there is gone.
-async fn purge_inboxes(writer: &SqlitePool, keep: &Keep, limit: i64) -> Late {
+async fn purge_inboxes(writer: &SqlitePool, keep: &RetentionPeriods, limit: i64) -> Late {
     let late = sqlx::query_scalar(
         "DELETE FROM inboxes
          WHERE inbox IN (SELECT inbox FROM inboxes i

@@ -6,8 +6,8 @@ use futures_util::future::try_join_all;
 use pipeline::{
     ArtifactId, ArtifactKind, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId,
     AttemptOutcome, AttemptView, Claimed, Completed, ConsumeRequest, Consumed, Ended, InboxId,
-    Keep, Miss, MissKind, NewArtifact, NewAttempt, NewMessage, Opened, Reason, ResendRequest,
-    Resent, Scope, Seq, Status, StoreError, Timestamp, Verdict, Waste,
+    RetentionPeriods, Miss, MissKind, NewArtifact, NewAttempt, NewMessage, Opened, Reason, ResendRequest,
+    Resent, Scope, Seq, Status, StoreError, Timestamp, Verdict, RetentionKind,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -354,17 +354,17 @@ impl Player {
 
     /// The model knows nothing of this: no answer changes by it.
     fn wipe(&mut self) {
-        let keep = Keep {
+        let keep = RetentionPeriods {
             consumed_values: millis(REPLAY),
             expired_values: Duration::ZERO,
             done_bodies: Duration::ZERO,
-            buried_bodies: Duration::ZERO,
+            dead_letter_bodies: Duration::ZERO,
             items: Duration::MAX,
             known: Duration::MAX,
             consumes: Duration::MAX,
         };
         self.run(None, async |store| {
-            for waste in [Waste::Values, Waste::Bodies] {
+            for waste in [RetentionKind::Values, RetentionKind::Bodies] {
                 store.retention.discard(waste, &keep, 1000).await?;
             }
             Ok(())
