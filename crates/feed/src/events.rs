@@ -12,7 +12,7 @@ use actix_web::http::header::{CACHE_CONTROL, HeaderMap, HeaderName};
 use actix_web::web::{self, Bytes};
 use actix_web::{HttpRequest, HttpResponse};
 use futures_util::stream;
-use pipeline::{Arrival, ArtifactView};
+use pipeline::{InboxWatch, ArtifactView};
 use serde::Deserialize;
 use tokio::time::Instant;
 
@@ -97,7 +97,7 @@ struct Stream {
     feed: web::Data<Feed>,
     caller: Caller,
     place: Place,
-    arrival: Box<dyn Arrival>,
+    arrival: Box<dyn InboxWatch>,
     beat_at: Instant,
     phase: Phase,
     _seat: Seat,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{
-    IdempotencyKey, InboxId, InboxRules, InboxView, Made, NewInbox, Route, Scope, Timestamp,
+    IdempotencyKey, InboxId, InboxRules, InboxView, Created, NewInbox, RequestKind, Scope, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -137,10 +137,10 @@ pub(crate) async fn create(
     let wish: Wish = body::object(&request, payload, &feed).await?;
     let inbox = inbox(&feed, caller, wish, key)?;
     match patiently(feed.deps.inboxes.create_inbox(inbox)).await? {
-        Made::New(view) => Ok(shown(StatusCode::CREATED, view)),
-        Made::Known(view) => Ok(reply::replayed(shown(StatusCode::CREATED, view))),
-        Made::Refused => Err(Problem::InboxTaken),
-        Made::KeyReused => Err(Problem::IdempotencyKeyReused),
+        Created::New(view) => Ok(shown(StatusCode::CREATED, view)),
+        Created::Known(view) => Ok(reply::replayed(shown(StatusCode::CREATED, view))),
+        Created::Refused => Err(Problem::InboxTaken),
+        Created::KeyReused => Err(Problem::IdempotencyKeyReused),
     }
 }
 
@@ -177,15 +177,15 @@ pub(crate) async fn rotate(
     let key = optional_key(request.headers())?;
     let Nothing {} = body::object(&request, payload, &feed).await?;
     let (inbox, to) = (inbox_of(&path)?, address::fresh(&feed)?);
-    let tag = request::tag(&feed, Route::Rotate, inbox.as_str(), &())?;
-    let asked = request::named(&caller, Route::Rotate, key, tag);
+    let tag = request::tag(&feed, RequestKind::Rotate, inbox.as_str(), &())?;
+    let asked = request::named(&caller, RequestKind::Rotate, key, tag);
     let inboxes = &feed.deps.inboxes;
     let rotated = inboxes.rotate_inbox(&inbox, &to, &caller.scope, asked.as_ref());
     match patiently(rotated).await? {
-        Made::New(view) => Ok(shown(StatusCode::OK, view)),
-        Made::Known(view) => Ok(reply::replayed(shown(StatusCode::OK, view))),
-        Made::Refused => Err(Problem::NotFound),
-        Made::KeyReused => Err(Problem::IdempotencyKeyReused),
+        Created::New(view) => Ok(shown(StatusCode::OK, view)),
+        Created::Known(view) => Ok(reply::replayed(shown(StatusCode::OK, view))),
+        Created::Refused => Err(Problem::NotFound),
+        Created::KeyReused => Err(Problem::IdempotencyKeyReused),
     }
 }
 
@@ -248,8 +248,8 @@ fn inbox(
     wish: Wish,
     key: Option<IdempotencyKey>,
 ) -> Result<NewInbox, Problem> {
-    let tag = request::tag(feed, Route::Inbox, "", &wish)?;
-    let asked = request::named(&caller, Route::Inbox, key, tag);
+    let tag = request::tag(feed, RequestKind::Inbox, "", &wish)?;
+    let asked = request::named(&caller, RequestKind::Inbox, key, tag);
     let (fields, policy) = (Fields::of::<Wish>(feed), &feed.deps.policy);
     let senders = senders(&wish.from);
     let senders = senders.ok_or_else(|| fields.unfit("from"))?;

@@ -275,7 +275,7 @@ mod tests {
         let mut setting = by_token(TOKEN);
         let usual = keys(setting.clone()).unwrap();
         let may = |keys: &Keys| caller(keys, TOKEN).unwrap().permissions.to_vec();
-        assert_eq!(may(&usual), Permission::USUAL);
+        assert_eq!(may(&usual), Permission::DEFAULT);
         setting.scopes = vec!["operator".to_owned(), "feed".to_owned()];
         let named = keys(setting.clone()).unwrap();
         assert_eq!(may(&named), [Permission::Feed, Permission::Operator]);

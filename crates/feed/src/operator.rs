@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{ConsumerId, KeyLog, KeyView, Made, Permission, Route, Timestamp};
+use pipeline::{ConsumerId, KeyLog, KeyView, Created, Permission, RequestKind, Timestamp};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -143,7 +143,7 @@ pub(crate) async fn create(
 ) -> Result<HttpResponse, Problem> {
     let key = optional_key(request.headers())?;
     let wish: Wish = body::object(&request, payload, &feed).await?;
-    let tag = request::tag(&feed, Route::Key, "", &wish)?;
+    let tag = request::tag(&feed, RequestKind::Key, "", &wish)?;
     let order = KeyOrder {
         name: wish.name,
         scopes: wish.scopes,
@@ -154,14 +154,14 @@ pub(crate) async fn create(
         let name = field_of(unfit);
         Problem::InvalidBody(Unfit::field(name, unfit.to_string()))
     })?;
-    minted.asked = request::named(&operator, Route::Key, key, tag);
+    minted.asked = request::named(&operator, RequestKind::Key, key, tag);
     if feed.deps.keys.is_configured(&minted.name) {
         return Err(Problem::KeyTaken);
     }
     let key = match patiently(log(&feed)?.create_key(minted)).await? {
-        Made::New(view) => Shown::of(view),
-        Made::Known(_) | Made::Refused => return Err(Problem::KeyTaken),
-        Made::KeyReused => return Err(Problem::IdempotencyKeyReused),
+        Created::New(view) => Shown::of(view),
+        Created::Known(_) | Created::Refused => return Err(Problem::KeyTaken),
+        Created::KeyReused => return Err(Problem::IdempotencyKeyReused),
     };
     let token = token.expose_secret().to_owned();
     let fresh = Fresh { key, token };

@@ -1,7 +1,7 @@
 //! A request that may come twice: its sender's word for it, and what it said.
 
 use actix_web::http::header::{HeaderMap, HeaderName};
-use pipeline::{IdempotencyKey, Request, Route};
+use pipeline::{IdempotencyKey, Request, RequestKind};
 use serde::Serialize;
 
 use crate::auth::Caller;
@@ -31,14 +31,14 @@ pub(crate) fn optional_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>
 /// was understood, so that two ways to write the same are the same.
 pub(crate) fn tag(
     feed: &Feed,
-    route: Route,
+    kind: RequestKind,
     path: &str,
     said: &impl Serialize,
 ) -> Result<[u8; 16], Problem> {
     let said = serde_json::to_vec(said).map_err(|_never| Problem::Internal)?;
     let fields = [
         b"request",
-        route.as_str().as_bytes(),
+        kind.as_str().as_bytes(),
         path.as_bytes(),
         &said,
     ];
@@ -48,13 +48,13 @@ pub(crate) fn tag(
 /// The request, if its sender has a word for it.
 pub(crate) fn named(
     caller: &Caller,
-    route: Route,
+    kind: RequestKind,
     key: Option<IdempotencyKey>,
     tag: [u8; 16],
 ) -> Option<Request> {
     key.map(|key| Request {
         consumer: caller.consumer.clone(),
-        route,
+        kind,
         key,
         tag,
     })

@@ -116,7 +116,7 @@ impl KeyOrder {
 /// The permissions behind these words, the usual ones behind none.
 pub(crate) fn permissions_of(words: &[String]) -> Option<Vec<Permission>> {
     if words.is_empty() {
-        return Some(Permission::USUAL.to_vec());
+        return Some(Permission::DEFAULT.to_vec());
     }
     let named: Option<Vec<Permission>> = words
         .iter()
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(id_of(token), Some(key.id.as_str()));
         assert_eq!(key.hash, sha256(token));
         assert_eq!(token.len(), 4 + ID + 1 + SECRET + 1 + CHECK);
-        assert_eq!(key.permissions, Permission::USUAL);
+        assert_eq!(key.permissions, Permission::DEFAULT);
     }
 
     #[test]

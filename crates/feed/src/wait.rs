@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pipeline::{Arrival, ArtifactView, ConsumerId};
+use pipeline::{InboxWatch, ArtifactView, ConsumerId};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::Instant;
 
@@ -59,7 +59,7 @@ pub(crate) enum Woken {
 /// could not look at the last news rests a little, and looks again without any.
 pub(crate) async fn woken(
     feed: &Feed,
-    arrival: &mut dyn Arrival,
+    arrival: &mut dyn InboxWatch,
     until: Instant,
     has_failed: bool,
 ) -> Woken {
@@ -67,7 +67,7 @@ pub(crate) async fn woken(
         if has_failed {
             tokio::time::sleep(rand::random_range(REST)).await;
         } else {
-            arrival.news().await;
+            arrival.changed().await;
         }
     };
     tokio::select! {

@@ -4,8 +4,8 @@
 use async_trait::async_trait;
 
 use crate::{
-    AttemptConsume, AttemptConsumed, AttemptId, AttemptOutcome, AttemptView, Ended, InboxId,
-    InboxView, Made, NewAttempt, NewInbox, Opened, Request, ResendRequest, Resent, Scope,
+    AttemptConsume, AttemptConsumed, AttemptId, AttemptOutcome, AttemptView, AttemptFinished, InboxId,
+    InboxView, Created, NewAttempt, NewInbox, Opened, Request, ResendRequest, ResendOutcome, Scope,
     StoreError,
 };
 
@@ -13,7 +13,7 @@ use crate::{
 #[async_trait]
 pub trait InboxLog: Send + Sync {
     /// Makes an inbox; refused when the address is taken.
-    async fn create_inbox(&self, inbox: NewInbox) -> Result<Made<InboxView>, StoreError>;
+    async fn create_inbox(&self, inbox: NewInbox) -> Result<Created<InboxView>, StoreError>;
 
     /// An inbox of the scope.
     async fn inbox(&self, inbox: &InboxId, scope: &Scope) -> Result<Option<InboxView>, StoreError>;
@@ -43,7 +43,7 @@ pub trait InboxLog: Send + Sync {
         to: &InboxId,
         scope: &Scope,
         asked: Option<&Request>,
-    ) -> Result<Made<InboxView>, StoreError>;
+    ) -> Result<Created<InboxView>, StoreError>;
 }
 
 /// Attempts, for the feed.
@@ -67,7 +67,7 @@ pub trait AttemptLog: Send + Sync {
     ) -> Result<AttemptConsumed, StoreError>;
 
     /// Takes one from the budget of resends; the same key takes only one.
-    async fn resend(&self, request: &ResendRequest) -> Result<Resent, StoreError>;
+    async fn resend(&self, request: &ResendRequest) -> Result<ResendOutcome, StoreError>;
 
     /// Notes how an attempt ended; no mail counts for it any more.
     async fn finish_attempt(
@@ -76,5 +76,5 @@ pub trait AttemptLog: Send + Sync {
         scope: &Scope,
         outcome: AttemptOutcome,
         asked: Option<&Request>,
-    ) -> Result<Ended, StoreError>;
+    ) -> Result<AttemptFinished, StoreError>;
 }

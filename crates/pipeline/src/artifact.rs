@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use serde::Serialize;
 
 use crate::{
-    ArtifactId, AttemptId, InboxId, MessageId, Reason, SenderProof, Suit, Timestamp, digest,
+    ArtifactId, AttemptId, InboxId, MessageId, Reason, SenderProof, AttemptMatch, Timestamp, digest,
 };
 
 /// What kind of thing was found.
@@ -203,7 +203,7 @@ pub struct NewArtifact {
     /// How long after its message was received it may be consumed.
     pub lifetime: Duration,
     /// The attempts it may be for; the database gives it to one of them at most.
-    pub suits: Vec<Suit>,
+    pub matches: Vec<AttemptMatch>,
 }
 
 /// The position of an item in its inbox: 1, 2, 3, without gaps.

@@ -16,8 +16,8 @@ use crate::{
     Scope,
 };
 
-pub use answer::{AttemptConsume, AttemptConsumed, Ended, ResendRequest, Resent};
-pub use view::{AttemptView, Status};
+pub use answer::{AttemptConsume, AttemptConsumed, AttemptFinished, ResendRequest, ResendOutcome};
+pub use view::{AttemptView, AttemptStatus};
 
 /// What an attempt waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -61,7 +61,7 @@ impl Wanted {
 
 /// Which mail counts for an attempt, and what of it is handed out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rules {
+pub struct AttemptRules {
     /// What is waited for.
     pub wanted: Wanted,
     /// Domains that the sender may have, they or one below; none named: any.
@@ -97,7 +97,7 @@ pub struct NewAttempt {
     /// Whether that address was minted for this attempt.
     pub is_minted: bool,
     /// Which mail counts.
-    pub rules: Rules,
+    pub rules: AttemptRules,
     /// For how long it waits.
     pub timeout: Duration,
     /// How often its sender may be asked for another mail.
@@ -128,13 +128,13 @@ pub struct OpenAttempt {
     /// Its row.
     pub id: AttemptId,
     /// Which mail counts.
-    pub rules: Rules,
+    pub rules: AttemptRules,
 }
 
 /// An artifact may be for this attempt; the database decides for which of
 /// several, and the key is then the artifact's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Suit {
+pub struct AttemptMatch {
     /// The attempt.
     pub attempt: AttemptId,
     /// What the artifact is deduplicated by if it becomes this attempt's.
@@ -154,7 +154,7 @@ pub struct Miss {
 
 /// The reason of a miss that is none of the mail's: it would have done, and was given
 /// to another attempt that waits on the same inbox.
-pub const GIVEN_AWAY: Reason = Reason::new("given_to_another_attempt");
+pub const GIVEN_TO_ANOTHER_ATTEMPT: Reason = Reason::new("given_to_another_attempt");
 
 /// The two ways a mail can be of no use to an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

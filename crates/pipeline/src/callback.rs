@@ -41,7 +41,7 @@ pub enum CallbackResult {
     /// The receiver has it.
     Done,
     /// Not yet; it is tried again after the wait.
-    Again(Duration, Reason),
+    RetryLater(Duration, Reason),
     /// It is given up.
     Dead(Reason),
 }

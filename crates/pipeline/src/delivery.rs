@@ -90,7 +90,7 @@ impl DeliveryKey {
     /// The key as it may be stored: some are made of content, and content whose
     /// only unknown is a code falls to guessing without the server's secret.
     #[must_use]
-    pub fn under(&self, server: &ServerKey) -> Self {
+    pub fn keyed_with(&self, server: &ServerKey) -> Self {
         Self(server.tag(&[b"delivery", &self.0]))
     }
 
@@ -111,9 +111,9 @@ impl ContentDigest {
         Self(digest::plain(fields))
     }
 
-    /// The digest as it may be stored; see [`DeliveryKey::under`].
+    /// The digest as it may be stored; see [`DeliveryKey::keyed_with`].
     #[must_use]
-    pub fn under(&self, server: &ServerKey) -> Self {
+    pub fn keyed_with(&self, server: &ServerKey) -> Self {
         Self(server.long_tag(&[b"content", &self.0]))
     }
 
@@ -252,12 +252,12 @@ mod tests {
         let content = ContentDigest::of(&[b"Your code is 493817"]);
         let key = DeliveryKey::from_content(&source("a"), &content);
         let [one, other] = [1, 2].map(|byte| ServerKey::new([byte; 32]));
-        assert_eq!(key.under(&one), key.under(&one));
-        assert_ne!(key.under(&one), key.under(&other));
-        assert_ne!(key.under(&one), key);
-        assert_eq!(content.under(&one), content.under(&one));
-        assert_ne!(content.under(&one), content.under(&other));
-        assert_ne!(content.under(&one), content);
+        assert_eq!(key.keyed_with(&one), key.keyed_with(&one));
+        assert_ne!(key.keyed_with(&one), key.keyed_with(&other));
+        assert_ne!(key.keyed_with(&one), key);
+        assert_eq!(content.keyed_with(&one), content.keyed_with(&one));
+        assert_ne!(content.keyed_with(&one), content.keyed_with(&other));
+        assert_ne!(content.keyed_with(&one), content);
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub struct DeadLetter {
     /// When it was recorded.
     pub recorded_at: Timestamp,
     /// When it was given up.
-    pub buried_at: Timestamp,
+    pub dead_lettered_at: Timestamp,
     /// The size of its body, unless that was wiped.
     pub body_bytes: Option<u64>,
     /// The request's `Content-Type`.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::Serialize;
 
-use crate::{ConsumerId, Made, Request, StoreError, Timestamp};
+use crate::{ConsumerId, Created, Request, StoreError, Timestamp};
 
 /// What a key may do. The API calls it a scope; here [`crate::Scope`] is what a
 /// key may see.
@@ -26,7 +26,7 @@ impl Permission {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Attempt, Self::Feed, Self::Consume, Self::Operator];
     /// What a key may do for which nothing else was said.
-    pub const USUAL: [Self; 3] = [Self::Attempt, Self::Feed, Self::Consume];
+    pub const DEFAULT: [Self; 3] = [Self::Attempt, Self::Feed, Self::Consume];
 
     /// The word the database, the API and the configuration use.
     pub fn as_str(self) -> &'static str {
@@ -124,7 +124,7 @@ pub struct LiveKey {
 pub trait KeyLog: Send + Sync {
     /// Makes a key; refused when a key of that name is neither revoked nor
     /// expired, for a name has one token at a time.
-    async fn create_key(&self, key: NewKey) -> Result<Made<KeyView>, StoreError>;
+    async fn create_key(&self, key: NewKey) -> Result<Created<KeyView>, StoreError>;
 
     /// The key with this id, if it is neither revoked nor expired.
     async fn live_key(&self, id: &str) -> Result<Option<LiveKey>, StoreError>;

@@ -29,12 +29,12 @@ impl OutcomeLabel {
 
 /// A source, by its configured name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct OfSource {
+pub struct SourceLabel {
     /// The name.
     pub source: String,
 }
 
-impl OfSource {
+impl SourceLabel {
     /// The label of a source.
     pub fn new(source: &str) -> Self {
         let source = source.to_owned();
@@ -44,7 +44,7 @@ impl OfSource {
 
 /// A kind of thing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct What {
+pub struct KindLabel {
     /// A closed word.
     pub what: &'static str,
 }
@@ -79,15 +79,15 @@ pub struct Meters {
     /// How long the longest due delivery has waited for a worker, in seconds.
     pub overdue_seconds: Gauge,
     /// Deliveries that were given up.
-    pub buried: Gauge,
+    pub dead_letters: Gauge,
     /// Waits that agents have open right now.
     pub waiting: Gauge,
     /// What was wiped or discarded because its time was over.
-    pub wiped: Family<What, Counter>,
+    pub wiped: Family<KindLabel, Counter>,
     /// By how much the latest of it was overdue, in seconds.
     pub wipe_lag_seconds: Gauge,
     /// Messages that polling has found before any post told of them.
-    pub poll_recovered: Family<OfSource, Counter>,
+    pub poll_recovered: Family<SourceLabel, Counter>,
     /// How much later than the first path, webhook or polling, the other one
     /// told of a message.
     pub path_lag_seconds: Histogram,
@@ -118,7 +118,7 @@ impl Meters {
             unfinished: Gauge::default(),
             lag_seconds: Gauge::default(),
             overdue_seconds: Gauge::default(),
-            buried: Gauge::default(),
+            dead_letters: Gauge::default(),
             waiting: Gauge::default(),
             wiped: Family::default(),
             wipe_lag_seconds: Gauge::default(),
@@ -181,7 +181,7 @@ impl Meters {
             Unit::Seconds,
             m.overdue_seconds,
         );
-        registry.register("buried", "Deliveries given up", m.buried);
+        registry.register("buried", "Deliveries given up", m.dead_letters);
         registry.register("waiting", "Open waits of agents", m.waiting);
         registry.register(
             "poll_recovered",

@@ -48,7 +48,7 @@ pub struct Polled {
 
 /// An inbox whose mail is awaited and has not come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftWaiting {
+pub struct OverdueInbox {
     /// The inbox.
     pub inbox: InboxId,
     /// For how long it is still awaited.
@@ -84,35 +84,35 @@ pub trait PollLog: Send + Sync {
     ) -> Result<Completed<Vec<Recorded>>, StoreError>;
 
     /// Notes how a round ended: well, or why not.
-    async fn ended(&self, lease: &Lease, failure: Option<Reason>) -> Result<(), StoreError>;
+    async fn round_ended(&self, lease: &Lease, failure: Option<Reason>) -> Result<(), StoreError>;
 
     /// The inboxes whose mail has been awaited for longer than `after` and has
     /// not come, up to `limit`.
-    async fn left_waiting(
+    async fn overdue_inboxes(
         &self,
         after: Duration,
         limit: u32,
-    ) -> Result<Vec<LeftWaiting>, StoreError>;
+    ) -> Result<Vec<OverdueInbox>, StoreError>;
 }
 
 /// How a source has been doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct SourceHealth {
     /// The source.
     pub source: SourceName,
     /// How many of its posts were heard.
     pub posts: u64,
     /// How long ago the last one came.
-    pub quiet: Option<Duration>,
+    pub since_last_post: Option<Duration>,
     /// The longest it is usually quiet.
-    pub habit: Duration,
+    pub usual_gap: Duration,
     /// How long ago a round of polling it ended well.
-    pub polled: Option<Duration>,
+    pub since_last_poll: Option<Duration>,
     /// Why the last round did not.
     pub failure: Option<Reason>,
 }
 
-impl Standing {
+impl SourceHealth {
     /// Posts that must have been heard before there is a habit to speak of.
     const LEAST_POSTS: u64 = 5;
     /// How much longer than its habit a source may be quiet.
@@ -121,8 +121,8 @@ impl Standing {
     /// Whether the source is quiet for much longer than its habit, and for at
     /// least `floor`: its webhook may be dead.
     pub fn is_silent(&self, floor: Duration) -> bool {
-        let bearable = floor.max(self.habit.saturating_mul(Self::PATIENCE));
-        self.posts >= Self::LEAST_POSTS && self.quiet.is_some_and(|quiet| quiet > bearable)
+        let bearable = floor.max(self.usual_gap.saturating_mul(Self::PATIENCE));
+        self.posts >= Self::LEAST_POSTS && self.since_last_post.is_some_and(|quiet| quiet > bearable)
     }
 }
 
@@ -130,23 +130,23 @@ impl Standing {
 #[async_trait]
 pub trait SilenceLog: Send + Sync {
     /// Listens for posts of a source since the last time, and learns its habit.
-    async fn listen(&self, source: &SourceName) -> Result<(), StoreError>;
+    async fn observe_posts(&self, source: &SourceName) -> Result<(), StoreError>;
 
     /// How every source has been doing, by name.
-    async fn standings(&self) -> Result<Vec<Standing>, StoreError>;
+    async fn source_health(&self) -> Result<Vec<SourceHealth>, StoreError>;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn standing(posts: u64, quiet_minutes: u64) -> Standing {
-        Standing {
+    fn standing(posts: u64, quiet_minutes: u64) -> SourceHealth {
+        SourceHealth {
             source: "a".parse().unwrap(),
             posts,
-            quiet: Some(Duration::from_mins(quiet_minutes)),
-            habit: Duration::from_mins(30),
-            polled: None,
+            since_last_post: Some(Duration::from_mins(quiet_minutes)),
+            usual_gap: Duration::from_mins(30),
+            since_last_poll: None,
             failure: None,
         }
     }
@@ -161,8 +161,8 @@ mod tests {
 
     #[test]
     fn without_a_habit_there_is_no_silence() {
-        let never = Standing {
-            quiet: None,
+        let never = SourceHealth {
+            since_last_post: None,
             ..standing(0, 0)
         };
         assert!(!never.is_silent(Duration::ZERO));

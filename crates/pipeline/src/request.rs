@@ -5,7 +5,7 @@ use crate::{ConsumerId, IdempotencyKey};
 /// What a request makes or ends. A key is its sender's word for one request of a
 /// kind, so the same key for an inbox and for an attempt are two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route {
+pub enum RequestKind {
     /// Opens an attempt.
     Attempt,
     /// Finishes one.
@@ -18,7 +18,7 @@ pub enum Route {
     Key,
 }
 
-impl Route {
+impl RequestKind {
     /// The word the databases use.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ pub struct Request {
     /// Who asks.
     pub consumer: ConsumerId,
     /// What for.
-    pub route: Route,
+    pub kind: RequestKind,
     /// The asker's word for it.
     pub key: IdempotencyKey,
     /// What was said, so that one word for two requests is noticed.
@@ -48,7 +48,7 @@ pub struct Request {
 
 /// What came of a request to make something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Made<T> {
+pub enum Created<T> {
     /// It is made.
     New(T),
     /// The same request has made it before.
@@ -60,7 +60,7 @@ pub enum Made<T> {
     KeyReused,
 }
 
-impl<T> Made<T> {
+impl<T> Created<T> {
     /// What was made just now.
     pub fn fresh(self) -> Option<T> {
         match self {

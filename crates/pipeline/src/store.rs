@@ -46,7 +46,7 @@ pub struct Backlog {
     /// that was put off, or that a worker holds, is not due, however old it is.
     pub overdue: Duration,
     /// Deliveries that were given up.
-    pub buried: u64,
+    pub dead_letters: u64,
 }
 
 /// The first layer: for the webhook, the poller and the sweeper.
@@ -90,7 +90,7 @@ pub enum Claimed {
     /// It is yours until the lease ends.
     Yours(Claim, StoredDelivery),
     /// It is yours, and its body does not open.
-    Unopened(Claim, Unopened),
+    Unsealable(Claim, UnsealError),
     /// Somebody else holds it, or its next attempt is not due yet.
     NotNow,
     /// It is finished, or there is no such delivery; the ring was an echo.
@@ -99,14 +99,14 @@ pub enum Claimed {
 
 /// Why a sealed body does not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unopened {
+pub enum UnsealError {
     /// This process has not got its key. Another may have it, or get it back.
     KeyUnknown,
     /// The key is there and the bytes are not what was sealed for this row.
     Damaged,
 }
 
-impl Unopened {
+impl UnsealError {
     /// Whether trying again may help.
     pub fn class(self) -> Class {
         match self {
@@ -202,11 +202,11 @@ pub trait WorkLog: Send + Sync {
 
 /// A wait for news of one inbox.
 #[async_trait]
-pub trait Arrival: Send {
+pub trait InboxWatch: Send {
     /// Returns when something may have arrived since the last call (or since
     /// the watch began). It may wake for nothing; it must not sleep through an
     /// arrival for longer than a second.
-    async fn news(&mut self);
+    async fn changed(&mut self);
 }
 
 /// What agents ask: for the feed.
@@ -230,7 +230,7 @@ pub trait AgentLog: Send + Sync {
 
     /// Begins to watch an inbox. Watch first and look second, or an item that
     /// arrives in between is missed.
-    fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival>;
+    fn watch(&self, inbox: &InboxId) -> Box<dyn InboxWatch>;
 }
 
 /// What was given up: for the operator.

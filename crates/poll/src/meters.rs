@@ -1,6 +1,6 @@
 //! What is counted. Labels are names of the configuration and closed words.
 
-use pipeline::OfSource;
+use pipeline::SourceLabel;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -29,11 +29,11 @@ pub(crate) struct Skipped {
 #[derive(Debug, Clone)]
 pub struct Meters {
     pub(crate) rounds: Family<Round, Counter>,
-    pub(crate) found: Family<OfSource, Counter>,
+    pub(crate) found: Family<SourceLabel, Counter>,
     pub(crate) skipped: Family<Skipped, Counter>,
-    pub(crate) ahead: Family<OfSource, Counter>,
-    pub(crate) failing: Family<OfSource, Gauge>,
-    pub(crate) silent: Family<OfSource, Gauge>,
+    pub(crate) ahead: Family<SourceLabel, Counter>,
+    pub(crate) failing: Family<SourceLabel, Gauge>,
+    pub(crate) silent: Family<SourceLabel, Gauge>,
 }
 
 impl Meters {

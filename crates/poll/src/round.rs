@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use pipeline::{
-    Completed, ContentDigest, DeliveryId, DeliveryKey, Lease, Leased, NewDelivery, OfSource,
+    Completed, ContentDigest, DeliveryId, DeliveryKey, Lease, Leased, NewDelivery, SourceLabel,
     OnConflict, Polled, Recorded, StoreError, Timestamp,
 };
 use tokio::time::{Instant, timeout};
@@ -218,7 +218,7 @@ fn look_at_its_time(deps: &Deps, held: &Held, item: &Item) {
     if item.arrived_at.is_some_and(|at| at > latest) {
         let source = held.lease.source.as_str();
         tracing::warn!(source, "a mail arrived in the future by its source's clock");
-        let label = OfSource::new(source);
+        let label = SourceLabel::new(source);
         deps.meters.ahead.get_or_create(&label).inc();
     }
 }
@@ -278,7 +278,7 @@ async fn save(
     if fresh.is_empty() {
         return Ok(0);
     }
-    let label = OfSource::new(held.lease.source.as_str());
+    let label = SourceLabel::new(held.lease.source.as_str());
     deps.meters
         .found
         .get_or_create(&label)

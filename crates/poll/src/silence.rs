@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{OfSource, SourceName, Standing};
+use pipeline::{SourceLabel, SourceName, SourceHealth};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -19,12 +19,12 @@ pub(crate) async fn watch(deps: Arc<Deps>, posting: Vec<SourceName>, stop: Cance
     let mut silent = HashSet::new();
     loop {
         for source in &posting {
-            if let Err(error) = deps.silence.listen(source).await {
+            if let Err(error) = deps.silence.observe_posts(source).await {
                 let error: &dyn std::error::Error = &error;
                 tracing::warn!(%source, error, "the poller could not listen");
             }
         }
-        if let Ok(standings) = deps.silence.standings().await {
+        if let Ok(standings) = deps.silence.source_health().await {
             for standing in standings.iter().filter(|one| posting.contains(&one.source)) {
                 judge(&deps, standing, &mut silent);
             }
@@ -38,16 +38,16 @@ pub(crate) async fn watch(deps: Arc<Deps>, posting: Vec<SourceName>, stop: Cance
 }
 
 /// Sets the gauge, and says so once when silence begins and once when it ends.
-fn judge(deps: &Deps, standing: &Standing, silent: &mut HashSet<SourceName>) {
+fn judge(deps: &Deps, standing: &SourceHealth, silent: &mut HashSet<SourceName>) {
     let source = &standing.source;
     let is_silent = standing.is_silent(deps.settings.silence);
     let gauge = deps
         .meters
         .silent
-        .get_or_create(&OfSource::new(source.as_str()));
+        .get_or_create(&SourceLabel::new(source.as_str()));
     gauge.set(i64::from(is_silent));
-    let quiet_seconds = standing.quiet.unwrap_or_default().as_secs();
-    let habit_seconds = standing.habit.as_secs();
+    let quiet_seconds = standing.since_last_post.unwrap_or_default().as_secs();
+    let habit_seconds = standing.usual_gap.as_secs();
     if is_silent && silent.insert(source.clone()) {
         tracing::error!(
             %source,

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{Leased, OfSource, Reason, SourceName};
+use pipeline::{Leased, SourceLabel, Reason, SourceName};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -252,14 +252,14 @@ async fn report(deps: &Deps, held: &Held, why: Why, outcome: &Result<Tally, Stop
         outcome: outcome_word,
     };
     deps.meters.rounds.get_or_create(&label).inc();
-    let label = OfSource::new(source);
+    let label = SourceLabel::new(source);
     deps.meters
         .failing
         .get_or_create(&label)
         .set(i64::from(failure.is_some()));
     if word == "done" || failure.is_some() {
         // Only for the operator's eyes: the rows are committed already.
-        let _ = deps.polls.ended(&held.lease, failure).await;
+        let _ = deps.polls.round_ended(&held.lease, failure).await;
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{InboxId, LeftWaiting};
+use pipeline::{InboxId, OverdueInbox};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -37,7 +37,7 @@ struct Turns(HashMap<InboxId, Turn>);
 
 impl Turns {
     /// Whose turn has come; those who wait no longer are forgotten.
-    fn come<'w>(&mut self, waiting: &'w [LeftWaiting], now: Instant) -> Vec<&'w InboxId> {
+    fn come<'w>(&mut self, waiting: &'w [OverdueInbox], now: Instant) -> Vec<&'w InboxId> {
         let mut turns = HashMap::with_capacity(waiting.len());
         let mut come = Vec::new();
         for inbox in waiting.iter().map(|left| &left.inbox) {
@@ -75,7 +75,7 @@ pub(crate) async fn watch(deps: Arc<Deps>, nudges: Vec<Nudge>, stop: Cancellatio
             () = sleep(LOOK) => {}
         }
         let patience = deps.settings.patience;
-        match deps.polls.left_waiting(patience, MOST).await {
+        match deps.polls.overdue_inboxes(patience, MOST).await {
             Ok(waiting) => {
                 let come = turns.come(&waiting, Instant::now());
                 // Those who did not fit into the answer may wait for any source.
@@ -98,8 +98,8 @@ pub(crate) async fn watch(deps: Arc<Deps>, nudges: Vec<Nudge>, stop: Cancellatio
 mod tests {
     use super::*;
 
-    fn left(names: &[&str]) -> Vec<LeftWaiting> {
-        let left = |name: &&str| LeftWaiting {
+    fn left(names: &[&str]) -> Vec<OverdueInbox> {
+        let left = |name: &&str| OverdueInbox {
             inbox: format!("{name}@inbox.test").parse().unwrap(),
             remaining: Duration::from_mins(1),
         };

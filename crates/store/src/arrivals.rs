@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pipeline::{Arrival, InboxId};
+use pipeline::{InboxWatch, InboxId};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -32,7 +32,7 @@ struct News {
 
 impl Arrivals {
     /// Begins to watch an inbox.
-    pub(crate) fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival> {
+    pub(crate) fn watch(&self, inbox: &InboxId) -> Box<dyn InboxWatch> {
         let news = self
             .lock()
             .entry(inbox.as_str().to_owned())
@@ -96,8 +96,8 @@ impl Watch {
 }
 
 #[async_trait]
-impl Arrival for Watch {
-    async fn news(&mut self) {
+impl InboxWatch for Watch {
+    async fn changed(&mut self) {
         loop {
             let has_arrived = match self.look_at {
                 None => self.spoken_of().await,
@@ -148,7 +148,7 @@ mod tests {
         let arrivals = Arrivals::default();
         let mut watch = arrivals.watch(&inbox("a@inbox.test"));
         arrivals.announce("a@inbox.test");
-        watch.news().await;
+        watch.changed().await;
     }
 
     #[tokio::test]
@@ -156,7 +156,7 @@ mod tests {
         let arrivals = Arrivals::default();
         let mut watch = arrivals.watch(&inbox("a@inbox.test"));
         arrivals.announce("b@inbox.test");
-        let waited = timeout(Duration::from_millis(50), watch.news()).await;
+        let waited = timeout(Duration::from_millis(50), watch.changed()).await;
         assert!(waited.is_err());
     }
 
@@ -167,7 +167,7 @@ mod tests {
         let mut second = arrivals.watch(&inbox("a@inbox.test"));
         drop(first);
         arrivals.doubt_all();
-        second.news().await;
+        second.changed().await;
         drop(second);
         assert!(arrivals.lock().is_empty());
     }
@@ -199,7 +199,7 @@ mod tests {
         let woken = (0..100).map(|number| {
             let mut watch = arrivals.watch(&inbox(&format!("a{number}@inbox.test")));
             tokio::spawn(async move {
-                watch.news().await;
+                watch.changed().await;
                 begun.elapsed()
             })
         });
@@ -219,10 +219,10 @@ mod tests {
         let arrivals = Arrivals::default();
         let mut watch = arrivals.watch(&inbox("a@inbox.test"));
         arrivals.doubt_all();
-        let given_up = timeout(Duration::from_millis(1), watch.news()).await;
+        let given_up = timeout(Duration::from_millis(1), watch.changed()).await;
         arrivals.announce("a@inbox.test");
-        watch.news().await;
-        let again = timeout(2 * SPREAD, watch.news()).await;
+        watch.changed().await;
+        let again = timeout(2 * SPREAD, watch.changed()).await;
         assert!(
             again.is_err(),
             "told again; given up: {}",
@@ -236,9 +236,9 @@ mod tests {
         let mut watch = arrivals.watch(&inbox("a@inbox.test"));
         for _ in 0..20 {
             arrivals.doubt_all();
-            let given_up = timeout(Duration::from_millis(1), watch.news()).await;
+            let given_up = timeout(Duration::from_millis(1), watch.changed()).await;
             if given_up.is_err() {
-                testkit::patience::soon("the doubt wakes", watch.news()).await;
+                testkit::patience::soon("the doubt wakes", watch.changed()).await;
                 return;
             }
         }

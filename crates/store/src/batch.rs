@@ -48,8 +48,8 @@ impl Batch {
         let mut repeats = Vec::with_capacity(deliveries.len());
         let mut open = Vec::with_capacity(deliveries.len());
         for (place, delivery) in deliveries.iter_mut().enumerate() {
-            delivery.key = delivery.key.under(&secrets.server_key);
-            delivery.content = delivery.content.under(&secrets.server_key);
+            delivery.key = delivery.key.keyed_with(&secrets.server_key);
+            delivery.content = delivery.content.keyed_with(&secrets.server_key);
             let known = first.get(&(delivery.key, delivery.content)).copied();
             repeats.push(known);
             if known.is_none() {

@@ -12,7 +12,7 @@ mod ring;
 
 use chacha20poly1305::XNonce;
 use chacha20poly1305::aead::{Aead, Payload};
-use pipeline::{ArtifactId, DeliveryId, NewMessage, Unopened};
+use pipeline::{ArtifactId, DeliveryId, NewMessage, UnsealError};
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
@@ -157,14 +157,14 @@ impl Keyring {
         row: Row<'_>,
         key: &str,
         sealed: &[u8],
-    ) -> Result<Result<Vec<u8>, Unopened>, Fault> {
+    ) -> Result<Result<Vec<u8>, UnsealError>, Fault> {
         match self.open(row, key, sealed) {
             Ok(body) => Ok(Ok(body)),
             Err(Fault::KeyUnknown(key)) => {
                 tracing::warn!(key.id = key, "there is no such sealing key here");
-                Ok(Err(Unopened::KeyUnknown))
+                Ok(Err(UnsealError::KeyUnknown))
             }
-            Err(Fault::Damaged(_)) => Ok(Err(Unopened::Damaged)),
+            Err(Fault::Damaged(_)) => Ok(Err(UnsealError::Damaged)),
             Err(other) => Err(other),
         }
     }

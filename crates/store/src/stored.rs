@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pipeline::{
     ArtifactId, ArtifactKind, ArtifactView, AttemptId, Discarded, InboxId, KeyView, MessageId,
-    Permission, Reason, SenderProof, Seq, SourceName, Standing, Timestamp, Verdict,
+    Permission, Reason, SenderProof, Seq, SourceName, SourceHealth, Timestamp, Verdict,
 };
 use uuid::Uuid;
 
@@ -157,16 +157,16 @@ pub(crate) struct Doing {
     pub(crate) failure: Option<String>,
 }
 
-impl TryFrom<Doing> for Standing {
+impl TryFrom<Doing> for SourceHealth {
     type Error = Fault;
 
     fn try_from(doing: Doing) -> Result<Self, Fault> {
         Ok(Self {
             source: source(&doing.source)?,
             posts: doing.posts,
-            quiet: doing.quiet.map(span),
-            habit: span(doing.habit),
-            polled: doing.polled.map(span),
+            since_last_post: doing.quiet.map(span),
+            usual_gap: span(doing.habit),
+            since_last_poll: doing.polled.map(span),
             failure: doing.failure.as_deref().map(Reason::from_stored),
         })
     }

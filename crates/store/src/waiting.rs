@@ -2,7 +2,7 @@
 
 use pipeline::{
     AttemptId, AttemptOutcome, AttemptView, CallbackState, Expectation, InboxId, InboxRules,
-    InboxView, MissKind, OpenAttempt, Reason, Rules, Timestamp, Wanted,
+    InboxView, MissKind, OpenAttempt, Reason, AttemptRules, Timestamp, Wanted,
 };
 use uuid::Uuid;
 
@@ -87,7 +87,7 @@ pub(crate) struct RulesRow {
     pub(crate) token: Option<String>,
 }
 
-impl TryFrom<RulesRow> for Rules {
+impl TryFrom<RulesRow> for AttemptRules {
     type Error = Fault;
 
     fn try_from(row: RulesRow) -> Result<Self, Fault> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pipeline::{
-    Claimed, Completed, Consumed, RetentionPeriods, NewAttempt, Processed, StoreError, Unopened, RetentionKind,
+    Claimed, Completed, Consumed, RetentionPeriods, NewAttempt, Processed, StoreError, UnsealError, RetentionKind,
 };
 use sqlx::{Connection, PgConnection, SqliteConnection};
 use store::{Keyring, OpenError, SealKey, Sealing, Secrets, Settings, Store};
@@ -61,13 +61,13 @@ async fn swapped_rows_do_not_open(seams: &Seams, swap: impl Future<Output = ()>)
     let [first, _] = deliveries;
     for delivery in deliveries {
         let claimed = must(seams.work.claim(delivery, LONG).await);
-        let Claimed::Unopened(claim, Unopened::Damaged) = claimed else {
+        let Claimed::Unsealable(claim, UnsealError::Damaged) = claimed else {
             panic!("{claimed:?}");
         };
         // Whoever claimed it can put it where an operator sees it.
         let buried = seams
             .work
-            .dead_letter(claim, Unopened::Damaged.reason())
+            .dead_letter(claim, UnsealError::Damaged.reason())
             .await;
         assert_eq!(must(buried), Completed::Done(()));
     }
@@ -100,7 +100,7 @@ async fn without_the_key_a_value_waits_and_is_not_used_up() {
     );
     let claimed = must(store.work.claim(delivery, LONG).await);
     assert!(
-        matches!(claimed, Claimed::Unopened(_, Unopened::KeyUnknown)),
+        matches!(claimed, Claimed::Unsealable(_, UnsealError::KeyUnknown)),
         "{claimed:?}"
     );
     store.close().await;

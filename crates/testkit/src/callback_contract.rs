@@ -135,7 +135,7 @@ pub async fn a_worker_that_died_leaves_the_same_callback_behind(subject: &dyn Ca
     assert_eq!(next.value.expose_secret(), dead.value.expose_secret());
     assert_eq!(next.artifact, dead.artifact);
     // The dead one wakes up and has nothing to say any more.
-    let again = CallbackResult::Again(Duration::ZERO, Reason::new("failed"));
+    let again = CallbackResult::RetryLater(Duration::ZERO, Reason::new("failed"));
     assert!(!end(subject, &dead, again).await);
     assert!(end(subject, &next, CallbackResult::Done).await);
     assert!(!end(subject, &next, CallbackResult::Done).await);
@@ -157,7 +157,7 @@ pub async fn of_many_workers_one_tells(subject: &dyn CallbackSubject) {
 pub async fn a_callback_put_back_waits(subject: &dyn CallbackSubject) {
     code_for_a_callback(subject, "493817").await;
     let first = claim_one(subject, LONG).await;
-    let soon = CallbackResult::Again(Duration::from_millis(300), Reason::new("failed"));
+    let soon = CallbackResult::RetryLater(Duration::from_millis(300), Reason::new("failed"));
     assert!(end(subject, &first, soon).await);
     assert!(claim(subject, LONG).await.is_empty());
     let second = until("it is due again", async || claim(subject, LONG).await.pop()).await;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{ConsumerId, KeyLog, Made, NewKey, Permission, Request, Route};
+use pipeline::{ConsumerId, KeyLog, Created, NewKey, Permission, Request, RequestKind};
 
 use crate::patience;
 use crate::store_contract::{Subject, must};
@@ -149,7 +149,7 @@ pub async fn a_request_that_is_repeated_makes_no_second_key(subject: &dyn KeySub
     let asked = |id: &str, name: &str, tag| NewKey {
         asked: Some(Request {
             consumer: consumer("root"),
-            route: Route::Key,
+            kind: RequestKind::Key,
             key: must("k".parse()),
             tag: [tag; 16],
         }),
@@ -157,9 +157,9 @@ pub async fn a_request_that_is_repeated_makes_no_second_key(subject: &dyn KeySub
     };
     let made = must(keys.create_key(asked("k1", "a", 1)).await).fresh();
     let again = must(keys.create_key(asked("k2", "a", 1)).await);
-    assert_eq!(again, made.map_or(Made::Refused, Made::Known));
+    assert_eq!(again, made.map_or(Created::Refused, Created::Known));
     let other = must(keys.create_key(asked("k3", "b", 2)).await);
-    assert_eq!(other, Made::KeyReused);
+    assert_eq!(other, Created::KeyReused);
     assert_eq!(must(keys.keys().await).len(), 1);
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pipeline::Arrival;
+use pipeline::InboxWatch;
 use tokio::time::{Instant, sleep, timeout};
 
 /// Far longer than anything takes on a busy machine; only a failing test waits
@@ -21,8 +21,8 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 }
 
 /// Waits until there was no news for a while: what comes then was not on its way.
-pub async fn until_quiet(arrival: &mut dyn Arrival) {
-    while timeout(QUIET, arrival.news()).await.is_ok() {}
+pub async fn until_quiet(arrival: &mut dyn InboxWatch) {
+    while timeout(QUIET, arrival.changed()).await.is_ok() {}
 }
 
 /// Asks again and again until the answer is `Some`, or fails the test.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use pipeline::{
     ArtifactKey, ArtifactKind, AttemptOutcome, Consumed, FeedBounds, InboxRules, RetentionPeriods, NewArtifact,
-    NewAttempt, NewInbox, Opened, Reason, Recorded, Request, Resent, RetentionLog, Route, Scope, Seq,
-    ServerKey, Suit, RetentionKind,
+    NewAttempt, NewInbox, Opened, Reason, Recorded, Request, ResendOutcome, RetentionLog, RequestKind, Scope, Seq,
+    ServerKey, AttemptMatch, RetentionKind,
 };
 
 use crate::patience;
@@ -221,7 +221,7 @@ pub async fn a_request_is_known_for_its_time(subject: &dyn RetentionSubject) {
     let asked = || NewAttempt {
         asked: Some(Request {
             consumer: must("a".parse()),
-            route: Route::Attempt,
+            kind: RequestKind::Attempt,
             key: must("k".parse()),
             tag: [1; 16],
         }),
@@ -252,9 +252,9 @@ pub async fn an_attempt_goes_after_its_deadline_and_its_items(subject: &dyn Rete
         must(seams.attempts.open_attempt(asked).await);
     }
     let granted = seams.attempts.resend(&resend(idle.id, "a", "k")).await;
-    assert!(matches!(must(granted), Resent::Granted { .. }));
+    assert!(matches!(must(granted), ResendOutcome::Granted { .. }));
     let artifact = NewArtifact {
-        suits: vec![Suit {
+        matches: vec![AttemptMatch {
             attempt: used.id,
             key: ArtifactKey::for_message(&ServerKey::new([9; 32]), &[1; 16], ArtifactKind::Code),
         }],

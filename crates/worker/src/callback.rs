@@ -134,7 +134,7 @@ impl Callbacks {
         };
         let (word, reason) = match &told {
             CallbackResult::Done => ("done", None),
-            CallbackResult::Again(_, reason) => ("again", Some(reason)),
+            CallbackResult::RetryLater(_, reason) => ("again", Some(reason)),
             CallbackResult::Dead(reason) => ("dead", Some(reason)),
         };
         let reason = reason.map_or("-", Reason::as_str);
@@ -187,7 +187,7 @@ fn after_failure(callback: &Callback, reason: Reason) -> CallbackResult {
         return CallbackResult::Dead(reason);
     }
     // The last try is at the deadline, not beyond it.
-    CallbackResult::Again(wait.min(callback.remaining), reason)
+    CallbackResult::RetryLater(wait.min(callback.remaining), reason)
 }
 
 /// What is told: ids, closed words, bounded addresses and the value. It is made

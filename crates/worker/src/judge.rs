@@ -1,7 +1,7 @@
 //! Whether what a mail holds is what an attempt waits for.
 
 use extract::{Extracted, Verdict as Found};
-use pipeline::{ArtifactKind, MissKind, Reason, Rules, Sender, TokenError, Wanted, token_of};
+use pipeline::{ArtifactKind, MissKind, Reason, AttemptRules, Sender, TokenError, Wanted, token_of};
 
 use crate::finding::Finding;
 
@@ -24,7 +24,7 @@ impl Judgement {
 }
 
 /// Judges a mail by the rules of an attempt, read by the attempt's allowlist.
-pub(crate) fn judge(rules: &Rules, sender: &Sender, mail: &Extracted) -> Judgement {
+pub(crate) fn judge(rules: &AttemptRules, sender: &Sender, mail: &Extracted) -> Judgement {
     if let Some(reason) = judge_sender(sender, &rules.senders, rules.needs_proof) {
         return Judgement::blocked(reason);
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pipeline::{
     ArtifactId, ArtifactKey, ArtifactKind, AttemptId, Expectation, InboxId, MessageId, MessageKey,
-    Miss, NewArtifact, NewMessage, Reason, Sender, ServerKey, SourceName, Suit, Timestamp,
+    Miss, NewArtifact, NewMessage, Reason, Sender, ServerKey, SourceName, AttemptMatch, Timestamp,
 };
 use secrecy::SecretString;
 
@@ -159,11 +159,11 @@ fn artifact(
     server_key: &ServerKey,
 ) -> NewArtifact {
     let value = finding.value.unwrap_or_default();
-    let suit = |&attempt: &AttemptId| Suit {
+    let suit = |&attempt: &AttemptId| AttemptMatch {
         attempt,
         key: ArtifactKey::for_attempt(server_key, attempt, finding.kind, &value),
     };
-    let suits = finding.suits.iter().map(suit).collect();
+    let matches = finding.suits.iter().map(suit).collect();
     let is_usable = finding.verdict.reason().is_none() && finding.kind != ArtifactKind::Nothing;
     NewArtifact {
         id: ArtifactId::new(),
@@ -175,7 +175,7 @@ fn artifact(
         confidence: finding.confidence,
         host: finding.host,
         lifetime,
-        suits,
+        matches,
     }
 }
 

@@ -102,7 +102,7 @@ pub(crate) async fn process(deps: &Deps, id: DeliveryId) -> Outcome {
             let source = delivery.source.to_string();
             (source, work(deps, claim, delivery).await)
         }
-        Ok(Claimed::Unopened(claim, why)) => {
+        Ok(Claimed::Unsealable(claim, why)) => {
             let (class, reason) = (why.class(), why.reason());
             let failure = Failure { class, reason };
             ("-".to_owned(), fail(deps, claim, failure).await)

@@ -48,7 +48,7 @@ pub(crate) fn report(deps: &Deps, id: DeliveryId, source: &str, outcome: &Outcom
 /// Messages that no post told of before polling found them.
 fn count_recovered(deps: &Deps, source: &str, finished: &Finished) {
     if finished.recovered > 0 {
-        let label = pipeline::OfSource::new(source);
+        let label = pipeline::SourceLabel::new(source);
         let recovered = deps.meters.poll_recovered.get_or_create(&label);
         recovered.inc_by(finished.recovered.into());
     }

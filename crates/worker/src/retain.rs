@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{RetentionPeriods, Meters, RetentionLog, StoreError, RetentionKind, What};
+use pipeline::{RetentionPeriods, Meters, RetentionLog, StoreError, RetentionKind, KindLabel};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +28,7 @@ impl Janitor {
     pub async fn clear(&self) -> Result<(), StoreError> {
         let mut late = Duration::ZERO;
         for what in RetentionKind::ALL {
-            let word = What {
+            let word = KindLabel {
                 what: what.as_str(),
             };
             let counter = self.meters.wiped.get_or_create_owned(&word);

@@ -117,6 +117,6 @@ async fn gauge(deps: &Deps) {
         deps.meters
             .overdue_seconds
             .set(number(backlog.overdue.as_secs()));
-        deps.meters.buried.set(number(backlog.buried));
+        deps.meters.dead_letters.set(number(backlog.dead_letters));
     }
 }

@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{AttemptOutcome, AttemptView, Ended, Route};
+use pipeline::{AttemptOutcome, AttemptView, AttemptFinished, RequestKind};
 use serde::Deserialize;
 
 use super::attempt_of;
@@ -62,16 +62,16 @@ pub(crate) async fn finish(
         Some(Outcome::Abandoned) => AttemptOutcome::Abandoned,
         None => return Err(Fields::of::<Report>(&feed).unfit("outcome")),
     };
-    let tag = request::tag(&feed, Route::Finish, &path, &outcome)?;
-    let asked = request::named(&caller, Route::Finish, key, tag);
+    let tag = request::tag(&feed, RequestKind::Finish, &path, &outcome)?;
+    let asked = request::named(&caller, RequestKind::Finish, key, tag);
     let attempts = &feed.deps.attempts;
     let ended = attempts.finish_attempt(attempt, &caller.scope, outcome, asked.as_ref());
     match patiently(ended).await? {
-        Ended::Finished(view) => told(&feed, *view).await,
-        Ended::Repeated(view) => Ok(reply::replayed(told(&feed, *view).await?)),
-        Ended::KeyReused => Err(Problem::IdempotencyKeyReused),
-        Ended::Otherwise(_) => Err(Problem::AttemptOver),
-        Ended::Unknown => Err(Problem::NotFound),
+        AttemptFinished::Finished(view) => told(&feed, *view).await,
+        AttemptFinished::Repeated(view) => Ok(reply::replayed(told(&feed, *view).await?)),
+        AttemptFinished::KeyReused => Err(Problem::IdempotencyKeyReused),
+        AttemptFinished::OtherOutcome(_) => Err(Problem::AttemptOver),
+        AttemptFinished::Unknown => Err(Problem::NotFound),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{
-    AttemptId, IdempotencyKey, InboxId, NewAttempt, Opened, Route, Rules, Wanted, is_token_name,
+    AttemptId, IdempotencyKey, InboxId, NewAttempt, Opened, RequestKind, AttemptRules, Wanted, is_token_name,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -138,7 +138,7 @@ fn attempt(
     key: Option<IdempotencyKey>,
 ) -> Result<NewAttempt, Problem> {
     let fields = Fields::of::<Wish>(feed);
-    let request = request::tag(feed, Route::Attempt, "", &wish)?;
+    let request = request::tag(feed, RequestKind::Attempt, "", &wish)?;
     let reference = wish.reference.as_deref().map(str::parse).transpose();
     let reference = reference.map_err(|_unfit| fields.unfit("reference"))?;
     let timeout = Duration::from_secs(wish.deadline);
@@ -155,7 +155,7 @@ fn attempt(
     };
     Ok(NewAttempt {
         id: AttemptId::new(),
-        asked: request::named(&caller, Route::Attempt, key, request),
+        asked: request::named(&caller, RequestKind::Attempt, key, request),
         owner: caller.consumer,
         scope: caller.scope,
         reference,
@@ -169,7 +169,7 @@ fn attempt(
     })
 }
 
-fn rules(feed: &Feed, fields: &Fields, wish: Wish) -> Result<Rules, Problem> {
+fn rules(feed: &Feed, fields: &Fields, wish: Wish) -> Result<AttemptRules, Problem> {
     let wanted = match wish.kind {
         Kind::Code => Wanted::Code,
         Kind::Link => Wanted::Link,
@@ -183,7 +183,7 @@ fn rules(feed: &Feed, fields: &Fields, wish: Wish) -> Result<Rules, Problem> {
     let links = links.transpose()?;
     let fits = wish.token.as_deref().is_none_or(is_token_name)
         && (wish.token.is_none() || wanted == Wanted::Link);
-    fits.then_some(Rules {
+    fits.then_some(AttemptRules {
         wanted,
         senders,
         needs_proof: wish.require.is_some(),

@@ -3,7 +3,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{AttemptId, ResendRequest, Resent};
+use pipeline::{AttemptId, ResendRequest, ResendOutcome};
 use serde::Serialize;
 
 use super::attempt_of;
@@ -55,11 +55,11 @@ pub(crate) async fn resend(
         reply::json(StatusCode::OK, "application/json", &grant)
     };
     match resent {
-        Resent::Granted { left } => Ok(grant(left)),
-        Resent::Repeated { left } => Ok(reply::replayed(grant(left))),
-        Resent::Spent => Err(Problem::ResendsSpent),
-        Resent::Over => Err(Problem::AttemptOver),
-        Resent::KeyReused => Err(Problem::IdempotencyKeyReused),
-        Resent::Unknown => Err(Problem::NotFound),
+        ResendOutcome::Granted { left } => Ok(grant(left)),
+        ResendOutcome::Repeated { left } => Ok(reply::replayed(grant(left))),
+        ResendOutcome::Spent => Err(Problem::ResendsSpent),
+        ResendOutcome::Over => Err(Problem::AttemptOver),
+        ResendOutcome::KeyReused => Err(Problem::IdempotencyKeyReused),
+        ResendOutcome::Unknown => Err(Problem::NotFound),
     }
 }

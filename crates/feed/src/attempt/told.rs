@@ -2,7 +2,7 @@
 //! do next.
 
 use pipeline::{
-    AttemptId, AttemptOutcome, AttemptView, CallbackState, GIVEN_AWAY, InboxId, Reason, Status,
+    AttemptId, AttemptOutcome, AttemptView, CallbackState, GIVEN_TO_ANOTHER_ATTEMPT, InboxId, Reason, AttemptStatus,
     Timestamp, Wanted,
 };
 use serde::Serialize;
@@ -110,23 +110,23 @@ impl Told {
         let status = view.status();
         let can_resend = view.resends_left > 0 && view.may_change();
         let (state, reason) = match &status {
-            Status::Pending | Status::NothingArrived if component.is_some() => {
+            AttemptStatus::Pending | AttemptStatus::NothingArrived if component.is_some() => {
                 (State::Unhealthy, None)
             }
-            Status::Pending => (State::Pending, None),
-            Status::Ready => (State::Ready, None),
-            Status::Consumed => (State::Consumed, on_its_way(view.callback_state)),
-            Status::Superseded => (State::Superseded, None),
-            Status::Blocked(reason) => (State::Blocked, Some(reason.clone())),
-            Status::NoArtifact(reason) => (State::NoArtifact, Some(reason.clone())),
-            Status::NothingArrived => (State::NothingArrived, None),
-            Status::Expired if view.inbox_has_ended => {
+            AttemptStatus::Pending => (State::Pending, None),
+            AttemptStatus::Ready => (State::Ready, None),
+            AttemptStatus::Consumed => (State::Consumed, on_its_way(view.callback_state)),
+            AttemptStatus::Superseded => (State::Superseded, None),
+            AttemptStatus::Blocked(reason) => (State::Blocked, Some(reason.clone())),
+            AttemptStatus::NoArtifact(reason) => (State::NoArtifact, Some(reason.clone())),
+            AttemptStatus::NothingArrived => (State::NothingArrived, None),
+            AttemptStatus::Expired if view.inbox_has_ended => {
                 (State::Expired, Some(Reason::new("inbox_ended")))
             }
-            Status::Expired if view.outcome.is_some() => {
+            AttemptStatus::Expired if view.outcome.is_some() => {
                 (State::Expired, Some(Reason::new("finished")))
             }
-            Status::Expired => (State::Expired, None),
+            AttemptStatus::Expired => (State::Expired, None),
         };
         let (next, hint) = match view.callback_state {
             Some(CallbackState::Pending) => {
@@ -167,45 +167,45 @@ fn on_its_way(state: Option<CallbackState>) -> Option<Reason> {
 }
 
 /// What to do, in a word and in a sentence of ours.
-fn advice(status: &Status, is_unhealthy: bool, can_resend: bool) -> (Next, &'static str) {
+fn advice(status: &AttemptStatus, is_unhealthy: bool, can_resend: bool) -> (Next, &'static str) {
     match status {
-        Status::Pending | Status::NothingArrived if is_unhealthy => (
+        AttemptStatus::Pending | AttemptStatus::NothingArrived if is_unhealthy => (
             Next::TellOperator,
             "mail waits to be processed; the operator should look at the workers",
         ),
-        Status::Pending => (Next::Wait, "nothing has arrived yet; ask again with a wait"),
-        Status::Ready => (Next::Consume, "consume it"),
-        Status::Superseded => (
+        AttemptStatus::Pending => (Next::Wait, "nothing has arrived yet; ask again with a wait"),
+        AttemptStatus::Ready => (Next::Consume, "consume it"),
+        AttemptStatus::Superseded => (
             Next::Consume,
             "a newer message has come; consume it with a new Idempotency-Key",
         ),
-        Status::Consumed => (Next::Nothing, "its value was given out"),
-        Status::Blocked(_) if can_resend => (
+        AttemptStatus::Consumed => (Next::Nothing, "its value was given out"),
+        AttemptStatus::Blocked(_) if can_resend => (
             Next::Resend,
             "a message came and a rule kept it back; widen the rule or ask for another",
         ),
-        Status::Blocked(_) => (
+        AttemptStatus::Blocked(_) => (
             Next::TellOperator,
             "a message came and a rule kept it back; the operator's allowlist decides",
         ),
-        Status::NoArtifact(reason) if *reason == GIVEN_AWAY => (
+        AttemptStatus::NoArtifact(reason) if *reason == GIVEN_TO_ANOTHER_ATTEMPT => (
             Next::Open,
             "a message came and was given to another attempt that waits on the same inbox; \
              open another, or use an inbox of its own",
         ),
-        Status::NoArtifact(_) if can_resend => (
+        AttemptStatus::NoArtifact(_) if can_resend => (
             Next::Resend,
             "a message came without anything safe to give out; ask for another",
         ),
-        Status::NoArtifact(_) => (
+        AttemptStatus::NoArtifact(_) => (
             Next::Open,
             "a message came without anything safe to give out; open another attempt",
         ),
-        Status::NothingArrived => (
+        AttemptStatus::NothingArrived => (
             Next::Open,
             "no message came in time; check the address that was given, and open another attempt",
         ),
-        Status::Expired => (
+        AttemptStatus::Expired => (
             Next::Open,
             "no mail can come for it, or what came is too old; open another attempt",
         ),
@@ -217,8 +217,8 @@ fn advice(status: &Status, is_unhealthy: bool, can_resend: bool) -> (Next, &'sta
 /// as long as it lies there, nobody can say that nothing has arrived.
 async fn unhealthy(feed: &Feed, view: &AttemptView) -> Result<Option<Component>, Problem> {
     let is_unheard = match view.status() {
-        Status::Pending => view.may_change(),
-        Status::NothingArrived => view.outcome.is_none(),
+        AttemptStatus::Pending => view.may_change(),
+        AttemptStatus::NothingArrived => view.outcome.is_none(),
         _ => false,
     };
     if !is_unheard {

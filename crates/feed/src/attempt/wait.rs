@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pipeline::{AttemptId, AttemptView, Status};
+use pipeline::{AttemptId, AttemptView, AttemptStatus};
 use tokio::time::Instant;
 
 use crate::auth::Caller;
@@ -65,7 +65,7 @@ async fn change(
 pub(super) fn is_ready(view: &AttemptView) -> bool {
     matches!(
         view.status(),
-        Status::Ready | Status::Superseded | Status::Consumed
+        AttemptStatus::Ready | AttemptStatus::Superseded | AttemptStatus::Consumed
     )
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use pipeline::{ArtifactKey, ArtifactKind, AttemptId, NewArtifact, ServerKey, Suit, Timestamp};
+use pipeline::{ArtifactKey, ArtifactKind, AttemptId, NewArtifact, ServerKey, AttemptMatch, Timestamp};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -45,8 +45,8 @@ impl Server {
             ArtifactKind::Code,
             &artifact.id.to_string(),
         );
-        let suits = vec![Suit { attempt: id, key }];
-        self.arrives(text(&attempt["inbox"]), NewArtifact { suits, ..artifact })
+        let matches = vec![AttemptMatch { attempt: id, key }];
+        self.arrives(text(&attempt["inbox"]), NewArtifact { matches, ..artifact })
             .await
     }
 }

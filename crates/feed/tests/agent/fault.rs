@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    AgentLog, Arrival, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
-    AttemptOutcome, AttemptView, Backlog, ConsumeRequest, Consumed, DeliveryId, DeliveryLog, Ended,
-    FeedBounds, InboxId, NewAttempt, NewDelivery, Opened, Recorded, Request, ResendRequest, Resent,
+    AgentLog, InboxWatch, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
+    AttemptOutcome, AttemptView, Backlog, ConsumeRequest, Consumed, DeliveryId, DeliveryLog, AttemptFinished,
+    FeedBounds, InboxId, NewAttempt, NewDelivery, Opened, Recorded, Request, ResendRequest, ResendOutcome,
     Scope, Seq, StoreError,
 };
 use store::Store;
@@ -56,7 +56,7 @@ impl AgentLog for Untimely {
         self.store.agents.feed_bounds(inbox).await
     }
 
-    fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival> {
+    fn watch(&self, inbox: &InboxId) -> Box<dyn InboxWatch> {
         self.store.agents.watch(inbox)
     }
 }
@@ -83,14 +83,14 @@ impl AgentLog for Silent {
         pending().await
     }
 
-    fn watch(&self, _: &InboxId) -> Box<dyn Arrival> {
+    fn watch(&self, _: &InboxId) -> Box<dyn InboxWatch> {
         Box::new(Self)
     }
 }
 
 #[async_trait]
-impl Arrival for Silent {
-    async fn news(&mut self) {
+impl InboxWatch for Silent {
+    async fn changed(&mut self) {
         pending::<()>().await;
     }
 }
@@ -162,7 +162,7 @@ impl AgentLog for Stumbling {
         self.store.agents.feed_bounds(inbox).await
     }
 
-    fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival> {
+    fn watch(&self, inbox: &InboxId) -> Box<dyn InboxWatch> {
         self.store.agents.watch(inbox)
     }
 }
@@ -189,7 +189,7 @@ impl AttemptLog for Stumbling {
         self.store.attempts.consume_attempt(request).await
     }
 
-    async fn resend(&self, request: &ResendRequest) -> Result<Resent, StoreError> {
+    async fn resend(&self, request: &ResendRequest) -> Result<ResendOutcome, StoreError> {
         self.store.attempts.resend(request).await
     }
 
@@ -199,7 +199,7 @@ impl AttemptLog for Stumbling {
         scope: &Scope,
         outcome: AttemptOutcome,
         asked: Option<&Request>,
-    ) -> Result<Ended, StoreError> {
+    ) -> Result<AttemptFinished, StoreError> {
         let log = &self.store.attempts;
         log.finish_attempt(attempt, scope, outcome, asked).await
     }

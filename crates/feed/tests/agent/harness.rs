@@ -304,7 +304,7 @@ pub(crate) fn code(value: &str) -> NewArtifact {
         confidence: 97,
         host: None,
         lifetime: Duration::from_mins(10),
-        suits: Vec::new(),
+        matches: Vec::new(),
     }
 }
 

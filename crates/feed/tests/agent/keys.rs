@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use feed::{KeyOrder, Settings};
-use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, Made, NewKey, StoreError};
+use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, Created, NewKey, StoreError};
 use reqwest::Method;
 use secrecy::ExposeSecret;
 use testkit::patience;
@@ -200,7 +200,7 @@ struct Counting {
 
 #[async_trait]
 impl KeyLog for Counting {
-    async fn create_key(&self, key: NewKey) -> Result<Made<KeyView>, StoreError> {
+    async fn create_key(&self, key: NewKey) -> Result<Created<KeyView>, StoreError> {
         self.log.create_key(key).await
     }
 

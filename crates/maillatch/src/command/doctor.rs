@@ -224,9 +224,9 @@ async fn database(config: &Config) -> Vec<Check> {
         let (oldest, overdue) = (backlog.oldest.as_secs(), backlog.overdue.as_secs());
         let detail = format!(
             "{} unfinished, the oldest for {oldest} s, due for {overdue} s; {} buried",
-            backlog.unfinished, backlog.buried
+            backlog.unfinished, backlog.dead_letters
         );
-        checks.push(if overdue > 60 || backlog.buried > 0 {
+        checks.push(if overdue > 60 || backlog.dead_letters > 0 {
             Check::doubtful("deliveries", detail)
         } else {
             Check::good("deliveries", detail)

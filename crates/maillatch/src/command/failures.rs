@@ -113,12 +113,12 @@ async fn list(store: &Store, limit: u32, as_json: bool) -> Result<ExitCode> {
                 source,
                 reason,
                 attempts,
-                buried_at,
+                dead_lettered_at,
                 ..
             } = item;
             writeln!(
                 out,
-                "{id}  {buried_at}  {source}  {reason}  attempts {attempts}"
+                "{id}  {dead_lettered_at}  {source}  {reason}  attempts {attempts}"
             )?;
         }
         for callback in &dead {
@@ -172,7 +172,7 @@ fn show(item: &DeadLetter, to: &[InboxId], as_json: bool) -> Result<ExitCode> {
         }
         writeln!(out, "attempts      {}", item.attempts)?;
         writeln!(out, "recorded      {}", item.recorded_at)?;
-        writeln!(out, "buried        {}", item.buried_at)?;
+        writeln!(out, "buried        {}", item.dead_lettered_at)?;
         writeln!(out, "content type  {}", item.content_type)?;
         match item.body_bytes {
             Some(bytes) => writeln!(out, "body          {bytes} bytes (--body prints it)")?,
@@ -194,7 +194,7 @@ fn as_object(item: &DeadLetter) -> Value {
         "reason": item.reason,
         "attempts": item.attempts,
         "recorded_at": item.recorded_at,
-        "buried_at": item.buried_at,
+        "buried_at": item.dead_lettered_at,
         "body_bytes": item.body_bytes,
         "content_type": item.content_type,
         "is_conflict": item.is_conflict,

@@ -66,7 +66,7 @@ pub enum AttemptConsumed {
 
 /// What came of asking for another mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Resent {
+pub enum ResendOutcome {
     /// It may be asked for; this often more after that.
     Granted {
         /// How often more.
@@ -89,7 +89,7 @@ pub enum Resent {
 
 /// What came of finishing an attempt.
 #[derive(Debug, Clone)]
-pub enum Ended {
+pub enum AttemptFinished {
     /// It is finished with this outcome, now or before.
     Finished(Box<AttemptView>),
     /// The same request has finished it before.
@@ -97,7 +97,7 @@ pub enum Ended {
     /// The idempotency key was used for another request.
     KeyReused,
     /// It was finished with another outcome.
-    Otherwise(AttemptOutcome),
+    OtherOutcome(AttemptOutcome),
     /// There is no such attempt in the asker's scope.
     Unknown,
 }

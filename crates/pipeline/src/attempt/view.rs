@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{AttemptOutcome, GIVEN_AWAY, MissKind, Rules};
+use super::{AttemptOutcome, GIVEN_TO_ANOTHER_ATTEMPT, MissKind, AttemptRules};
 use crate::{ArtifactView, AttemptId, CallbackState, InboxId, Reason, Timestamp, Verdict};
 
 /// All that is known of an attempt, without the value.
@@ -13,7 +13,7 @@ pub struct AttemptView {
     /// Where mail for it is awaited.
     pub inbox: InboxId,
     /// Which mail counts.
-    pub rules: Rules,
+    pub rules: AttemptRules,
     /// The configured callback that consumes in the agent's place.
     pub callback: Option<String>,
     /// How far the value is on its way there, once there is one.
@@ -45,7 +45,7 @@ pub struct AttemptView {
 
 /// How an attempt stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
+pub enum AttemptStatus {
     /// Nothing has come yet.
     Pending,
     /// An artifact is there to be consumed.
@@ -67,29 +67,29 @@ pub enum Status {
 
 impl AttemptView {
     /// How it stands, by the newest that came.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> AttemptStatus {
         if let Some(current) = &self.current {
             return match &current.verdict {
-                _ if self.awaits_another(current) => Status::Pending,
-                _ if current.consumed_at.is_some() => Status::Consumed,
+                _ if self.awaits_another(current) => AttemptStatus::Pending,
+                _ if current.consumed_at.is_some() => AttemptStatus::Consumed,
                 _ if current.is_expired || self.is_over || self.outcome.is_some() => {
-                    Status::Expired
+                    AttemptStatus::Expired
                 }
                 Verdict::Withheld(reason) | Verdict::Abstained(reason) => {
-                    Status::Blocked(reason.clone())
+                    AttemptStatus::Blocked(reason.clone())
                 }
-                Verdict::Usable if self.has_consumed => Status::Superseded,
-                Verdict::Usable => Status::Ready,
+                Verdict::Usable if self.has_consumed => AttemptStatus::Superseded,
+                Verdict::Usable => AttemptStatus::Ready,
             };
         }
         match &self.miss {
             // Its own may still come.
-            Some((_, reason)) if *reason == GIVEN_AWAY && self.may_change() => Status::Pending,
-            Some((MissKind::Blocked, reason)) => Status::Blocked(reason.clone()),
-            Some((MissKind::NoArtifact, reason)) => Status::NoArtifact(reason.clone()),
-            None if self.is_over => Status::NothingArrived,
-            None if self.may_change() => Status::Pending,
-            None => Status::Expired,
+            Some((_, reason)) if *reason == GIVEN_TO_ANOTHER_ATTEMPT && self.may_change() => AttemptStatus::Pending,
+            Some((MissKind::Blocked, reason)) => AttemptStatus::Blocked(reason.clone()),
+            Some((MissKind::NoArtifact, reason)) => AttemptStatus::NoArtifact(reason.clone()),
+            None if self.is_over => AttemptStatus::NothingArrived,
+            None if self.may_change() => AttemptStatus::Pending,
+            None => AttemptStatus::Expired,
         }
     }
 
@@ -118,7 +118,7 @@ mod tests {
         AttemptView {
             id: AttemptId::new(),
             inbox: "agent@inbox.test".parse().unwrap(),
-            rules: Rules {
+            rules: AttemptRules {
                 wanted: Wanted::Code,
                 senders: Vec::new(),
                 needs_proof: false,
@@ -187,8 +187,8 @@ mod tests {
 
     #[test]
     fn without_mail_it_is_pending_until_nothing_has_arrived() {
-        assert_eq!(attempt().status(), Status::Pending);
-        assert_eq!(over(attempt()).status(), Status::NothingArrived);
+        assert_eq!(attempt().status(), AttemptStatus::Pending);
+        assert_eq!(over(attempt()).status(), AttemptStatus::NothingArrived);
     }
 
     #[test]
@@ -198,36 +198,36 @@ mod tests {
             miss: Some((MissKind::Blocked, why.clone())),
             ..attempt()
         };
-        assert_eq!(view.status(), Status::Blocked(why.clone()));
-        assert_eq!(over(view).status(), Status::Blocked(why.clone()));
+        assert_eq!(view.status(), AttemptStatus::Blocked(why.clone()));
+        assert_eq!(over(view).status(), AttemptStatus::Blocked(why.clone()));
         let view = AttemptView {
             miss: Some((MissKind::NoArtifact, why.clone())),
             ..attempt()
         };
-        assert_eq!(view.status(), Status::NoArtifact(why));
+        assert_eq!(view.status(), AttemptStatus::NoArtifact(why));
     }
 
     #[test]
     fn a_mail_that_went_to_another_is_told_when_no_other_can_come() {
         let view = AttemptView {
-            miss: Some((MissKind::NoArtifact, GIVEN_AWAY)),
+            miss: Some((MissKind::NoArtifact, GIVEN_TO_ANOTHER_ATTEMPT)),
             ..attempt()
         };
-        assert_eq!(view.status(), Status::Pending);
-        assert_eq!(over(view).status(), Status::NoArtifact(GIVEN_AWAY));
+        assert_eq!(view.status(), AttemptStatus::Pending);
+        assert_eq!(over(view).status(), AttemptStatus::NoArtifact(GIVEN_TO_ANOTHER_ATTEMPT));
     }
 
     #[test]
     fn the_newest_artifact_decides() {
-        assert_eq!(with_artifact().status(), Status::Ready);
-        assert_eq!(over(with_artifact()).status(), Status::Expired);
-        assert_eq!(consumed(5).status(), Status::Consumed);
-        assert_eq!(over(consumed(5)).status(), Status::Consumed);
+        assert_eq!(with_artifact().status(), AttemptStatus::Ready);
+        assert_eq!(over(with_artifact()).status(), AttemptStatus::Expired);
+        assert_eq!(consumed(5).status(), AttemptStatus::Consumed);
+        assert_eq!(over(consumed(5)).status(), AttemptStatus::Consumed);
         let newer = AttemptView {
             has_consumed: true,
             ..with_artifact()
         };
-        assert_eq!(newer.status(), Status::Superseded);
+        assert_eq!(newer.status(), AttemptStatus::Superseded);
     }
 
     #[test]
@@ -236,9 +236,9 @@ mod tests {
             outcome: Some(AttemptOutcome::Abandoned),
             ..view
         };
-        assert_eq!(finished(attempt()).status(), Status::Expired);
-        assert_eq!(finished(with_artifact()).status(), Status::Expired);
-        assert_eq!(finished(consumed(5)).status(), Status::Consumed);
+        assert_eq!(finished(attempt()).status(), AttemptStatus::Expired);
+        assert_eq!(finished(with_artifact()).status(), AttemptStatus::Expired);
+        assert_eq!(finished(consumed(5)).status(), AttemptStatus::Consumed);
     }
 
     #[test]
@@ -247,9 +247,9 @@ mod tests {
             inbox_has_ended: true,
             ..view
         };
-        assert_eq!(ended(attempt()).status(), Status::Expired);
-        assert_eq!(ended(over(attempt())).status(), Status::NothingArrived);
-        assert_eq!(ended(with_artifact()).status(), Status::Ready);
+        assert_eq!(ended(attempt()).status(), AttemptStatus::Expired);
+        assert_eq!(ended(over(attempt())).status(), AttemptStatus::NothingArrived);
+        assert_eq!(ended(with_artifact()).status(), AttemptStatus::Ready);
     }
 
     #[test]
@@ -258,8 +258,8 @@ mod tests {
             resent_at: Some(at(second)),
             ..consumed(5)
         };
-        assert_eq!(resent(4).status(), Status::Consumed);
-        assert_eq!(resent(6).status(), Status::Pending);
-        assert_eq!(over(resent(6)).status(), Status::Consumed);
+        assert_eq!(resent(4).status(), AttemptStatus::Consumed);
+        assert_eq!(resent(6).status(), AttemptStatus::Pending);
+        assert_eq!(over(resent(6)).status(), AttemptStatus::Consumed);
     }
 }

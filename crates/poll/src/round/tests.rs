@@ -196,7 +196,7 @@ async fn a_mail_of_another_time_is_recorded_and_a_clock_that_is_ahead_is_noticed
         })
     });
     assert_eq!(desk.round(&mut skewed).await.unwrap().recorded, 3);
-    let label = OfSource::new(source().as_str());
+    let label = SourceLabel::new(source().as_str());
     assert_eq!(desk.deps.meters.ahead.get_or_create(&label).get(), 1);
 }
 

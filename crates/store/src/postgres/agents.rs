@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use pipeline::{
-    AgentLog, Arrival, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
-    AttemptOutcome, AttemptView, ConsumeRequest, Consumed, Ended, FeedBounds, InboxId, NewAttempt,
-    Opened, Request, ResendRequest, Resent, Scope, Seq, StoreError,
+    AgentLog, InboxWatch, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
+    AttemptOutcome, AttemptView, ConsumeRequest, Consumed, AttemptFinished, FeedBounds, InboxId, NewAttempt,
+    Opened, Request, ResendRequest, ResendOutcome, Scope, Seq, StoreError,
 };
 
 use super::{Postgres, artifacts, attempt_consumes, attempts, consumes, resends};
@@ -39,7 +39,7 @@ impl AgentLog for Postgres {
         self.work.run(SHORT, work).await
     }
 
-    fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival> {
+    fn watch(&self, inbox: &InboxId) -> Box<dyn InboxWatch> {
         let watch = self.arrivals.watch(inbox);
         self.listener.start();
         watch
@@ -71,7 +71,7 @@ impl AttemptLog for Postgres {
         self.work.run(SHORT, work).await
     }
 
-    async fn resend(&self, request: &ResendRequest) -> Result<Resent, StoreError> {
+    async fn resend(&self, request: &ResendRequest) -> Result<ResendOutcome, StoreError> {
         let work = resends::resend(self.pool.clone(), request.clone());
         self.work.run(SHORT, work).await
     }
@@ -82,7 +82,7 @@ impl AttemptLog for Postgres {
         scope: &Scope,
         outcome: AttemptOutcome,
         asked: Option<&Request>,
-    ) -> Result<Ended, StoreError> {
+    ) -> Result<AttemptFinished, StoreError> {
         let (scope, asked) = (scope.clone(), asked.cloned());
         let work = attempts::finish(self.pool.clone(), attempt, scope, outcome, asked);
         self.work.run(SHORT, work).await

@@ -1,7 +1,7 @@
 //! Attempts: opened, looked at and finished.
 
 use pipeline::{
-    AttemptId, AttemptOutcome, AttemptView, Ended, IdempotencyKey, NewAttempt, Opened, Request,
+    AttemptId, AttemptOutcome, AttemptView, AttemptFinished, IdempotencyKey, NewAttempt, Opened, Request,
     Scope,
 };
 use sqlx::postgres::PgRow;
@@ -183,16 +183,16 @@ pub(super) async fn finish(
     scope: Scope,
     outcome: AttemptOutcome,
     asked: Option<Request>,
-) -> Result<Ended, Fault> {
+) -> Result<AttemptFinished, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
     let noted = requests::note(&mut transaction, asked.as_ref(), &attempt.to_string()).await?;
     if let Noted::Reused = noted {
-        return Ok(Ended::KeyReused);
+        return Ok(AttemptFinished::KeyReused);
     }
     if find_in(&mut transaction, attempt, &scope).await?.is_none() {
         transaction.rollback().await?;
-        return Ok(Ended::Unknown);
+        return Ok(AttemptFinished::Unknown);
     }
     // The first to say so decides, and whoever waits is told.
     sqlx::query(
@@ -209,13 +209,13 @@ pub(super) async fn finish(
     let view = view(&mut transaction, row.ok_or(Fault::Restless)?).await?;
     if let Some(other) = view.outcome.filter(|said| *said != outcome) {
         transaction.rollback().await?;
-        return Ok(Ended::Otherwise(other));
+        return Ok(AttemptFinished::OtherOutcome(other));
     }
     transaction.commit().await?;
     let view = Box::new(view);
     Ok(match noted {
-        Noted::Before(_) => Ended::Repeated(view),
-        Noted::New | Noted::Reused => Ended::Finished(view),
+        Noted::Before(_) => AttemptFinished::Repeated(view),
+        Noted::New | Noted::Reused => AttemptFinished::Finished(view),
     })
 }
 

@@ -232,12 +232,12 @@ async fn backlog(pool: Pool) -> Result<Backlog, Fault> {
     )
     .fetch_one(&mut *pool.lend().await?)
     .await?;
-    let (at, unfinished, oldest, overdue, buried) = row;
+    let (at, unfinished, oldest, overdue, dead_letters) = row;
     Ok(Backlog {
         at: timestamp(at),
         unfinished: count(unfinished),
         oldest: span(oldest),
         overdue: span(overdue),
-        buried: count(buried),
+        dead_letters: count(dead_letters),
     })
 }

@@ -1,7 +1,7 @@
 //! Inboxes: whose they are and what was chosen for them.
 
 use async_trait::async_trait;
-use pipeline::{InboxId, InboxLog, InboxView, Made, NewInbox, Request, Scope, StoreError};
+use pipeline::{InboxId, InboxLog, InboxView, Created, NewInbox, Request, Scope, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection, PgConnection, Row};
 use time::OffsetDateTime;
@@ -18,7 +18,7 @@ use crate::waiting::InboxRow;
 
 #[async_trait]
 impl InboxLog for Postgres {
-    async fn create_inbox(&self, inbox: NewInbox) -> Result<Made<InboxView>, StoreError> {
+    async fn create_inbox(&self, inbox: NewInbox) -> Result<Created<InboxView>, StoreError> {
         let work = create(self.pool.clone(), inbox);
         self.work.run(SHORT, work).await
     }
@@ -54,20 +54,20 @@ impl InboxLog for Postgres {
         to: &InboxId,
         scope: &Scope,
         asked: Option<&Request>,
-    ) -> Result<Made<InboxView>, StoreError> {
+    ) -> Result<Created<InboxView>, StoreError> {
         let (from, to) = (inbox.clone(), to.clone());
         let work = rotate(self.pool.clone(), from, to, scope.clone(), asked.cloned());
         self.work.run(SHORT, work).await
     }
 }
 
-async fn create(pool: Pool, inbox: NewInbox) -> Result<Made<InboxView>, Fault> {
+async fn create(pool: Pool, inbox: NewInbox) -> Result<Created<InboxView>, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
     match requests::note(&mut transaction, inbox.asked.as_ref(), inbox.inbox.as_str()).await? {
         Noted::New => {}
         Noted::Before(made) => return known(&mut transaction, &made).await,
-        Noted::Reused => return Ok(Made::KeyReused),
+        Noted::Reused => return Ok(Created::KeyReused),
     }
     let row = sqlx::query(
         "INSERT INTO inboxes
@@ -90,16 +90,16 @@ async fn create(pool: Pool, inbox: NewInbox) -> Result<Made<InboxView>, Fault> {
     .await?;
     let Some(row) = row else {
         transaction.rollback().await?;
-        return Ok(Made::Refused);
+        return Ok(Created::Refused);
     };
     transaction.commit().await?;
-    Ok(Made::New(from_columns(&row)?.try_into()?))
+    Ok(Created::New(from_columns(&row)?.try_into()?))
 }
 
 /// The inbox that the same request has made.
-async fn known(connection: &mut PgConnection, made: &str) -> Result<Made<InboxView>, Fault> {
+async fn known(connection: &mut PgConnection, made: &str) -> Result<Created<InboxView>, Fault> {
     let row = find(connection, made).await?.ok_or(Fault::Restless)?;
-    Ok(Made::Known(row.try_into()?))
+    Ok(Created::Known(row.try_into()?))
 }
 
 /// The row of an inbox.
@@ -170,13 +170,13 @@ async fn rotate(
     to: InboxId,
     scope: Scope,
     asked: Option<Request>,
-) -> Result<Made<InboxView>, Fault> {
+) -> Result<Created<InboxView>, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
     match requests::note(&mut transaction, asked.as_ref(), to.as_str()).await? {
         Noted::New => {}
         Noted::Before(made) => return known(&mut transaction, &made).await,
-        Noted::Reused => return Ok(Made::KeyReused),
+        Noted::Reused => return Ok(Created::KeyReused),
     }
     // Of two at once one rotates, and the other finds it ended.
     sqlx::query("SELECT FROM inboxes WHERE inbox = $1 FOR UPDATE")
@@ -187,7 +187,7 @@ async fn rotate(
     let before = before.filter(|before| !before.is_expired);
     let Some(before) = before.filter(|before| scope.owns(before.owner.as_deref())) else {
         transaction.rollback().await?;
-        return Ok(Made::Refused);
+        return Ok(Created::Refused);
     };
     end(&mut transaction, &inbox, &scope).await?;
     let row = sqlx::query(
@@ -207,10 +207,10 @@ async fn rotate(
     .await?;
     let Some(row) = row else {
         transaction.rollback().await?;
-        return Ok(Made::Refused);
+        return Ok(Created::Refused);
     };
     transaction.commit().await?;
-    Ok(Made::New(from_columns(&row)?.try_into()?))
+    Ok(Created::New(from_columns(&row)?.try_into()?))
 }
 
 /// Ends an inbox that the caller owns; one that has ended stays as it is.

@@ -1,7 +1,7 @@
 //! Keys: who may ask, and until when.
 
 use async_trait::async_trait;
-use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, Made, NewKey, StoreError};
+use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, Created, NewKey, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection, PgConnection, Row};
 use time::OffsetDateTime;
@@ -16,7 +16,7 @@ use crate::uncancelled::SHORT;
 
 #[async_trait]
 impl KeyLog for Postgres {
-    async fn create_key(&self, key: NewKey) -> Result<Made<KeyView>, StoreError> {
+    async fn create_key(&self, key: NewKey) -> Result<Created<KeyView>, StoreError> {
         let work = create(self.pool.clone(), key);
         self.work.run(SHORT, work).await
     }
@@ -42,13 +42,13 @@ impl KeyLog for Postgres {
     }
 }
 
-async fn create(pool: Pool, key: NewKey) -> Result<Made<KeyView>, Fault> {
+async fn create(pool: Pool, key: NewKey) -> Result<Created<KeyView>, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
     match requests::note(&mut transaction, key.asked.as_ref(), &key.id).await? {
         Noted::New => {}
         Noted::Before(made) => return known(&mut transaction, &made).await,
-        Noted::Reused => return Ok(Made::KeyReused),
+        Noted::Reused => return Ok(Created::KeyReused),
     }
     // An expired key makes room for the next of its name.
     sqlx::query(
@@ -75,14 +75,14 @@ async fn create(pool: Pool, key: NewKey) -> Result<Made<KeyView>, Fault> {
     .await?;
     let Some(row) = row else {
         transaction.rollback().await?;
-        return Ok(Made::Refused);
+        return Ok(Created::Refused);
     };
     transaction.commit().await?;
-    Ok(Made::New(from_columns(&row)?.try_into()?))
+    Ok(Created::New(from_columns(&row)?.try_into()?))
 }
 
 /// The key that the same request has made.
-async fn known(connection: &mut PgConnection, made: &str) -> Result<Made<KeyView>, Fault> {
+async fn known(connection: &mut PgConnection, made: &str) -> Result<Created<KeyView>, Fault> {
     let row = sqlx::query(
         "SELECT *, coalesce(expires_at <= now(), false) AS is_expired
          FROM keys WHERE id = $1",
@@ -90,7 +90,7 @@ async fn known(connection: &mut PgConnection, made: &str) -> Result<Made<KeyView
     .bind(made)
     .fetch_one(connection)
     .await?;
-    Ok(Made::Known(from_columns(&row)?.try_into()?))
+    Ok(Created::Known(from_columns(&row)?.try_into()?))
 }
 
 async fn live(pool: Pool, id: String) -> Result<Option<LiveKey>, Fault> {

@@ -137,7 +137,7 @@ async fn listen(mut listener: PgListener, arrivals: &Arrivals) -> String {
 
 #[cfg(test)]
 mod tests {
-    use pipeline::{Arrival, InboxId};
+    use pipeline::{InboxWatch, InboxId};
     use sqlx::{Connection, PgConnection};
     use testkit::patience::soon;
     use testkit::proxy::Proxy;
@@ -152,7 +152,7 @@ mod tests {
     struct Listening {
         listener: Listener,
         inbox: InboxId,
-        watch: Box<dyn Arrival>,
+        watch: Box<dyn InboxWatch>,
         name: String,
         other: PgConnection,
     }
@@ -185,7 +185,7 @@ mod tests {
         /// only the wire can wake a watch.
         async fn settle(&mut self) {
             soon("a session listens in peace", async {
-                while timeout(2 * GLANCE, self.watch.news()).await.is_ok()
+                while timeout(2 * GLANCE, self.watch.changed()).await.is_ok()
                     || self.sessions().await != 1
                 {}
             })
@@ -215,7 +215,7 @@ mod tests {
         let mut this = listening(&shared_url("TEST_DATABASE_URL")).await;
         this.settle().await;
         this.notify().await;
-        soon("the notification wakes", this.watch.news()).await;
+        soon("the notification wakes", this.watch.changed()).await;
 
         sqlx::query(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1",
@@ -224,10 +224,10 @@ mod tests {
         .execute(&mut this.other)
         .await
         .unwrap();
-        soon("the loss wakes", this.watch.news()).await;
+        soon("the loss wakes", this.watch.changed()).await;
         this.settle().await;
         this.notify().await;
-        soon("the notification wakes again", this.watch.news()).await;
+        soon("the notification wakes again", this.watch.changed()).await;
         this.listener.stop();
     }
 
@@ -241,18 +241,18 @@ mod tests {
         this.settle().await;
         proxy.freeze();
         for _ in 0..3 {
-            soon("the silence wakes", this.watch.news()).await;
+            soon("the silence wakes", this.watch.changed()).await;
         }
         proxy.heal();
         // The frozen session and the new one.
         soon("a session listens again", async {
-            while timeout(2 * GLANCE, this.watch.news()).await.is_ok() || this.sessions().await != 2
+            while timeout(2 * GLANCE, this.watch.changed()).await.is_ok() || this.sessions().await != 2
             {
             }
         })
         .await;
         this.notify().await;
-        soon("the notification wakes", this.watch.news()).await;
+        soon("the notification wakes", this.watch.changed()).await;
         this.listener.stop();
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    Completed, DeliveryKey, Lease, Leased, LeftWaiting, PollLog, Polled, PollerId, Reason,
+    Completed, DeliveryKey, Lease, Leased, OverdueInbox, PollLog, Polled, PollerId, Reason,
     Recorded, ServerKey, SourceName, StoreError, Timestamp,
 };
 use sqlx::{Connection, PgConnection};
@@ -60,17 +60,17 @@ impl PollLog for Postgres {
         self.work.run(LONG, work).await
     }
 
-    async fn ended(&self, lease: &Lease, failure: Option<Reason>) -> Result<(), StoreError> {
+    async fn round_ended(&self, lease: &Lease, failure: Option<Reason>) -> Result<(), StoreError> {
         let work = ended(self.pool.clone(), lease.clone(), failure);
         self.work.run(SHORT, work).await
     }
 
-    async fn left_waiting(
+    async fn overdue_inboxes(
         &self,
         after: Duration,
         limit: u32,
-    ) -> Result<Vec<LeftWaiting>, StoreError> {
-        let work = left_waiting(self.pool.clone(), after, limit);
+    ) -> Result<Vec<OverdueInbox>, StoreError> {
+        let work = overdue_inboxes(self.pool.clone(), after, limit);
         self.work.run(SHORT, work).await
     }
 }
@@ -127,7 +127,7 @@ async fn unseen(
     server_key: ServerKey,
     keys: Vec<DeliveryKey>,
 ) -> Result<Vec<DeliveryKey>, Fault> {
-    let stored = |key: &DeliveryKey| key.under(&server_key).as_bytes().to_vec();
+    let stored = |key: &DeliveryKey| key.keyed_with(&server_key).as_bytes().to_vec();
     let bytes: Vec<Vec<u8>> = keys.iter().map(stored).collect();
     let seen: Vec<Vec<u8>> =
         sqlx::query_scalar("SELECT delivery_key FROM deliveries WHERE delivery_key = ANY($1)")
@@ -208,7 +208,7 @@ async fn ended(pool: Pool, lease: Lease, failure: Option<Reason>) -> Result<(), 
 
 /// Open attempts that have nothing yet, or nothing since they asked their sender
 /// for another mail.
-async fn left_waiting(pool: Pool, after: Duration, limit: u32) -> Result<Vec<LeftWaiting>, Fault> {
+async fn overdue_inboxes(pool: Pool, after: Duration, limit: u32) -> Result<Vec<OverdueInbox>, Fault> {
     let rows: Vec<(String, i64)> = sqlx::query_as(
         "SELECT t.inbox, (extract(epoch FROM max(t.deadline) - now()) * 1000)::bigint
          FROM attempts t
@@ -226,8 +226,8 @@ async fn left_waiting(pool: Pool, after: Duration, limit: u32) -> Result<Vec<Lef
     rows.into_iter().map(waiting).collect()
 }
 
-fn waiting((address, remaining): (String, i64)) -> Result<LeftWaiting, Fault> {
-    Ok(LeftWaiting {
+fn waiting((address, remaining): (String, i64)) -> Result<OverdueInbox, Fault> {
+    Ok(OverdueInbox {
         inbox: inbox(&address)?,
         remaining: span(remaining),
     })

@@ -1,6 +1,6 @@
 //! Resends: how often the sender of an attempt's mail may be asked for another.
 
-use pipeline::{ResendRequest, Resent};
+use pipeline::{ResendRequest, ResendOutcome};
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
@@ -11,7 +11,7 @@ use crate::waiting::AttemptRow;
 
 /// Takes one from the budget, once for each key. The attempt's row is locked
 /// first, so that two askers are served in turn.
-pub(super) async fn resend(pool: Pool, request: ResendRequest) -> Result<Resent, Fault> {
+pub(super) async fn resend(pool: Pool, request: ResendRequest) -> Result<ResendOutcome, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
     sqlx::query("SELECT FROM attempts WHERE id = $1 FOR UPDATE")
@@ -21,7 +21,7 @@ pub(super) async fn resend(pool: Pool, request: ResendRequest) -> Result<Resent,
     let row = find_in(&mut transaction, request.attempt, &request.scope).await?;
     let resent = match row {
         Some(row) => grant(&mut transaction, &row, &request).await?,
-        None => Resent::Unknown,
+        None => ResendOutcome::Unknown,
     };
     transaction.commit().await?;
     Ok(resent)
@@ -31,7 +31,7 @@ async fn grant(
     connection: &mut PgConnection,
     row: &AttemptRow,
     request: &ResendRequest,
-) -> Result<Resent, Fault> {
+) -> Result<ResendOutcome, Fault> {
     let granted: Option<(Uuid, i32)> = sqlx::query_as(
         "SELECT attempt_id, left_after FROM resends WHERE owner = $1 AND idempotency_key = $2",
     )
@@ -42,16 +42,16 @@ async fn grant(
     match granted {
         Some((attempt, left)) if attempt == row.id => {
             let left = u32::try_from(left).unwrap_or(0);
-            return Ok(Resent::Repeated { left });
+            return Ok(ResendOutcome::Repeated { left });
         }
-        Some(_) => return Ok(Resent::KeyReused),
+        Some(_) => return Ok(ResendOutcome::KeyReused),
         None => {}
     }
     if row.remaining_ms <= 0 || row.outcome.is_some() {
-        return Ok(Resent::Over);
+        return Ok(ResendOutcome::Over);
     }
     let Ok(left) = u32::try_from(row.resends_left - 1) else {
-        return Ok(Resent::Spent);
+        return Ok(ResendOutcome::Spent);
     };
     let noted = sqlx::query(
         "INSERT INTO resends (attempt_id, owner, idempotency_key, left_after)
@@ -66,7 +66,7 @@ async fn grant(
     .await?;
     // Used for another attempt at the same moment.
     if noted.rows_affected() == 0 {
-        return Ok(Resent::KeyReused);
+        return Ok(ResendOutcome::KeyReused);
     }
     sqlx::query(
         "UPDATE attempts SET resends_used = resends_used + 1, resent_at = clock_timestamp()
@@ -75,5 +75,5 @@ async fn grant(
     .bind(row.id)
     .execute(connection)
     .await?;
-    Ok(Resent::Granted { left })
+    Ok(ResendOutcome::Granted { left })
 }

@@ -1,7 +1,7 @@
 //! What is heard of sources: their posts, and how long they are usually quiet.
 
 use async_trait::async_trait;
-use pipeline::{SilenceLog, SourceName, Standing, StoreError};
+use pipeline::{SilenceLog, SourceName, SourceHealth, StoreError};
 use sqlx::Connection;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -14,13 +14,13 @@ use crate::uncancelled::SHORT;
 
 #[async_trait]
 impl SilenceLog for Postgres {
-    async fn listen(&self, source: &SourceName) -> Result<(), StoreError> {
+    async fn observe_posts(&self, source: &SourceName) -> Result<(), StoreError> {
         let work = listen(self.pool.clone(), source.clone());
         self.work.run(SHORT, work).await
     }
 
-    async fn standings(&self) -> Result<Vec<Standing>, StoreError> {
-        self.work.run(SHORT, standings(self.pool.clone())).await
+    async fn source_health(&self) -> Result<Vec<SourceHealth>, StoreError> {
+        self.work.run(SHORT, source_health(self.pool.clone())).await
     }
 }
 
@@ -84,7 +84,7 @@ async fn listen(pool: Pool, source: SourceName) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn standings(pool: Pool) -> Result<Vec<Standing>, Fault> {
+async fn source_health(pool: Pool) -> Result<Vec<SourceHealth>, Fault> {
     type Row = (String, i64, Option<i64>, i64, Option<i64>, Option<String>);
     let rows: Vec<Row> = sqlx::query_as(
         "SELECT source, posts, (extract(epoch FROM now() - heard_at) * 1000)::bigint, habit_ms,

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use pipeline::{
-    AgentLog, Arrival, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
-    AttemptOutcome, AttemptView, ConsumeRequest, Consumed, Ended, FeedBounds, InboxId, NewAttempt,
-    Opened, Request, ResendRequest, Resent, Scope, Seq, StoreError,
+    AgentLog, InboxWatch, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
+    AttemptOutcome, AttemptView, ConsumeRequest, Consumed, AttemptFinished, FeedBounds, InboxId, NewAttempt,
+    Opened, Request, ResendRequest, ResendOutcome, Scope, Seq, StoreError,
 };
 
 use super::{Sqlite, artifacts, attempt_consumes, attempts, consumes, resends};
@@ -39,7 +39,7 @@ impl AgentLog for Sqlite {
         self.work.run(SHORT, work).await
     }
 
-    fn watch(&self, inbox: &InboxId) -> Box<dyn Arrival> {
+    fn watch(&self, inbox: &InboxId) -> Box<dyn InboxWatch> {
         // Whoever writes is in this process, so nothing can be missed.
         self.arrivals.watch(inbox)
     }
@@ -70,7 +70,7 @@ impl AttemptLog for Sqlite {
         self.work.run(SHORT, work).await
     }
 
-    async fn resend(&self, request: &ResendRequest) -> Result<Resent, StoreError> {
+    async fn resend(&self, request: &ResendRequest) -> Result<ResendOutcome, StoreError> {
         let work = resends::resend(self.writer.clone(), request.clone());
         self.work.run(SHORT, work).await
     }
@@ -81,13 +81,13 @@ impl AttemptLog for Sqlite {
         scope: &Scope,
         outcome: AttemptOutcome,
         asked: Option<&Request>,
-    ) -> Result<Ended, StoreError> {
+    ) -> Result<AttemptFinished, StoreError> {
         let (scope, asked) = (scope.clone(), asked.cloned());
         let finish = attempts::finish(self.writer.clone(), attempt, scope, outcome, asked);
         let arrivals = self.arrivals.clone();
         let work = async move {
             let ended = finish.await?;
-            if let Ended::Finished(view) = &ended {
+            if let AttemptFinished::Finished(view) = &ended {
                 arrivals.announce(view.inbox.as_str());
             }
             Ok(ended)

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use pipeline::{ArtifactKey, GIVEN_AWAY, Miss, MissKind, NewArtifact, Timestamp};
+use pipeline::{ArtifactKey, GIVEN_TO_ANOTHER_ATTEMPT, Miss, MissKind, NewArtifact, Timestamp};
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
@@ -38,7 +38,7 @@ async fn waiting(
     received_at: i64,
 ) -> Result<Vec<Candidate>, Fault> {
     let mut line = Vec::new();
-    if artifact.suits.is_empty() {
+    if artifact.matches.is_empty() {
         return Ok(line);
     }
     let rows: Vec<(Uuid, i64, Option<Uuid>, bool, bool)> = sqlx::query_as(
@@ -57,15 +57,15 @@ async fn waiting(
     .fetch_all(&mut *connection)
     .await?;
     for (attempt, opened_at, current, is_late, asks_again) in rows {
-        let mut suits = artifact.suits.iter();
-        let Some(suit) = suits.find(|suit| suit.attempt.as_uuid() == attempt) else {
+        let mut matches = artifact.matches.iter();
+        let Some(found) = matches.find(|it| it.attempt.as_uuid() == attempt) else {
             continue;
         };
         line.push(Candidate {
             attempt,
-            key: suit.key,
+            key: found.key,
             opened_at: Timestamp::from_millis(opened_at),
-            has_it_since: known_since(connection, &suit.key).await?,
+            has_it_since: known_since(connection, &found.key).await?,
             current,
             is_late,
             asks_again,
@@ -190,7 +190,7 @@ async fn note_given_away(connection: &mut SqliteConnection, attempt: Uuid) -> Re
     sqlx::query("UPDATE attempts SET miss = $2, miss_reason = $3 WHERE id = $1 AND miss IS NULL")
         .bind(attempt)
         .bind(MissKind::NoArtifact.as_str())
-        .bind(GIVEN_AWAY.as_str())
+        .bind(GIVEN_TO_ANOTHER_ATTEMPT.as_str())
         .execute(connection)
         .await?;
     Ok(())

@@ -197,7 +197,7 @@ async fn end(
 ) -> Result<bool, Fault> {
     let (state, wait, reason) = match &told {
         CallbackResult::Done => ("done", Duration::ZERO, None),
-        CallbackResult::Again(wait, reason) => ("pending", *wait, Some(reason)),
+        CallbackResult::RetryLater(wait, reason) => ("pending", *wait, Some(reason)),
         CallbackResult::Dead(reason) => ("dead", Duration::ZERO, Some(reason)),
     };
     let written = sqlx::query(

@@ -133,7 +133,7 @@ async fn claim(
     };
     let body = match keyring.open_body(Row::delivery(delivery, &name), &body_key, &body)? {
         Ok(body) => body,
-        Err(why) => return Ok(Claimed::Unopened(claim, why)),
+        Err(why) => return Ok(Claimed::Unsealable(claim, why)),
     };
     let stored = StoredDelivery {
         id: delivery,

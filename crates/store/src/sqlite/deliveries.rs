@@ -158,12 +158,12 @@ async fn backlog(readers: SqlitePool) -> Result<Backlog, Fault> {
     )
     .fetch_one(&readers)
     .await?;
-    let (at, unfinished, oldest, overdue, buried) = row;
+    let (at, unfinished, oldest, overdue, dead_letters) = row;
     Ok(Backlog {
         at: Timestamp::from_millis(at),
         unfinished: count(unfinished),
         oldest: span(oldest),
         overdue: span(overdue),
-        buried: count(buried),
+        dead_letters: count(dead_letters),
     })
 }

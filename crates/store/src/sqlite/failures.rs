@@ -97,7 +97,7 @@ fn read(row: &SqliteRow) -> Result<DeadLetter, Fault> {
         reason: Reason::from_stored(&reason),
         attempts: attempts(row.try_get("attempts")?)?,
         recorded_at: Timestamp::from_millis(row.try_get("recorded_at")?),
-        buried_at: Timestamp::from_millis(row.try_get("finished_at")?),
+        dead_lettered_at: Timestamp::from_millis(row.try_get("finished_at")?),
         body_bytes: row.try_get::<Option<i64>, _>("body_bytes")?.map(body_bytes),
         content_type: row.try_get("content_type")?,
         is_conflict: row.try_get("is_conflict")?,

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use pipeline::{
-    InboxId, InboxLog, InboxView, Made, NewInbox, Request, Scope, StoreError, Timestamp,
+    InboxId, InboxLog, InboxView, Created, NewInbox, Request, Scope, StoreError, Timestamp,
 };
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
@@ -16,7 +16,7 @@ use crate::waiting::InboxRow;
 
 #[async_trait]
 impl InboxLog for Sqlite {
-    async fn create_inbox(&self, inbox: NewInbox) -> Result<Made<InboxView>, StoreError> {
+    async fn create_inbox(&self, inbox: NewInbox) -> Result<Created<InboxView>, StoreError> {
         let work = create(self.writer.clone(), inbox);
         self.work.run(SHORT, work).await
     }
@@ -52,7 +52,7 @@ impl InboxLog for Sqlite {
         to: &InboxId,
         scope: &Scope,
         asked: Option<&Request>,
-    ) -> Result<Made<InboxView>, StoreError> {
+    ) -> Result<Created<InboxView>, StoreError> {
         let (from, to) = (inbox.clone(), to.clone());
         let rotate = rotate(self.writer.clone(), from, to, scope.clone(), asked.cloned());
         self.work.run(SHORT, self.told(inbox, rotate)).await
@@ -78,12 +78,12 @@ impl Sqlite {
     }
 }
 
-async fn create(writer: SqlitePool, inbox: NewInbox) -> Result<Made<InboxView>, Fault> {
+async fn create(writer: SqlitePool, inbox: NewInbox) -> Result<Created<InboxView>, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     match requests::note(&mut transaction, inbox.asked.as_ref(), inbox.inbox.as_str()).await? {
         Noted::New => {}
         Noted::Before(made) => return known(&mut transaction, &made).await,
-        Noted::Reused => return Ok(Made::KeyReused),
+        Noted::Reused => return Ok(Created::KeyReused),
     }
     let row = sqlx::query(
         "INSERT INTO inboxes
@@ -106,16 +106,16 @@ async fn create(writer: SqlitePool, inbox: NewInbox) -> Result<Made<InboxView>, 
     .await?;
     let Some(row) = row else {
         transaction.rollback().await?;
-        return Ok(Made::Refused);
+        return Ok(Created::Refused);
     };
     transaction.commit().await?;
-    Ok(Made::New(from_columns(&row)?.try_into()?))
+    Ok(Created::New(from_columns(&row)?.try_into()?))
 }
 
 /// The inbox that the same request has made.
-async fn known(connection: &mut SqliteConnection, made: &str) -> Result<Made<InboxView>, Fault> {
+async fn known(connection: &mut SqliteConnection, made: &str) -> Result<Created<InboxView>, Fault> {
     let row = find(connection, made).await?.ok_or(Fault::Restless)?;
-    Ok(Made::Known(row.try_into()?))
+    Ok(Created::Known(row.try_into()?))
 }
 
 /// The row of an inbox.
@@ -194,18 +194,18 @@ async fn rotate(
     to: InboxId,
     scope: Scope,
     asked: Option<Request>,
-) -> Result<Made<InboxView>, Fault> {
+) -> Result<Created<InboxView>, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     match requests::note(&mut transaction, asked.as_ref(), to.as_str()).await? {
         Noted::New => {}
         Noted::Before(made) => return known(&mut transaction, &made).await,
-        Noted::Reused => return Ok(Made::KeyReused),
+        Noted::Reused => return Ok(Created::KeyReused),
     }
     let before = find(&mut transaction, inbox.as_str()).await?;
     let before = before.filter(|before| !before.is_expired);
     let Some(before) = before.filter(|before| scope.owns(before.owner.as_deref())) else {
         transaction.rollback().await?;
-        return Ok(Made::Refused);
+        return Ok(Created::Refused);
     };
     end(&mut transaction, &inbox, &scope).await?;
     let row = sqlx::query(
@@ -225,10 +225,10 @@ async fn rotate(
     .await?;
     let Some(row) = row else {
         transaction.rollback().await?;
-        return Ok(Made::Refused);
+        return Ok(Created::Refused);
     };
     transaction.commit().await?;
-    Ok(Made::New(from_columns(&row)?.try_into()?))
+    Ok(Created::New(from_columns(&row)?.try_into()?))
 }
 
 /// Ends an inbox that the caller owns; one that has ended stays as it is.

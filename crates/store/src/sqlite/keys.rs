@@ -1,7 +1,7 @@
 //! Keys: who may ask, and until when.
 
 use async_trait::async_trait;
-use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, Made, NewKey, StoreError, Timestamp};
+use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, Created, NewKey, StoreError, Timestamp};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
@@ -13,7 +13,7 @@ use crate::uncancelled::SHORT;
 
 #[async_trait]
 impl KeyLog for Sqlite {
-    async fn create_key(&self, key: NewKey) -> Result<Made<KeyView>, StoreError> {
+    async fn create_key(&self, key: NewKey) -> Result<Created<KeyView>, StoreError> {
         let work = create(self.writer.clone(), key);
         self.work.run(SHORT, work).await
     }
@@ -39,12 +39,12 @@ impl KeyLog for Sqlite {
     }
 }
 
-async fn create(writer: SqlitePool, key: NewKey) -> Result<Made<KeyView>, Fault> {
+async fn create(writer: SqlitePool, key: NewKey) -> Result<Created<KeyView>, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     match requests::note(&mut transaction, key.asked.as_ref(), &key.id).await? {
         Noted::New => {}
         Noted::Before(made) => return known(&mut transaction, &made).await,
-        Noted::Reused => return Ok(Made::KeyReused),
+        Noted::Reused => return Ok(Created::KeyReused),
     }
     // An expired key makes room for the next of its name.
     sqlx::query(
@@ -71,14 +71,14 @@ async fn create(writer: SqlitePool, key: NewKey) -> Result<Made<KeyView>, Fault>
     .await?;
     let Some(row) = row else {
         transaction.rollback().await?;
-        return Ok(Made::Refused);
+        return Ok(Created::Refused);
     };
     transaction.commit().await?;
-    Ok(Made::New(from_columns(&row)?.try_into()?))
+    Ok(Created::New(from_columns(&row)?.try_into()?))
 }
 
 /// The key that the same request has made.
-async fn known(connection: &mut SqliteConnection, made: &str) -> Result<Made<KeyView>, Fault> {
+async fn known(connection: &mut SqliteConnection, made: &str) -> Result<Created<KeyView>, Fault> {
     let row = sqlx::query(
         "SELECT *, coalesce(expires_at <= (SELECT now FROM clock), 0) AS is_expired
          FROM keys WHERE id = $1",
@@ -86,7 +86,7 @@ async fn known(connection: &mut SqliteConnection, made: &str) -> Result<Made<Key
     .bind(made)
     .fetch_one(connection)
     .await?;
-    Ok(Made::Known(from_columns(&row)?.try_into()?))
+    Ok(Created::Known(from_columns(&row)?.try_into()?))
 }
 
 async fn live(readers: SqlitePool, id: String) -> Result<Option<LiveKey>, Fault> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    Completed, DeliveryKey, Lease, Leased, LeftWaiting, PollLog, Polled, PollerId, Reason,
+    Completed, DeliveryKey, Lease, Leased, OverdueInbox, PollLog, Polled, PollerId, Reason,
     Recorded, ServerKey, SourceName, StoreError, Timestamp,
 };
 use sqlx::{SqliteConnection, SqlitePool};
@@ -57,17 +57,17 @@ impl PollLog for Sqlite {
         self.work.run(LONG, work).await
     }
 
-    async fn ended(&self, lease: &Lease, failure: Option<Reason>) -> Result<(), StoreError> {
+    async fn round_ended(&self, lease: &Lease, failure: Option<Reason>) -> Result<(), StoreError> {
         let work = ended(self.writer.clone(), lease.clone(), failure);
         self.work.run(SHORT, work).await
     }
 
-    async fn left_waiting(
+    async fn overdue_inboxes(
         &self,
         after: Duration,
         limit: u32,
-    ) -> Result<Vec<LeftWaiting>, StoreError> {
-        let work = left_waiting(self.readers.clone(), after, limit);
+    ) -> Result<Vec<OverdueInbox>, StoreError> {
+        let work = overdue_inboxes(self.readers.clone(), after, limit);
         self.work.run(SHORT, work).await
     }
 }
@@ -130,7 +130,7 @@ async fn unseen(
     for key in keys {
         let seen: Option<i64> =
             sqlx::query_scalar("SELECT 1 FROM deliveries WHERE delivery_key = $1")
-                .bind(key.under(&server_key).as_bytes().as_slice())
+                .bind(key.keyed_with(&server_key).as_bytes().as_slice())
                 .fetch_optional(&mut *connection)
                 .await?;
         if seen.is_none() {
@@ -201,11 +201,11 @@ async fn ended(writer: SqlitePool, lease: Lease, failure: Option<Reason>) -> Res
 
 /// Open attempts that have nothing yet, or nothing since they asked their sender
 /// for another mail.
-async fn left_waiting(
+async fn overdue_inboxes(
     readers: SqlitePool,
     after: Duration,
     limit: u32,
-) -> Result<Vec<LeftWaiting>, Fault> {
+) -> Result<Vec<OverdueInbox>, Fault> {
     let rows: Vec<(String, i64)> = sqlx::query_as(
         "SELECT t.inbox, max(t.deadline) - clock.now
          FROM clock, attempts t
@@ -223,8 +223,8 @@ async fn left_waiting(
     rows.into_iter().map(waiting).collect()
 }
 
-fn waiting((address, remaining): (String, i64)) -> Result<LeftWaiting, Fault> {
-    Ok(LeftWaiting {
+fn waiting((address, remaining): (String, i64)) -> Result<OverdueInbox, Fault> {
+    Ok(OverdueInbox {
         inbox: inbox(&address)?,
         remaining: span(remaining),
     })

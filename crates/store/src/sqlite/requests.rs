@@ -22,7 +22,7 @@ pub(super) async fn note(
          ON CONFLICT (consumer, route, idempotency_key) DO NOTHING",
     )
     .bind(request.consumer.as_str())
-    .bind(request.route.as_str())
+    .bind(request.kind.as_str())
     .bind(request.key.as_str())
     .bind(request.tag.as_slice())
     .bind(made)
@@ -36,7 +36,7 @@ pub(super) async fn note(
          WHERE consumer = $1 AND route = $2 AND idempotency_key = $3",
     )
     .bind(request.consumer.as_str())
-    .bind(request.route.as_str())
+    .bind(request.kind.as_str())
     .bind(request.key.as_str())
     .fetch_optional(connection)
     .await?;

@@ -1,6 +1,6 @@
 //! Resends: how often the sender of an attempt's mail may be asked for another.
 
-use pipeline::{ResendRequest, Resent};
+use pipeline::{ResendRequest, ResendOutcome};
 use sqlx::{SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
@@ -10,12 +10,12 @@ use crate::waiting::AttemptRow;
 
 /// Takes one from the budget, once for each key. There is one writer, so two
 /// askers are served in turn.
-pub(super) async fn resend(writer: SqlitePool, request: ResendRequest) -> Result<Resent, Fault> {
+pub(super) async fn resend(writer: SqlitePool, request: ResendRequest) -> Result<ResendOutcome, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     let row = find_in(&mut transaction, request.attempt, &request.scope).await?;
     let resent = match row {
         Some(row) => grant(&mut transaction, &row, &request).await?,
-        None => Resent::Unknown,
+        None => ResendOutcome::Unknown,
     };
     transaction.commit().await?;
     Ok(resent)
@@ -25,7 +25,7 @@ async fn grant(
     connection: &mut SqliteConnection,
     row: &AttemptRow,
     request: &ResendRequest,
-) -> Result<Resent, Fault> {
+) -> Result<ResendOutcome, Fault> {
     let granted: Option<(Uuid, i32)> = sqlx::query_as(
         "SELECT attempt_id, left_after FROM resends WHERE owner = $1 AND idempotency_key = $2",
     )
@@ -36,16 +36,16 @@ async fn grant(
     match granted {
         Some((attempt, left)) if attempt == row.id => {
             let left = u32::try_from(left).unwrap_or(0);
-            return Ok(Resent::Repeated { left });
+            return Ok(ResendOutcome::Repeated { left });
         }
-        Some(_) => return Ok(Resent::KeyReused),
+        Some(_) => return Ok(ResendOutcome::KeyReused),
         None => {}
     }
     if row.remaining_ms <= 0 || row.outcome.is_some() {
-        return Ok(Resent::Over);
+        return Ok(ResendOutcome::Over);
     }
     let Ok(left) = u32::try_from(row.resends_left - 1) else {
-        return Ok(Resent::Spent);
+        return Ok(ResendOutcome::Spent);
     };
     let noted = sqlx::query(
         "INSERT INTO resends (attempt_id, owner, idempotency_key, left_after)
@@ -60,7 +60,7 @@ async fn grant(
     .await?;
     // Used for another attempt at the same moment.
     if noted.rows_affected() == 0 {
-        return Ok(Resent::KeyReused);
+        return Ok(ResendOutcome::KeyReused);
     }
     sqlx::query(
         "UPDATE attempts SET resends_used = resends_used + 1, resent_at = (SELECT now FROM clock)
@@ -69,5 +69,5 @@ async fn grant(
     .bind(row.id)
     .execute(connection)
     .await?;
-    Ok(Resent::Granted { left })
+    Ok(ResendOutcome::Granted { left })
 }

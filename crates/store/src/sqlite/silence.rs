@@ -1,7 +1,7 @@
 //! What is heard of sources: their posts, and how long they are usually quiet.
 
 use async_trait::async_trait;
-use pipeline::{SilenceLog, SourceName, Standing, StoreError};
+use pipeline::{SilenceLog, SourceName, SourceHealth, StoreError};
 use sqlx::SqlitePool;
 use uuid::Uuid;
 
@@ -12,13 +12,13 @@ use crate::uncancelled::SHORT;
 
 #[async_trait]
 impl SilenceLog for Sqlite {
-    async fn listen(&self, source: &SourceName) -> Result<(), StoreError> {
+    async fn observe_posts(&self, source: &SourceName) -> Result<(), StoreError> {
         let work = listen(self.writer.clone(), source.clone());
         self.work.run(SHORT, work).await
     }
 
-    async fn standings(&self) -> Result<Vec<Standing>, StoreError> {
-        self.work.run(SHORT, standings(self.readers.clone())).await
+    async fn source_health(&self) -> Result<Vec<SourceHealth>, StoreError> {
+        self.work.run(SHORT, source_health(self.readers.clone())).await
     }
 }
 
@@ -81,7 +81,7 @@ async fn listen(writer: SqlitePool, source: SourceName) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn standings(readers: SqlitePool) -> Result<Vec<Standing>, Fault> {
+async fn source_health(readers: SqlitePool) -> Result<Vec<SourceHealth>, Fault> {
     type Row = (String, i64, Option<i64>, i64, Option<i64>, Option<String>);
     let rows: Vec<Row> = sqlx::query_as(
         "SELECT source, posts, (SELECT now FROM clock) - heard_at, habit_ms,

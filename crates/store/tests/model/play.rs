@@ -5,9 +5,9 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use pipeline::{
     ArtifactId, ArtifactKind, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId,
-    AttemptOutcome, AttemptView, Claimed, Completed, ConsumeRequest, Consumed, Ended, InboxId,
+    AttemptOutcome, AttemptView, Claimed, Completed, ConsumeRequest, Consumed, AttemptFinished, InboxId,
     RetentionPeriods, Miss, MissKind, NewArtifact, NewAttempt, NewMessage, Opened, Reason, ResendRequest,
-    Resent, Scope, Seq, Status, StoreError, Timestamp, Verdict, RetentionKind,
+    ResendOutcome, Scope, Seq, AttemptStatus, StoreError, Timestamp, Verdict, RetentionKind,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -232,11 +232,11 @@ impl Player {
         };
         let resent = self.run(death, async |store| store.attempts.resend(&asked).await);
         let answer = match resent {
-            Resent::Granted { left } | Resent::Repeated { left } => Answer::Granted(left),
-            Resent::Spent => Answer::Spent,
-            Resent::Over => Answer::Over,
-            Resent::KeyReused => Answer::KeyReused,
-            Resent::Unknown => return Err(TestCaseError::fail("the attempt is unknown")),
+            ResendOutcome::Granted { left } | ResendOutcome::Repeated { left } => Answer::Granted(left),
+            ResendOutcome::Spent => Answer::Spent,
+            ResendOutcome::Over => Answer::Over,
+            ResendOutcome::KeyReused => Answer::KeyReused,
+            ResendOutcome::Unknown => return Err(TestCaseError::fail("the attempt is unknown")),
         };
         prop_assert_eq!(answer, self.world.resend(place, key));
         self.pass(1);
@@ -343,10 +343,10 @@ impl Player {
                 .await
         });
         let answer = match ended {
-            Ended::Finished(_) | Ended::Repeated(_) => Answer::Ended(success),
-            Ended::KeyReused => return Err(TestCaseError::fail("no key was used")),
-            Ended::Otherwise(outcome) => Answer::Ended(outcome == AttemptOutcome::Succeeded),
-            Ended::Unknown => return Err(TestCaseError::fail("the attempt is unknown")),
+            AttemptFinished::Finished(_) | AttemptFinished::Repeated(_) => Answer::Ended(success),
+            AttemptFinished::KeyReused => return Err(TestCaseError::fail("no key was used")),
+            AttemptFinished::OtherOutcome(outcome) => Answer::Ended(outcome == AttemptOutcome::Succeeded),
+            AttemptFinished::Unknown => return Err(TestCaseError::fail("the attempt is unknown")),
         };
         prop_assert_eq!(answer, self.world.finish(place, success));
         Ok(())
@@ -499,14 +499,14 @@ fn miss(attempt: AttemptId) -> Miss {
 /// How an attempt stands, in the model's words.
 fn state(view: &AttemptView) -> Result<State, TestCaseError> {
     Ok(match view.status() {
-        Status::Pending => State::Pending,
-        Status::Ready => State::Ready,
-        Status::Consumed => State::Consumed,
-        Status::Superseded => State::Superseded,
-        Status::NoArtifact(_) => State::NoArtifact,
-        Status::NothingArrived => State::NothingArrived,
-        Status::Expired => State::Expired,
-        Status::Blocked(reason) => return Err(TestCaseError::fail(reason.as_str().to_owned())),
+        AttemptStatus::Pending => State::Pending,
+        AttemptStatus::Ready => State::Ready,
+        AttemptStatus::Consumed => State::Consumed,
+        AttemptStatus::Superseded => State::Superseded,
+        AttemptStatus::NoArtifact(_) => State::NoArtifact,
+        AttemptStatus::NothingArrived => State::NothingArrived,
+        AttemptStatus::Expired => State::Expired,
+        AttemptStatus::Blocked(reason) => return Err(TestCaseError::fail(reason.as_str().to_owned())),
     })
 }
 

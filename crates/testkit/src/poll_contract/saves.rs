@@ -108,15 +108,15 @@ pub async fn what_is_known_need_not_be_fetched(subject: &dyn PollSubject) {
 pub async fn a_round_is_noted_with_how_it_ended(subject: &dyn PollSubject) {
     let polls = subject.polls();
     let lease = held(&*polls).await;
-    must(polls.ended(&lease, None).await);
-    must(polls.ended(&lease, Some(Reason::new("poll_away"))).await);
-    let standings = must(subject.silence().standings().await);
+    must(polls.round_ended(&lease, None).await);
+    must(polls.round_ended(&lease, Some(Reason::new("poll_away"))).await);
+    let standings = must(subject.silence().source_health().await);
     let [standing] = standings.as_slice() else {
         panic!("one source, not {standings:?}");
     };
-    assert!(standing.polled.is_some(), "the good round is not forgotten");
+    assert!(standing.since_last_poll.is_some(), "the good round is not forgotten");
     assert_eq!(standing.failure, Some(Reason::new("poll_away")));
-    must(polls.ended(&lease, None).await);
-    let standings = must(subject.silence().standings().await);
+    must(polls.round_ended(&lease, None).await);
+    let standings = must(subject.silence().source_health().await);
     assert!(standings.iter().all(|standing| standing.failure.is_none()));
 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use pipeline::{AttemptOutcome, InboxId, NewAttempt, NewMessage, Opened, Suit};
+use pipeline::{AttemptOutcome, InboxId, NewAttempt, NewMessage, Opened, AttemptMatch};
 
 use super::PollSubject;
 use crate::store_contract::{LONG, attempt, code, inbox, mail, must, resend};
 
 async fn left(subject: &dyn PollSubject, after: Duration) -> Vec<InboxId> {
-    let left = must(subject.polls().left_waiting(after, 10).await);
+    let left = must(subject.polls().overdue_inboxes(after, 10).await);
     assert!(left.iter().all(|one| !one.remaining.is_zero()));
     left.into_iter().map(|one| one.inbox).collect()
 }
@@ -23,7 +23,7 @@ async fn open(subject: &dyn PollSubject, attempt: NewAttempt) -> NewAttempt {
 fn suited(to: &InboxId, id: &str, attempt: &NewAttempt) -> NewMessage {
     let mut artifact = code(to, id);
     let key = artifact.key;
-    artifact.suits = vec![Suit {
+    artifact.matches = vec![AttemptMatch {
         attempt: attempt.id,
         key,
     }];

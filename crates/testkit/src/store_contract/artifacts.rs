@@ -174,7 +174,7 @@ pub async fn a_watch_hears_of_what_arrives(subject: &dyn Subject) {
                 if !items.is_empty() {
                     return items;
                 }
-                watch.news().await;
+                watch.changed().await;
             }
         }
     });
@@ -190,6 +190,6 @@ pub async fn news_between_watching_and_waiting_is_not_missed(subject: &dyn Subje
     let mut watch = seams.agents.watch(&to);
     assert_eq!(seams.items(&to).await, []);
     seams.bring(&to, "m1", code(&to, "493817")).await;
-    soon("there is news", watch.news()).await;
+    soon("there is news", watch.changed()).await;
     assert_eq!(seams.items(&to).await.len(), 1);
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use pipeline::{
     ArtifactId, ArtifactKey, ArtifactKind, AttemptConsume, AttemptConsumed, AttemptId,
-    AttemptOutcome, AttemptView, Consumed, ConsumerId, Ended, InboxId, InboxRules, Miss, MissKind,
-    NewArtifact, NewAttempt, NewInbox, NewMessage, Opened, Reason, ResendRequest, Resent, Rules,
-    Scope, ServerKey, Status, Suit, Timestamp, Wanted,
+    AttemptOutcome, AttemptView, Consumed, ConsumerId, AttemptFinished, InboxId, InboxRules, Miss, MissKind,
+    NewArtifact, NewAttempt, NewInbox, NewMessage, Opened, Reason, ResendRequest, ResendOutcome, AttemptRules,
+    Scope, ServerKey, AttemptStatus, AttemptMatch, Timestamp, Wanted,
 };
 use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
@@ -19,16 +19,16 @@ use crate::patience::{soon, until, until_quiet};
 pub async fn an_attempt_gets_what_comes_after_it_was_opened(subject: &dyn Subject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
-    assert_eq!(seams.status(attempt).await, Status::Pending);
+    assert_eq!(seams.status(attempt).await, AttemptStatus::Pending);
     let id = bring_for(&seams, &to, "m1", "493817", &[attempt]).await;
     let view = seams.look(attempt).await;
-    assert_eq!(view.status(), Status::Ready);
+    assert_eq!(view.status(), AttemptStatus::Ready);
     assert_eq!(view.current.map(|item| item.id), Some(id));
     assert_eq!(
         value(seams.take(attempt, "a", "k").await),
         ("493817".to_owned(), false)
     );
-    assert_eq!(seams.status(attempt).await, Status::Consumed);
+    assert_eq!(seams.status(attempt).await, AttemptStatus::Consumed);
 }
 
 /// Yesterday's code.
@@ -45,7 +45,7 @@ pub async fn what_came_before_an_attempt_is_never_for_it(subject: &dyn Subject) 
     let (claim, _) = seams.claim(delivery, LONG).await;
     let late = mail(&to, "m2", vec![suited(code(&to, "222222"), &[attempt])]);
     seams.complete(claim, super::held(vec![late])).await;
-    assert_eq!(seams.status(attempt).await, Status::Pending);
+    assert_eq!(seams.status(attempt).await, AttemptStatus::Pending);
     assert!(matches!(
         seams.take(attempt, "a", "k").await,
         AttemptConsumed::NotReady(_)
@@ -62,7 +62,7 @@ pub async fn mail_that_was_received_before_an_attempt_is_not_for_it(subject: &dy
         ..mail(&to, "m1", vec![suited(code(&to, "111111"), &[attempt])])
     };
     seams.process("m1", vec![stale]).await;
-    assert_eq!(seams.status(attempt).await, Status::Pending);
+    assert_eq!(seams.status(attempt).await, AttemptStatus::Pending);
     let item = seams.items(&to).await.pop();
     assert_eq!(item.map(|item| item.attempt), Some(None));
 }
@@ -127,7 +127,7 @@ pub async fn a_retry_gets_what_its_first_request_got(subject: &dyn Subject) {
         ("111111".to_owned(), false)
     );
     bring_for(&seams, &to, "m2", "222222", &[attempt]).await;
-    assert_eq!(seams.status(attempt).await, Status::Superseded);
+    assert_eq!(seams.status(attempt).await, AttemptStatus::Superseded);
     assert_eq!(
         value(seams.take(attempt, "a", "k1").await),
         ("111111".to_owned(), true)
@@ -260,13 +260,13 @@ pub async fn resends_are_counted_once_for_each_key(subject: &dyn Subject) {
     let seams = subject.seams();
     let (_, attempt) = opened(&seams, "agent").await;
     let resend = async |key| must(seams.attempts.resend(&resend(attempt, "a", key)).await);
-    assert_eq!(resend("k1").await, Resent::Granted { left: 1 });
-    assert_eq!(resend("k1").await, Resent::Repeated { left: 1 });
-    assert_eq!(resend("k2").await, Resent::Granted { left: 0 });
-    assert_eq!(resend("k3").await, Resent::Spent);
-    assert_eq!(resend("k2").await, Resent::Repeated { left: 0 });
+    assert_eq!(resend("k1").await, ResendOutcome::Granted { left: 1 });
+    assert_eq!(resend("k1").await, ResendOutcome::Repeated { left: 1 });
+    assert_eq!(resend("k2").await, ResendOutcome::Granted { left: 0 });
+    assert_eq!(resend("k3").await, ResendOutcome::Spent);
+    assert_eq!(resend("k2").await, ResendOutcome::Repeated { left: 0 });
     seams.end(attempt).await;
-    assert_eq!(resend("k4").await, Resent::Over);
+    assert_eq!(resend("k4").await, ResendOutcome::Over);
 }
 
 /// A key is a word of whoever uses it.
@@ -275,10 +275,10 @@ pub async fn two_askers_with_one_key_ask_twice(subject: &dyn Subject) {
     let (_, first) = opened(&seams, "agent").await;
     let (_, second) = opened(&seams, "agent").await;
     let ask = async |asked| must(seams.attempts.resend(&asked).await);
-    let granted = |left| Resent::Granted { left };
+    let granted = |left| ResendOutcome::Granted { left };
     assert_eq!(ask(resend(first, "a", "k")).await, granted(1));
     assert_eq!(ask(resend(first, "b", "k")).await, granted(0));
-    assert_eq!(ask(resend(second, "a", "k")).await, Resent::KeyReused);
+    assert_eq!(ask(resend(second, "a", "k")).await, ResendOutcome::KeyReused);
     assert_eq!(seams.look(second).await.resends_left, 2);
 }
 
@@ -296,9 +296,9 @@ pub async fn one_key_for_two_attempts_at_once_is_granted_once(subject: &dyn Subj
         let answers = askers.join_all().await;
         let granted = answers
             .iter()
-            .filter(|it| matches!(it, Resent::Granted { .. }));
+            .filter(|it| matches!(it, ResendOutcome::Granted { .. }));
         assert_eq!(granted.count(), 1, "{answers:?}");
-        let reused = answers.iter().filter(|it| **it == Resent::KeyReused);
+        let reused = answers.iter().filter(|it| **it == ResendOutcome::KeyReused);
         assert_eq!(reused.count(), 3, "{answers:?}");
     }
 }
@@ -328,8 +328,8 @@ pub async fn whoever_waits_is_told_that_it_is_over(subject: &dyn Subject) {
     let mut arrival = seams.agents.watch(&to);
     until_quiet(&mut *arrival).await;
     seams.end(attempt).await;
-    soon("the end is told", arrival.news()).await;
-    assert_eq!(seams.status(attempt).await, Status::Expired);
+    soon("the end is told", arrival.changed()).await;
+    assert_eq!(seams.status(attempt).await, AttemptStatus::Expired);
 }
 
 /// What an agent has closed stays closed.
@@ -344,7 +344,7 @@ pub async fn a_finished_attempt_gets_nothing_more(subject: &dyn Subject) {
         .finish_attempt(attempt, &Scope::All, AttemptOutcome::Failed, None);
     let answer = must(again.await);
     assert!(
-        matches!(answer, Ended::Otherwise(AttemptOutcome::Succeeded)),
+        matches!(answer, AttemptFinished::OtherOutcome(AttemptOutcome::Succeeded)),
         "{answer:?}"
     );
 }
@@ -365,15 +365,15 @@ pub async fn after_its_deadline_an_attempt_gives_nothing(subject: &dyn Subject) 
     for asked in [asked, silent] {
         must(seams.attempts.open_attempt(asked).await);
     }
-    assert_eq!(seams.status(unheard).await, Status::NothingArrived);
+    assert_eq!(seams.status(unheard).await, AttemptStatus::NothingArrived);
     bring_for(&seams, &to, "m1", "493817", &[id, unheard]).await;
-    assert_eq!(seams.status(unheard).await, Status::NothingArrived);
-    assert_eq!(seams.status(id).await, Status::Ready);
+    assert_eq!(seams.status(unheard).await, AttemptStatus::NothingArrived);
+    assert_eq!(seams.status(id).await, AttemptStatus::Ready);
     until("the deadline passes", async || {
         seams.look(id).await.is_over.then_some(())
     })
     .await;
-    assert_eq!(seams.status(id).await, Status::Expired);
+    assert_eq!(seams.status(id).await, AttemptStatus::Expired);
     let answer = seams.take(id, "a", "k").await;
     assert!(matches!(answer, AttemptConsumed::NotReady(_)), "{answer:?}");
 }
@@ -392,9 +392,9 @@ pub async fn a_miss_is_told_until_something_comes(subject: &dyn Subject) {
         ..mail(&to, "m1", vec![code(&to, "111111")])
     };
     seams.process("m1", vec![blocked]).await;
-    assert_eq!(seams.status(attempt).await, Status::Blocked(why));
+    assert_eq!(seams.status(attempt).await, AttemptStatus::Blocked(why));
     bring_for(&seams, &to, "m2", "222222", &[attempt]).await;
-    assert_eq!(seams.status(attempt).await, Status::Ready);
+    assert_eq!(seams.status(attempt).await, AttemptStatus::Ready);
 }
 
 /// Another tenant's attempt does not exist.
@@ -419,7 +419,7 @@ pub async fn an_attempt_outside_the_scope_does_not_exist(subject: &dyn Subject) 
         ..resend(id, "b", "r")
     };
     let answer = must(seams.attempts.resend(&asked).await);
-    assert_eq!(answer, Resent::Unknown);
+    assert_eq!(answer, ResendOutcome::Unknown);
     let foreign = NewAttempt {
         scope: own("b"),
         is_minted: false,
@@ -450,7 +450,7 @@ pub fn attempt(inbox: &InboxId) -> NewAttempt {
         request: [0; 16],
         inbox: inbox.clone(),
         is_minted: false,
-        rules: Rules {
+        rules: AttemptRules {
             wanted: Wanted::Code,
             senders: Vec::new(),
             needs_proof: false,
@@ -471,12 +471,12 @@ pub fn suited(artifact: NewArtifact, attempts: &[AttemptId]) -> NewArtifact {
         .as_ref()
         .map(|value| value.expose_secret().to_owned())
         .unwrap_or_default();
-    let suits = attempts.iter().map(|&attempt| Suit {
+    let matches = attempts.iter().map(|&attempt| AttemptMatch {
         attempt,
         key: ArtifactKey::for_attempt(&server, attempt, ArtifactKind::Code, &value),
     });
     NewArtifact {
-        suits: suits.collect(),
+        matches: matches.collect(),
         ..artifact
     }
 }
@@ -541,7 +541,7 @@ impl Seams {
         }
     }
 
-    pub(super) async fn status(&self, attempt: AttemptId) -> Status {
+    pub(super) async fn status(&self, attempt: AttemptId) -> AttemptStatus {
         self.look(attempt).await.status()
     }
 
@@ -561,6 +561,6 @@ impl Seams {
             .attempts
             .finish_attempt(attempt, &Scope::All, outcome, None);
         let answer = must(ended.await);
-        assert!(matches!(answer, Ended::Finished(_)), "{answer:?}");
+        assert!(matches!(answer, AttemptFinished::Finished(_)), "{answer:?}");
     }
 }

@@ -251,7 +251,7 @@ pub async fn the_longest_due_come_first_and_no_more_than_asked_for(subject: &dyn
 pub async fn the_backlog_counts_what_waits_and_what_was_given_up(subject: &dyn Subject) {
     let seams = subject.seams();
     let empty = must(seams.deliveries.backlog().await);
-    assert_eq!((empty.unfinished, empty.buried), (0, 0));
+    assert_eq!((empty.unfinished, empty.dead_letters), (0, 0));
     assert_eq!(empty.oldest, Duration::ZERO);
     seams.new_delivery("waits").await;
     seams.claim(seams.new_delivery("held").await, LONG).await;
@@ -266,7 +266,7 @@ pub async fn the_backlog_counts_what_waits_and_what_was_given_up(subject: &dyn S
         (backlog.oldest > Duration::ZERO).then_some(backlog)
     })
     .await;
-    assert_eq!((backlog.unfinished, backlog.buried), (2, 1));
+    assert_eq!((backlog.unfinished, backlog.dead_letters), (2, 1));
     assert!(backlog.oldest < LONG);
     assert!(backlog.at > empty.at);
 }

@@ -24,13 +24,13 @@ pub async fn a_buried_delivery_is_kept_with_its_reason_and_body(subject: &dyn Su
         reason: Reason::new("too_deep"),
         attempts: 2,
         recorded_at: stored.recorded_at,
-        buried_at: listed.buried_at,
+        dead_lettered_at: listed.dead_lettered_at,
         body_bytes: Some(5),
         content_type: "application/json".to_owned(),
         is_conflict: false,
     };
     assert_eq!(*listed, expected);
-    assert!(listed.buried_at >= listed.recorded_at);
+    assert!(listed.dead_lettered_at >= listed.recorded_at);
     let exhumed = must(seams.failures.find_dead_letter(id).await);
     assert_eq!(exhumed, Some((expected, Some(b"evt_1".to_vec()))));
     assert_eq!(
@@ -51,9 +51,9 @@ pub async fn the_last_buried_come_first(subject: &dyn Subject) {
         assert!(
             listed
                 .iter()
-                .all(|buried| buried.id == id && buried.buried_at >= last)
+                .all(|buried| buried.id == id && buried.dead_lettered_at >= last)
         );
-        last = listed.first().map_or(last, |buried| buried.buried_at);
+        last = listed.first().map_or(last, |buried| buried.dead_lettered_at);
     }
     let listed = must(seams.failures.dead_letters(2).await);
     let listed: Vec<DeliveryId> = listed.iter().map(|buried| buried.id).collect();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{InboxId, InboxRules, Made, NewInbox, Scope, Status};
+use pipeline::{InboxId, InboxRules, Created, NewInbox, Scope, AttemptStatus};
 use tokio::task::JoinSet;
 
 use super::{LONG, Subject, attempt, code, inbox, must};
@@ -49,7 +49,7 @@ pub async fn an_address_is_taken_once(subject: &dyn Subject) {
             .is_some()
     );
     let taken = must(seams.inboxes.create_inbox(new("x", "b")).await);
-    assert_eq!(taken, Made::Refused);
+    assert_eq!(taken, Created::Refused);
     let owner = must(seams.inboxes.inbox(&inbox("x"), &Scope::All).await);
     assert_eq!(owner.and_then(|view| view.owner).as_deref(), Some("a"));
 }
@@ -88,7 +88,7 @@ pub async fn only_its_owner_ends_an_inbox(subject: &dyn Subject) {
     assert!(must(seams.inboxes.inbox(&x, &granted).await).is_some());
     assert_eq!(
         must(seams.inboxes.rotate_inbox(&x, &y, &granted, None).await),
-        Made::Refused
+        Created::Refused
     );
     assert_eq!(must(seams.inboxes.expire_inbox(&x, &granted).await), None);
     let ended = must(seams.inboxes.expire_inbox(&x, &own("a", &[])).await);
@@ -146,11 +146,11 @@ pub async fn whoever_waits_is_told_that_the_inbox_has_ended(subject: &dyn Subjec
     let mut arrival = seams.agents.watch(&inbox("x"));
     until_quiet(&mut *arrival).await;
     must(seams.inboxes.expire_inbox(&inbox("x"), &Scope::All).await);
-    soon("the end of the inbox is told", arrival.news()).await;
+    soon("the end of the inbox is told", arrival.changed()).await;
     let view = look()
         .await
         .unwrap_or_else(|| panic!("the attempt is gone"));
-    assert_eq!((view.status(), view.may_change()), (Status::Expired, false));
+    assert_eq!((view.status(), view.may_change()), (AttemptStatus::Expired, false));
 }
 
 /// An address with a tag means its own inbox, or else the one without the tag.

@@ -1,6 +1,6 @@
 //! The line: whose a mail is when several attempts wait on one inbox.
 
-use pipeline::{AttemptConsumed, Consumed, GIVEN_AWAY, Status};
+use pipeline::{AttemptConsumed, Consumed, GIVEN_TO_ANOTHER_ATTEMPT, AttemptStatus};
 
 use super::attempts::{bring_for, opened, value};
 use super::{Subject, code, mail, must, request, resend, suited};
@@ -29,8 +29,8 @@ pub async fn a_repeated_value_stays_with_the_attempt_that_has_it(subject: &dyn S
         vec![suited(code(&to, "493817"), &[first, second])],
     );
     seams.process("m2", vec![again]).await;
-    assert_eq!(seams.status(first).await, Status::Ready);
-    assert_eq!(seams.status(second).await, Status::Pending);
+    assert_eq!(seams.status(first).await, AttemptStatus::Ready);
+    assert_eq!(seams.status(second).await, AttemptStatus::Pending);
 }
 
 /// Services repeat a code while it is valid. Who asked for it first has it, may have
@@ -44,7 +44,7 @@ pub async fn a_code_that_is_mailed_again_is_for_whoever_came_since(subject: &dyn
     let (_, second) = opened(&seams, "agent").await;
     let id = bring_for(&seams, &to, "m2", "493817", &[first, second]).await;
     let view = seams.look(second).await;
-    assert_eq!(view.status(), Status::Ready);
+    assert_eq!(view.status(), AttemptStatus::Ready);
     assert_eq!(view.current.map(|item| item.id), Some(id));
     assert_eq!(value(seams.take(first, "a", "k").await).0, "493817");
     assert_eq!(value(seams.take(second, "b", "k").await).0, "493817");
@@ -66,7 +66,7 @@ pub async fn a_resend_that_brings_the_same_is_the_askers_own(subject: &dyn Subje
         .await;
     let (_, second) = opened(&seams, "agent").await;
     must(seams.attempts.resend(&resend(first, "a", "r")).await);
-    assert_eq!(seams.status(first).await, Status::Pending);
+    assert_eq!(seams.status(first).await, AttemptStatus::Pending);
     let again = mail(
         &to,
         "m2",
@@ -74,8 +74,8 @@ pub async fn a_resend_that_brings_the_same_is_the_askers_own(subject: &dyn Subje
     );
     let finished = seams.process("m2", vec![again]).await;
     assert_eq!((finished.artifacts, finished.duplicate_artifacts), (0, 1));
-    assert_eq!(seams.status(first).await, Status::Consumed);
-    assert_eq!(seams.status(second).await, Status::Pending);
+    assert_eq!(seams.status(first).await, AttemptStatus::Consumed);
+    assert_eq!(seams.status(second).await, AttemptStatus::Pending);
     let answer = seams.take(first, "b", "k2").await;
     assert!(
         matches!(answer, AttemptConsumed::Already { .. }),
@@ -89,12 +89,12 @@ pub async fn whoever_is_passed_over_is_told_in_the_end(subject: &dyn Subject) {
     let (to, first) = opened(&seams, "agent").await;
     let (_, second) = opened(&seams, "agent").await;
     bring_for(&seams, &to, "m1", "111111", &[first, second]).await;
-    assert_eq!(seams.status(second).await, Status::Pending);
+    assert_eq!(seams.status(second).await, AttemptStatus::Pending);
     let (_, third) = opened(&seams, "agent").await;
     seams.end(second).await;
     seams.end(third).await;
-    assert_eq!(seams.status(second).await, Status::NoArtifact(GIVEN_AWAY));
-    assert_eq!(seams.status(third).await, Status::Expired);
+    assert_eq!(seams.status(second).await, AttemptStatus::NoArtifact(GIVEN_TO_ANOTHER_ATTEMPT));
+    assert_eq!(seams.status(third).await, AttemptStatus::Expired);
 }
 
 /// The newest message wins, also when it brings what an older one had brought.

@@ -74,7 +74,7 @@ pub fn code_in_window(inbox: &InboxId, value: &str, window: u64) -> NewArtifact 
         confidence: 90,
         host: None,
         lifetime: LONG,
-        suits: Vec::new(),
+        matches: Vec::new(),
     }
 }
 

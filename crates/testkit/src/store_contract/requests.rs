@@ -1,18 +1,18 @@
 //! Requests that come twice: what they make is made once.
 
 use pipeline::{
-    AttemptId, AttemptOutcome, Ended, InboxRules, Made, NewAttempt, NewInbox, Opened, Request,
-    Route, Scope,
+    AttemptId, AttemptOutcome, AttemptFinished, InboxRules, Created, NewAttempt, NewInbox, Opened, Request,
+    RequestKind, Scope,
 };
 use tokio::task::JoinSet;
 
 use super::{Seams, Subject, attempt, inbox, must, opened};
 
 #[track_caller]
-fn request(route: Route, key: &str, tag: u8) -> Request {
+fn request(kind: RequestKind, key: &str, tag: u8) -> Request {
     Request {
         consumer: must("a".parse()),
-        route,
+        kind,
         key: must(key.parse()),
         tag: [tag; 16],
     }
@@ -23,7 +23,7 @@ fn asked(name: &str, key: &str, tag: u8) -> NewInbox {
     NewInbox {
         inbox: inbox(name),
         owner: must("a".parse()),
-        asked: Some(request(Route::Inbox, key, tag)),
+        asked: Some(request(RequestKind::Inbox, key, tag)),
         rules: InboxRules::default(),
         metadata: None,
         expires_in: None,
@@ -40,7 +40,7 @@ pub async fn a_request_that_is_repeated_opens_one_attempt(subject: &dyn Subject)
     let seams = subject.seams();
     let minted = |n: usize, key: &str, tag| NewAttempt {
         is_minted: true,
-        asked: Some(request(Route::Attempt, key, tag)),
+        asked: Some(request(RequestKind::Attempt, key, tag)),
         ..attempt(&inbox(&format!("minted-{n}")))
     };
     let mut tasks = JoinSet::new();
@@ -75,7 +75,7 @@ pub async fn a_reference_and_a_key_do_not_meet(subject: &dyn Subject) {
         let new = NewAttempt {
             reference: reference.map(|word| must(word.parse())),
             request: [tag; 16],
-            asked: key.map(|key| request(Route::Attempt, key, tag)),
+            asked: key.map(|key| request(RequestKind::Attempt, key, tag)),
             ..attempt(&inbox("agent"))
         };
         must(seams.attempts.open_attempt(new).await)
@@ -107,21 +107,21 @@ pub async fn a_request_that_is_repeated_makes_one_inbox(subject: &dyn Subject) {
     let (mut new, mut names) = (0, Vec::new());
     for answer in tasks.join_all().await {
         match answer {
-            Made::New(view) => {
+            Created::New(view) => {
                 new += 1;
                 names.push(view.inbox);
             }
-            Made::Known(view) => names.push(view.inbox),
+            Created::Known(view) => names.push(view.inbox),
             other => panic!("{other:?}"),
         }
     }
     names.dedup();
     assert_eq!((new, names.len(), inboxes(&seams).await), (1, 1, 1));
     let make = async |new| must(seams.inboxes.create_inbox(new).await);
-    assert_eq!(make(asked("x", "k", 2)).await, Made::KeyReused);
+    assert_eq!(make(asked("x", "k", 2)).await, Created::KeyReused);
     assert!(make(asked("x", "k2", 3)).await.fresh().is_some());
     for _ in 0..2 {
-        assert_eq!(make(asked("x", "k3", 3)).await, Made::Refused);
+        assert_eq!(make(asked("x", "k3", 3)).await, Created::Refused);
     }
     assert!(make(asked("y", "k3", 4)).await.fresh().is_some());
 }
@@ -133,7 +133,7 @@ pub async fn a_rotation_and_an_end_are_done_once_for_each_key(subject: &dyn Subj
         must(seams.inboxes.create_inbox(asked(name, name, 1)).await);
     }
     let rotate = async |from: &str, to: &str, tag| {
-        let request = request(Route::Rotate, "k", tag);
+        let request = request(RequestKind::Rotate, "k", tag);
         let (from, to) = (inbox(from), inbox(to));
         let rotated = seams
             .inboxes
@@ -146,21 +146,21 @@ pub async fn a_rotation_and_an_end_are_done_once_for_each_key(subject: &dyn Subj
         Some(inbox("new-1"))
     );
     let again = rotate("one", "new-2", 1).await;
-    assert_eq!(again, first.map_or(Made::Refused, Made::Known));
-    assert_eq!(rotate("two", "new-3", 2).await, Made::KeyReused);
+    assert_eq!(again, first.map_or(Created::Refused, Created::Known));
+    assert_eq!(rotate("two", "new-3", 2).await, Created::KeyReused);
 
     let (_, attempt) = opened(&seams, "agent").await;
     let finish = async |outcome, tag| {
-        let request = request(Route::Finish, "k", tag);
+        let request = request(RequestKind::Finish, "k", tag);
         let ended = seams
             .attempts
             .finish_attempt(attempt, &Scope::All, outcome, Some(&request));
         must(ended.await)
     };
     let ended = finish(AttemptOutcome::Failed, 1).await;
-    assert!(matches!(ended, Ended::Finished(_)), "{ended:?}");
+    assert!(matches!(ended, AttemptFinished::Finished(_)), "{ended:?}");
     let ended = finish(AttemptOutcome::Failed, 1).await;
-    assert!(matches!(ended, Ended::Repeated(_)), "{ended:?}");
+    assert!(matches!(ended, AttemptFinished::Repeated(_)), "{ended:?}");
     let ended = finish(AttemptOutcome::Succeeded, 2).await;
-    assert!(matches!(ended, Ended::KeyReused), "{ended:?}");
+    assert!(matches!(ended, AttemptFinished::KeyReused), "{ended:?}");
 }

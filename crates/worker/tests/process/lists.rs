@@ -1,6 +1,6 @@
 //! Whose lists a mail is judged by when an inbox and those who wait there have some.
 
-use pipeline::{AttemptId, AttemptView, InboxRules, NewAttempt, NewInbox, Rules, Status, Wanted};
+use pipeline::{AttemptId, AttemptView, InboxRules, NewAttempt, NewInbox, AttemptRules, AttemptStatus, Wanted};
 use testkit::store_contract::attempt;
 
 use crate::desk::{Desk, payload};
@@ -43,7 +43,7 @@ async fn desk(links: Option<&[&str]>) -> Desk {
     desk
 }
 
-async fn wait_for(desk: &Desk, rules: Rules) -> AttemptId {
+async fn wait_for(desk: &Desk, rules: AttemptRules) -> AttemptId {
     let asked = NewAttempt {
         rules,
         ..attempt(&TO.parse().unwrap())
@@ -53,8 +53,8 @@ async fn wait_for(desk: &Desk, rules: Rules) -> AttemptId {
     id
 }
 
-fn links(words: &[&str]) -> Rules {
-    Rules {
+fn links(words: &[&str]) -> AttemptRules {
+    AttemptRules {
         wanted: Wanted::Link,
         senders: Vec::new(),
         needs_proof: false,
@@ -63,8 +63,8 @@ fn links(words: &[&str]) -> Rules {
     }
 }
 
-fn senders(words: &[&str]) -> Rules {
-    Rules {
+fn senders(words: &[&str]) -> AttemptRules {
+    AttemptRules {
         wanted: Wanted::Either,
         senders: list(words),
         links: Some(list(&["*.bank.example"])),
@@ -93,7 +93,7 @@ async fn an_attempt_does_not_widen_the_list_of_its_inbox() {
     bring(&desk).await;
     let status = view(&desk, id).await.status();
     assert!(
-        matches!(&status, Status::Blocked(why) if why.as_str() == "host_not_allowed"),
+        matches!(&status, AttemptStatus::Blocked(why) if why.as_str() == "host_not_allowed"),
         "{status:?}"
     );
 }
@@ -104,10 +104,10 @@ async fn an_attempt_narrows_the_list_of_its_inbox() {
     let other = wait_for(&desk, links(&["login.bank.example"])).await;
     let id = wait_for(&desk, links(&["go.bank.example"])).await;
     bring(&desk).await;
-    assert_eq!(view(&desk, id).await.status(), Status::Ready);
+    assert_eq!(view(&desk, id).await.status(), AttemptStatus::Ready);
     assert!(matches!(
         view(&desk, other).await.status(),
-        Status::Blocked(_)
+        AttemptStatus::Blocked(_)
     ));
 }
 
@@ -117,9 +117,9 @@ async fn a_mail_that_is_anothers_by_its_sender_is_no_miss() {
     let other = wait_for(&desk, senders(&["shop.example"])).await;
     let id = wait_for(&desk, senders(&["bank.example"])).await;
     bring(&desk).await;
-    assert_eq!(view(&desk, id).await.status(), Status::Ready);
+    assert_eq!(view(&desk, id).await.status(), AttemptStatus::Ready);
     let other = view(&desk, other).await;
-    assert_eq!((other.status(), other.miss), (Status::Pending, None));
+    assert_eq!((other.status(), other.miss), (AttemptStatus::Pending, None));
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn a_mail_from_somebody_else_is_a_miss_when_it_is_nobodys() {
     bring(&desk).await;
     let status = view(&desk, id).await.status();
     assert!(
-        matches!(&status, Status::Blocked(why) if why.as_str() == "sender_not_allowed"),
+        matches!(&status, AttemptStatus::Blocked(why) if why.as_str() == "sender_not_allowed"),
         "{status:?}"
     );
 }
@@ -149,7 +149,7 @@ async fn a_list_too_many_admits_nothing() {
     for id in waiting {
         let status = view(&desk, id).await.status();
         let why = "too_many_lists";
-        blocked += usize::from(matches!(&status, Status::Blocked(it) if it.as_str() == why));
+        blocked += usize::from(matches!(&status, AttemptStatus::Blocked(it) if it.as_str() == why));
     }
     assert_eq!(blocked, 4);
 }

@@ -1,7 +1,7 @@
 //! How sources have been doing: silent ones, and those that cannot be polled.
 
 use anyhow::Result;
-use pipeline::Standing;
+use pipeline::SourceHealth;
 use poll::Pulls;
 use providers::Sources;
 use store::Store;
@@ -18,22 +18,22 @@ pub(super) fn pulls(config: &Config, sources: &Sources) -> Result<Pulls> {
 
 /// One line for each kind of trouble, or one that says there is none.
 pub(super) async fn standing(config: &Config, store: &Store) -> Vec<Check> {
-    let Ok(standings) = store.silence.standings().await else {
+    let Ok(standings) = store.silence.source_health().await else {
         return Vec::new();
     };
-    let configured = |one: &&Standing| config.source.contains_key(one.source.as_str());
-    let standings: Vec<&Standing> = standings.iter().filter(configured).collect();
+    let configured = |one: &&SourceHealth| config.source.contains_key(one.source.as_str());
+    let standings: Vec<&SourceHealth> = standings.iter().filter(configured).collect();
     vec![silence(config, &standings), polling(config, &standings)]
 }
 
-fn silence(config: &Config, standings: &[&Standing]) -> Check {
+fn silence(config: &Config, standings: &[&SourceHealth]) -> Check {
     let floor = config.poll.silence.0;
     let silent: Vec<String> = standings
         .iter()
         .filter(|one| one.is_silent(floor))
         .map(|one| {
-            let quiet = one.quiet.unwrap_or_default().as_secs();
-            let habit = one.habit.as_secs();
+            let quiet = one.since_last_post.unwrap_or_default().as_secs();
+            let habit = one.usual_gap.as_secs();
             format!(
                 "{} is silent for {quiet} s, usually at most {habit} s",
                 one.source
@@ -47,7 +47,7 @@ fn silence(config: &Config, standings: &[&Standing]) -> Check {
     }
 }
 
-fn polling(config: &Config, standings: &[&Standing]) -> Check {
+fn polling(config: &Config, standings: &[&SourceHealth]) -> Check {
     let polled = config
         .source
         .values()
@@ -56,7 +56,7 @@ fn polling(config: &Config, standings: &[&Standing]) -> Check {
     let failing: Vec<String> = standings
         .iter()
         .filter_map(|one| Some((one, one.failure.as_ref()?)))
-        .map(|(one, why)| match one.polled {
+        .map(|(one, why)| match one.since_last_poll {
             Some(ago) => format!("{}: {why}, last good {} s ago", one.source, ago.as_secs()),
             None => format!("{}: {why}, never good", one.source),
         })

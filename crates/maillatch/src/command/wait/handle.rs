@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pipeline::GIVEN_AWAY;
+use pipeline::GIVEN_TO_ANOTHER_ATTEMPT;
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -79,7 +79,7 @@ impl Handle {
         match ended.state.as_str() {
             _ if component.is_some() => Some(Miss::Unhealthy { component }),
             "blocked" => Some(Miss::Withheld { reason }),
-            "no_artifact" if reason.as_deref() == Some(GIVEN_AWAY.as_str()) => {
+            "no_artifact" if reason.as_deref() == Some(GIVEN_TO_ANOTHER_ATTEMPT.as_str()) => {
                 Some(Miss::GivenAway { attempt: None })
             }
             "no_artifact" => Some(Miss::NoArtifact { reason }),

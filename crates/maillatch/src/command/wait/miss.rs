@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use pipeline::{GIVEN_AWAY, InboxId, Reason};
+use pipeline::{GIVEN_TO_ANOTHER_ATTEMPT, InboxId, Reason};
 
 use super::exit;
 use crate::client::{Item, Kind, State};
@@ -42,7 +42,7 @@ pub(super) enum Miss {
     },
 }
 
-static GIVEN: Reason = GIVEN_AWAY;
+static GIVEN: Reason = GIVEN_TO_ANOTHER_ATTEMPT;
 const OTHER_SENDER: &str = "sender_not_allowed";
 const UNPROVEN_SENDER: &str = "sender_not_verified";
 

@@ -181,7 +181,7 @@ pub(super) fn code(value: &str) -> NewArtifact {
         confidence: 97,
         host: None,
         lifetime: Duration::from_mins(10),
-        suits: Vec::new(),
+        matches: Vec::new(),
     }
 }
 
