@@ -12,7 +12,7 @@ use actix_web::http::header::{CACHE_CONTROL, HeaderMap, HeaderName};
 use actix_web::web::{self, Bytes};
 use actix_web::{HttpRequest, HttpResponse};
 use futures_util::stream;
-use pipeline::{InboxWatch, ArtifactView};
+use pipeline::{ArtifactView, InboxWatch};
 use serde::Deserialize;
 use tokio::time::Instant;
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{
-    IdempotencyKey, InboxId, InboxRules, InboxView, Created, NewInbox, RequestKind, Scope, Timestamp,
+    Created, IdempotencyKey, InboxId, InboxRules, InboxView, NewInbox, RequestKind, Scope,
+    Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{ConsumerId, KeyLog, KeyView, Created, Permission, RequestKind, Timestamp};
+use pipeline::{ConsumerId, Created, KeyLog, KeyView, Permission, RequestKind, Timestamp};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

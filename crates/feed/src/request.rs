@@ -36,12 +36,7 @@ pub(crate) fn tag(
     said: &impl Serialize,
 ) -> Result<[u8; 16], Problem> {
     let said = serde_json::to_vec(said).map_err(|_never| Problem::Internal)?;
-    let fields = [
-        b"request",
-        kind.as_str().as_bytes(),
-        path.as_bytes(),
-        &said,
-    ];
+    let fields = [b"request", kind.as_str().as_bytes(), path.as_bytes(), &said];
     Ok(feed.deps.cursor_key.tag(&fields))
 }
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pipeline::{InboxWatch, ArtifactView, ConsumerId};
+use pipeline::{ArtifactView, ConsumerId, InboxWatch};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::Instant;
 

@@ -1,16 +1,13 @@
-//! An artifact: what a message held for the agent.
+//! An artifact: what was found in a message.
 
-use std::fmt;
 use std::time::Duration;
 
 use secrecy::SecretString;
 use serde::Serialize;
 
-use crate::{
-    ArtifactId, AttemptId, InboxId, MessageId, Reason, SenderProof, AttemptMatch, Timestamp, digest,
-};
+use crate::{ArtifactId, AttemptId, InboxId, MessageId, Reason, SenderProof, ServerKey, Timestamp};
 
-/// What kind of thing was found.
+/// The kind of an artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArtifactKind {
@@ -18,15 +15,15 @@ pub enum ArtifactKind {
     Code,
     /// A link that verifies, signs in or resets.
     Link,
-    /// Neither: the message came, and this item says why it gave nothing.
+    /// Neither. The message arrived; the verdict says why it has no value.
     Nothing,
 }
 
 impl ArtifactKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Code, Self::Link, Self::Nothing];
 
-    /// The word the databases and the feed use.
+    /// The word used in the database and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Code => "code",
@@ -35,7 +32,7 @@ impl ArtifactKind {
         }
     }
 
-    /// The kind behind a stored word.
+    /// The kind with this stored word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
@@ -46,20 +43,20 @@ impl ArtifactKind {
 pub enum Verdict {
     /// It may be consumed.
     Usable,
-    /// Something was found and is kept back, for this reason.
+    /// A value was found and is withheld, for this reason.
     Withheld(Reason),
     /// Nothing was found, for this reason.
     Abstained(Reason),
 }
 
 impl Verdict {
-    /// All words that [`Self::as_str`] has.
+    /// All words that [`Self::as_str`] returns.
     pub const WORDS: [&'static str; 3] = [Self::USABLE, Self::WITHHELD, Self::ABSTAINED];
     const USABLE: &'static str = "usable";
     const WITHHELD: &'static str = "withheld";
     const ABSTAINED: &'static str = "abstained";
 
-    /// The word the databases and the feed use.
+    /// The word used in the database and in the API.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Usable => Self::USABLE,
@@ -68,7 +65,7 @@ impl Verdict {
         }
     }
 
-    /// Why it is not usable, when it is not.
+    /// Why it is not usable; `None` when it is.
     pub fn reason(&self) -> Option<&Reason> {
         match self {
             Self::Usable => None,
@@ -76,7 +73,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict behind a stored word and reason.
+    /// The verdict with this stored word and reason.
     pub fn from_words(word: &str, reason: Option<Reason>) -> Option<Self> {
         match (word, reason) {
             (Self::USABLE, None) => Some(Self::Usable),
@@ -87,53 +84,16 @@ impl Verdict {
     }
 }
 
-/// The server's own secret, which makes the keys of rows useless to whoever
-/// steals the database: the million six-digit codes fall to a plain hash in
-/// seconds, and so does a mail in which nothing but six digits is unknown.
-///
-/// It is not rotated with the keys that seal values: whoever changes it forgets
-/// what was seen before.
-#[derive(Clone)]
-pub struct ServerKey([u8; 32]);
-
-impl ServerKey {
-    /// Wraps 32 secret bytes.
-    pub fn new(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-
-    /// Derives a key from a passphrase-like secret of any length.
-    pub fn derive(secret: &str) -> Self {
-        Self(digest::plain(&[b"maillatch server key", secret.as_bytes()]))
-    }
-
-    /// A tag that nobody without this key can make for these fields. The first
-    /// field names the purpose, so that a tag for one is none for another.
-    pub fn tag(&self, fields: &[&[u8]]) -> [u8; 16] {
-        digest::half(self.long_tag(fields))
-    }
-
-    /// The same, at full length.
-    pub(crate) fn long_tag(&self, fields: &[&[u8]]) -> [u8; 32] {
-        digest::keyed(&self.0, fields)
-    }
-}
-
-impl fmt::Debug for ServerKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ServerKey(…)")
-    }
-}
-
-/// What makes two findings the same artifact: the third of the three layers.
+/// Identifies an artifact: two findings with the same key are one artifact. The third
+/// of the three layers that drop duplicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ArtifactKey([u8; 16]);
 
 impl ArtifactKey {
     /// The key of a value found in an inbox's mail.
     ///
-    /// The same value mailed again within `window` is the same artifact; later
-    /// it is another one, since six digits repeat by themselves.
+    /// The same value mailed again within the same time `window` is the same
+    /// artifact. Later it is a new one, because six digits can repeat by chance.
     pub fn for_value(
         server: &ServerKey,
         inbox: &InboxId,
@@ -151,8 +111,8 @@ impl ArtifactKey {
         Self(server.tag(&fields))
     }
 
-    /// The key of a value that is for an attempt. The same value mailed again
-    /// within the attempt is the same artifact; in another it is another one.
+    /// The key of a value that belongs to an attempt. The same value mailed again for
+    /// the same attempt is the same artifact; for another attempt it is a new one.
     pub fn for_attempt(
         server: &ServerKey,
         attempt: AttemptId,
@@ -169,44 +129,54 @@ impl ArtifactKey {
         Self(server.tag(&fields))
     }
 
-    /// The key of an item without a value: it is one with its message.
+    /// The key of an item without a value: one for each message and kind.
     pub fn for_message(server: &ServerKey, message: &[u8; 16], kind: ArtifactKind) -> Self {
         let fields: [&[u8]; 3] = [b"message", message, kind.as_str().as_bytes()];
         Self(server.tag(&fields))
     }
 
-    /// The key as the databases keep it.
+    /// The key as the database stores it.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
 }
 
+/// An attempt that an artifact could belong to. The database gives the artifact to at
+/// most one attempt and then stores it under that match's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttemptMatch {
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// The artifact's key if it is given to this attempt.
+    pub key: ArtifactKey,
+}
+
 /// An artifact that is not recorded yet.
 #[derive(Debug, Clone)]
 pub struct NewArtifact {
-    /// The id the row gets if this is the first of its key.
+    /// The id of the row, if the key is new.
     pub id: ArtifactId,
-    /// What it is deduplicated by.
+    /// Its deduplication key.
     pub key: ArtifactKey,
     /// Code, link or nothing.
     pub kind: ArtifactKind,
     /// Whether it may be given out.
     pub verdict: Verdict,
-    /// The code or the link; only a usable artifact has one.
+    /// The code or the link. Only a usable artifact has one.
     pub value: Option<SecretString>,
-    /// The rule that found it or kept it back.
+    /// The rule that found or withheld it.
     pub rule: Reason,
-    /// How sure the extractor is, 0 to 100.
+    /// The extractor's confidence, 0 to 100.
     pub confidence: u8,
-    /// A link's host, which the gate has passed.
+    /// A link's host; it passed the allowlist.
     pub host: Option<String>,
-    /// How long after its message was received it may be consumed.
+    /// For how long after its message was received it may be consumed.
     pub lifetime: Duration,
-    /// The attempts it may be for; the database gives it to one of them at most.
+    /// The attempts it could belong to. The database gives it to at most one of them.
     pub matches: Vec<AttemptMatch>,
 }
 
-/// The position of an item in its inbox: 1, 2, 3, without gaps.
+/// The position of an item in its inbox: 1, 2, 3, … without gaps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seq(i64);
 
@@ -214,7 +184,7 @@ impl Seq {
     /// Before the first item.
     pub const START: Self = Self(0);
 
-    /// The position behind a stored number.
+    /// The position with this stored number.
     pub fn new(number: i64) -> Self {
         Self(number)
     }
@@ -225,49 +195,49 @@ impl Seq {
     }
 }
 
-/// All that an agent may learn of an artifact before it consumes it.
+/// Everything that an agent may see of an artifact before it consumes it.
 ///
-/// There is no field here in which a stranger's free text could travel, and no
-/// field for the value.
+/// No field can carry free text that the sender of the mail wrote, and no field holds
+/// the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactView {
-    /// Its row.
+    /// The id of its row.
     pub id: ArtifactId,
-    /// Whose it is.
+    /// The inbox that its message was sent to.
     pub inbox: InboxId,
-    /// Its place in the inbox.
+    /// Its position in the inbox.
     pub seq: Seq,
     /// Code, link or nothing.
     pub kind: ArtifactKind,
     /// Whether it may be given out.
     pub verdict: Verdict,
-    /// The rule that found it or kept it back.
+    /// The rule that found or withheld it.
     pub rule: Reason,
-    /// How sure the extractor is, 0 to 100.
+    /// The extractor's confidence, 0 to 100.
     pub confidence: u8,
     /// A link's host.
     pub host: Option<String>,
     /// The message it came in.
     pub message: MessageId,
-    /// The sender's address, when it fits the bounded form.
+    /// The sender's address, if it has the bounded form that may be shown.
     pub sender: Option<String>,
     /// The sender's domain, in ASCII.
     pub sender_domain: Option<String>,
-    /// Whether it is proven that the mail comes from that domain.
+    /// Whether the mail is proven to come from that domain.
     pub sender_proof: SenderProof,
-    /// What was odd about the message.
+    /// What was unusual about the message, as words from a closed list.
     pub flags: Vec<String>,
     /// When the message was received, by the database's clock.
     pub received_at: Timestamp,
-    /// From when on it can no longer be consumed.
+    /// When it expires; from then on it cannot be consumed.
     pub expires_at: Timestamp,
     /// Whether `expires_at` has passed, by the database's clock.
     pub is_expired: bool,
     /// When it was consumed, if it was.
     pub consumed_at: Option<Timestamp>,
-    /// The attempt it is for.
+    /// The attempt it was given to.
     pub attempt: Option<AttemptId>,
-    /// Whether a newer one has taken its place.
+    /// Whether a newer artifact of the same attempt replaced it.
     pub is_superseded: bool,
 }
 
@@ -287,20 +257,12 @@ mod tests {
     }
 
     #[test]
-    fn the_key_depends_on_everything_that_sets_two_artifacts_apart() {
+    fn artifact_key_depends_on_server_inbox_value_and_window() {
         let base = key(1, "a@inbox.test", "493817", 7);
         assert_eq!(base, key(1, "a@inbox.test", "493817", 7));
         assert_ne!(base, key(2, "a@inbox.test", "493817", 7));
         assert_ne!(base, key(1, "b@inbox.test", "493817", 7));
         assert_ne!(base, key(1, "a@inbox.test", "493818", 7));
         assert_ne!(base, key(1, "a@inbox.test", "493817", 8));
-    }
-
-    #[test]
-    fn the_server_key_does_not_print() {
-        assert_eq!(
-            format!("{:?}", ServerKey::derive("hunter2")),
-            "ServerKey(…)"
-        );
     }
 }

@@ -1,8 +1,8 @@
 //! An attempt: one try of an agent to get past "check your inbox".
 //!
-//! It is opened before the mail is triggered, so the server knows from when on
-//! mail counts; what is older can never be handed out for it. A mail goes to one
-//! attempt, and an attempt's newest mail wins.
+//! The agent opens it before it triggers the mail. Mail that was received earlier is
+//! never given out for it. A mail is given to at most one attempt; an attempt's newest
+//! mail replaces its older ones.
 
 mod answer;
 mod view;
@@ -11,13 +11,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::{
-    ArtifactKey, ArtifactKind, AttemptId, ConsumerId, IdempotencyKey, InboxId, Reason, Request,
-    Scope,
-};
+use crate::{ArtifactKind, AttemptId, ConsumerId, IdempotencyKey, InboxId, Reason, Request, Scope};
 
-pub use answer::{AttemptConsume, AttemptConsumed, AttemptFinished, ResendRequest, ResendOutcome};
-pub use view::{AttemptView, AttemptStatus};
+pub use answer::{AttemptConsume, AttemptConsumed, AttemptFinished, ResendOutcome, ResendRequest};
+pub use view::{AttemptStatus, AttemptView};
 
 /// What an attempt waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -27,15 +24,16 @@ pub enum Wanted {
     Code,
     /// A link.
     Link,
-    /// Whichever of the two a mail holds; if both, the surer one, a code first.
+    /// A code or a link. If a mail holds both: the one with the higher confidence; if
+    /// they are equal, the code.
     Either,
 }
 
 impl Wanted {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Code, Self::Link, Self::Either];
 
-    /// The word the databases and the feed use.
+    /// The word used in the database and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Code => "code",
@@ -44,12 +42,12 @@ impl Wanted {
         }
     }
 
-    /// What is behind a stored word.
+    /// The value with this stored word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|wanted| wanted.as_str() == word)
     }
 
-    /// Whether an artifact of this kind would do.
+    /// Whether an artifact of this kind is wanted.
     pub fn includes(self, kind: ArtifactKind) -> bool {
         match kind {
             ArtifactKind::Code => self != Self::Link,
@@ -59,114 +57,105 @@ impl Wanted {
     }
 }
 
-/// Which mail counts for an attempt, and what of it is handed out.
+/// Which mail counts for an attempt, and which part of it is given out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptRules {
     /// What is waited for.
     pub wanted: Wanted,
-    /// Domains that the sender may have, they or one below; none named: any.
+    /// Allowed sender domains, including their subdomains. Empty: any domain.
     pub senders: Vec<String>,
     /// Whether mail counts only if its sender is proven.
     pub needs_proof: bool,
-    /// Where a link may lead, in the words of the allowlist; `None` leaves it to
-    /// the inbox and the operator.
+    /// Allowlist entries for links. `None`: the list of the inbox or the operator
+    /// applies.
     pub links: Option<Vec<String>>,
-    /// The query parameter or fragment field of the link that is handed out in
-    /// place of the whole link.
+    /// The query parameter or fragment field of the link that is given out instead of
+    /// the whole link.
     pub token: Option<String>,
 }
 
 /// An attempt that is not open yet.
 #[derive(Debug, Clone)]
 pub struct NewAttempt {
-    /// The id the row gets if its reference is new.
+    /// The id of the row, if the reference is new.
     pub id: AttemptId,
-    /// Who opens it.
+    /// The caller that opens it.
     pub owner: ConsumerId,
-    /// What the opener may touch.
+    /// What the caller may touch.
     pub scope: Scope,
-    /// The opener's own word for it; the same word means the same attempt.
+    /// The caller's own name for it. The same reference means the same attempt.
     pub reference: Option<IdempotencyKey>,
-    /// The request it is opened by, if its sender has a word for that; a retry finds
-    /// the same attempt.
+    /// The request that opens it, if it has an idempotency key. A retry of the request
+    /// returns the same attempt.
     pub asked: Option<Request>,
-    /// What was asked for, so that one reference for two requests is noticed.
+    /// A digest of what was asked for, which detects a reference that is reused for
+    /// something else.
     pub request: [u8; 16],
     /// The inbox to wait on.
     pub inbox: InboxId,
-    /// Whether that address was minted for this attempt.
+    /// Whether that address was generated for this attempt.
     pub is_minted: bool,
     /// Which mail counts.
     pub rules: AttemptRules,
     /// For how long it waits.
     pub timeout: Duration,
-    /// How often its sender may be asked for another mail.
+    /// How often the agent may ask the sender for another mail.
     pub resends: u32,
-    /// The configured callback that consumes in the agent's place.
+    /// The configured callback that receives the value instead of the agent.
     pub callback: Option<String>,
 }
 
-/// What came of opening an attempt.
+/// The outcome of opening an attempt.
 #[derive(Debug, Clone)]
 pub enum Opened {
-    /// It is open; mail counts from now on.
+    /// It is open. Mail counts from now on.
     New(AttemptView),
-    /// The reference or the key was known with the same request; this is that
-    /// attempt.
+    /// The same request, by its reference or its idempotency key, opened this attempt
+    /// before.
     Known(AttemptView),
-    /// The reference was known with another request.
+    /// The reference was used for another request.
     ReferenceReused,
     /// The idempotency key was used for another request.
     KeyReused,
-    /// There is no such inbox in the opener's scope.
+    /// The caller's scope has no such inbox.
     InboxUnknown,
 }
 
-/// An open attempt, as far as the worker judges mail for it.
+/// What the worker needs of an open attempt to judge mail for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenAttempt {
-    /// Its row.
+    /// The id of its row.
     pub id: AttemptId,
     /// Which mail counts.
     pub rules: AttemptRules,
 }
 
-/// An artifact may be for this attempt; the database decides for which of
-/// several, and the key is then the artifact's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AttemptMatch {
-    /// The attempt.
-    pub attempt: AttemptId,
-    /// What the artifact is deduplicated by if it becomes this attempt's.
-    pub key: ArtifactKey,
-}
-
-/// Why a mail gave an open attempt nothing.
+/// Why a mail gave nothing to an open attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Miss {
     /// The attempt.
     pub attempt: AttemptId,
-    /// Whether something was kept back or nothing was there.
+    /// Whether something was withheld or nothing was found.
     pub kind: MissKind,
     /// The rule that decided.
     pub reason: Reason,
 }
 
-/// The reason of a miss that is none of the mail's: it would have done, and was given
-/// to another attempt that waits on the same inbox.
+/// The reason of a miss when the mail would have been usable, but was given to another
+/// attempt that waits on the same inbox.
 pub const GIVEN_TO_ANOTHER_ATTEMPT: Reason = Reason::new("given_to_another_attempt");
 
-/// The two ways a mail can be of no use to an attempt.
+/// The two ways in which a mail can give nothing to an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissKind {
-    /// A rule keeps it back.
+    /// A rule withholds its value.
     Blocked,
-    /// Nothing safe was in it.
+    /// It has no value that is safe to give out.
     NoArtifact,
 }
 
 impl MissKind {
-    /// The word the databases use.
+    /// The word used in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Blocked => "blocked",
@@ -174,7 +163,7 @@ impl MissKind {
         }
     }
 
-    /// What is behind a stored word.
+    /// The value with this stored word.
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Blocked, Self::NoArtifact]
             .into_iter()
@@ -182,23 +171,23 @@ impl MissKind {
     }
 }
 
-/// How the agent says it ended.
+/// How an attempt ended, reported by the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptOutcome {
-    /// The value did what it was for.
+    /// The value worked.
     Succeeded,
-    /// It did not.
+    /// The value did not work.
     Failed,
     /// The agent no longer needs it.
     Abandoned,
 }
 
 impl AttemptOutcome {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Succeeded, Self::Failed, Self::Abandoned];
 
-    /// The word the databases and the feed use.
+    /// The word used in the database and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Succeeded => "succeeded",
@@ -207,7 +196,7 @@ impl AttemptOutcome {
         }
     }
 
-    /// What is behind a stored word.
+    /// The value with this stored word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL
             .into_iter()

@@ -1,9 +1,9 @@
-//! A callback: a value that goes to a workflow of the operator's instead of to
-//! whoever opened the attempt.
+//! A callback: the value is sent to a URL of the operator instead of to the agent that
+//! opened the attempt.
 //!
-//! The artifact is consumed in the callback's name when it arrives; what is left
-//! to do is to tell the receiver, as often as it takes, always under one id and
-//! with one body.
+//! The database consumes the artifact in the callback's name when it arrives. A worker
+//! then posts the value until the receiver accepts it, always with the same id and the
+//! same body.
 
 use std::time::Duration;
 
@@ -12,53 +12,53 @@ use secrecy::SecretString;
 
 use crate::{ArtifactView, AttemptId, CallbackId, ClaimToken, Reason, StoreError, Timestamp};
 
-/// A value to tell, claimed by one worker for a while.
+/// A value to send, claimed by one worker until its lease expires.
 #[derive(Debug)]
 pub struct Callback {
-    /// What the receiver deduplicates by.
+    /// The id by which the receiver detects duplicates.
     pub id: CallbackId,
-    /// The right to end this try.
+    /// The fencing token of the claim.
     pub token: ClaimToken,
     /// The configured name of the receiver.
     pub name: String,
     /// The attempt it is for.
     pub attempt: AttemptId,
-    /// All but the value.
+    /// The artifact without its value.
     pub artifact: ArtifactView,
     /// The code or the link.
     pub value: SecretString,
-    /// The field of the link that is told in place of the link.
+    /// The field of the link that is sent instead of the link.
     pub field: Option<String>,
     /// Which try this is, from 1.
     pub tries: u32,
-    /// How much time is left to tell it.
+    /// How much time is left to send it.
     pub remaining: Duration,
 }
 
-/// How a try ended.
+/// How one try ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallbackResult {
-    /// The receiver has it.
+    /// The receiver accepted it.
     Done,
-    /// Not yet; it is tried again after the wait.
+    /// It failed and is tried again after this wait.
     RetryLater(Duration, Reason),
-    /// It is given up.
+    /// It is given up for good.
     Dead(Reason),
 }
 
-/// How far a value is on its way to its callback.
+/// The state of a callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallbackState {
-    /// The receiver has not taken it yet.
+    /// The receiver has not accepted it yet.
     Pending,
-    /// The receiver has it.
+    /// The receiver accepted it.
     Done,
-    /// It was given up; nobody has it.
+    /// It was given up; nobody received the value.
     Dead,
 }
 
 impl CallbackState {
-    /// What is behind a stored word.
+    /// The state with this stored word.
     pub fn from_word(word: &str) -> Option<Self> {
         match word {
             "pending" => Some(Self::Pending),
@@ -69,10 +69,10 @@ impl CallbackState {
     }
 }
 
-/// A callback that was given up, as the operator sees it.
+/// A callback that was given up, as shown to the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadCallback {
-    /// Its row.
+    /// The id of its row.
     pub id: CallbackId,
     /// The configured name of the receiver.
     pub name: String,
@@ -89,8 +89,8 @@ pub struct DeadCallback {
 /// Callbacks, for the worker and the operator.
 #[async_trait]
 pub trait CallbackLog: Send + Sync {
-    /// Claims up to `limit` callbacks that are due, each for `lease`, and counts
-    /// the try; none for those who are `busy`.
+    /// Claims up to `limit` due callbacks for `lease` each and counts the try. Skips
+    /// the receivers named in `busy`.
     async fn claim_callbacks(
         &self,
         limit: u32,
@@ -98,16 +98,16 @@ pub trait CallbackLog: Send + Sync {
         busy: &[String],
     ) -> Result<Vec<Callback>, StoreError>;
 
-    /// Ends a try; false when the lease had passed to somebody else.
+    /// Ends a try. False when the lease expired and another worker claimed it.
     async fn end_callback(
         &self,
         callback: CallbackId,
         token: ClaimToken,
-        told: CallbackResult,
+        result: CallbackResult,
     ) -> Result<bool, StoreError>;
 
-    /// Has a callback that was given up told again, from its first try, while its value
-    /// is good; false when there is no such callback, or nothing to tell any more.
+    /// Retries a callback that was given up, from its first try. False when there is no
+    /// such callback, or its value is no longer usable.
     async fn requeue_callback(&self, callback: CallbackId) -> Result<bool, StoreError>;
 
     /// Up to `limit` callbacks that were given up, newest first.

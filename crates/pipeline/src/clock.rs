@@ -1,4 +1,4 @@
-//! Time is a dependency: whoever needs it is handed a [`Clock`].
+//! Time is a dependency: code that needs it takes a [`Clock`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,8 +9,8 @@ use time::format_description::well_known::Rfc3339;
 
 /// A moment, in milliseconds since the Unix epoch.
 ///
-/// Leases, retries and expiries are reckoned by the database's clock, never by
-/// this one: two machines may disagree about the time, one database does not.
+/// Leases, retries and expiries use the database's clock and not the machine's: the
+/// clocks of two machines may differ, and there is only one database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -30,7 +30,7 @@ impl Timestamp {
         self.0.div_euclid(1000)
     }
 
-    /// This moment and `span` more; saturates at the end of time.
+    /// This moment plus `span`; saturates at the largest value.
     #[must_use]
     pub fn plus(self, span: Duration) -> Self {
         Self(
@@ -39,9 +39,9 @@ impl Timestamp {
         )
     }
 
-    /// The last moment that whoever tells whole seconds can have meant: taken as
-    /// the first one, mail would seem older than an attempt that was opened in
-    /// the same second to wait for it. A finer time means itself.
+    /// The last millisecond of the second, for times that come in whole seconds. Read
+    /// as its first millisecond, such a time would make mail look older than an
+    /// attempt that was opened earlier in the same second. Other times are unchanged.
     #[must_use]
     pub fn end_of_its_second(self) -> Self {
         if self.0 % 1000 == 0 {
@@ -51,15 +51,15 @@ impl Timestamp {
         }
     }
 
-    /// How long ago `earlier` was; zero when it lies ahead.
+    /// The time since `earlier`; zero when `earlier` is later than this.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 }
 
-/// The text is no moment as RFC 3339 writes it.
+/// The text is not an RFC 3339 timestamp.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not a moment such as 2026-01-01T00:00:00Z")]
+#[error("not a timestamp such as 2026-01-01T00:00:00Z")]
 pub struct TimestampError;
 
 impl FromStr for Timestamp {
@@ -72,7 +72,7 @@ impl FromStr for Timestamp {
     }
 }
 
-/// RFC 3339 in UTC, the only form in which a time leaves Maillatch.
+/// RFC 3339 in UTC, the only format in which Maillatch prints a time.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = i128::from(self.0) * 1_000_000;
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timestamp_prints_as_rfc_3339_in_utc() {
+    fn timestamp_prints_as_rfc_3339_in_utc() {
         assert_eq!(
             Timestamp::from_millis(1_763_164_800_250).to_string(),
             "2025-11-15T00:00:00.25Z"
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_saturates_instead_of_wrapping() {
+    fn timestamp_arithmetic_saturates() {
         let end = Timestamp::from_millis(i64::MAX);
         assert_eq!(end.plus(Duration::from_secs(1)), end);
         assert_eq!(Timestamp::from_millis(0).since(end), Duration::ZERO);

@@ -1,47 +1,13 @@
-//! A delivery: one authentic post, kept as it came.
+//! A delivery: one authentic post, stored as it was received.
 
 use std::fmt;
-use std::str::FromStr;
 
-use crate::{DeliveryId, ServerKey, Timestamp, digest};
+use crate::{DeliveryId, ServerKey, SourceName, Timestamp, digest};
 
-/// The name of a configured source; it is also the last part of its webhook's path.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SourceName(String);
-
-/// The text cannot name a source.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a source name is 1 to 40 of a-z, 0-9, `-` and `_`")]
-pub struct SourceNameError;
-
-impl SourceName {
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for SourceName {
-    type Err = SourceNameError;
-
-    fn from_str(text: &str) -> Result<Self, SourceNameError> {
-        let fits = (1..=40).contains(&text.len())
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_');
-        fits.then(|| Self(text.to_owned())).ok_or(SourceNameError)
-    }
-}
-
-impl fmt::Display for SourceName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// What makes two posts the same delivery: the first of the three layers.
+/// Identifies a delivery: two posts with the same key are one delivery. The first of the
+/// three layers that drop duplicates.
 ///
-/// The source is part of it, so the same id from two sources is two deliveries.
+/// The source is part of the key, so the same id from two sources is two deliveries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeliveryKey([u8; 16]);
 
@@ -50,34 +16,34 @@ impl DeliveryKey {
     pub fn from_provider_id(source: &SourceName, id: &str) -> Self {
         Self(digest::half(digest::plain(&[
             b"id",
-            source.0.as_bytes(),
+            source.as_str().as_bytes(),
             id.as_bytes(),
         ])))
     }
 
-    /// The key of a post without an id: a digest of what does not change
-    /// between two tries of the same delivery.
+    /// The key of a post without an id: a digest of the content that stays the same
+    /// when the sender retries.
     pub fn from_content(source: &SourceName, content: &ContentDigest) -> Self {
         Self(digest::half(digest::plain(&[
             b"content",
-            source.0.as_bytes(),
+            source.as_str().as_bytes(),
             &content.0,
         ])))
     }
 
-    /// The key of a mail that was found by polling, by the source's own id for
-    /// it. It never meets the key of a post: what a webhook and an API say of
-    /// one mail are two deliveries of one message.
+    /// The key of a mail that was found by polling, made from the source's own id for
+    /// it. It never equals the key of a post: a mail that arrives both by webhook and
+    /// by polling is two deliveries of one message.
     pub fn from_poll(source: &SourceName, id: &str) -> Self {
         Self(digest::half(digest::plain(&[
             b"poll",
-            source.0.as_bytes(),
+            source.as_str().as_bytes(),
             id.as_bytes(),
         ])))
     }
 
-    /// The key of the row that keeps an authentic post whose id was already
-    /// taken by other content.
+    /// The key of the extra row for an authentic post whose id was used for other
+    /// content before.
     #[must_use]
     pub fn conflicting(&self, content: &ContentDigest) -> Self {
         Self(digest::half(digest::plain(&[
@@ -87,8 +53,9 @@ impl DeliveryKey {
         ])))
     }
 
-    /// The key as it may be stored: some are made of content, and content whose
-    /// only unknown is a code falls to guessing without the server's secret.
+    /// The key as it is stored, keyed with the server's secret. Some keys are digests
+    /// of content; without the secret, a code in otherwise known content could be
+    /// guessed.
     #[must_use]
     pub fn keyed_with(&self, server: &ServerKey) -> Self {
         Self(server.tag(&[b"delivery", &self.0]))
@@ -100,8 +67,8 @@ impl DeliveryKey {
     }
 }
 
-/// A digest of the part of a delivery that stays the same over its retries;
-/// for most providers the whole body.
+/// A digest of the part of a delivery that stays the same when the sender retries. For
+/// most providers that is the whole body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ContentDigest([u8; 32]);
 
@@ -111,7 +78,7 @@ impl ContentDigest {
         Self(digest::plain(fields))
     }
 
-    /// The digest as it may be stored; see [`DeliveryKey::keyed_with`].
+    /// The digest as it is stored; see [`DeliveryKey::keyed_with`].
     #[must_use]
     pub fn keyed_with(&self, server: &ServerKey) -> Self {
         Self(server.long_tag(&[b"content", &self.0]))
@@ -126,23 +93,23 @@ impl ContentDigest {
 /// An authentic delivery that is not recorded yet.
 #[derive(Clone)]
 pub struct NewDelivery {
-    /// The id the row gets if this is the first of its key.
+    /// The id of the row, if the key is new.
     pub id: DeliveryId,
-    /// Where it came from.
+    /// The source it came from.
     pub source: SourceName,
-    /// What it is deduplicated by.
+    /// Its deduplication key.
     pub key: DeliveryKey,
-    /// What tells a retry from another delivery under a reused id.
+    /// Distinguishes a retry from another delivery that reuses the same id.
     pub content: ContentDigest,
-    /// The request's `Content-Type`, for whoever decodes the body.
+    /// The request's `Content-Type`, needed to decode the body.
     pub content_type: String,
-    /// The bytes as they came over the wire.
+    /// The bytes as they were received.
     pub body: Vec<u8>,
-    /// What is to be done if the key is known with other content.
+    /// What to do if the key was recorded before with other content.
     pub on_conflict: OnConflict,
 }
 
-/// Without the body, which no log may hold.
+/// Without the body: bodies must not be logged.
 impl fmt::Debug for NewDelivery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NewDelivery")
@@ -153,62 +120,62 @@ impl fmt::Debug for NewDelivery {
     }
 }
 
-/// What is to be done with a delivery whose key is known with other content.
+/// What to do with a delivery whose key was recorded before with other content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnConflict {
-    /// Keep it in a row of its own: its proof covers the body, so the sender
-    /// has reused an id, and nothing may be lost.
+    /// Record it in an extra row. Its signature covers the body, so the sender itself
+    /// reused the id, and no mail may be lost.
     Keep,
-    /// Write nothing: its proof is a token that is used once, so somebody who
-    /// has seen the token has made another body for it.
+    /// Write nothing. Its signature covers only a one-time token, so somebody who saw
+    /// the token made another body for it.
     Refuse,
 }
 
-/// What the database answered to a [`NewDelivery`].
+/// The outcome of recording a [`NewDelivery`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recorded {
-    /// The first of its key; it is now a row.
+    /// The key was new; the delivery is recorded.
     New(DeliveryId),
-    /// The key is known with the same content; nothing was written.
+    /// The key was recorded before with the same content; nothing was written.
     Duplicate(DeliveryId),
-    /// The key is known with other content; this one has a row of its own,
-    /// marked as a conflict.
+    /// The key was recorded before with other content. This delivery is recorded in an
+    /// extra row, marked as a conflict.
     Conflict(DeliveryId),
-    /// The key is known with other content, by this row, and this one was to be
-    /// refused then; nothing was written.
+    /// The key was recorded before, in this row, with other content. Nothing was
+    /// written, because of [`OnConflict::Refuse`].
     Refused(DeliveryId),
 }
 
 impl Recorded {
-    /// The row that holds this delivery, or its key.
+    /// The row of this delivery, or the row that has its key.
     pub fn id(self) -> DeliveryId {
         match self {
             Self::New(id) | Self::Duplicate(id) | Self::Conflict(id) | Self::Refused(id) => id,
         }
     }
 
-    /// Whether this record wrote a row, so that a bell has to be rung for it.
+    /// Whether a row was written, so that the queue must be notified.
     pub fn is_fresh(self) -> bool {
         matches!(self, Self::New(_) | Self::Conflict(_))
     }
 }
 
-/// A recorded delivery, as a worker receives it with its claim.
+/// A recorded delivery, as a worker gets it with its claim.
 #[derive(Clone)]
 pub struct StoredDelivery {
-    /// Its row.
+    /// The id of its row.
     pub id: DeliveryId,
-    /// Where it came from.
+    /// The source it came from.
     pub source: SourceName,
     /// The request's `Content-Type`.
     pub content_type: String,
-    /// The bytes as they came over the wire.
+    /// The bytes as they were received.
     pub body: Vec<u8>,
     /// When it was recorded, by the database's clock.
     pub recorded_at: Timestamp,
 }
 
-/// Without the body, which no log may hold.
+/// Without the body: bodies must not be logged.
 impl fmt::Debug for StoredDelivery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoredDelivery")
@@ -229,14 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn the_same_id_from_another_source_is_another_delivery() {
+    fn same_id_from_two_sources_gives_two_keys() {
         let a = DeliveryKey::from_provider_id(&source("a"), "msg_1");
         let b = DeliveryKey::from_provider_id(&source("b"), "msg_1");
         assert_ne!(a, b);
     }
 
     #[test]
-    fn keys_by_id_by_content_and_of_conflicts_never_meet() {
+    fn keys_made_from_id_content_conflict_and_poll_differ() {
         let content = ContentDigest::of(&[b"body"]);
         let by_content = DeliveryKey::from_content(&source("a"), &content);
         // An id that spells the very bytes of a digest is still an id.
@@ -248,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_cannot_be_made_without_the_servers_secret() {
+    fn stored_keys_and_digests_depend_on_the_server_key() {
         let content = ContentDigest::of(&[b"Your code is 493817"]);
         let key = DeliveryKey::from_content(&source("a"), &content);
         let [one, other] = [1, 2].map(|byte| ServerKey::new([byte; 32]));
@@ -261,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_does_not_print() {
+    fn debug_output_of_a_delivery_hides_its_body() {
         let stored = StoredDelivery {
             id: DeliveryId::new(),
             source: source("a"),
@@ -270,12 +237,5 @@ mod tests {
             recorded_at: Timestamp::from_millis(0),
         };
         assert!(!format!("{stored:?}").contains("231"), "{stored:?}");
-    }
-
-    #[test]
-    fn source_names_are_bounded() {
-        for bad in ["", "UPPER", "a b", "a/b", "ä", &"a".repeat(41)] {
-            assert_eq!(bad.parse::<SourceName>(), Err(SourceNameError), "{bad:?}");
-        }
     }
 }

@@ -1,5 +1,5 @@
-//! One way to hash several fields: each behind its length, so that no two
-//! different lists of fields ever give the same bytes to the hash.
+//! Hashes several fields. Each is prefixed with its length, so two different lists of
+//! fields never give the hash the same bytes.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
@@ -16,8 +16,8 @@ pub(crate) fn plain(fields: &[&[u8]]) -> [u8; 32] {
 
 /// HMAC-SHA-256 over length-prefixed fields.
 pub(crate) fn keyed(key: &[u8; 32], fields: &[&[u8]]) -> [u8; 32] {
-    // HMAC pads a short key with zeros to its block size; handing it the padded
-    // block leaves no failure to handle.
+    // HMAC pads a short key with zeros to its block size. Passing the padded block
+    // uses the constructor that cannot fail.
     let mut block = [0; 64];
     for (to, from) in block.iter_mut().zip(key) {
         *to = *from;
@@ -30,8 +30,8 @@ pub(crate) fn keyed(key: &[u8; 32], fields: &[&[u8]]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-/// The first half of a digest: 128 bits are enough to tell rows apart, and a
-/// 16-byte index key is half the size of a 32-byte one.
+/// The first half of a digest. 128 bits are enough to identify rows, and the index is
+/// half the size.
 pub(crate) fn half(digest: [u8; 32]) -> [u8; 16] {
     let mut short = [0; 16];
     for (to, from) in short.iter_mut().zip(digest) {

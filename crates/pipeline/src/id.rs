@@ -1,16 +1,16 @@
-//! Identifiers: a kind in front, a time-ordered UUID behind, so that a stray id
-//! in a log says what it is and rows land near each other in an index.
+//! Identifiers: a prefix that names the kind, and a time-ordered UUID. The prefix makes
+//! an id in a log recognisable; the time order keeps new rows together in an index.
 
 use std::fmt;
 use std::str::FromStr;
 
 use uuid::Uuid;
 
-/// The text is not an id of the wanted kind.
+/// The text is not an id of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a `{prefix}…` id")]
 pub struct IdError {
-    /// What the id should have begun with.
+    /// The prefix that the id should have.
     pub prefix: &'static str,
 }
 
@@ -21,18 +21,18 @@ macro_rules! id {
         pub struct $name(Uuid);
 
         impl $name {
-            /// A new id, later in order than those minted before it.
-            #[expect(clippy::new_without_default, reason = "two defaults would differ")]
+            /// A new id, ordered after those made before it.
+            #[expect(clippy::new_without_default, reason = "each call returns a different id")]
             pub fn new() -> Self {
                 Self(Uuid::now_v7())
             }
 
-            /// The bare UUID, as the databases keep it.
+            /// The UUID, as the database stores it.
             pub fn as_uuid(&self) -> Uuid {
                 self.0
             }
 
-            /// The id behind a stored UUID.
+            /// The id with this stored UUID.
             pub fn from_uuid(uuid: Uuid) -> Self {
                 Self(uuid)
             }
@@ -70,7 +70,7 @@ id!(
     "dlv_"
 );
 id!(
-    /// One message, as we number it; not the mail's own `Message-ID`.
+    /// One message. This is our own id, not the mail's `Message-ID`.
     MessageId,
     "msg_"
 );
@@ -85,13 +85,13 @@ id!(
     "att_"
 );
 id!(
-    /// One value on its way to a callback.
+    /// One value that is sent to a callback.
     CallbackId,
     "cbk_"
 );
 id!(
-    /// The fencing token of a claim: a worker whose lease has passed holds an
-    /// old one, and the database refuses whatever it still tries to write.
+    /// The fencing token of a claim. A worker whose lease has expired holds an old
+    /// token, and the database refuses its writes.
     ClaimToken,
     "clm_"
 );
@@ -106,13 +106,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_reads_back_what_it_prints() {
+    fn printed_id_parses_to_the_same_id() {
         let id = DeliveryId::new();
         assert_eq!(id.to_string().parse(), Ok(id));
     }
 
     #[test]
-    fn an_id_of_another_kind_is_refused() {
+    fn id_of_another_kind_is_refused() {
         let wrong: Result<ArtifactId, _> = DeliveryId::new().to_string().parse();
         assert_eq!(wrong, Err(IdError { prefix: "art_" }));
     }

@@ -1,4 +1,4 @@
-//! Keys: who may ask, for what, and until when.
+//! API keys: whom they belong to, what they allow, and until when.
 
 use std::time::Duration;
 
@@ -7,28 +7,28 @@ use serde::Serialize;
 
 use crate::{ConsumerId, Created, Request, StoreError, Timestamp};
 
-/// What a key may do. The API calls it a scope; here [`crate::Scope`] is what a
-/// key may see.
+/// What a key allows. The API calls this a scope; in the code [`crate::Scope`] is the set
+/// of inboxes that a caller may touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
-    /// Open attempts and inboxes, and say how they ended.
+    /// Open and finish attempts and inboxes.
     Attempt,
-    /// Read what has arrived, without any value.
+    /// Read what has arrived, without values.
     Feed,
-    /// Consume: the one permission that gives out values.
+    /// Consume: the only permission that gives out values.
     Consume,
-    /// Make and revoke keys.
+    /// Create and revoke keys.
     Operator,
 }
 
 impl Permission {
-    /// All of them.
+    /// All permissions.
     pub const ALL: [Self; 4] = [Self::Attempt, Self::Feed, Self::Consume, Self::Operator];
-    /// What a key may do for which nothing else was said.
+    /// The permissions of a key that names none.
     pub const DEFAULT: [Self; 3] = [Self::Attempt, Self::Feed, Self::Consume];
 
-    /// The word the database, the API and the configuration use.
+    /// The word used in the database, the API and the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Attempt => "attempt",
@@ -38,7 +38,7 @@ impl Permission {
         }
     }
 
-    /// What is behind a word.
+    /// The permission with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -46,57 +46,57 @@ impl Permission {
     }
 }
 
-/// A key that does not exist yet. Its token is not here: whoever mints it shows
-/// it once, and only its hash is kept.
+/// A key that is not created yet. It does not contain the token: the token is shown once
+/// to whoever creates the key, and only its hash is stored.
 #[derive(Debug, Clone)]
 pub struct NewKey {
-    /// The part of the token by which its row is found.
+    /// The part of the token that identifies its row.
     pub id: String,
-    /// The consumer that it speaks for.
+    /// The consumer that it belongs to.
     pub name: ConsumerId,
     /// The SHA-256 of the whole token.
     pub hash: [u8; 32],
-    /// What it may do.
+    /// What it allows.
     pub permissions: Vec<Permission>,
-    /// The inboxes it may see besides its own; `*` alone for all.
+    /// The inboxes it may touch besides its own; `*` alone means all.
     pub inboxes: Vec<String>,
-    /// For how long it is good; without end if nothing is said.
+    /// For how long it is valid. `None`: without end.
     pub expires_in: Option<Duration>,
-    /// The request it is made by, if its sender has a word for that.
+    /// The request that creates it, if it has an idempotency key.
     pub asked: Option<Request>,
 }
 
-/// A key as the operator sees it.
+/// A key, as shown to the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyView {
-    /// The part of the token by which it is found.
+    /// The part of the token that identifies it.
     pub id: String,
-    /// The consumer that it speaks for.
+    /// The consumer that it belongs to.
     pub name: ConsumerId,
-    /// What it may do.
+    /// What it allows.
     pub permissions: Vec<Permission>,
-    /// The inboxes it may see besides its own; `*` alone for all.
+    /// The inboxes it may touch besides its own; `*` alone means all.
     pub inboxes: Vec<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// Until when it is good.
+    /// When it expires.
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// When it was last used, to the next few minutes.
+    /// When it was last used, with a precision of a few minutes.
     pub used_at: Option<Timestamp>,
-    /// Whether its time is over.
+    /// Whether it has expired.
     pub is_expired: bool,
 }
 
 impl KeyView {
-    /// All words that [`Self::state`] has.
+    /// All words that [`Self::state`] returns.
     pub const STATES: [&'static str; 3] = [Self::GOOD, Self::REVOKED, Self::EXPIRED];
     const GOOD: &'static str = "good";
     const REVOKED: &'static str = "revoked";
     const EXPIRED: &'static str = "expired";
 
-    /// Whether it is `good`, `revoked` or `expired`, in a word.
+    /// Its state: `good`, `revoked` or `expired`.
     pub fn state(&self) -> &'static str {
         match (self.revoked_at, self.is_expired) {
             (Some(_), _) => Self::REVOKED,
@@ -106,35 +106,35 @@ impl KeyView {
     }
 }
 
-/// A key that is good at this moment.
+/// A key that is valid now.
 #[derive(Debug, Clone)]
 pub struct LiveKey {
-    /// What is known of it.
+    /// The key.
     pub view: KeyView,
     /// The SHA-256 of its token.
     pub hash: [u8; 32],
-    /// For how much longer it is good, by the database's clock.
+    /// How long it remains valid, by the database's clock.
     pub expires_in: Option<Duration>,
-    /// Whether its last use was noted so long ago that it may be noted again.
+    /// Whether its last use was recorded so long ago that it should be recorded again.
     pub use_is_stale: bool,
 }
 
-/// Keys in the database, for the feed and the operator.
+/// Keys in the database: for the feed and the operator.
 #[async_trait]
 pub trait KeyLog: Send + Sync {
-    /// Makes a key; refused when a key of that name is neither revoked nor
-    /// expired, for a name has one token at a time.
+    /// Creates a key. Refused while a key of that name is neither revoked nor expired:
+    /// a name has one valid token at a time.
     async fn create_key(&self, key: NewKey) -> Result<Created<KeyView>, StoreError>;
 
     /// The key with this id, if it is neither revoked nor expired.
     async fn live_key(&self, id: &str) -> Result<Option<LiveKey>, StoreError>;
 
-    /// Notes that a key was used.
+    /// Records that a key was used.
     async fn key_used(&self, id: &str) -> Result<(), StoreError>;
 
-    /// Every key, also those that are over, by name.
+    /// All keys, including revoked and expired ones, ordered by name.
     async fn keys(&self) -> Result<Vec<KeyView>, StoreError>;
 
-    /// Revokes the key of a name; `None` when there is none to revoke.
+    /// Revokes the key of this name. `None` when there is none to revoke.
     async fn revoke_key(&self, name: &ConsumerId) -> Result<Option<KeyView>, StoreError>;
 }

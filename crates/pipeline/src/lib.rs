@@ -1,24 +1,25 @@
-//! What flows through Maillatch, in which states, and across which seams.
+//! The vocabulary of Maillatch: its data types, their states, and the traits
+//! (seams) between the crates. Read this crate first.
 //!
-//! The words, used everywhere with these meanings:
+//! These words have the same meaning in every crate:
 //!
 //! | word | meaning | table |
 //! |---|---|---|
-//! | *source* | one configured place that mail comes from | |
-//! | *delivery* | one authentic post (or one polled item) of a source | `deliveries` |
+//! | *source* | a configured place that mail comes from, for example a provider's webhook | |
+//! | *delivery* | one authentic post of a source, or one mail found by polling it | `deliveries` |
 //! | *message* | one e-mail to one inbox | `messages` |
-//! | *artifact* | what a message held: a code, a link, or nothing and why | `artifacts` |
-//! | *consume* | the one use of an artifact | `consumes` |
-//! | *inbox* | the address an agent waits on | `inboxes` |
-//! | *attempt* | one try of an agent to get a code or a link | `attempts` |
-//! | *request* | what an agent may ask for twice and gets once | `requests` |
-//! | *callback* | a value told to a workflow of the operator's | `callbacks` |
-//! | *claim* | one worker's right to process a delivery, for a while | |
-//! | *bell* | the queue: it carries delivery ids and nothing else | |
-//! | *key* | who may ask, and for what | `keys` |
-//! | *lease* | one poller's right to ask a source, for a while | `polls` |
+//! | *artifact* | what was found in a message: a code, a link, or nothing and the reason | `artifacts` |
+//! | *consume* | the one use of an artifact: its value is given to one consumer | `consumes` |
+//! | *inbox* | an address that an agent waits on | `inboxes` |
+//! | *attempt* | one try of an agent to get one code or link | `attempts` |
+//! | *request* | a call with an idempotency key: made twice, it is carried out once | `requests` |
+//! | *callback* | a value sent to a URL of the operator instead of to the agent | `callbacks` |
+//! | *claim* | one worker's right to process a delivery until its lease expires | |
+//! | *lease* | a right that ends by itself at a set time: a claim has one, and a poller has one for its source | `polls` |
+//! | *doorbell* | the queue: it carries delivery ids and nothing else. Losing it loses no data | |
+//! | *key* | an API key: names its consumer and says what that consumer may do | `keys` |
 //!
-//! Duplicates collapse three times, each time by a unique key in the database:
+//! Duplicates are dropped at three layers, each by a unique key in the database:
 //! [`DeliveryKey`], [`MessageKey`], [`ArtifactKey`].
 //!
 //! This crate does no I/O and knows no database, broker, HTTP or mail format.
@@ -27,11 +28,12 @@ mod agents;
 mod artifact;
 mod attempt;
 mod callback;
+mod caller;
 mod clock;
 mod consume;
+mod dead_letter;
 mod delivery;
 mod digest;
-mod failure;
 mod id;
 mod inbox;
 mod keys;
@@ -40,21 +42,25 @@ mod meters;
 mod poll;
 mod probe;
 mod queue;
+mod reason;
 mod request;
 mod retention;
 mod retry;
+mod server_key;
+mod source;
 mod store;
 mod token;
 
-// Whatever is public in a module is a word of the vocabulary.
+// Everything public in a module is part of the vocabulary.
 pub use agents::*;
 pub use artifact::*;
 pub use attempt::*;
 pub use callback::*;
+pub use caller::*;
 pub use clock::*;
 pub use consume::*;
+pub use dead_letter::*;
 pub use delivery::*;
-pub use failure::*;
 pub use id::*;
 pub use inbox::*;
 pub use keys::*;
@@ -63,8 +69,11 @@ pub use meters::*;
 pub use poll::*;
 pub use probe::*;
 pub use queue::*;
+pub use reason::*;
 pub use request::*;
 pub use retention::*;
 pub use retry::*;
+pub use server_key::*;
+pub use source::*;
 pub use store::*;
 pub use token::*;

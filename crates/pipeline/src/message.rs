@@ -6,13 +6,15 @@ use crate::{InboxId, MessageId, Miss, NewArtifact, ServerKey, SourceName, Timest
 
 pub use sender::{Sender, SenderProof};
 
-/// What makes two mails the same message: the second of the three layers.
+/// Identifies a message: two mails with the same key are one message. The second of the
+/// three layers that drop duplicates.
 ///
-/// The mail's `Message-ID` alone is not trusted: whoever guesses it first could
-/// suppress the real mail. The content a reader sees is part of the key, and the
-/// transport headers are not, so the same mail over two paths is one message.
-/// It is keyed by the server's secret, or whoever steals the database could try
-/// out which code makes the content of a known mail.
+/// The mail's `Message-ID` alone is not trusted: somebody who guesses it could send a mail
+/// first and so suppress the real one. The visible content is part of the key. Transport
+/// headers are not, so the same mail received over two paths is one message.
+///
+/// The key is made with the server's secret. Otherwise somebody who steals the database
+/// could find the code in a mail of which the rest is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MessageKey([u8; 16]);
 
@@ -32,15 +34,15 @@ impl MessageKey {
         Self(server.tag(&[b"mail", kind, inbox, id, content]))
     }
 
-    /// The key of a mail that the provider of a source knows by an id of its own.
-    /// The sender has no say in that id, so it is trusted alone, and tells a mail
-    /// whose original comes by one path and its parts by the other.
+    /// The key of a mail to which the provider gave an id of its own. The sender cannot
+    /// choose that id, so it is trusted alone. It identifies a mail even when one path
+    /// delivers the original and the other path only its parts.
     pub fn of_provider(server: &ServerKey, source: &SourceName, inbox: &InboxId, id: &str) -> Self {
         let (source, inbox) = (source.as_str().as_bytes(), inbox.as_str().as_bytes());
         Self(server.tag(&[b"mail", b"provider", source, inbox, id.as_bytes()]))
     }
 
-    /// The key as the databases keep it.
+    /// The key as the database stores it.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
@@ -49,24 +51,24 @@ impl MessageKey {
 /// A message that is not recorded yet, with what was found in it.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
-    /// The id the row gets if this is the first of its key.
+    /// The id of the row, if the key is new.
     pub id: MessageId,
-    /// Whose mail it is.
+    /// The inbox it was sent to.
     pub inbox: InboxId,
-    /// What it is deduplicated by.
+    /// Its deduplication key.
     pub key: MessageKey,
-    /// What it is deduplicated by besides, where its provider names mails.
+    /// A second deduplication key, if the provider gives mails an id.
     pub provider_key: Option<MessageKey>,
-    /// Who it says it is from.
+    /// The sender it names.
     pub sender: Sender,
-    /// Slugs of what was odd about it, from a closed list.
+    /// What was unusual about it, as slugs from a closed list.
     pub flags: Vec<String>,
-    /// When the provider received it, if it says so; it never counts as later
-    /// than its delivery was recorded.
+    /// When the provider received it, if the provider says so. A time later than the
+    /// delivery was recorded is not believed.
     pub received_at: Option<Timestamp>,
-    /// What it held: at least one item, if only to say that there was nothing.
+    /// What was found in it: at least one item, even if its kind is `Nothing`.
     pub artifacts: Vec<NewArtifact>,
-    /// The open attempts that it gives nothing, and why.
+    /// The open attempts that it gives nothing to, and why.
     pub misses: Vec<Miss>,
 }
 
@@ -75,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inbox_id_and_content_all_count() {
+    fn message_key_depends_on_inbox_message_id_and_content() {
         let inbox: InboxId = "a@inbox.test".parse().unwrap();
         let other: InboxId = "b@inbox.test".parse().unwrap();
         let server = ServerKey::new([7; 32]);
@@ -89,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_provider_names_is_told_by_source_inbox_and_id() {
+    fn provider_key_depends_on_source_inbox_and_id() {
         let server = ServerKey::new([7; 32]);
         let key_of = |source: &str, inbox: &str, id| {
             let (source, inbox) = (source.parse().unwrap(), inbox.parse().unwrap());
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_servers_secret_the_key_cannot_be_made() {
+    fn message_key_depends_on_the_server_key() {
         let inbox: InboxId = "a@inbox.test".parse().unwrap();
         let key_of =
             |server| MessageKey::new(&ServerKey::new([server; 32]), &inbox, None, &[0; 32]);

@@ -1,5 +1,5 @@
-//! What is counted. Labels are closed words of ours: an address, a subject, a
-//! code or a URL cannot become one, because no label takes text from a mail.
+//! Metrics. Every label value is a word from a closed list or a configured name. Text
+//! from a mail (an address, a subject, a code, a URL) never becomes a label.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -8,17 +8,17 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-/// One event of a part, by what came of it.
+/// Labels of an event: what it is about, and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct OutcomeLabel {
-    /// The source's configured name, or another closed word.
+    /// The configured name of the source, or another word from a closed list.
     pub of: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: String,
 }
 
 impl OutcomeLabel {
-    /// A label pair.
+    /// The two labels.
     pub fn new(of: &str, outcome: &str) -> Self {
         Self {
             of: of.to_owned(),
@@ -27,7 +27,7 @@ impl OutcomeLabel {
     }
 }
 
-/// A source, by its configured name.
+/// Label of a source: its configured name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct SourceLabel {
     /// The name.
@@ -42,14 +42,14 @@ impl SourceLabel {
     }
 }
 
-/// A kind of thing.
+/// Label of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct KindLabel {
-    /// A closed word.
+    /// A word from a closed list.
     pub what: &'static str,
 }
 
-/// Every meter of the process; cloned handles count into the same place.
+/// All metrics of the process. Clones share the same counters.
 #[derive(Clone, Debug)]
 pub struct Meters {
     /// Posts to a webhook, by source and answer.
@@ -58,38 +58,38 @@ pub struct Meters {
     pub ack_seconds: Histogram,
     /// How many deliveries one commit recorded.
     pub commit_batch: Histogram,
-    /// Duplicates, by the layer that collapsed them.
+    /// Duplicates, by the layer that dropped them.
     pub duplicates: Family<OutcomeLabel, Counter>,
-    /// Rings of the bell, by who rang and whether it was heard.
+    /// Notifications of the queue, by sender and outcome.
     pub rings: Family<OutcomeLabel, Counter>,
-    /// Processed deliveries, by source and what came of them.
+    /// Processed deliveries, by source and outcome.
     pub processed: Family<OutcomeLabel, Counter>,
     /// From claim to finish.
     pub process_seconds: Histogram,
     /// Artifacts, by kind and verdict.
     pub artifacts: Family<OutcomeLabel, Counter>,
-    /// Consume requests, by what came of them.
+    /// Consume requests, by outcome.
     pub consumes: Family<OutcomeLabel, Counter>,
-    /// Tries to tell a callback, by its name and what came of them.
+    /// Tries of callbacks, by callback and outcome.
     pub callbacks: Family<OutcomeLabel, Counter>,
     /// Deliveries that are recorded and not finished.
     pub unfinished: Gauge,
     /// Age of the oldest unfinished delivery, in seconds.
     pub lag_seconds: Gauge,
-    /// How long the longest due delivery has waited for a worker, in seconds.
+    /// How long the delivery that is due for longest has waited for a worker, in seconds.
     pub overdue_seconds: Gauge,
     /// Deliveries that were given up.
     pub dead_letters: Gauge,
-    /// Waits that agents have open right now.
+    /// Long polls that agents have open now.
     pub waiting: Gauge,
-    /// What was wiped or discarded because its time was over.
+    /// What was wiped or deleted because its retention time was over, by kind.
     pub wiped: Family<KindLabel, Counter>,
-    /// By how much the latest of it was overdue, in seconds.
+    /// How overdue the last wiped or deleted item was, in seconds.
     pub wipe_lag_seconds: Gauge,
-    /// Messages that polling has found before any post told of them.
+    /// Messages that polling found before a webhook delivered them.
     pub poll_recovered: Family<SourceLabel, Counter>,
-    /// How much later than the first path, webhook or polling, the other one
-    /// told of a message.
+    /// The time between the two paths, webhook and polling, delivering the same
+    /// message.
     pub path_lag_seconds: Histogram,
 }
 
@@ -102,7 +102,7 @@ const LAGS: [f64; 10] = [
 const BATCHES: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
 impl Meters {
-    /// New meters, all at zero, known to `registry`.
+    /// New metrics, all at zero, registered with `registry`.
     pub fn register(registry: &mut Registry) -> Self {
         let meters = Self {
             deliveries: Family::default(),
@@ -128,15 +128,20 @@ impl Meters {
         let registry = registry.sub_registry_with_prefix("maillatch");
         meters.describe(registry);
         meters.describe_wiping(registry);
+        meters.describe_polling(registry);
         meters
     }
 
     fn describe_wiping(&self, registry: &mut Registry) {
         let wiped = self.wiped.clone();
-        registry.register("wiped", "What was wiped or discarded, by kind", wiped);
+        registry.register(
+            "wiped",
+            "Items wiped or deleted by retention, by kind",
+            wiped,
+        );
         registry.register_with_unit(
             "wipe_lag",
-            "How overdue the latest of it was",
+            "How overdue the last wiped item was",
             Unit::Seconds,
             self.wipe_lag_seconds.clone(),
         );
@@ -144,20 +149,28 @@ impl Meters {
 
     fn describe(&self, registry: &mut Registry) {
         let m = self.clone();
-        registry.register("deliveries", "Posts by source and answer", m.deliveries);
+        registry.register(
+            "deliveries",
+            "Webhook posts by source and answer",
+            m.deliveries,
+        );
         registry.register_with_unit(
             "ack_duration",
-            "First byte to answer",
+            "From the first byte of a post to its answer",
             Unit::Seconds,
             m.ack_seconds,
         );
         registry.register("commit_batch", "Deliveries per commit", m.commit_batch);
         registry.register("dedupe_hits", "Duplicates by layer", m.duplicates);
-        registry.register("rings", "Rings by ringer and outcome", m.rings);
+        registry.register(
+            "rings",
+            "Queue notifications by sender and outcome",
+            m.rings,
+        );
         registry.register("processed", "Deliveries by source and outcome", m.processed);
         registry.register_with_unit(
             "process_duration",
-            "Claim to finish",
+            "From claim to finish of a delivery",
             Unit::Seconds,
             m.process_seconds,
         );
@@ -167,22 +180,30 @@ impl Meters {
             "Consume requests by outcome",
             m.consumes,
         );
-        registry.register("callbacks", "Tries by callback and outcome", m.callbacks);
+        registry.register(
+            "callbacks",
+            "Callback tries by callback and outcome",
+            m.callbacks,
+        );
         registry.register("queue_depth", "Unfinished deliveries", m.unfinished);
         registry.register_with_unit(
             "queue_lag",
-            "Age of the oldest unfinished",
+            "Age of the oldest unfinished delivery",
             Unit::Seconds,
             m.lag_seconds,
         );
         registry.register_with_unit(
             "queue_overdue",
-            "Wait of the longest due for a worker",
+            "Longest time a due delivery has waited for a worker",
             Unit::Seconds,
             m.overdue_seconds,
         );
-        registry.register("buried", "Deliveries given up", m.dead_letters);
-        registry.register("waiting", "Open waits of agents", m.waiting);
+        registry.register("buried", "Dead-lettered deliveries", m.dead_letters);
+        registry.register("waiting", "Open long polls of agents", m.waiting);
+    }
+
+    fn describe_polling(&self, registry: &mut Registry) {
+        let m = self.clone();
         registry.register(
             "poll_recovered",
             "Messages found by polling first",
@@ -190,7 +211,7 @@ impl Meters {
         );
         registry.register_with_unit(
             "path_lag",
-            "From the first path to the other",
+            "Time between webhook and polling delivering a message",
             Unit::Seconds,
             m.path_lag_seconds,
         );

@@ -1,5 +1,5 @@
-//! Polling: who asks a source for its mail, how far it has come, and the seams
-//! it keeps that through. A source is asked by one poller at a time.
+//! Polling: the lease of a source, its cursor, and the store's traits for both. One
+//! poller at a time polls a source.
 
 use std::time::Duration;
 
@@ -10,55 +10,54 @@ use crate::{
     StoreError, Timestamp,
 };
 
-/// A poller's right to ask a source, with a fencing token. A poller whose lease
-/// has passed holds an old one, and the database refuses whatever it still
-/// tries to write.
+/// A poller's right to poll a source. A poller whose lease has expired holds an old
+/// fencing token, and the database refuses its writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     /// The source.
     pub source: SourceName,
-    /// What the row must still hold when something is written under the lease.
+    /// The fencing token: a write under the lease requires that the row still has it.
     pub fence: i64,
-    /// How far the source was read; empty when it never was. Only the source's
-    /// own pull contract understands it.
+    /// How far the source was read; empty before the first round. Only the code for
+    /// that kind of source can read it.
     pub cursor: String,
-    /// How long ago a round of it ended well, by the database's clock.
+    /// Time since the last successful round, by the database's clock.
     pub since_last: Option<Duration>,
 }
 
-/// What came of asking for a lease.
+/// The outcome of asking for a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leased {
-    /// The source is yours until the lease ends.
+    /// The poller has the source until the lease expires.
     Yours(Lease),
-    /// Another poller has it.
+    /// Another poller has the source.
     Held,
 }
 
-/// A mail that was found by asking for it.
+/// A mail that was found by polling.
 #[derive(Debug, Clone)]
 pub struct Polled {
     /// The delivery it becomes.
     pub delivery: NewDelivery,
-    /// When the source says it arrived. A code that is found late is not a
-    /// fresh one: its lifetime runs from here. A time ahead of the database's
-    /// counts as now.
+    /// When the mail arrived, according to the source. The lifetime of a code starts
+    /// here, not when it was found. A time in the future counts as now.
     pub arrived_at: Option<Timestamp>,
 }
 
-/// An inbox whose mail is awaited and has not come.
+/// An inbox with an open attempt whose mail has not arrived in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverdueInbox {
     /// The inbox.
     pub inbox: InboxId,
-    /// For how long it is still awaited.
+    /// For how long the attempt still waits.
     pub remaining: Duration,
 }
 
-/// What a poller remembers: for the poller.
+/// Leases, cursors and finds: for the poller.
 #[async_trait]
 pub trait PollLog: Send + Sync {
-    /// Takes a source that nobody holds, or prolongs what `poller` holds.
+    /// Takes the lease of a source that no other poller holds, or extends the lease that
+    /// `poller` holds.
     async fn lease(
         &self,
         source: &SourceName,
@@ -66,16 +65,16 @@ pub trait PollLog: Send + Sync {
         span: Duration,
     ) -> Result<Leased, StoreError>;
 
-    /// Gives a source back, so that another poller need not wait for the
-    /// lease's end.
+    /// Releases a source, so that another poller does not have to wait until the lease
+    /// expires.
     async fn release(&self, lease: &Lease) -> Result<(), StoreError>;
 
-    /// Which of these keys have no delivery yet: a hint that saves fetching what
-    /// is known. Whether a delivery is a duplicate is decided by [`Self::save`].
+    /// Which of these keys have no delivery yet. This only saves fetching known mail;
+    /// [`Self::save`] decides whether a delivery is a duplicate.
     async fn unseen(&self, keys: &[DeliveryKey]) -> Result<Vec<DeliveryKey>, StoreError>;
 
-    /// Records what was found and how far that is, in one transaction, if the
-    /// lease still counts. Answers in the order of `found`.
+    /// Records the mails that were found and the new cursor in one transaction, if the
+    /// lease is still valid. Returns the outcomes in the order of `found`.
     async fn save(
         &self,
         lease: &Lease,
@@ -83,11 +82,11 @@ pub trait PollLog: Send + Sync {
         cursor: &str,
     ) -> Result<Completed<Vec<Recorded>>, StoreError>;
 
-    /// Notes how a round ended: well, or why not.
+    /// Records how a round ended: `None` for success, or why it failed.
     async fn round_ended(&self, lease: &Lease, failure: Option<Reason>) -> Result<(), StoreError>;
 
-    /// The inboxes whose mail has been awaited for longer than `after` and has
-    /// not come, up to `limit`.
+    /// Up to `limit` inboxes with an attempt that has waited for longer than `after`
+    /// without mail.
     async fn overdue_inboxes(
         &self,
         after: Duration,
@@ -95,44 +94,44 @@ pub trait PollLog: Send + Sync {
     ) -> Result<Vec<OverdueInbox>, StoreError>;
 }
 
-/// How a source has been doing.
+/// The health of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceHealth {
     /// The source.
     pub source: SourceName,
-    /// How many of its posts were heard.
+    /// How many posts it has sent.
     pub posts: u64,
-    /// How long ago the last one came.
+    /// Time since its last post.
     pub since_last_post: Option<Duration>,
-    /// The longest it is usually quiet.
+    /// The usual longest time between two of its posts.
     pub usual_gap: Duration,
-    /// How long ago a round of polling it ended well.
+    /// Time since its last successful round of polling.
     pub since_last_poll: Option<Duration>,
-    /// Why the last round did not.
+    /// Why the last round failed, if it did.
     pub failure: Option<Reason>,
 }
 
 impl SourceHealth {
-    /// Posts that must have been heard before there is a habit to speak of.
+    /// The number of posts after which the usual gap is meaningful.
     const LEAST_POSTS: u64 = 5;
-    /// How much longer than its habit a source may be quiet.
-    const PATIENCE: u32 = 3;
+    /// A source is silent after this many times its usual gap.
+    const SILENT_AFTER_GAPS: u32 = 3;
 
-    /// Whether the source is quiet for much longer than its habit, and for at
-    /// least `floor`: its webhook may be dead.
+    /// Whether the source has sent nothing for much longer than its usual gap, and for
+    /// longer than `floor`. Its webhook may be broken.
     pub fn is_silent(&self, floor: Duration) -> bool {
-        let bearable = floor.max(self.usual_gap.saturating_mul(Self::PATIENCE));
-        self.posts >= Self::LEAST_POSTS && self.since_last_post.is_some_and(|quiet| quiet > bearable)
+        let limit = floor.max(self.usual_gap.saturating_mul(Self::SILENT_AFTER_GAPS));
+        self.posts >= Self::LEAST_POSTS && self.since_last_post.is_some_and(|gap| gap > limit)
     }
 }
 
-/// What is heard of sources: for the poller and the operator.
+/// The health of sources: for the poller and the operator.
 #[async_trait]
 pub trait SilenceLog: Send + Sync {
-    /// Listens for posts of a source since the last time, and learns its habit.
+    /// Counts the posts of a source since the last call and updates its usual gap.
     async fn observe_posts(&self, source: &SourceName) -> Result<(), StoreError>;
 
-    /// How every source has been doing, by name.
+    /// The health of every source, ordered by name.
     async fn source_health(&self) -> Result<Vec<SourceHealth>, StoreError>;
 }
 
@@ -140,7 +139,7 @@ pub trait SilenceLog: Send + Sync {
 mod tests {
     use super::*;
 
-    fn standing(posts: u64, quiet_minutes: u64) -> SourceHealth {
+    fn health(posts: u64, quiet_minutes: u64) -> SourceHealth {
         SourceHealth {
             source: "a".parse().unwrap(),
             posts,
@@ -152,20 +151,20 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_much_longer_than_the_habit() {
+    fn source_is_silent_after_three_usual_gaps_and_the_floor() {
         let floor = Duration::from_mins(10);
-        assert!(!standing(50, 89).is_silent(floor));
-        assert!(standing(50, 91).is_silent(floor));
-        assert!(!standing(50, 91).is_silent(Duration::from_hours(2)));
+        assert!(!health(50, 89).is_silent(floor));
+        assert!(health(50, 91).is_silent(floor));
+        assert!(!health(50, 91).is_silent(Duration::from_hours(2)));
     }
 
     #[test]
-    fn without_a_habit_there_is_no_silence() {
+    fn source_with_few_posts_is_never_silent() {
         let never = SourceHealth {
             since_last_post: None,
-            ..standing(0, 0)
+            ..health(0, 0)
         };
         assert!(!never.is_silent(Duration::ZERO));
-        assert!(!standing(4, 10_000).is_silent(Duration::ZERO));
+        assert!(!health(4, 10_000).is_silent(Duration::ZERO));
     }
 }

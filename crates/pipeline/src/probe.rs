@@ -1,18 +1,18 @@
-//! How a part says whether it works.
+//! Health checks.
 
 use async_trait::async_trait;
 
-/// A part is not able to do its work.
+/// A component does not work; the text says why.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ProbeError(pub String);
 
-/// Something whose health `/readyz` and `doctor` report.
+/// A component whose health `/readyz` and `doctor` report.
 #[async_trait]
 pub trait Probe: Send + Sync {
-    /// The part's name in reports.
+    /// The component's name in reports.
     fn name(&self) -> &'static str;
 
-    /// Does a little of the part's real work, within a deadline of its own.
+    /// Does a small piece of the component's real work, within its own timeout.
     async fn probe(&self) -> Result<(), ProbeError>;
 }

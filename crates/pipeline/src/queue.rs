@@ -1,54 +1,56 @@
-//! The queue is a doorbell: it says that deliveries wait and carries their ids.
-//! Losing a ring loses nothing, for the sweeper rings again for rows that are due.
+//! The queue is a doorbell: it tells workers that deliveries are waiting and carries only
+//! their ids. Losing a notification loses no data: the sweeper notifies again for every
+//! row that is due.
 
 use async_trait::async_trait;
 
 use crate::DeliveryId;
 
-/// The bell could not be rung.
+/// The queue could not be notified.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
-    /// The broker is away, blocked, or did not confirm in time.
+    /// The broker is unreachable, blocks publishers, or did not confirm in time.
     #[error("the queue is unavailable")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The queue took no more; a bounded queue is full, or none is bound.
-    #[error("the queue refused the ring: {0}")]
+    /// The queue accepts no more: it is full, or it does not exist.
+    #[error("the queue refused the notification: {0}")]
     Refused(&'static str),
 }
 
-/// Rings for deliveries that wait.
+/// The sending side of the queue.
 #[async_trait]
 pub trait Doorbell: Send + Sync {
-    /// Rings once for all of these. `Ok` means that the queue has taken
-    /// responsibility for the ring, not that a worker has heard it.
+    /// Sends one notification for all of these deliveries. `Ok` means that the queue has
+    /// accepted it, not that a worker has received it.
     async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError>;
 }
 
-/// Hears rings.
+/// The receiving side of the queue.
 #[async_trait]
 pub trait DoorbellListener: Send {
-    /// The next ring; waits through outages of the broker, and ends with `None`
-    /// only when the queue is closed for good. Safe to drop while it waits.
+    /// The next notification. Waits through outages of the broker and returns `None`
+    /// only when the queue is closed for good. The future may be dropped while it
+    /// waits; no notification is lost.
     async fn next(&mut self) -> Option<Notification>;
 }
 
-/// Tells the queue that a ring is dealt with.
+/// Acknowledges one notification.
 #[async_trait]
 pub trait Acknowledge: Send {
-    /// Takes the ring off the queue. A failure is not reported: the ring then
-    /// comes again and finds its deliveries finished.
+    /// Removes the notification from the queue. A failure is not reported: the
+    /// notification is then delivered again and finds its deliveries finished.
     async fn acknowledge(self: Box<Self>);
 }
 
-/// One ring, to be answered once.
+/// One notification, to be acknowledged once.
 pub struct Notification {
-    /// The deliveries it was rung for.
+    /// The deliveries it is about.
     pub deliveries: Vec<DeliveryId>,
     acknowledge: Box<dyn Acknowledge>,
 }
 
 impl Notification {
-    /// A ring for `deliveries` that is answered through `acknowledge`.
+    /// A notification about `deliveries`, acknowledged through `acknowledge`.
     pub fn new(deliveries: Vec<DeliveryId>, acknowledge: Box<dyn Acknowledge>) -> Self {
         Self {
             deliveries,
@@ -56,8 +58,8 @@ impl Notification {
         }
     }
 
-    /// Answers the ring; by moving it, a second answer cannot be written. A
-    /// ring dropped without this comes again.
+    /// Acknowledges the notification. It takes `self`, so that no code can do it twice.
+    /// A notification that is dropped without this is delivered again.
     pub async fn done(self) {
         self.acknowledge.acknowledge().await;
     }

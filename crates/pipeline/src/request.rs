@@ -1,25 +1,25 @@
-//! A request that may come twice, and how the second is known for what it is.
+//! A request with an idempotency key: a retry is recognised and gets the same answer.
 
 use crate::{ConsumerId, IdempotencyKey};
 
-/// What a request makes or ends. A key is its sender's word for one request of a
-/// kind, so the same key for an inbox and for an attempt are two.
+/// What a request does. Idempotency keys are separate for each kind: the same key for an
+/// inbox and for an attempt names two requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestKind {
     /// Opens an attempt.
     Attempt,
-    /// Finishes one.
+    /// Finishes an attempt.
     Finish,
-    /// Makes an inbox.
+    /// Creates an inbox.
     Inbox,
-    /// Gives one a new address.
+    /// Gives an inbox a new address.
     Rotate,
-    /// Makes a key.
+    /// Creates an API key.
     Key,
 }
 
 impl RequestKind {
-    /// The word the databases use.
+    /// The word used in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Attempt => "attempt",
@@ -31,40 +31,40 @@ impl RequestKind {
     }
 }
 
-/// A request that its sender has a word for. It is noted in the transaction that
-/// does what it asks for, under a unique key, so a retry finds what was made, also
-/// one that comes at the same moment.
+/// A request with an idempotency key. It is recorded under a unique key in the same
+/// transaction that carries it out. So a retry finds the result, even when both arrive at
+/// the same moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Who asks.
+    /// The caller.
     pub consumer: ConsumerId,
-    /// What for.
+    /// What it does.
     pub kind: RequestKind,
-    /// The asker's word for it.
+    /// Its idempotency key.
     pub key: IdempotencyKey,
-    /// What was said, so that one word for two requests is noticed.
+    /// A digest of its content, which detects a key that is reused for another request.
     pub tag: [u8; 16],
 }
 
-/// What came of a request to make something.
+/// The outcome of a request to create something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Created<T> {
-    /// It is made.
+    /// It was created.
     New(T),
-    /// The same request has made it before.
+    /// The same request created it before.
     Known(T),
-    /// Nothing is made: the address or the name is taken, or what it was to be made
-    /// of is not there.
+    /// Nothing was created: the address or the name is taken, or what it depends on does
+    /// not exist.
     Refused,
     /// The idempotency key was used for another request.
     KeyReused,
 }
 
 impl<T> Created<T> {
-    /// What was made just now.
+    /// What this request created; `None` otherwise.
     pub fn fresh(self) -> Option<T> {
         match self {
-            Self::New(made) => Some(made),
+            Self::New(created) => Some(created),
             Self::Known(_) | Self::Refused | Self::KeyReused => None,
         }
     }

@@ -1,4 +1,4 @@
-//! How long things are kept, and the seam through which they go.
+//! How long data is kept, and the store's trait for deleting it.
 
 use std::time::Duration;
 
@@ -6,31 +6,31 @@ use async_trait::async_trait;
 
 use crate::{Seq, StoreError};
 
-/// What is discarded when its time is over.
+/// The kinds of data that are deleted when their retention time is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetentionKind {
-    /// The values of artifacts; the items stay in the feed.
+    /// The values of artifacts. The items stay in the feed.
     Values,
-    /// The bodies of finished deliveries; what is known of them stays.
+    /// The bodies of finished deliveries. Their rows stay.
     Bodies,
-    /// The items of messages; what a message is known by stays.
+    /// The items of messages. The messages' deduplication keys stay.
     Items,
-    /// Messages without items, when no copy of them can come any more.
+    /// Messages without items, when duplicates of them are no longer expected.
     Messages,
-    /// What is known of requests, so that they can be repeated.
+    /// Recorded requests, which make retries return the same answer.
     Requests,
-    /// Attempts whose deadline has passed and that no item is left of.
+    /// Attempts whose deadline has passed and that have no items left.
     Attempts,
-    /// Deliveries without a body that no message came of, or none any more.
+    /// Deliveries without a body and without messages.
     Deliveries,
-    /// Consumes of artifacts that are gone.
+    /// Consumes of artifacts that were deleted.
     Consumes,
-    /// Inboxes that nobody asked for and that nothing is left of.
+    /// Inboxes without an owner and without content.
     Inboxes,
 }
 
 impl RetentionKind {
-    /// All of it, in an order in which each makes room for the next.
+    /// All kinds, ordered so that each may allow the next to be deleted.
     pub const ALL: [Self; 9] = [
         Self::Values,
         Self::Bodies,
@@ -43,7 +43,7 @@ impl RetentionKind {
         Self::Inboxes,
     ];
 
-    /// The word that meters use.
+    /// The word used in metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Values => "values",
@@ -59,51 +59,56 @@ impl RetentionKind {
     }
 }
 
-/// For how long things are kept.
+/// For how long each kind of data is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetentionPeriods {
-    /// A consumed value, after its consume: a retry gets it again until then.
+    /// A consumed value, after its consume. Until then a retry gets it again.
     pub consumed_values: Duration,
-    /// An unused value, after it has expired. Longer than a consume takes, or
-    /// the retry of one at the last moment would find nothing.
+    /// An unused value, after it has expired. It must be longer than a consume takes, so
+    /// that the retry of a consume at the last moment still finds the value.
     pub expired_values: Duration,
-    /// The body of a delivery, after it was done.
+    /// The body of a delivery, after it was processed.
     pub done_bodies: Duration,
-    /// The body of a delivery, after it was buried.
+    /// The body of a delivery, after it was dead-lettered.
     pub dead_letter_bodies: Duration,
-    /// The items of a message, after it was received, unless its inbox says
-    /// otherwise; a request, after it came; and an attempt, after its deadline.
+    /// The items of a message, after it was received, unless its inbox has another
+    /// value. Also a request, after it was made, and an attempt, after its deadline.
     pub items: Duration,
-    /// What a message and a delivery are known by, after they came, and at least as
-    /// long as items: a copy that comes later is taken for another.
+    /// The deduplication keys of messages and deliveries, after they arrived; at least
+    /// as long as `items`. A duplicate that arrives later counts as new mail.
     pub known: Duration,
     /// A consume.
     pub consumes: Duration,
 }
 
-/// What came of discarding.
+/// The outcome of one round of deletion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Discarded {
-    /// How many were discarded.
+    /// How many were deleted.
     pub count: u64,
-    /// By how much the latest of them was overdue.
+    /// How overdue the most overdue of them was.
     pub late: Duration,
 }
 
-/// How far the feed of an inbox reaches.
+/// The first and the last position of an inbox's feed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FeedBounds {
-    /// Up to here items were discarded; a reader who has not been here yet has
+    /// Items up to this position were deleted. A reader whose cursor is before it has
     /// missed some.
     pub purged: Seq,
-    /// The last place that was taken; nobody can have been further.
+    /// The last position that was used. No valid cursor is after it.
     pub last: Seq,
 }
 
-/// For whoever clears away.
+/// Deletes old data: for the retention task.
 #[async_trait]
 pub trait RetentionLog: Send + Sync {
-    /// Discards up to `limit` things of a kind whose time is over by the
+    /// Deletes up to `limit` items of a kind whose retention time is over, by the
     /// database's clock.
-    async fn discard(&self, what: RetentionKind, keep: &RetentionPeriods, limit: u32) -> Result<Discarded, StoreError>;
+    async fn discard(
+        &self,
+        what: RetentionKind,
+        keep: &RetentionPeriods,
+        limit: u32,
+    ) -> Result<Discarded, StoreError>;
 }

@@ -1,31 +1,31 @@
-//! When to try again, and when to give up.
+//! When to retry, and when to give up.
 
 use std::time::Duration;
 
-/// Whether trying again may help.
+/// Whether a retry may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// The same bytes may succeed later: something around us was away.
+    /// A retry may succeed: something of ours was unavailable.
     Transient,
-    /// The same: somebody else's server was away. That may last for hours and says
-    /// nothing about the bytes, which were not touched yet.
+    /// A retry may succeed: somebody else's server was unavailable. That may last for
+    /// hours. The delivery itself was not processed yet, so no attempt is counted.
     Upstream,
-    /// The same bytes fail for ever.
+    /// The same bytes will always fail.
     Permanent,
 }
 
-/// Bounds on retries: by count and by wall clock, whichever ends first.
+/// The retry schedule: limited by count and by time, whichever ends first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
     /// The wait after the first failure; each later one is `factor` times longer.
     pub first: Duration,
-    /// How much longer each wait is.
+    /// The factor between two waits.
     pub factor: u32,
     /// No wait is longer than this.
     pub ceiling: Duration,
-    /// After this many attempts it is over.
+    /// The maximum number of attempts.
     pub attempts: u32,
-    /// After this long since the delivery was recorded it is over.
+    /// No retries when the delivery was recorded longer ago than this.
     pub wall_clock: Duration,
 }
 
@@ -43,39 +43,36 @@ impl Default for Backoff {
 
 impl Backoff {
     /// How long to wait after the failed attempt number `attempt` (from 1) of a
-    /// delivery that is `age` old; `None` when it is to be given up.
+    /// delivery that is `age` old; `None` to give up.
     ///
-    /// `chance` is drawn evenly from 0 to 1. Half of the wait is fixed and half
-    /// is drawn, so that a crowd of failures does not come back as a crowd and
-    /// none comes back at once.
-    pub fn wait(&self, attempt: u32, age: Duration, chance: f64) -> Option<Duration> {
+    /// `jitter` is a random number from 0 to 1. Half of the wait is fixed and half is
+    /// random, so that many failures at once are not all retried at once.
+    pub fn wait(&self, attempt: u32, age: Duration, jitter: f64) -> Option<Duration> {
         if attempt >= self.attempts || age >= self.wall_clock {
             return None;
         }
         let growth = self.factor.saturating_pow(attempt.saturating_sub(1));
         let full = self.first.saturating_mul(growth).min(self.ceiling);
-        Some(full.mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0)))
+        Some(full.mul_f64(0.5 + 0.5 * jitter.clamp(0.0, 1.0)))
     }
 
-    /// Whether a delivery may be worked on at all. A claim counts its attempt
-    /// before the dangerous work begins, so a delivery that kills its worker
-    /// runs out of attempts here.
+    /// Whether the attempts are used up. A claim counts its attempt before the mail is
+    /// parsed, so a mail that crashes its worker runs out of attempts here.
     pub fn is_exhausted(&self, attempt: u32) -> bool {
         attempt > self.attempts
     }
 }
 
-/// Bounds on waiting for somebody else's server: by wall clock alone. Each wait is
-/// as long as the delivery has waited already, so the waits double without being
-/// counted, and a worker that is killed by the mail once it is there still runs
-/// out of attempts.
+/// The retry schedule while somebody else's server is unavailable: limited by time alone.
+/// Each wait is as long as the delivery's age, so the waits double without counting
+/// attempts. The attempts stay available for processing the mail once it is fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UpstreamBackoff {
     /// The shortest wait.
     pub first: Duration,
     /// No wait is longer than this.
     pub ceiling: Duration,
-    /// After this long since the delivery was recorded it is over.
+    /// No retries when the delivery was recorded longer ago than this.
     pub wall_clock: Duration,
 }
 
@@ -90,11 +87,11 @@ impl Default for UpstreamBackoff {
 }
 
 impl UpstreamBackoff {
-    /// How long to wait with a delivery that is `age` old; `None` when it is to be
-    /// given up. `chance` as in [`Backoff::wait`].
-    pub fn wait(&self, age: Duration, chance: f64) -> Option<Duration> {
+    /// How long to wait with a delivery that is `age` old; `None` to give up. `jitter`
+    /// as in [`Backoff::wait`].
+    pub fn wait(&self, age: Duration, jitter: f64) -> Option<Duration> {
         let full = age.max(self.first).min(self.ceiling);
-        let wait = full.mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0));
+        let wait = full.mul_f64(0.5 + 0.5 * jitter.clamp(0.0, 1.0));
         (age < self.wall_clock).then_some(wait)
     }
 }
@@ -106,7 +103,7 @@ mod tests {
     const YOUNG: Duration = Duration::from_secs(1);
 
     #[test]
-    fn waits_grow_and_are_capped() {
+    fn waits_grow_up_to_the_ceiling() {
         let backoff = Backoff {
             attempts: 10,
             ..Backoff::default()
@@ -119,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_takes_at_most_half() {
+    fn jitter_shortens_a_wait_by_at_most_half() {
         let backoff = Backoff::default();
         assert_eq!(
             backoff.wait(2, YOUNG, 0.0),
@@ -129,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_by_count_and_by_wall_clock() {
+    fn backoff_gives_up_by_count_and_by_age() {
         let backoff = Backoff::default();
         assert!(backoff.wait(4, YOUNG, 0.5).is_some());
         assert_eq!(backoff.wait(5, YOUNG, 0.5), None);
@@ -139,18 +136,18 @@ mod tests {
     }
 
     #[test]
-    fn patience_doubles_with_age_and_ends_by_wall_clock_alone() {
-        let patience = UpstreamBackoff::default();
+    fn upstream_backoff_doubles_with_age_and_gives_up_by_age() {
+        let backoff = UpstreamBackoff::default();
         let mut age = Duration::ZERO;
         let mut waits = Vec::new();
-        while let Some(wait) = patience.wait(age, 1.0) {
+        while let Some(wait) = backoff.wait(age, 1.0) {
             waits.push(wait.as_secs());
             age += wait;
         }
         assert!(waits.starts_with(&[1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600]));
-        assert!(age >= patience.wall_clock && waits.len() > 70, "{waits:?}");
+        assert!(age >= backoff.wall_clock && waits.len() > 70, "{waits:?}");
         assert_eq!(
-            patience.wait(Duration::from_mins(1), 0.0),
+            backoff.wait(Duration::from_mins(1), 0.0),
             Some(Duration::from_secs(30))
         );
     }

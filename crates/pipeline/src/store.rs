@@ -1,6 +1,7 @@
-//! The seams to the database, one for each kind of caller. A method is one
-//! transaction; no transaction crosses a seam. An implementation never lets its
-//! caller's cancellation cancel the database's work.
+//! The store's traits, one for each kind of caller. Each method is one transaction. When a
+//! caller drops the future of a method, the database work continues to its end.
+
+mod error;
 
 use std::time::Duration;
 
@@ -11,103 +12,88 @@ use crate::{
     FeedBounds, InboxId, NewDelivery, NewMessage, Reason, Recorded, Seq, StoredDelivery, Timestamp,
 };
 
-/// The database did not do what was asked.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// It is away, busy, or did not answer in time; whether the work was done
-    /// is unknown.
-    #[error("the database is unavailable")]
-    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// It answered with something that cannot be: a bug of ours or a damaged row.
-    #[error("the database holds or refused something unexpected")]
-    Broken(#[source] Box<dyn std::error::Error + Send + Sync>),
-}
+pub use error::StoreError;
 
-impl StoreError {
-    /// Whether trying again may help.
-    pub fn class(&self) -> Class {
-        match self {
-            Self::Unavailable(_) => Class::Transient,
-            Self::Broken(_) => Class::Permanent,
-        }
-    }
-}
-
-/// How much waits.
+/// The deliveries that are waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
-    /// When this was looked up, by the database's clock.
+    /// When this was read, by the database's clock.
     pub at: Timestamp,
     /// Deliveries that are recorded and not finished.
     pub unfinished: u64,
-    /// How long the oldest of them has waited.
+    /// The age of the oldest of them.
     pub oldest: Duration,
-    /// How long the longest due of them has waited for a worker to take it. One
-    /// that was put off, or that a worker holds, is not due, however old it is.
+    /// How long the one that is due for longest has waited for a worker. A delivery
+    /// whose retry is scheduled for later, or that a worker holds, is not due.
     pub overdue: Duration,
-    /// Deliveries that were given up.
+    /// Dead-lettered deliveries.
     pub dead_letters: u64,
 }
 
-/// The first layer: for the webhook, the poller and the sweeper.
+/// Records deliveries: for the webhook, the poller and the sweeper.
 #[async_trait]
 pub trait DeliveryLog: Send + Sync {
-    /// Records a batch in one commit and answers in the batch's order. The
-    /// batch may hold duplicates of itself.
+    /// Records a batch in one commit and returns the outcomes in the batch's order. The
+    /// batch may contain the same delivery twice.
     async fn record(&self, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, StoreError>;
 
-    /// Up to `limit` unfinished deliveries for which the bell should be rung
-    /// (again), longest due first: new ones whose first ring has gone
-    /// unanswered, put-back ones whose wait is over, claimed ones whose lease
-    /// has passed.
+    /// Up to `limit` unfinished deliveries for which the queue should be notified
+    /// (again), longest due first: new ones whose first notification had no effect,
+    /// ones whose retry is due, and claimed ones whose lease has expired.
     async fn due(&self, limit: u32) -> Result<Vec<DeliveryId>, StoreError>;
 
-    /// Notes that the bell was rung for these; they are due again only after
-    /// `patience`, unless something else makes them due later than that.
-    async fn mark_notified(&self, deliveries: &[DeliveryId], patience: Duration) -> Result<(), StoreError>;
+    /// Records that the queue was notified for these. They are due again after `wait`,
+    /// or later if they were scheduled for later.
+    async fn mark_notified(
+        &self,
+        deliveries: &[DeliveryId],
+        wait: Duration,
+    ) -> Result<(), StoreError>;
 
-    /// How much waits.
+    /// The deliveries that are waiting.
     async fn backlog(&self) -> Result<Backlog, StoreError>;
 }
 
-/// A worker's right to finish a delivery: the row and a fencing token. It is
-/// moved into whatever ends it, so a claim is ended once.
+/// A worker's right to finish a delivery. The methods that end a claim take it by value,
+/// so a claim is ended at most once.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The row.
     pub delivery: DeliveryId,
-    /// What the row must still hold when the claim is ended.
+    /// The fencing token: ending the claim requires that the row still has it.
     pub token: ClaimToken,
-    /// Which attempt this is, from 1; counted in the row before this was returned.
+    /// Which attempt this is, from 1. It was counted in the row before the claim was
+    /// returned.
     pub attempt: u32,
     /// How old the delivery is, by the database's clock.
     pub age: Duration,
 }
 
-/// What came of asking for a claim.
+/// The outcome of asking for a claim.
 #[derive(Debug)]
 pub enum Claimed {
-    /// It is yours until the lease ends.
+    /// The worker has the delivery until the lease expires.
     Yours(Claim, StoredDelivery),
-    /// It is yours, and its body does not open.
+    /// The worker has the delivery, but its body cannot be unsealed.
     Unsealable(Claim, UnsealError),
-    /// Somebody else holds it, or its next attempt is not due yet.
+    /// Another worker has it, or its next attempt is not due yet.
     NotNow,
-    /// It is finished, or there is no such delivery; the ring was an echo.
+    /// It is finished, or there is no such delivery: a late notification.
     Finished,
 }
 
-/// Why a sealed body does not open.
+/// Why a sealed body cannot be unsealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnsealError {
-    /// This process has not got its key. Another may have it, or get it back.
+    /// This process does not have its key. Another process may have it, or an operator
+    /// may restore it.
     KeyUnknown,
-    /// The key is there and the bytes are not what was sealed for this row.
+    /// The key is available, but the bytes are not what was sealed for this row.
     Damaged,
 }
 
 impl UnsealError {
-    /// Whether trying again may help.
+    /// Whether a retry may help.
     pub fn class(self) -> Class {
         match self {
             Self::KeyUnknown => Class::Upstream,
@@ -115,7 +101,7 @@ impl UnsealError {
         }
     }
 
-    /// The failure as a word for the operator.
+    /// The failure as a reason for the operator.
     pub fn reason(self) -> Reason {
         Reason::new(match self {
             Self::KeyUnknown => "key_unknown",
@@ -124,62 +110,62 @@ impl UnsealError {
     }
 }
 
-/// What a worker made of a delivery.
+/// What a worker found in a delivery.
 #[derive(Debug, Clone, Default)]
 pub struct Processed {
-    /// The messages it held, none when it was not about inbound mail.
+    /// The messages in it; none when it was not about inbound mail.
     pub messages: Vec<NewMessage>,
-    /// Why it held none.
+    /// Why there are none.
     pub ignored: Option<Reason>,
 }
 
-/// What the database wrote of it.
+/// What the database wrote.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Finished {
     /// Messages that were new.
     pub messages: u32,
-    /// Messages that were known already.
+    /// Messages that were duplicates.
     pub duplicate_messages: u32,
     /// Artifacts that were new.
     pub artifacts: u32,
-    /// Artifacts that were known already.
+    /// Artifacts that were duplicates.
     pub duplicate_artifacts: u32,
-    /// New messages that polling has found before any post told of them.
+    /// New messages that polling found before a webhook delivered them.
     pub recovered: u32,
-    /// How much later than the first path the other one told of a message, if
-    /// this delivery was the other one; the latest of several.
+    /// How much later than by the first path, webhook or polling, this delivery brought
+    /// a message by the other path; the longest time if there are several.
     pub other_path_lag: Option<Duration>,
 }
 
-/// Whether a claim still counted when it was ended.
+/// Whether a claim or a lease was still valid when it was used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completed<T = ()> {
-    /// It did; the rows are committed.
+    /// It was; the rows are committed.
     Done(T),
-    /// The lease had passed to somebody else; nothing was written.
+    /// The lease had expired and another worker or poller took it; nothing was written.
     Lost,
 }
 
-/// The second and third layer: for the worker.
+/// Processes deliveries: for the worker.
 #[async_trait]
 pub trait WorkLog: Send + Sync {
-    /// Claims a delivery for `lease` and counts the attempt, in one guarded
-    /// update, before anything dangerous is done with its bytes.
+    /// Claims a delivery for `lease` and counts the attempt, in one guarded update,
+    /// before any of its bytes are parsed.
     async fn claim(&self, delivery: DeliveryId, lease: Duration) -> Result<Claimed, StoreError>;
 
-    /// What is expected at these addresses, in their order: which inbox each
-    /// stands for, its rules, and who waits there.
+    /// What is expected at these addresses, in their order: the inbox of each, its
+    /// settings, and the attempts that wait there.
     async fn expectations(&self, addresses: &[InboxId]) -> Result<Vec<Expectation>, StoreError>;
 
-    /// Ends a claim with success: messages, artifacts, their places in the
-    /// inboxes and the delivery's state, all in one transaction.
+    /// Ends a claim with success. Writes messages, artifacts, their positions in the
+    /// inboxes and the delivery's state in one transaction.
     async fn complete(
         &self,
         claim: Claim,
         processed: Processed,
     ) -> Result<Completed<Finished>, StoreError>;
 
-    /// Ends a claim for now; the delivery may be claimed again after `wait`.
+    /// Ends a claim with a retry: the delivery may be claimed again after `wait`.
     async fn retry_later(
         &self,
         claim: Claim,
@@ -187,8 +173,8 @@ pub trait WorkLog: Send + Sync {
         why: Reason,
     ) -> Result<Completed, StoreError>;
 
-    /// The same, and the attempt is not counted: nothing was done with the bytes,
-    /// since something that belongs to them was not there.
+    /// Like [`Self::retry_later`], but the attempt is not counted: the mail was not
+    /// parsed, because something that it needs was unavailable.
     async fn retry_uncounted(
         &self,
         claim: Claim,
@@ -196,20 +182,20 @@ pub trait WorkLog: Send + Sync {
         why: Reason,
     ) -> Result<Completed, StoreError>;
 
-    /// Ends a claim for good; the delivery is kept for the operator.
+    /// Ends a claim for good. The delivery is kept for the operator.
     async fn dead_letter(&self, claim: Claim, why: Reason) -> Result<Completed, StoreError>;
 }
 
-/// A wait for news of one inbox.
+/// Watches one inbox for changes.
 #[async_trait]
 pub trait InboxWatch: Send {
-    /// Returns when something may have arrived since the last call (or since
-    /// the watch began). It may wake for nothing; it must not sleep through an
-    /// arrival for longer than a second.
+    /// Returns when something may have changed since the last call, or since the watch
+    /// began. It may return although nothing changed. It must return within a second
+    /// of a change.
     async fn changed(&mut self);
 }
 
-/// What agents ask: for the feed.
+/// Reads and consumes artifacts: for the feed.
 #[async_trait]
 pub trait AgentLog: Send + Sync {
     /// Up to `limit` items of an inbox after a position, in order.
@@ -220,32 +206,32 @@ pub trait AgentLog: Send + Sync {
         limit: u32,
     ) -> Result<Vec<ArtifactView>, StoreError>;
 
-    /// Consumes an artifact, or says why not. A value is in the answer only if
-    /// the row that gives it away is committed.
+    /// Consumes an artifact, or says why not. The answer contains a value only if the
+    /// consume row is committed.
     async fn consume(&self, request: &ConsumeRequest) -> Result<Consumed, StoreError>;
 
-    /// How far the feed of an inbox reaches. Look at the items first and ask
-    /// this second: what is discarded in between is then noticed.
+    /// The first and last position of an inbox's feed. Read the items first and this
+    /// second, so that items deleted in between are noticed.
     async fn feed_bounds(&self, inbox: &InboxId) -> Result<FeedBounds, StoreError>;
 
-    /// Begins to watch an inbox. Watch first and look second, or an item that
-    /// arrives in between is missed.
+    /// Begins to watch an inbox. Start the watch before reading the items, or an item
+    /// that arrives in between is missed.
     fn watch(&self, inbox: &InboxId) -> Box<dyn InboxWatch>;
 }
 
-/// What was given up: for the operator.
+/// Dead letters: for the operator.
 #[async_trait]
 pub trait FailureLog: Send + Sync {
-    /// Up to `limit` buried deliveries, newest first.
+    /// Up to `limit` dead letters, newest first.
     async fn dead_letters(&self, limit: u32) -> Result<Vec<DeadLetter>, StoreError>;
 
-    /// One buried delivery and its body, unless that was wiped.
+    /// One dead letter and its body. The body is `None` when it was wiped.
     async fn find_dead_letter(
         &self,
         delivery: DeliveryId,
     ) -> Result<Option<(DeadLetter, Option<Vec<u8>>)>, StoreError>;
 
-    /// Makes a buried delivery pending again with its attempts at zero and due
-    /// at once; false when it is not buried, or its body was wiped.
+    /// Makes a dead letter pending again, due at once and with zero attempts. False when
+    /// the delivery is not a dead letter, or its body was wiped.
     async fn requeue(&self, delivery: DeliveryId) -> Result<bool, StoreError>;
 }

@@ -1,24 +1,24 @@
-//! The one field of a link that a backend needs, so that no URL has to reach a
-//! model.
+//! One field of a link: what a backend needs of it, so that the agent's model never sees
+//! the URL.
 
 use std::borrow::Cow;
 
-/// Why a link has no token to give.
+/// Why a link has no usable token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// It has no such field.
+    /// The link has no such field.
     #[error("token_missing")]
     Missing,
-    /// It has two that differ.
+    /// The link has two such fields with different values.
     #[error("token_ambiguous")]
     Ambiguous,
-    /// What the field holds could carry text.
+    /// The value of the field could carry free text.
     #[error("token_unfit")]
     Unfit,
 }
 
 impl TokenError {
-    /// The slug of the reason.
+    /// The reason as a slug.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Missing => "token_missing",
@@ -28,11 +28,11 @@ impl TokenError {
     }
 }
 
-/// The value of the query parameter or fragment field `name` of a link, as the server
-/// behind the link reads it: its escapes are resolved.
+/// The value of the query parameter or fragment field `name` of a link, percent-decoded
+/// as the link's server would decode it.
 ///
-/// It is 8 to 512 letters, digits and `.`, `_`, `~`, `-`, or `+`, `/`, `=` as Base64
-/// has them; what is longer or richer could carry text.
+/// The value must be 8 to 512 letters, digits and `.`, `_`, `~`, `-`, `+`, `/`, `=`. A
+/// longer value, or one with other characters, could carry free text.
 pub fn token_of<'l>(link: &'l str, name: &str) -> Result<Cow<'l, str>, TokenError> {
     let (before, fragment) = link.split_once('#').unwrap_or((link, ""));
     let (_, query) = before.split_once('?').unwrap_or((before, ""));
@@ -52,7 +52,7 @@ pub fn token_of<'l>(link: &'l str, name: &str) -> Result<Cow<'l, str>, TokenErro
     is_token(&token).then_some(token).ok_or(TokenError::Unfit)
 }
 
-/// Whether the text can be the name of such a field.
+/// Whether the text is a valid name of such a field.
 pub fn is_token_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name
@@ -60,8 +60,8 @@ pub fn is_token_name(name: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
 }
 
-/// The text without its escapes. A plus stands for a space in a query, and nobody can
-/// tell whether its writer knew.
+/// The percent-decoded value. `None` for a plus: in a query it means a space, but some
+/// senders write it for a literal plus.
 fn resolved(value: &str) -> Option<Cow<'_, str>> {
     if value.contains('+') {
         return None;
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_is_found_in_query_and_fragment() {
+    fn field_is_found_in_query_and_fragment() {
         for link in [
             "https://example.com/v?token=abcdef-123",
             "https://example.com/v?a=1&token=abcdef-123&b=2#top",
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_is_read_as_the_server_reads_it() {
+    fn percent_encoded_base64_is_decoded() {
         for (field, token) in [
             ("Q2ZESjhQ%2B%2fx%3D%3D", "Q2ZESjhQ+/x=="),
             ("Q2ZESjhQ/x==", "Q2ZESjhQ/x=="),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_ambiguous_or_unbounded_is_not_handed_out() {
+    fn missing_ambiguous_or_unfit_field_is_an_error() {
         let long = format!("https://example.com/v?token={}", "a".repeat(513));
         let unfit = TokenError::Unfit;
         for (link, why) in [

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use pipeline::{
-    Completed, ContentDigest, DeliveryId, DeliveryKey, Lease, Leased, NewDelivery, SourceLabel,
-    OnConflict, Polled, Recorded, StoreError, Timestamp,
+    Completed, ContentDigest, DeliveryId, DeliveryKey, Lease, Leased, NewDelivery, OnConflict,
+    Polled, Recorded, SourceLabel, StoreError, Timestamp,
 };
 use tokio::time::{Instant, timeout};
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{SourceLabel, SourceName, SourceHealth};
+use pipeline::{SourceHealth, SourceLabel, SourceName};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 

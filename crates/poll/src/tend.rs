@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{Leased, SourceLabel, Reason, SourceName};
+use pipeline::{Leased, Reason, SourceLabel, SourceName};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;

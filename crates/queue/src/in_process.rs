@@ -4,7 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use pipeline::{Acknowledge, DoorbellListener, DeliveryId, Doorbell, Probe, ProbeError, QueueError, Notification};
+use pipeline::{
+    Acknowledge, DeliveryId, Doorbell, DoorbellListener, Notification, Probe, ProbeError,
+    QueueError,
+};
 use tokio::sync::Semaphore;
 
 /// The queue's two ends and its middle.

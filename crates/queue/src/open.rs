@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use pipeline::{DoorbellListener, Doorbell, Probe};
+use pipeline::{Doorbell, DoorbellListener, Probe};
 use secrecy::ExposeSecret;
 
 use crate::Settings;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{DoorbellListener, Doorbell, Probe};
+use pipeline::{Doorbell, DoorbellListener, Probe};
 use queue::{Queue, Settings};
 use testkit::queue_contract::Subject;
 

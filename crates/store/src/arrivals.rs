@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pipeline::{InboxWatch, InboxId};
+use pipeline::{InboxId, InboxWatch};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 

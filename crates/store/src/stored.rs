@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pipeline::{
     ArtifactId, ArtifactKind, ArtifactView, AttemptId, Discarded, InboxId, KeyView, MessageId,
-    Permission, Reason, SenderProof, Seq, SourceName, SourceHealth, Timestamp, Verdict,
+    Permission, Reason, SenderProof, Seq, SourceHealth, SourceName, Timestamp, Verdict,
 };
 use uuid::Uuid;
 

@@ -1,8 +1,8 @@
 //! From the rows of inboxes and attempts to the words of the pipeline.
 
 use pipeline::{
-    AttemptId, AttemptOutcome, AttemptView, CallbackState, Expectation, InboxId, InboxRules,
-    InboxView, MissKind, OpenAttempt, Reason, AttemptRules, Timestamp, Wanted,
+    AttemptId, AttemptOutcome, AttemptRules, AttemptView, CallbackState, Expectation, InboxId,
+    InboxRules, InboxView, MissKind, OpenAttempt, Reason, Timestamp, Wanted,
 };
 use uuid::Uuid;
 

@@ -153,7 +153,13 @@ async fn a_retry_is_answered_when_the_first_try_has_ended_and_by_how_it_ended() 
         )
         .bind(first.id.as_uuid())
         .bind(first.key.keyed_with(&server_key()).as_bytes().as_slice())
-        .bind(first.content.keyed_with(&server_key()).as_bytes().as_slice());
+        .bind(
+            first
+                .content
+                .keyed_with(&server_key())
+                .as_bytes()
+                .as_slice(),
+        );
         must(insert.execute(&mut other).await);
 
         let retry = delivery(name, b"body");

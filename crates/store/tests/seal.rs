@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use pipeline::{
-    Claimed, Completed, Consumed, RetentionPeriods, NewAttempt, Processed, StoreError, UnsealError, RetentionKind,
+    Claimed, Completed, Consumed, NewAttempt, Processed, RetentionKind, RetentionPeriods,
+    StoreError, UnsealError,
 };
 use sqlx::{Connection, PgConnection, SqliteConnection};
 use store::{Keyring, OpenError, SealKey, Sealing, Secrets, Settings, Store};

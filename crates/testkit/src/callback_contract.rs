@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use pipeline::{
     AttemptConsume, AttemptConsumed, AttemptId, Callback, CallbackLog, CallbackResult,
-    CallbackState, Consumed, RetentionPeriods, NewAttempt, Reason, RetentionLog, Scope, RetentionKind,
+    CallbackState, Consumed, NewAttempt, Reason, RetentionKind, RetentionLog, RetentionPeriods,
+    Scope,
 };
 use secrecy::ExposeSecret;
 use tokio::task::JoinSet;

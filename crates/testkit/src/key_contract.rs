@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{ConsumerId, KeyLog, Created, NewKey, Permission, Request, RequestKind};
+use pipeline::{ConsumerId, Created, KeyLog, NewKey, Permission, Request, RequestKind};
 
 use crate::patience;
 use crate::store_contract::{Subject, must};

@@ -12,7 +12,7 @@ mod hearing;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{DoorbellListener, DeliveryId, Doorbell, Probe, Notification};
+use pipeline::{DeliveryId, Doorbell, DoorbellListener, Notification, Probe};
 
 use crate::patience::soon;
 

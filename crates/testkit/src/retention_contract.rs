@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactKey, ArtifactKind, AttemptOutcome, Consumed, FeedBounds, InboxRules, RetentionPeriods, NewArtifact,
-    NewAttempt, NewInbox, Opened, Reason, Recorded, Request, ResendOutcome, RetentionLog, RequestKind, Scope, Seq,
-    ServerKey, AttemptMatch, RetentionKind,
+    ArtifactKey, ArtifactKind, AttemptMatch, AttemptOutcome, Consumed, FeedBounds, InboxRules,
+    NewArtifact, NewAttempt, NewInbox, Opened, Reason, Recorded, Request, RequestKind,
+    ResendOutcome, RetentionKind, RetentionLog, RetentionPeriods, Scope, Seq, ServerKey,
 };
 
 use crate::patience;
@@ -36,7 +36,11 @@ fn everything() -> RetentionPeriods {
     }
 }
 
-async fn discard(subject: &dyn RetentionSubject, what: RetentionKind, keep: &RetentionPeriods) -> u64 {
+async fn discard(
+    subject: &dyn RetentionSubject,
+    what: RetentionKind,
+    keep: &RetentionPeriods,
+) -> u64 {
     must(subject.retention().discard(what, keep, 100).await).count
 }
 
@@ -48,7 +52,10 @@ pub async fn a_consumed_value_is_wiped_when_its_window_has_ended(subject: &dyn R
     let asked = request(id, "agent", "k");
     let first = seams.consume(&asked).await;
     assert!(matches!(first, Consumed::First { .. }), "{first:?}");
-    assert_eq!(discard(subject, RetentionKind::Values, &everything()).await, 0);
+    assert_eq!(
+        discard(subject, RetentionKind::Values, &everything()).await,
+        0
+    );
     let again = seams.consume(&asked).await;
     assert!(matches!(again, Consumed::Replayed { .. }), "{again:?}");
     let keep = RetentionPeriods {
@@ -73,7 +80,10 @@ pub async fn an_unused_value_is_wiped_after_it_has_expired(subject: &dyn Retenti
     };
     let gone = seams.bring(&to, "m1", expired).await;
     let kept = seams.bring(&to, "m2", code(&to, "222222")).await;
-    assert_eq!(discard(subject, RetentionKind::Values, &everything()).await, 0);
+    assert_eq!(
+        discard(subject, RetentionKind::Values, &everything()).await,
+        0
+    );
     let keep = RetentionPeriods {
         expired_values: NOW,
         ..everything()
@@ -134,12 +144,20 @@ pub async fn discarded_items_leave_a_mark_in_their_inbox(subject: &dyn Retention
         last: Seq::new(last),
     };
     assert_eq!(must(seams.agents.feed_bounds(&to).await), bounds(0, 3));
-    assert_eq!(discard(subject, RetentionKind::Items, &everything()).await, 0);
+    assert_eq!(
+        discard(subject, RetentionKind::Items, &everything()).await,
+        0
+    );
     let keep = RetentionPeriods {
         items: NOW,
         ..everything()
     };
-    let gone = must(subject.retention().discard(RetentionKind::Items, &keep, 2).await);
+    let gone = must(
+        subject
+            .retention()
+            .discard(RetentionKind::Items, &keep, 2)
+            .await,
+    );
     assert_eq!(gone.count, 2);
     assert_eq!(discard(subject, RetentionKind::Items, &keep).await, 1);
     assert_eq!(seams.items(&to).await, []);
@@ -173,7 +191,10 @@ pub async fn an_inbox_has_a_retention_of_its_own(subject: &dyn RetentionSubject)
     for to in [&short, &long, &usual] {
         seams.bring(to, to.as_str(), code(to, "493817")).await;
     }
-    assert_eq!(discard(subject, RetentionKind::Items, &everything()).await, 1);
+    assert_eq!(
+        discard(subject, RetentionKind::Items, &everything()).await,
+        1
+    );
     assert_eq!(seams.items(&short).await, []);
     let keep = RetentionPeriods {
         items: NOW,
@@ -200,7 +221,10 @@ pub async fn what_others_depend_on_goes_last(subject: &dyn RetentionSubject) {
         consumes: NOW,
     };
     // The delivery has a body and a message, the consume has its artifact.
-    assert_eq!(discard(subject, RetentionKind::Deliveries, &nothing).await, 0);
+    assert_eq!(
+        discard(subject, RetentionKind::Deliveries, &nothing).await,
+        0
+    );
     assert_eq!(discard(subject, RetentionKind::Consumes, &nothing).await, 0);
     let answer = seams.consume(&request(id, "other", "k")).await;
     assert!(matches!(answer, Consumed::Already { .. }), "{answer:?}");
@@ -229,7 +253,10 @@ pub async fn a_request_is_known_for_its_time(subject: &dyn RetentionSubject) {
     };
     let open = async || must(seams.attempts.open_attempt(asked()).await);
     assert!(matches!(open().await, Opened::New(_)));
-    assert_eq!(discard(subject, RetentionKind::Requests, &everything()).await, 0);
+    assert_eq!(
+        discard(subject, RetentionKind::Requests, &everything()).await,
+        0
+    );
     assert!(matches!(open().await, Opened::Known(_)));
     let nothing = RetentionPeriods {
         items: NOW,
@@ -265,7 +292,10 @@ pub async fn an_attempt_goes_after_its_deadline_and_its_items(subject: &dyn Rete
         items: NOW,
         ..everything()
     };
-    assert_eq!(discard(subject, RetentionKind::Attempts, &everything()).await, 0);
+    assert_eq!(
+        discard(subject, RetentionKind::Attempts, &everything()).await,
+        0
+    );
     patience::until("the one that nothing came of goes", || async {
         let gone = discard(subject, RetentionKind::Attempts, &nothing).await;
         (gone == 1).then_some(())
@@ -368,7 +398,10 @@ pub async fn an_inbox_that_nobody_asked_for_goes_at_last(subject: &dyn Retention
     assert_eq!(discard(subject, RetentionKind::Inboxes, &nothing).await, 0);
     assert_eq!(discard(subject, RetentionKind::Items, &nothing).await, 1);
     assert_eq!(discard(subject, RetentionKind::Messages, &nothing).await, 1);
-    assert_eq!(discard(subject, RetentionKind::Inboxes, &everything()).await, 0);
+    assert_eq!(
+        discard(subject, RetentionKind::Inboxes, &everything()).await,
+        0
+    );
     assert_eq!(discard(subject, RetentionKind::Inboxes, &nothing).await, 1);
     let left = must(seams.inboxes.inboxes(&Scope::All, None, 10).await);
     let left: Vec<_> = left.into_iter().map(|view| view.inbox).collect();

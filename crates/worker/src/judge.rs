@@ -1,7 +1,9 @@
 //! Whether what a mail holds is what an attempt waits for.
 
 use extract::{Extracted, Verdict as Found};
-use pipeline::{ArtifactKind, MissKind, Reason, AttemptRules, Sender, TokenError, Wanted, token_of};
+use pipeline::{
+    ArtifactKind, AttemptRules, MissKind, Reason, Sender, TokenError, Wanted, token_of,
+};
 
 use crate::finding::Finding;
 

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactId, ArtifactKey, ArtifactKind, AttemptId, Expectation, InboxId, MessageId, MessageKey,
-    Miss, NewArtifact, NewMessage, Reason, Sender, ServerKey, SourceName, AttemptMatch, Timestamp,
+    ArtifactId, ArtifactKey, ArtifactKind, AttemptId, AttemptMatch, Expectation, InboxId,
+    MessageId, MessageKey, Miss, NewArtifact, NewMessage, Reason, Sender, ServerKey, SourceName,
+    Timestamp,
 };
 use secrecy::SecretString;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{RetentionPeriods, Meters, RetentionLog, StoreError, RetentionKind, KindLabel};
+use pipeline::{KindLabel, Meters, RetentionKind, RetentionLog, RetentionPeriods, StoreError};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 

@@ -14,7 +14,11 @@ use crate::{Deps, contain};
 ///
 /// A ring is taken off the bell only when there is room to work on it, so that
 /// what this worker cannot do yet stays on the queue for another one.
-pub async fn run(deps: Arc<Deps>, mut bell: Box<dyn DoorbellListener>, shutdown: CancellationToken) {
+pub async fn run(
+    deps: Arc<Deps>,
+    mut bell: Box<dyn DoorbellListener>,
+    shutdown: CancellationToken,
+) {
     let room = Arc::new(Semaphore::new(deps.settings.concurrency));
     let under_way = TaskTracker::new();
     under_way.spawn(contain::warm_up(deps.settings.parse_budget));

@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{AttemptOutcome, AttemptView, AttemptFinished, RequestKind};
+use pipeline::{AttemptFinished, AttemptOutcome, AttemptView, RequestKind};
 use serde::Deserialize;
 
 use super::attempt_of;

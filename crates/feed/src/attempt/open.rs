@@ -5,7 +5,8 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{
-    AttemptId, IdempotencyKey, InboxId, NewAttempt, Opened, RequestKind, AttemptRules, Wanted, is_token_name,
+    AttemptId, AttemptRules, IdempotencyKey, InboxId, NewAttempt, Opened, RequestKind, Wanted,
+    is_token_name,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -15,7 +16,7 @@ use crate::address;
 use crate::auth::Caller;
 use crate::body;
 use crate::field::{Field, Fields, Wished};
-use crate::timeout::patiently;
+use crate::patience::patiently;
 use crate::policy::{Require, senders};
 use crate::problem::Problem;
 use crate::reply;

@@ -3,7 +3,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{AttemptId, ResendRequest, ResendOutcome};
+use pipeline::{AttemptId, ResendOutcome, ResendRequest};
 use serde::Serialize;
 
 use super::attempt_of;

@@ -2,8 +2,8 @@
 //! do next.
 
 use pipeline::{
-    AttemptId, AttemptOutcome, AttemptView, CallbackState, GIVEN_TO_ANOTHER_ATTEMPT, InboxId, Reason, AttemptStatus,
-    Timestamp, Wanted,
+    AttemptId, AttemptOutcome, AttemptStatus, AttemptView, CallbackState, GIVEN_TO_ANOTHER_ATTEMPT,
+    InboxId, Reason, Timestamp, Wanted,
 };
 use serde::Serialize;
 

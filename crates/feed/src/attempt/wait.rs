@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pipeline::{AttemptId, AttemptView, AttemptStatus};
+use pipeline::{AttemptId, AttemptStatus, AttemptView};
 use tokio::time::Instant;
 
 use crate::auth::Caller;

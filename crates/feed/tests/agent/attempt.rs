@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use pipeline::{ArtifactKey, ArtifactKind, AttemptId, NewArtifact, ServerKey, AttemptMatch, Timestamp};
+use pipeline::{
+    ArtifactKey, ArtifactKind, AttemptId, AttemptMatch, NewArtifact, ServerKey, Timestamp,
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -46,8 +48,14 @@ impl Server {
             &artifact.id.to_string(),
         );
         let matches = vec![AttemptMatch { attempt: id, key }];
-        self.arrives(text(&attempt["inbox"]), NewArtifact { matches, ..artifact })
-            .await
+        self.arrives(
+            text(&attempt["inbox"]),
+            NewArtifact {
+                matches,
+                ..artifact
+            },
+        )
+        .await
     }
 }
 

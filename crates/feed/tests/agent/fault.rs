@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    AgentLog, InboxWatch, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
-    AttemptOutcome, AttemptView, Backlog, ConsumeRequest, Consumed, DeliveryId, DeliveryLog, AttemptFinished,
-    FeedBounds, InboxId, NewAttempt, NewDelivery, Opened, Recorded, Request, ResendRequest, ResendOutcome,
-    Scope, Seq, StoreError,
+    AgentLog, ArtifactView, AttemptConsume, AttemptConsumed, AttemptFinished, AttemptId,
+    AttemptLog, AttemptOutcome, AttemptView, Backlog, ConsumeRequest, Consumed, DeliveryId,
+    DeliveryLog, FeedBounds, InboxId, InboxWatch, NewAttempt, NewDelivery, Opened, Recorded,
+    Request, ResendOutcome, ResendRequest, Scope, Seq, StoreError,
 };
 use store::Store;
 use testkit::patience;
@@ -230,7 +230,11 @@ impl DeliveryLog for Counting {
         self.log.due(limit).await
     }
 
-    async fn mark_notified(&self, deliveries: &[DeliveryId], patience: Duration) -> Result<(), StoreError> {
+    async fn mark_notified(
+        &self,
+        deliveries: &[DeliveryId],
+        patience: Duration,
+    ) -> Result<(), StoreError> {
         self.log.mark_notified(deliveries, patience).await
     }
 

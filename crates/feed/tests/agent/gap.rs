@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use pipeline::{Clock, RetentionPeriods, SystemClock, Timestamp, RetentionKind};
+use pipeline::{Clock, RetentionKind, RetentionPeriods, SystemClock, Timestamp};
 use reqwest::Method;
 use serde_json::Value;
 
@@ -33,7 +33,10 @@ async fn discard_older(server: &Server, items: Duration) {
         consumes: long,
     };
     let retention = &server.store.retention;
-    retention.discard(RetentionKind::Items, &keep, 100).await.unwrap();
+    retention
+        .discard(RetentionKind::Items, &keep, 100)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use feed::{KeyOrder, Settings};
-use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, Created, NewKey, StoreError};
+use pipeline::{ConsumerId, Created, KeyLog, KeyView, LiveKey, NewKey, StoreError};
 use reqwest::Method;
 use secrecy::ExposeSecret;
 use testkit::patience;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use extract::{Allowlist, Policy};
-use pipeline::{Backoff, RetentionPeriods, UpstreamBackoff, SystemClock};
+use pipeline::{Backoff, RetentionPeriods, SystemClock, UpstreamBackoff};
 use tokio::sync::Notify;
 use tracing::info;
 use worker::{Callbacks, Dkim, Fetcher, InboxPolicy, Janitor, Receiver};

@@ -1,4 +1,4 @@
-//! What agents ask of an open attempt, and what comes of it.
+//! Requests of agents for an open attempt, and their outcomes.
 
 use std::time::Duration;
 
@@ -7,38 +7,38 @@ use secrecy::SecretString;
 use super::{AttemptOutcome, AttemptView};
 use crate::{ArtifactId, ArtifactKind, AttemptId, ConsumerId, IdempotencyKey, Scope, Timestamp};
 
-/// A request for whatever an attempt has.
+/// A request to consume the newest artifact of an attempt.
 #[derive(Debug, Clone)]
 pub struct AttemptConsume {
     /// Which attempt.
     pub attempt: AttemptId,
-    /// Who asks.
+    /// The caller.
     pub consumer: ConsumerId,
-    /// What the asker may see.
+    /// What the caller may touch.
     pub scope: Scope,
-    /// The asker's word for this request.
+    /// The idempotency key of this request.
     pub idempotency_key: IdempotencyKey,
     /// For how long the same request gets the same answer.
     pub replay_window: Duration,
 }
 
-/// A request to ask the sender of an attempt's mail for another.
+/// A request to count one resend: the agent asks the sender for another mail.
 #[derive(Debug, Clone)]
 pub struct ResendRequest {
     /// Which attempt.
     pub attempt: AttemptId,
-    /// Who asks.
+    /// The caller.
     pub consumer: ConsumerId,
-    /// What the asker may see.
+    /// What the caller may touch.
     pub scope: Scope,
-    /// The asker's word for this request.
+    /// The idempotency key of this request.
     pub idempotency_key: IdempotencyKey,
 }
 
-/// What came of an [`AttemptConsume`].
+/// The outcome of an [`AttemptConsume`].
 #[derive(Debug, Clone)]
 pub enum AttemptConsumed {
-    /// The value; its consume row is committed and names this request.
+    /// The value. Its consume row is committed and names this request.
     Value {
         /// Which artifact it is.
         artifact: ArtifactId,
@@ -48,56 +48,56 @@ pub enum AttemptConsumed {
         value: SecretString,
         /// When it was consumed.
         at: Timestamp,
-        /// Whether this request was answered before.
+        /// Whether this is the repeated answer to the same request.
         is_replay: bool,
     },
-    /// Nothing to consume right now; the attempt says how it stands.
+    /// Nothing can be consumed now; the view has the attempt's state.
     NotReady(Box<AttemptView>),
-    /// Its artifact was consumed by another request.
+    /// Another request consumed the artifact.
     Already {
         /// When.
         at: Timestamp,
     },
     /// The idempotency key was used for something else.
     KeyReused,
-    /// There is no such attempt in the asker's scope.
+    /// The caller's scope has no such attempt.
     Unknown,
 }
 
-/// What came of asking for another mail.
+/// The outcome of a [`ResendRequest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResendOutcome {
-    /// It may be asked for; this often more after that.
+    /// The agent may ask the sender for another mail.
     Granted {
-        /// How often more.
+        /// How many resends are left.
         left: u32,
     },
-    /// It was granted to the same request before.
+    /// The same request was granted before.
     Repeated {
-        /// How often more it could be asked for after that.
+        /// How many resends were left after it.
         left: u32,
     },
-    /// The budget is spent.
+    /// No resends are left.
     Spent,
     /// The attempt is over.
     Over,
     /// The idempotency key was used for another attempt.
     KeyReused,
-    /// There is no such attempt in the asker's scope.
+    /// The caller's scope has no such attempt.
     Unknown,
 }
 
-/// What came of finishing an attempt.
+/// The outcome of finishing an attempt.
 #[derive(Debug, Clone)]
 pub enum AttemptFinished {
-    /// It is finished with this outcome, now or before.
+    /// It is finished with this outcome, now or by an earlier request.
     Finished(Box<AttemptView>),
-    /// The same request has finished it before.
+    /// The same request finished it before.
     Repeated(Box<AttemptView>),
     /// The idempotency key was used for another request.
     KeyReused,
     /// It was finished with another outcome.
     OtherOutcome(AttemptOutcome),
-    /// There is no such attempt in the asker's scope.
+    /// The caller's scope has no such attempt.
     Unknown,
 }

@@ -1,72 +1,72 @@
-//! How an attempt stands.
+//! The state of an attempt.
 
 use std::time::Duration;
 
-use super::{AttemptOutcome, GIVEN_TO_ANOTHER_ATTEMPT, MissKind, AttemptRules};
+use super::{AttemptOutcome, AttemptRules, GIVEN_TO_ANOTHER_ATTEMPT, MissKind};
 use crate::{ArtifactView, AttemptId, CallbackState, InboxId, Reason, Timestamp, Verdict};
 
-/// All that is known of an attempt, without the value.
+/// Everything that is known of an attempt, without the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptView {
-    /// Its row.
+    /// The id of its row.
     pub id: AttemptId,
-    /// Where mail for it is awaited.
+    /// The inbox that it waits on.
     pub inbox: InboxId,
     /// Which mail counts.
     pub rules: AttemptRules,
-    /// The configured callback that consumes in the agent's place.
+    /// The configured callback that receives the value instead of the agent.
     pub callback: Option<String>,
-    /// How far the value is on its way there, once there is one.
+    /// The state of that callback, once there is a value.
     pub callback_state: Option<CallbackState>,
-    /// From when on mail counts, by the database's clock.
+    /// When it was opened, by the database's clock; mail counts from then on.
     pub opened_at: Timestamp,
-    /// Until when it is awaited.
+    /// When it stops waiting.
     pub deadline: Timestamp,
-    /// How long mail can still come: nothing when the deadline has passed, or when
-    /// the inbox takes none.
+    /// For how long mail can still arrive: zero after the deadline, or when the inbox
+    /// accepts no mail.
     pub remaining: Duration,
     /// Whether the deadline has passed.
     pub is_over: bool,
-    /// Whether its inbox takes no mail any more.
+    /// Whether its inbox no longer accepts mail.
     pub inbox_has_ended: bool,
-    /// How often its sender may still be asked for another mail.
+    /// How often the agent may still ask the sender for another mail.
     pub resends_left: u32,
-    /// When its sender was last asked for another mail.
+    /// When the agent last asked the sender for another mail.
     pub resent_at: Option<Timestamp>,
-    /// How the agent said it ended.
+    /// How it ended, if the agent reported it.
     pub outcome: Option<AttemptOutcome>,
-    /// The newest artifact that is this attempt's.
+    /// The newest artifact of this attempt.
     pub current: Option<ArtifactView>,
     /// Whether an artifact of this attempt was consumed.
     pub has_consumed: bool,
-    /// What the last mail that was of no use was like.
+    /// Why the last mail that gave nothing did so.
     pub miss: Option<(MissKind, Reason)>,
 }
 
-/// How an attempt stands.
+/// The state of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptStatus {
-    /// Nothing has come yet.
+    /// No mail has arrived yet.
     Pending,
-    /// An artifact is there to be consumed.
+    /// An artifact can be consumed.
     Ready,
     /// Its artifact was consumed.
     Consumed,
-    /// One was consumed and a newer one has come, which can be consumed too.
+    /// An artifact was consumed, and a newer one has arrived that can be consumed too.
     Superseded,
-    /// Mail came, and this rule keeps it back.
+    /// Mail arrived, and this rule withholds its value.
     Blocked(Reason),
-    /// Mail came, and nothing safe was in it, for this reason.
+    /// Mail arrived without a value that is safe to give out, for this reason.
     NoArtifact(Reason),
     /// The deadline has passed without any mail.
     NothingArrived,
-    /// An artifact came and its time is over, or the deadline has passed; or no mail
-    /// can come, for the attempt was finished or its inbox has ended.
+    /// The artifact expired, or the deadline has passed, or no mail can arrive because
+    /// the attempt was finished or its inbox has expired.
     Expired,
 }
 
 impl AttemptView {
-    /// How it stands, by the newest that came.
+    /// The state, decided by the newest artifact or mail.
     pub fn status(&self) -> AttemptStatus {
         if let Some(current) = &self.current {
             return match &current.verdict {
@@ -83,8 +83,10 @@ impl AttemptView {
             };
         }
         match &self.miss {
-            // Its own may still come.
-            Some((_, reason)) if *reason == GIVEN_TO_ANOTHER_ATTEMPT && self.may_change() => AttemptStatus::Pending,
+            // The mail for this attempt may still arrive.
+            Some((_, reason)) if *reason == GIVEN_TO_ANOTHER_ATTEMPT && self.may_change() => {
+                AttemptStatus::Pending
+            }
             Some((MissKind::Blocked, reason)) => AttemptStatus::Blocked(reason.clone()),
             Some((MissKind::NoArtifact, reason)) => AttemptStatus::NoArtifact(reason.clone()),
             None if self.is_over => AttemptStatus::NothingArrived,
@@ -93,13 +95,13 @@ impl AttemptView {
         }
     }
 
-    /// Whether its sender was asked for another mail after this one was used up.
+    /// Whether the agent asked the sender for another mail after consuming this one.
     fn awaits_another(&self, current: &ArtifactView) -> bool {
         let was_asked = self.resent_at.zip(current.consumed_at);
         self.may_change() && was_asked.is_some_and(|(resent, consumed)| resent >= consumed)
     }
 
-    /// Whether waiting may still change how it stands.
+    /// Whether the state can still change.
     pub fn may_change(&self) -> bool {
         !self.is_over && self.outcome.is_none() && !self.inbox_has_ended
     }
@@ -186,13 +188,13 @@ mod tests {
     }
 
     #[test]
-    fn without_mail_it_is_pending_until_nothing_has_arrived() {
+    fn attempt_without_mail_is_pending_and_after_its_deadline_nothing_arrived() {
         assert_eq!(attempt().status(), AttemptStatus::Pending);
         assert_eq!(over(attempt()).status(), AttemptStatus::NothingArrived);
     }
 
     #[test]
-    fn a_miss_is_told_before_and_after_the_deadline() {
+    fn miss_decides_the_status_before_and_after_the_deadline() {
         let why = Reason::new("host_not_allowed");
         let view = AttemptView {
             miss: Some((MissKind::Blocked, why.clone())),
@@ -208,17 +210,20 @@ mod tests {
     }
 
     #[test]
-    fn a_mail_that_went_to_another_is_told_when_no_other_can_come() {
+    fn mail_given_to_another_attempt_counts_only_after_the_deadline() {
         let view = AttemptView {
             miss: Some((MissKind::NoArtifact, GIVEN_TO_ANOTHER_ATTEMPT)),
             ..attempt()
         };
         assert_eq!(view.status(), AttemptStatus::Pending);
-        assert_eq!(over(view).status(), AttemptStatus::NoArtifact(GIVEN_TO_ANOTHER_ATTEMPT));
+        assert_eq!(
+            over(view).status(),
+            AttemptStatus::NoArtifact(GIVEN_TO_ANOTHER_ATTEMPT)
+        );
     }
 
     #[test]
-    fn the_newest_artifact_decides() {
+    fn newest_artifact_decides_the_status() {
         assert_eq!(with_artifact().status(), AttemptStatus::Ready);
         assert_eq!(over(with_artifact()).status(), AttemptStatus::Expired);
         assert_eq!(consumed(5).status(), AttemptStatus::Consumed);
@@ -231,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_finished_waits_for_nothing_and_gives_nothing() {
+    fn finished_attempt_is_expired_unless_it_was_consumed() {
         let finished = |view| AttemptView {
             outcome: Some(AttemptOutcome::Abandoned),
             ..view
@@ -242,18 +247,21 @@ mod tests {
     }
 
     #[test]
-    fn an_inbox_that_has_ended_brings_nothing_and_keeps_what_it_brought() {
+    fn expired_inbox_expires_the_attempt_unless_an_artifact_is_ready() {
         let ended = |view| AttemptView {
             inbox_has_ended: true,
             ..view
         };
         assert_eq!(ended(attempt()).status(), AttemptStatus::Expired);
-        assert_eq!(ended(over(attempt())).status(), AttemptStatus::NothingArrived);
+        assert_eq!(
+            ended(over(attempt())).status(),
+            AttemptStatus::NothingArrived
+        );
         assert_eq!(ended(with_artifact()).status(), AttemptStatus::Ready);
     }
 
     #[test]
-    fn a_resend_after_a_consume_is_waited_for() {
+    fn resend_after_a_consume_is_pending_until_the_deadline() {
         let resent = |second| AttemptView {
             resent_at: Some(at(second)),
             ..consumed(5)

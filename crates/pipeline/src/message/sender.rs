@@ -1,11 +1,11 @@
-//! Who a mail says it is from, and whether that is proven.
+//! The sender that a mail names, and whether it is proven.
 
 use crate::Reason;
 
 /// The sender of a mail, in the bounded form that an agent may see.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sender {
-    /// The address, when it fits the bounded form.
+    /// The address, if it has the bounded form that may be shown.
     pub address: Option<String>,
     /// Its domain, in ASCII.
     pub domain: Option<String>,
@@ -16,21 +16,22 @@ pub struct Sender {
 /// Whether a mail is proven to come from the domain that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SenderProof {
-    /// The provider says so, inside of what it signed.
+    /// The provider reports it, in the part of the post that it signed.
     Provider,
-    /// A signature of that domain over the mail holds.
+    /// The mail has a valid DKIM signature of that domain.
     Dkim,
-    /// It is not, for this reason.
+    /// It is not proven, for this reason.
     Missing(Reason),
 }
 
 impl SenderProof {
-    /// Whether there is one.
+    /// Whether the sender is proven.
     pub fn holds(&self) -> bool {
         !matches!(self, Self::Missing(_))
     }
 
-    /// The word the databases and the feed use: what proves it, or why nothing does.
+    /// The word used in the database and in the API: what proves it, or why nothing
+    /// does.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Provider => "provider",
@@ -39,7 +40,7 @@ impl SenderProof {
         }
     }
 
-    /// What is behind a stored word.
+    /// The proof with this stored word.
     pub fn from_stored(word: &str) -> Self {
         match word {
             "provider" => Self::Provider,
@@ -49,7 +50,7 @@ impl SenderProof {
     }
 }
 
-/// Nobody has looked.
+/// Not checked.
 impl Default for SenderProof {
     fn default() -> Self {
         Self::Missing(Reason::new("unchecked"))

@@ -13,7 +13,11 @@ async fn a_broker_that_is_not_there_fails_a_ring_at_once_and_stops_nothing() {
     // Nobody listens on the discard port of loopback.
     let settings = settings("amqp://guest:guest@127.0.0.1:9/%2f");
     let queue = queue::open(&settings).await.unwrap();
-    let rung = soon("the ring fails", queue.doorbell.notify(&[DeliveryId::new()])).await;
+    let rung = soon(
+        "the ring fails",
+        queue.doorbell.notify(&[DeliveryId::new()]),
+    )
+    .await;
     assert!(matches!(rung, Err(QueueError::Unavailable(_))), "{rung:?}");
     let probed = soon("the probe answers", queue.probe.probe()).await;
     assert!(probed.is_err());

@@ -1,7 +1,8 @@
 //! The consume of whatever an attempt has: its newest artifact, in one step.
 
 use pipeline::{
-    ArtifactId, AttemptConsume, AttemptConsumed, AttemptView, ConsumeRequest, Consumed, AttemptStatus,
+    ArtifactId, AttemptConsume, AttemptConsumed, AttemptStatus, AttemptView, ConsumeRequest,
+    Consumed,
 };
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
@@ -52,7 +53,10 @@ async fn take(
     // A newer one may come between the look and the consume.
     for _ in 0..TRIES {
         let artifact = match (&view.current, view.status()) {
-            (Some(current), AttemptStatus::Ready | AttemptStatus::Superseded | AttemptStatus::Consumed) => current.id,
+            (
+                Some(current),
+                AttemptStatus::Ready | AttemptStatus::Superseded | AttemptStatus::Consumed,
+            ) => current.id,
             _ => break,
         };
         let consumed = take_one(connection, keyring, request, artifact).await?;

@@ -1,8 +1,8 @@
 //! Attempts: opened, looked at and finished.
 
 use pipeline::{
-    AttemptId, AttemptOutcome, AttemptView, AttemptFinished, IdempotencyKey, NewAttempt, Opened, Request,
-    Scope,
+    AttemptFinished, AttemptId, AttemptOutcome, AttemptView, IdempotencyKey, NewAttempt, Opened,
+    Request, Scope,
 };
 use sqlx::postgres::PgRow;
 use sqlx::{Connection, PgConnection, Row};

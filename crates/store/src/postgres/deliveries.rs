@@ -31,7 +31,11 @@ impl DeliveryLog for Postgres {
         self.work.run(SHORT, work).await
     }
 
-    async fn mark_notified(&self, deliveries: &[DeliveryId], patience: Duration) -> Result<(), StoreError> {
+    async fn mark_notified(
+        &self,
+        deliveries: &[DeliveryId],
+        patience: Duration,
+    ) -> Result<(), StoreError> {
         let work = mark_notified(self.pool.clone(), deliveries.to_vec(), patience);
         self.work.run(SHORT, work).await
     }
@@ -201,7 +205,11 @@ async fn due(pool: Pool, limit: u32) -> Result<Vec<DeliveryId>, Fault> {
     Ok(ids.into_iter().map(DeliveryId::from_uuid).collect())
 }
 
-async fn mark_notified(pool: Pool, deliveries: Vec<DeliveryId>, patience: Duration) -> Result<(), Fault> {
+async fn mark_notified(
+    pool: Pool,
+    deliveries: Vec<DeliveryId>,
+    patience: Duration,
+) -> Result<(), Fault> {
     let ids: Vec<Uuid> = deliveries.iter().map(DeliveryId::as_uuid).collect();
     // Two sweepers may note the same rows; taking the locks in order of id keeps
     // them from a deadlock.

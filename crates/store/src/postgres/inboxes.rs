@@ -1,7 +1,7 @@
 //! Inboxes: whose they are and what was chosen for them.
 
 use async_trait::async_trait;
-use pipeline::{InboxId, InboxLog, InboxView, Created, NewInbox, Request, Scope, StoreError};
+use pipeline::{Created, InboxId, InboxLog, InboxView, NewInbox, Request, Scope, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection, PgConnection, Row};
 use time::OffsetDateTime;

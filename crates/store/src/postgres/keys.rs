@@ -1,7 +1,7 @@
 //! Keys: who may ask, and until when.
 
 use async_trait::async_trait;
-use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, Created, NewKey, StoreError};
+use pipeline::{ConsumerId, Created, KeyLog, KeyView, LiveKey, NewKey, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection, PgConnection, Row};
 use time::OffsetDateTime;

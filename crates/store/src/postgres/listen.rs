@@ -137,7 +137,7 @@ async fn listen(mut listener: PgListener, arrivals: &Arrivals) -> String {
 
 #[cfg(test)]
 mod tests {
-    use pipeline::{InboxWatch, InboxId};
+    use pipeline::{InboxId, InboxWatch};
     use sqlx::{Connection, PgConnection};
     use testkit::patience::soon;
     use testkit::proxy::Proxy;
@@ -246,9 +246,9 @@ mod tests {
         proxy.heal();
         // The frozen session and the new one.
         soon("a session listens again", async {
-            while timeout(2 * GLANCE, this.watch.changed()).await.is_ok() || this.sessions().await != 2
-            {
-            }
+            while timeout(2 * GLANCE, this.watch.changed()).await.is_ok()
+                || this.sessions().await != 2
+            {}
         })
         .await;
         this.notify().await;

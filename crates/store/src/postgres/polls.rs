@@ -208,7 +208,11 @@ async fn ended(pool: Pool, lease: Lease, failure: Option<Reason>) -> Result<(), 
 
 /// Open attempts that have nothing yet, or nothing since they asked their sender
 /// for another mail.
-async fn overdue_inboxes(pool: Pool, after: Duration, limit: u32) -> Result<Vec<OverdueInbox>, Fault> {
+async fn overdue_inboxes(
+    pool: Pool,
+    after: Duration,
+    limit: u32,
+) -> Result<Vec<OverdueInbox>, Fault> {
     let rows: Vec<(String, i64)> = sqlx::query_as(
         "SELECT t.inbox, (extract(epoch FROM max(t.deadline) - now()) * 1000)::bigint
          FROM attempts t

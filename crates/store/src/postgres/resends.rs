@@ -1,6 +1,6 @@
 //! Resends: how often the sender of an attempt's mail may be asked for another.
 
-use pipeline::{ResendRequest, ResendOutcome};
+use pipeline::{ResendOutcome, ResendRequest};
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use pipeline::{Discarded, RetentionPeriods, RetentionLog, StoreError, RetentionKind};
+use pipeline::{Discarded, RetentionKind, RetentionLog, RetentionPeriods, StoreError};
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
@@ -16,7 +16,12 @@ use crate::uncancelled::LONG;
 
 #[async_trait]
 impl RetentionLog for Postgres {
-    async fn discard(&self, what: RetentionKind, keep: &RetentionPeriods, limit: u32) -> Result<Discarded, StoreError> {
+    async fn discard(
+        &self,
+        what: RetentionKind,
+        keep: &RetentionPeriods,
+        limit: u32,
+    ) -> Result<Discarded, StoreError> {
         let (pool, keep, limit) = (self.pool.clone(), keep.clone(), i64::from(limit));
         let work = async move {
             let late = match what {

@@ -1,7 +1,7 @@
 //! What is heard of sources: their posts, and how long they are usually quiet.
 
 use async_trait::async_trait;
-use pipeline::{SilenceLog, SourceName, SourceHealth, StoreError};
+use pipeline::{SilenceLog, SourceHealth, SourceName, StoreError};
 use sqlx::Connection;
 use time::OffsetDateTime;
 use uuid::Uuid;

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use pipeline::{
-    AgentLog, InboxWatch, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId, AttemptLog,
-    AttemptOutcome, AttemptView, ConsumeRequest, Consumed, AttemptFinished, FeedBounds, InboxId, NewAttempt,
-    Opened, Request, ResendRequest, ResendOutcome, Scope, Seq, StoreError,
+    AgentLog, ArtifactView, AttemptConsume, AttemptConsumed, AttemptFinished, AttemptId,
+    AttemptLog, AttemptOutcome, AttemptView, ConsumeRequest, Consumed, FeedBounds, InboxId,
+    InboxWatch, NewAttempt, Opened, Request, ResendOutcome, ResendRequest, Scope, Seq, StoreError,
 };
 
 use super::{Sqlite, artifacts, attempt_consumes, attempts, consumes, resends};

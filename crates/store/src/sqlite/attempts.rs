@@ -1,8 +1,8 @@
 //! Attempts: opened, looked at and finished.
 
 use pipeline::{
-    AttemptId, AttemptOutcome, AttemptView, AttemptFinished, IdempotencyKey, NewAttempt, Opened, Request,
-    Scope, Timestamp,
+    AttemptFinished, AttemptId, AttemptOutcome, AttemptView, IdempotencyKey, NewAttempt, Opened,
+    Request, Scope, Timestamp,
 };
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};

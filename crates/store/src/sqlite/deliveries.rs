@@ -27,7 +27,11 @@ impl DeliveryLog for Sqlite {
         self.work.run(SHORT, work).await
     }
 
-    async fn mark_notified(&self, deliveries: &[DeliveryId], patience: Duration) -> Result<(), StoreError> {
+    async fn mark_notified(
+        &self,
+        deliveries: &[DeliveryId],
+        patience: Duration,
+    ) -> Result<(), StoreError> {
         let work = mark_notified(self.writer.clone(), deliveries.to_vec(), patience);
         self.work.run(SHORT, work).await
     }

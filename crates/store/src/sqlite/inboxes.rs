@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use pipeline::{
-    InboxId, InboxLog, InboxView, Created, NewInbox, Request, Scope, StoreError, Timestamp,
+    Created, InboxId, InboxLog, InboxView, NewInbox, Request, Scope, StoreError, Timestamp,
 };
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};

@@ -1,7 +1,7 @@
 //! Keys: who may ask, and until when.
 
 use async_trait::async_trait;
-use pipeline::{ConsumerId, KeyLog, KeyView, LiveKey, Created, NewKey, StoreError, Timestamp};
+use pipeline::{ConsumerId, Created, KeyLog, KeyView, LiveKey, NewKey, StoreError, Timestamp};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 

@@ -1,6 +1,6 @@
 //! Resends: how often the sender of an attempt's mail may be asked for another.
 
-use pipeline::{ResendRequest, ResendOutcome};
+use pipeline::{ResendOutcome, ResendRequest};
 use sqlx::{SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
@@ -10,7 +10,10 @@ use crate::waiting::AttemptRow;
 
 /// Takes one from the budget, once for each key. There is one writer, so two
 /// askers are served in turn.
-pub(super) async fn resend(writer: SqlitePool, request: ResendRequest) -> Result<ResendOutcome, Fault> {
+pub(super) async fn resend(
+    writer: SqlitePool,
+    request: ResendRequest,
+) -> Result<ResendOutcome, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     let row = find_in(&mut transaction, request.attempt, &request.scope).await?;
     let resent = match row {

@@ -3,7 +3,7 @@
 //! them is cut off after a wipe.
 
 use async_trait::async_trait;
-use pipeline::{Discarded, RetentionPeriods, RetentionLog, StoreError, RetentionKind};
+use pipeline::{Discarded, RetentionKind, RetentionLog, RetentionPeriods, StoreError};
 use sqlx::{SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
@@ -14,7 +14,12 @@ use crate::uncancelled::LONG;
 
 #[async_trait]
 impl RetentionLog for Sqlite {
-    async fn discard(&self, what: RetentionKind, keep: &RetentionPeriods, limit: u32) -> Result<Discarded, StoreError> {
+    async fn discard(
+        &self,
+        what: RetentionKind,
+        keep: &RetentionPeriods,
+        limit: u32,
+    ) -> Result<Discarded, StoreError> {
         let (writer, keep, limit) = (self.writer.clone(), keep.clone(), i64::from(limit));
         let work = async move {
             let late = match what {

@@ -1,7 +1,7 @@
 //! What is heard of sources: their posts, and how long they are usually quiet.
 
 use async_trait::async_trait;
-use pipeline::{SilenceLog, SourceName, SourceHealth, StoreError};
+use pipeline::{SilenceLog, SourceHealth, SourceName, StoreError};
 use sqlx::SqlitePool;
 use uuid::Uuid;
 
@@ -18,7 +18,9 @@ impl SilenceLog for Sqlite {
     }
 
     async fn source_health(&self) -> Result<Vec<SourceHealth>, StoreError> {
-        self.work.run(SHORT, source_health(self.readers.clone())).await
+        self.work
+            .run(SHORT, source_health(self.readers.clone()))
+            .await
     }
 }
 

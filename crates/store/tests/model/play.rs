@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use pipeline::{
-    ArtifactId, ArtifactKind, ArtifactView, AttemptConsume, AttemptConsumed, AttemptId,
-    AttemptOutcome, AttemptView, Claimed, Completed, ConsumeRequest, Consumed, AttemptFinished, InboxId,
-    RetentionPeriods, Miss, MissKind, NewArtifact, NewAttempt, NewMessage, Opened, Reason, ResendRequest,
-    ResendOutcome, Scope, Seq, AttemptStatus, StoreError, Timestamp, Verdict, RetentionKind,
+    ArtifactId, ArtifactKind, ArtifactView, AttemptConsume, AttemptConsumed, AttemptFinished,
+    AttemptId, AttemptOutcome, AttemptStatus, AttemptView, Claimed, Completed, ConsumeRequest,
+    Consumed, InboxId, Miss, MissKind, NewArtifact, NewAttempt, NewMessage, Opened, Reason,
+    ResendOutcome, ResendRequest, RetentionKind, RetentionPeriods, Scope, Seq, StoreError,
+    Timestamp, Verdict,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -232,7 +233,9 @@ impl Player {
         };
         let resent = self.run(death, async |store| store.attempts.resend(&asked).await);
         let answer = match resent {
-            ResendOutcome::Granted { left } | ResendOutcome::Repeated { left } => Answer::Granted(left),
+            ResendOutcome::Granted { left } | ResendOutcome::Repeated { left } => {
+                Answer::Granted(left)
+            }
             ResendOutcome::Spent => Answer::Spent,
             ResendOutcome::Over => Answer::Over,
             ResendOutcome::KeyReused => Answer::KeyReused,
@@ -345,7 +348,9 @@ impl Player {
         let answer = match ended {
             AttemptFinished::Finished(_) | AttemptFinished::Repeated(_) => Answer::Ended(success),
             AttemptFinished::KeyReused => return Err(TestCaseError::fail("no key was used")),
-            AttemptFinished::OtherOutcome(outcome) => Answer::Ended(outcome == AttemptOutcome::Succeeded),
+            AttemptFinished::OtherOutcome(outcome) => {
+                Answer::Ended(outcome == AttemptOutcome::Succeeded)
+            }
             AttemptFinished::Unknown => return Err(TestCaseError::fail("the attempt is unknown")),
         };
         prop_assert_eq!(answer, self.world.finish(place, success));
@@ -506,7 +511,9 @@ fn state(view: &AttemptView) -> Result<State, TestCaseError> {
         AttemptStatus::NoArtifact(_) => State::NoArtifact,
         AttemptStatus::NothingArrived => State::NothingArrived,
         AttemptStatus::Expired => State::Expired,
-        AttemptStatus::Blocked(reason) => return Err(TestCaseError::fail(reason.as_str().to_owned())),
+        AttemptStatus::Blocked(reason) => {
+            return Err(TestCaseError::fail(reason.as_str().to_owned()));
+        }
     })
 }
 

@@ -109,12 +109,19 @@ pub async fn a_round_is_noted_with_how_it_ended(subject: &dyn PollSubject) {
     let polls = subject.polls();
     let lease = held(&*polls).await;
     must(polls.round_ended(&lease, None).await);
-    must(polls.round_ended(&lease, Some(Reason::new("poll_away"))).await);
+    must(
+        polls
+            .round_ended(&lease, Some(Reason::new("poll_away")))
+            .await,
+    );
     let standings = must(subject.silence().source_health().await);
     let [standing] = standings.as_slice() else {
         panic!("one source, not {standings:?}");
     };
-    assert!(standing.since_last_poll.is_some(), "the good round is not forgotten");
+    assert!(
+        standing.since_last_poll.is_some(),
+        "the good round is not forgotten"
+    );
     assert_eq!(standing.failure, Some(Reason::new("poll_away")));
     must(polls.round_ended(&lease, None).await);
     let standings = must(subject.silence().source_health().await);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pipeline::{AttemptOutcome, InboxId, NewAttempt, NewMessage, Opened, AttemptMatch};
+use pipeline::{AttemptMatch, AttemptOutcome, InboxId, NewAttempt, NewMessage, Opened};
 
 use super::PollSubject;
 use crate::store_contract::{LONG, attempt, code, inbox, mail, must, resend};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactId, ArtifactKey, ArtifactKind, AttemptConsume, AttemptConsumed, AttemptId,
-    AttemptOutcome, AttemptView, Consumed, ConsumerId, AttemptFinished, InboxId, InboxRules, Miss, MissKind,
-    NewArtifact, NewAttempt, NewInbox, NewMessage, Opened, Reason, ResendRequest, ResendOutcome, AttemptRules,
-    Scope, ServerKey, AttemptStatus, AttemptMatch, Timestamp, Wanted,
+    ArtifactId, ArtifactKey, ArtifactKind, AttemptConsume, AttemptConsumed, AttemptFinished,
+    AttemptId, AttemptMatch, AttemptOutcome, AttemptRules, AttemptStatus, AttemptView, Consumed,
+    ConsumerId, InboxId, InboxRules, Miss, MissKind, NewArtifact, NewAttempt, NewInbox, NewMessage,
+    Opened, Reason, ResendOutcome, ResendRequest, Scope, ServerKey, Timestamp, Wanted,
 };
 use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
@@ -278,7 +278,10 @@ pub async fn two_askers_with_one_key_ask_twice(subject: &dyn Subject) {
     let granted = |left| ResendOutcome::Granted { left };
     assert_eq!(ask(resend(first, "a", "k")).await, granted(1));
     assert_eq!(ask(resend(first, "b", "k")).await, granted(0));
-    assert_eq!(ask(resend(second, "a", "k")).await, ResendOutcome::KeyReused);
+    assert_eq!(
+        ask(resend(second, "a", "k")).await,
+        ResendOutcome::KeyReused
+    );
     assert_eq!(seams.look(second).await.resends_left, 2);
 }
 
@@ -344,7 +347,10 @@ pub async fn a_finished_attempt_gets_nothing_more(subject: &dyn Subject) {
         .finish_attempt(attempt, &Scope::All, AttemptOutcome::Failed, None);
     let answer = must(again.await);
     assert!(
-        matches!(answer, AttemptFinished::OtherOutcome(AttemptOutcome::Succeeded)),
+        matches!(
+            answer,
+            AttemptFinished::OtherOutcome(AttemptOutcome::Succeeded)
+        ),
         "{answer:?}"
     );
 }

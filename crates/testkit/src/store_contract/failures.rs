@@ -53,7 +53,9 @@ pub async fn the_last_buried_come_first(subject: &dyn Subject) {
                 .iter()
                 .all(|buried| buried.id == id && buried.dead_lettered_at >= last)
         );
-        last = listed.first().map_or(last, |buried| buried.dead_lettered_at);
+        last = listed
+            .first()
+            .map_or(last, |buried| buried.dead_lettered_at);
     }
     let listed = must(seams.failures.dead_letters(2).await);
     let listed: Vec<DeliveryId> = listed.iter().map(|buried| buried.id).collect();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{InboxId, InboxRules, Created, NewInbox, Scope, AttemptStatus};
+use pipeline::{AttemptStatus, Created, InboxId, InboxRules, NewInbox, Scope};
 use tokio::task::JoinSet;
 
 use super::{LONG, Subject, attempt, code, inbox, must};
@@ -150,7 +150,10 @@ pub async fn whoever_waits_is_told_that_the_inbox_has_ended(subject: &dyn Subjec
     let view = look()
         .await
         .unwrap_or_else(|| panic!("the attempt is gone"));
-    assert_eq!((view.status(), view.may_change()), (AttemptStatus::Expired, false));
+    assert_eq!(
+        (view.status(), view.may_change()),
+        (AttemptStatus::Expired, false)
+    );
 }
 
 /// An address with a tag means its own inbox, or else the one without the tag.

@@ -1,6 +1,6 @@
 //! The line: whose a mail is when several attempts wait on one inbox.
 
-use pipeline::{AttemptConsumed, Consumed, GIVEN_TO_ANOTHER_ATTEMPT, AttemptStatus};
+use pipeline::{AttemptConsumed, AttemptStatus, Consumed, GIVEN_TO_ANOTHER_ATTEMPT};
 
 use super::attempts::{bring_for, opened, value};
 use super::{Subject, code, mail, must, request, resend, suited};
@@ -93,7 +93,10 @@ pub async fn whoever_is_passed_over_is_told_in_the_end(subject: &dyn Subject) {
     let (_, third) = opened(&seams, "agent").await;
     seams.end(second).await;
     seams.end(third).await;
-    assert_eq!(seams.status(second).await, AttemptStatus::NoArtifact(GIVEN_TO_ANOTHER_ATTEMPT));
+    assert_eq!(
+        seams.status(second).await,
+        AttemptStatus::NoArtifact(GIVEN_TO_ANOTHER_ATTEMPT)
+    );
     assert_eq!(seams.status(third).await, AttemptStatus::Expired);
 }
 

@@ -1,8 +1,8 @@
 //! Requests that come twice: what they make is made once.
 
 use pipeline::{
-    AttemptId, AttemptOutcome, AttemptFinished, InboxRules, Created, NewAttempt, NewInbox, Opened, Request,
-    RequestKind, Scope,
+    AttemptFinished, AttemptId, AttemptOutcome, Created, InboxRules, NewAttempt, NewInbox, Opened,
+    Request, RequestKind, Scope,
 };
 use tokio::task::JoinSet;
 

@@ -56,7 +56,11 @@ impl DeliveryLog for Gate {
         self.store.deliveries.due(limit).await
     }
 
-    async fn mark_notified(&self, deliveries: &[DeliveryId], wait: Duration) -> Result<(), StoreError> {
+    async fn mark_notified(
+        &self,
+        deliveries: &[DeliveryId],
+        wait: Duration,
+    ) -> Result<(), StoreError> {
         self.store.deliveries.mark_notified(deliveries, wait).await
     }
 

@@ -100,7 +100,11 @@ impl DeliveryLog for Paused {
         self.log.due(limit).await
     }
 
-    async fn mark_notified(&self, deliveries: &[DeliveryId], wait: Duration) -> Result<(), StoreError> {
+    async fn mark_notified(
+        &self,
+        deliveries: &[DeliveryId],
+        wait: Duration,
+    ) -> Result<(), StoreError> {
         self.log.mark_notified(deliveries, wait).await
     }
 

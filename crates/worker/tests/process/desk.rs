@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pipeline::{
     ArtifactView, Backoff, ContentDigest, DeliveryId, DeliveryKey, Meters, NewDelivery, OnConflict,
-    UpstreamBackoff, Recorded, Seq, ServerKey, SystemClock,
+    Recorded, Seq, ServerKey, SystemClock, UpstreamBackoff,
 };
 use prometheus_client::registry::Registry;
 use providers::{SourceSettings, Sources};

@@ -1,6 +1,8 @@
 //! Whose lists a mail is judged by when an inbox and those who wait there have some.
 
-use pipeline::{AttemptId, AttemptView, InboxRules, NewAttempt, NewInbox, AttemptRules, AttemptStatus, Wanted};
+use pipeline::{
+    AttemptId, AttemptRules, AttemptStatus, AttemptView, InboxRules, NewAttempt, NewInbox, Wanted,
+};
 use testkit::store_contract::attempt;
 
 use crate::desk::{Desk, payload};

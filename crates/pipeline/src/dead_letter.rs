@@ -1,0 +1,26 @@
+//! A dead letter: a delivery that was given up.
+
+use crate::{DeliveryId, Reason, SourceName, Timestamp};
+
+/// A delivery that was given up, as shown to the operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadLetter {
+    /// The id of its row.
+    pub id: DeliveryId,
+    /// The source it came from.
+    pub source: SourceName,
+    /// Why it was given up.
+    pub reason: Reason,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// When it was recorded.
+    pub recorded_at: Timestamp,
+    /// When it was given up.
+    pub dead_lettered_at: Timestamp,
+    /// The size of its body; `None` when the body was wiped.
+    pub body_bytes: Option<u64>,
+    /// The request's `Content-Type`.
+    pub content_type: String,
+    /// Whether its provider's id had been used for other content before.
+    pub is_conflict: bool,
+}
