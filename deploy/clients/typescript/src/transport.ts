@@ -1,0 +1,179 @@
+/**
+ * One HTTP call, repeated until it is answered or its time is over. Every POST carries an
+ * idempotency key, so the server does a repeated request once and answers it again.
+ */
+import {
+  AlreadyConsumed,
+  Expired,
+  InvalidRequest,
+  MaillatchError,
+  NotFound,
+  RateLimited,
+  ResendsSpent,
+  Superseded,
+  Unauthorized,
+  Unhealthy,
+  Unreachable,
+} from "./errors.js";
+
+/** How long the server may take for an answer beyond the wait it was asked for. */
+const ANSWER_MS = 15_000;
+/** The pauses between two tries grow from the first to the last of these. */
+const FIRST_PAUSE_MS = 200;
+const LAST_PAUSE_MS = 3_000;
+/** Statuses that pass by themselves: too many requests, and a server that is restarting. */
+const PASSING = new Set([429, 502, 503, 504]);
+
+export interface Call {
+  method: "GET" | "POST";
+  path: string;
+  body?: unknown;
+  idempotencyKey?: string;
+  /** How long the server was asked to wait before it answers. */
+  wait?: number;
+  /** For how long to try. */
+  patience?: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Where the server is and which key opens it. */
+export class Transport {
+  readonly url: string;
+  readonly #key: string;
+
+  constructor(url: string | undefined, key: string | undefined) {
+    this.url = (url ?? environment("MAILLATCH_URL") ?? "http://127.0.0.1:8080").replace(/\/+$/, "");
+    if (!/^https?:\/\//.test(this.url)) {
+      throw new InvalidRequest(`the server's URL must begin with http:// or https://: ${this.url}`);
+    }
+    const found = key ?? environment("MAILLATCH_KEY");
+    if (!found) {
+      throw new Unauthorized(
+        "there is no API key. Set MAILLATCH_KEY, or pass { key }; a development server " +
+          "keeps its key in maillatch-data/dev.env",
+      );
+    }
+    this.#key = found;
+  }
+
+  /** Calls until there is an answer that will not pass by itself. */
+  async call<T>(call: Call): Promise<T> {
+    const wait = call.wait ?? 0;
+    const deadline = Date.now() + Math.max(call.patience ?? 30_000, wait);
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LAST_PAUSE_MS)) {
+      const tried = await this.#once<T>(call, wait);
+      if ("answer" in tried) return tried.answer;
+      // Jitter: many clients that lost one server must not come back at once.
+      const rest = tried.retryAfter ?? pause * (0.5 + Math.random());
+      if (!tried.passes || Date.now() + rest >= deadline) throw tried.failure;
+      await sleep(rest, call.signal);
+    }
+  }
+
+  async #once<T>(call: Call, wait: number): Promise<Tried<T>> {
+    const headers: Record<string, string> = {
+      Authorization: `Bearer ${this.#key}`,
+      Accept: "application/json",
+    };
+    if (call.body !== undefined) headers["Content-Type"] = "application/json";
+    if (call.idempotencyKey !== undefined) headers["Idempotency-Key"] = call.idempotencyKey;
+    const timeout = AbortSignal.timeout(wait + ANSWER_MS);
+    let response: Response;
+    let body: unknown;
+    try {
+      response = await fetch(this.url + call.path, {
+        method: call.method,
+        headers,
+        redirect: "error",
+        signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout,
+        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      });
+      body = parsed(await response.text());
+    } catch (error) {
+      // The caller gave up; that is not a failure of the server.
+      if (call.signal?.aborted) throw error;
+      const failure = new Unreachable(
+        `the Maillatch server at ${this.url} does not answer. Start it, or set MAILLATCH_URL`,
+      );
+      return { failure, passes: true };
+    }
+    if (response.ok) return { answer: body as T };
+    const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+    return {
+      failure: failureOf(response.status, body as Problem),
+      passes: PASSING.has(response.status),
+      ...(Number.isFinite(seconds) ? { retryAfter: seconds * 1000 } : {}),
+    };
+  }
+}
+
+type Tried<T> =
+  | { answer: T }
+  | { failure: MaillatchError; passes: boolean; retryAfter?: number };
+
+interface Problem {
+  type?: string;
+  title?: string;
+  detail?: string;
+  reason?: string | null;
+  field?: string | null;
+  rule?: string | null;
+}
+
+type ErrorClass = new (message: string, reason?: string) => MaillatchError;
+
+const BY_TYPE: Record<string, ErrorClass> = {
+  "already-consumed": AlreadyConsumed,
+  superseded: Superseded,
+  "attempt-over": Expired,
+  expired: Expired,
+  "resends-spent": ResendsSpent,
+  "too-many-waits": RateLimited,
+};
+const BY_STATUS: Record<number, ErrorClass> = {
+  401: Unauthorized,
+  403: Unauthorized,
+  404: NotFound,
+  429: RateLimited,
+};
+
+/** The error that a problem document (RFC 9457) stands for. */
+function failureOf(status: number, problem: Problem): MaillatchError {
+  const kind = problem.type?.split(":").pop() ?? "";
+  const failure =
+    BY_TYPE[kind] ?? BY_STATUS[status] ?? (status >= 500 ? Unhealthy : InvalidRequest);
+  let text = problem.detail ?? problem.title ?? `status ${status}`;
+  if (problem.field) text += ` (field: ${problem.field}; rule: ${problem.rule})`;
+  return new failure(text, problem.reason ?? undefined);
+}
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** A variable of the process, where there is a process: browsers and workers have none. */
+function environment(name: string): string | undefined {
+  const host = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return host.process?.env?.[name] || undefined;
+}
+
+/** Waits, or fails when the caller gives up. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", giveUp);
+      resolve();
+    }, ms);
+    if (signal?.aborted) giveUp();
+    else signal?.addEventListener("abort", giveUp, { once: true });
+  });
+}
