@@ -1,0 +1,27 @@
+import { defineConfig } from "@playwright/test";
+
+// Real Chromium, as the system installed it. MAILLATCH_REPEAT repeats each test.
+export default defineConfig({
+  testDir: "tests",
+  testMatch: "*.spec.ts",
+  fullyParallel: true,
+  workers: Number(process.env["MAILLATCH_WORKERS"] ?? 4),
+  repeatEach: Number(process.env["MAILLATCH_REPEAT"] ?? 1),
+  timeout: 120_000,
+  reporter: "line",
+  globalSetup: "./tests/servers.ts",
+  use: {
+    launchOptions: {
+      executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
+    },
+  },
+});
