@@ -1,8 +1,12 @@
-//! The arrows between crates and the budgets of the house, held by a test.
+//! Which crate may depend on which, no import cycles, and budgets for size.
+
+mod modules;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use modules::Modules;
 
 /// Which of our crates each crate may depend on (outside of tests).
 const ARROWS: [(&str, &[&str]); 11] = [
@@ -168,12 +172,67 @@ fn files_keep_to_their_budgets() {
             "{} is not a word of the domain",
             path.display()
         );
-        let budget = if name == "lib.rs" { 70 } else { 300 };
+        let budget = if name == "lib.rs" { 80 } else { 300 };
         let lines = code_lines(&path);
         assert!(
             lines <= budget,
             "{} has {lines} lines, budget {budget}",
             path.display()
+        );
+    }
+}
+
+/// Crates whose import cycles are not resolved yet. This list only shrinks.
+const STILL_CYCLIC: [&str; 9] = [
+    "extract",
+    "feed",
+    "maillatch",
+    "poll",
+    "providers",
+    "queue",
+    "store",
+    "webhook",
+    "worker",
+];
+
+#[test]
+fn modules_of_a_crate_do_not_import_each_other_in_a_cycle() {
+    let mut found = Vec::new();
+    for (name, _) in ARROWS {
+        let modules = Modules::read(&root().join("crates").join(name).join("src"));
+        let cycles = modules.cycles();
+        println!("{name}: {cycles:?}");
+        if !STILL_CYCLIC.contains(&name) {
+            found.extend(cycles.iter().map(|cycle| format!("{name}: {cycle:?}")));
+        }
+    }
+    assert!(found.is_empty(), "import cycles: {found:#?}");
+}
+
+/// How many names each crate may show to the others: what `lib.rs` re-exports.
+/// `pipeline` is the vocabulary of all.
+const SURFACE: [(&str, usize); 10] = [
+    ("pipeline", 120),
+    ("providers", 40),
+    ("extract", 25),
+    ("store", 20),
+    ("queue", 6),
+    ("webhook", 10),
+    ("worker", 18),
+    ("feed", 12),
+    ("poll", 12),
+    ("maillatch", 3),
+];
+
+#[test]
+fn crates_export_no_more_names_than_stated() {
+    for (name, most) in SURFACE {
+        let modules = Modules::read(&root().join("crates").join(name).join("src"));
+        let count = modules.public_names();
+        println!("{name}: {count} of {most}");
+        assert!(
+            count <= most,
+            "{name} exports {count} names, at most {most}"
         );
     }
 }
