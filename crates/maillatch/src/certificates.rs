@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use reqwest::{Client, redirect};
-use webhook::{CertificateAway, CertificateFetch};
+use webhook::{CertificateFetch, CertificateUnavailable};
 
 /// A certificate is a few kilobytes.
 const MOST_BYTES: usize = 64 * 1024;
@@ -27,16 +27,16 @@ impl Getter {
 
 #[async_trait]
 impl CertificateFetch for Getter {
-    async fn fetch(&self, url: &str) -> Result<Vec<u8>, CertificateAway> {
+    async fn fetch(&self, url: &str) -> Result<Vec<u8>, CertificateUnavailable> {
         let answer = self.0.get(url).send().await;
         let mut answer = answer
             .ok()
             .filter(|answer| answer.status() == reqwest::StatusCode::OK)
-            .ok_or(CertificateAway)?;
+            .ok_or(CertificateUnavailable)?;
         let mut pem = Vec::new();
-        while let Some(chunk) = answer.chunk().await.ok().ok_or(CertificateAway)? {
+        while let Some(chunk) = answer.chunk().await.ok().ok_or(CertificateUnavailable)? {
             if pem.len() + chunk.len() > MOST_BYTES {
-                return Err(CertificateAway);
+                return Err(CertificateUnavailable);
             }
             pem.extend_from_slice(&chunk);
         }

@@ -160,7 +160,7 @@ fn start_worker(parts: &Parts, stop: &CancellationToken) -> Result<Vec<JoinHandl
         tokio::spawn(janitor(parts).run(stop.clone())),
         tokio::spawn(worker::run(deps, parts.queue.bell(), stop.clone())),
         tokio::spawn(async move { worker::sweep_forever(&sweeper, stop_sweeping).await }),
-        tokio::spawn(async move { callbacks.tell_forever(every, stop_telling).await }),
+        tokio::spawn(async move { callbacks.run(every, stop_telling).await }),
     ])
 }
 

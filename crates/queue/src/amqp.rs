@@ -1,14 +1,14 @@
 //! The queue in RabbitMQ.
 //!
-//! Two connections, each kept up by a supervisor of ours: one rings and one
-//! hears. They are two because a broker that is short of memory or disk blocks
-//! whoever publishes, and acknowledgements must get through then.
+//! There are two connections, each kept up by its own supervisor: one publishes and
+//! one consumes. A broker that is short of memory or disk blocks a connection that
+//! publishes, and acknowledgements must still get through then.
 
 mod address;
+mod connection;
 mod consume;
-mod link;
-mod pace;
 mod publish;
+mod reconnect_backoff;
 mod session;
 mod supervise;
 mod topology;
@@ -19,47 +19,47 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pipeline::{DoorbellListener, Probe, ProbeError};
+use pipeline::{Bell, Probe, ProbeError};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::Settings;
+use crate::settings::Settings;
 
 pub(crate) use address::Address;
+use connection::CurrentConnection;
 use consume::AmqpBell;
-use link::Link;
 use supervise::{Plan, Purpose};
 use topology::Topology;
 pub(crate) use transport::Transport;
 
-/// No single exchange with the broker may take longer than this: a confirm or
-/// an acknowledgement that hangs must not hang its caller.
+/// The deadline of one exchange with the broker. A confirm or an acknowledgement that
+/// hangs must not block its caller.
 const DEADLINE: Duration = Duration::from_secs(2);
 
-/// Connecting and declaring is several exchanges, and the broker may be
-/// starting.
+/// The deadline for connecting and declaring the queues, which takes several
+/// exchanges.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 
-/// The broker's queue, rung and heard over supervised connections.
+/// The queue in the broker, over supervised connections.
 pub(crate) struct Amqp {
     address: Address,
     transport: Transport,
     topology: Arc<Topology>,
     prefetch: u16,
-    ringing: Link,
-    /// Connected for the first bell: a process that only rings holds one
-    /// connection.
-    hearing: OnceLock<Link>,
-    /// Where the supervisors run, whichever runtime asks for the bell.
+    publishing: CurrentConnection,
+    /// Connected when the first consumer is made. A process that only publishes has
+    /// one connection.
+    consuming: OnceLock<CurrentConnection>,
+    /// The runtime of the supervisors, whichever runtime makes a consumer.
     runtime: Handle,
     supervisors: TaskTracker,
     closed: CancellationToken,
 }
 
 impl Amqp {
-    /// Starts to connect and returns at once. Needs a tokio runtime around it.
+    /// Starts to connect and returns at once. Must be called in a tokio runtime.
     pub(crate) fn start(address: Address, transport: Transport, settings: &Settings) -> Self {
         let topology = Arc::new(Topology::new(&settings.name, settings.capacity));
         let runtime = Handle::current();
@@ -69,43 +69,43 @@ impl Amqp {
             address: address.clone(),
             transport: transport.clone(),
             topology: Arc::clone(&topology),
-            purpose: Purpose::Ring,
+            purpose: Purpose::Publish,
         };
-        let (ringing, supervisor) = plan.supervised(closed.clone());
+        let (publishing, supervisor) = plan.supervised(closed.clone());
         supervisors.spawn_on(supervisor, &runtime);
         Self {
             address,
             transport,
             topology,
             prefetch: settings.prefetch,
-            ringing,
-            hearing: OnceLock::new(),
+            publishing,
+            consuming: OnceLock::new(),
             runtime,
             supervisors,
             closed,
         }
     }
 
-    pub(crate) fn bell(&self) -> Box<dyn DoorbellListener> {
+    pub(crate) fn bell(&self) -> Box<dyn Bell> {
         Box::new(AmqpBell::new(
-            self.hearing().clone(),
+            self.consuming().clone(),
             Arc::clone(&self.topology),
             self.prefetch,
             self.closed.clone(),
         ))
     }
 
-    fn hearing(&self) -> &Link {
-        self.hearing.get_or_init(|| {
+    fn consuming(&self) -> &CurrentConnection {
+        self.consuming.get_or_init(|| {
             let plan = Plan {
                 address: self.address.clone(),
                 transport: self.transport.clone(),
                 topology: Arc::clone(&self.topology),
-                purpose: Purpose::Hear,
+                purpose: Purpose::Consume,
             };
-            let (link, supervisor) = plan.supervised(self.closed.clone());
+            let (current, supervisor) = plan.supervised(self.closed.clone());
             self.supervisors.spawn_on(supervisor, &self.runtime);
-            link
+            current
         })
     }
 
@@ -123,16 +123,22 @@ impl Probe for Amqp {
     }
 
     async fn probe(&self) -> Result<(), ProbeError> {
-        let Some(line) = self.ringing.line() else {
+        let Some(connection) = self.publishing.get() else {
             return Err(ProbeError("not connected to the broker".to_owned()));
         };
-        if self.hearing.get().is_some_and(|link| link.line().is_none()) {
-            return Err(ProbeError("not listening to the broker".to_owned()));
+        if self
+            .consuming
+            .get()
+            .is_some_and(|current| current.get().is_none())
+        {
+            return Err(ProbeError("not consuming from the broker".to_owned()));
         }
-        let look = line.look(&self.topology);
-        match timeout(DEADLINE, look).await {
+        let check = connection.check_queue(&self.topology);
+        match timeout(DEADLINE, check).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(ProbeError(format!("the broker has no queue: {error}"))),
+            Ok(Err(error)) => Err(ProbeError(format!(
+                "the broker does not have the queue: {error}"
+            ))),
             Err(_) => Err(ProbeError("the broker did not answer in time".to_owned())),
         }
     }

@@ -1,34 +1,31 @@
-//! The queue inside one process: a bounded list that bells take turns on.
+//! The queue inside one process: a bounded list shared by its consumers.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use pipeline::{
-    Acknowledge, DeliveryId, Doorbell, DoorbellListener, Notification, Probe, ProbeError,
-    QueueError,
-};
+use pipeline::{Acknowledge, Bell, DeliveryId, Doorbell, Probe, ProbeError, QueueError, Ring};
 use tokio::sync::Semaphore;
 
-/// The queue's two ends and its middle.
+/// The queue inside one process.
 pub(crate) struct InProcess {
     shared: Arc<Shared>,
 }
 
 struct Shared {
     rings: Mutex<Rings>,
-    /// One permit for each waiting ring, so that a bell sleeps exactly while
-    /// nothing waits; closed when the queue is.
+    /// One permit for each waiting ring, so that consumers sleep while there is none.
+    /// Closed together with the queue.
     waiting: Semaphore,
-    /// Waiting rings and rings in hand together may not be more than this, so
-    /// that a ring in hand can always be put back.
+    /// The limit of waiting and unacknowledged rings together, so that an
+    /// unacknowledged ring can always be redelivered.
     capacity: usize,
 }
 
 #[derive(Default)]
 struct Rings {
     waiting: VecDeque<Vec<DeliveryId>>,
-    in_hand: usize,
+    unacknowledged: usize,
 }
 
 impl InProcess {
@@ -42,7 +39,7 @@ impl InProcess {
         }
     }
 
-    pub(crate) fn bell(&self) -> Box<dyn DoorbellListener> {
+    pub(crate) fn bell(&self) -> Box<dyn Bell> {
         Box::new(InProcessBell {
             shared: Arc::clone(&self.shared),
         })
@@ -54,14 +51,14 @@ impl InProcess {
 }
 
 impl Shared {
-    /// The list holds plain ids and counts, which no panic leaves half-written.
+    /// A poisoned lock is safe to use: the list holds only ids and counts.
     fn rings(&self) -> MutexGuard<'_, Rings> {
         self.rings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn push(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         let mut rings = self.rings();
-        if rings.waiting.len() + rings.in_hand >= self.capacity {
+        if rings.waiting.len() + rings.unacknowledged >= self.capacity {
             return Err(QueueError::Refused("it is full"));
         }
         rings.waiting.push_back(deliveries.to_vec());
@@ -73,31 +70,31 @@ impl Shared {
     fn take(&self) -> Option<Vec<DeliveryId>> {
         let mut rings = self.rings();
         let deliveries = rings.waiting.pop_front()?;
-        rings.in_hand += 1;
+        rings.unacknowledged += 1;
         Some(deliveries)
     }
 
-    fn retry_later(&self, deliveries: Vec<DeliveryId>) {
+    fn redeliver(&self, deliveries: Vec<DeliveryId>) {
         let mut rings = self.rings();
-        rings.in_hand -= 1;
+        rings.unacknowledged -= 1;
         rings.waiting.push_front(deliveries);
         drop(rings);
         self.waiting.add_permits(1);
     }
 
     fn forget(&self) {
-        self.rings().in_hand -= 1;
+        self.rings().unacknowledged -= 1;
     }
 }
 
-/// Nobody can ring or hear any more.
+/// The queue was closed.
 #[derive(Debug, thiserror::Error)]
 #[error("the queue is closed")]
 struct Closed;
 
 #[async_trait]
 impl Doorbell for InProcess {
-    async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         if self.shared.waiting.is_closed() {
             return Err(QueueError::Unavailable(Box::new(Closed)));
         }
@@ -127,45 +124,44 @@ struct InProcessBell {
 }
 
 #[async_trait]
-impl DoorbellListener for InProcessBell {
-    async fn next(&mut self) -> Option<Notification> {
+impl Bell for InProcessBell {
+    async fn next(&mut self) -> Option<Ring> {
         loop {
-            // Dropped while it waits, the semaphore passes the permit on.
+            // If this future is dropped, the semaphore gives the permit to another.
             let permit = self.shared.waiting.acquire().await.ok()?;
             permit.forget();
             if let Some(deliveries) = self.shared.take() {
-                let answer = Answer {
+                let acknowledgement = Acknowledgement {
                     deliveries: deliveries.clone(),
                     shared: Arc::clone(&self.shared),
-                    is_answered: false,
+                    is_acknowledged: false,
                 };
-                return Some(Notification::new(deliveries, Box::new(answer)));
+                return Some(Ring::new(deliveries, Box::new(acknowledgement)));
             }
         }
     }
 }
 
-/// What a ring in hand owes the queue: an answer, or itself back.
-struct Answer {
+/// Acknowledges a ring, or redelivers it when it is dropped.
+struct Acknowledgement {
     deliveries: Vec<DeliveryId>,
     shared: Arc<Shared>,
-    is_answered: bool,
+    is_acknowledged: bool,
 }
 
 #[async_trait]
-impl Acknowledge for Answer {
+impl Acknowledge for Acknowledgement {
     async fn acknowledge(mut self: Box<Self>) {
-        self.is_answered = true;
+        self.is_acknowledged = true;
     }
 }
 
-impl Drop for Answer {
+impl Drop for Acknowledgement {
     fn drop(&mut self) {
-        if self.is_answered {
+        if self.is_acknowledged {
             self.shared.forget();
         } else {
-            self.shared
-                .retry_later(std::mem::take(&mut self.deliveries));
+            self.shared.redeliver(std::mem::take(&mut self.deliveries));
         }
     }
 }

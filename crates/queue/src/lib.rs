@@ -1,20 +1,22 @@
 //! The doorbell of [`pipeline`], over RabbitMQ and inside one process.
 //!
-//! A ring carries delivery ids and nothing else. The rows in the database are
-//! the truth, so a ring that is lost costs a delay and a ring that comes twice
-//! costs a look at the row.
+//! A ring is one message of the queue. It carries delivery ids and nothing else. The
+//! rows in the database are the truth: a lost ring costs a delay, and a repeated ring
+//! costs one look at the row.
 //!
-//! This crate never sees a body, never decides whether a delivery is finished,
-//! and never makes its caller wait for a broker that is away.
+//! This crate never sees a body, never decides whether a delivery is finished, and
+//! never makes its caller wait for an unavailable broker.
 //!
-//! Read it in the order of the modules below.
+//! `README.md` lists the files in reading order.
 
 mod open;
+mod open_error;
 mod settings;
 
 mod in_process;
 
 mod amqp;
 
-pub use open::{OpenError, Queue, open};
+pub use open::{Queue, open};
+pub use open_error::OpenError;
 pub use settings::Settings;

@@ -1,41 +1,22 @@
-//! Opening a queue: the one place that knows which kind it is.
+//! Opens the kind of queue that the settings name.
 
 use std::fmt;
 use std::sync::Arc;
 
-use pipeline::{Doorbell, DoorbellListener, Probe};
+use pipeline::{Bell, Doorbell, Probe};
 use secrecy::ExposeSecret;
 
-use crate::Settings;
 use crate::amqp::{Address, Amqp, Transport};
 use crate::in_process::InProcess;
+use crate::open_error::OpenError;
+use crate::settings::Settings;
 
-/// The settings cannot be used. A broker that is away is not an error here.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum OpenError {
-    /// The URL does not name a broker. It is not repeated, for it may hold a
-    /// password.
-    #[error(
-        "the queue's URL is malformed, {0}; it should look like amqp://user:password@host:5672/vhost"
-    )]
-    MalformedUrl(&'static str),
-    /// The broker would refuse such a name.
-    #[error("the queue's name must have 1 to 200 of A-Z, a-z, 0-9, `.`, `-` and `_`")]
-    MalformedName,
-    /// Nobody could prove to be the broker.
-    #[error("the queue's ca_file cannot be read or holds no certificates in PEM")]
-    MalformedCertificates,
-    /// A bell that may hold nothing hears nothing.
-    #[error("the queue's prefetch and capacity must be at least 1")]
-    Nothing,
-}
-
-/// An open queue. Clones are handles of the same one.
+/// An open queue. Clones are handles to the same queue.
 #[derive(Clone)]
 pub struct Queue {
-    /// Rings.
+    /// Sends rings.
     pub doorbell: Arc<dyn Doorbell>,
-    /// Says whether rings would be taken and heard.
+    /// Checks whether rings can be sent and consumed.
     pub probe: Arc<dyn Probe>,
     kind: Kind,
 }
@@ -46,8 +27,8 @@ enum Kind {
     Amqp(Arc<Amqp>),
 }
 
-/// Opens the queue that the settings name. With a broker this returns at once
-/// and connects behind the caller's back, now or whenever the broker is there.
+/// Opens the queue that the settings name. With a broker this returns at once and
+/// connects in the background, as soon as the broker is available.
 pub async fn open(settings: &Settings) -> Result<Queue, OpenError> {
     check(settings)?;
     let Some(url) = &settings.url else {
@@ -71,7 +52,7 @@ pub async fn open(settings: &Settings) -> Result<Queue, OpenError> {
 fn check(settings: &Settings) -> Result<(), OpenError> {
     let name = &settings.name;
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b".-_".contains(&b);
-    // The broker's limit is 255 bytes, and the dead-letter queue's name is longer.
+    // The broker's limit is 255 bytes, and the dead-letter queue's name has a suffix.
     if !(1..=200).contains(&name.len()) || !name.bytes().all(is_plain) {
         return Err(OpenError::MalformedName);
     }
@@ -82,17 +63,17 @@ fn check(settings: &Settings) -> Result<(), OpenError> {
 }
 
 impl Queue {
-    /// A new consumer of the queue; bells share the rings among them.
-    pub fn bell(&self) -> Box<dyn DoorbellListener> {
+    /// A new consumer of the queue. Each ring goes to one of the consumers.
+    pub fn bell(&self) -> Box<dyn Bell> {
         match &self.kind {
             Kind::InProcess(queue) => queue.bell(),
             Kind::Amqp(queue) => queue.bell(),
         }
     }
 
-    /// Closes the queue for good: every bell ends, every later ring fails.
-    /// Rings that are still unanswered come again in another process, so answer
-    /// them first. Closing twice is closing once.
+    /// Closes the queue for good: every consumer ends and every later ring fails.
+    /// Rings that are not acknowledged are redelivered to another process, so
+    /// acknowledge them first. A second call does nothing.
     pub async fn close(&self) {
         match &self.kind {
             Kind::InProcess(queue) => queue.close(),
@@ -121,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn settings_that_cannot_work_are_refused_at_once() {
+    async fn invalid_queue_settings_are_refused() {
         let name = refusal(|s| s.name = "a b".to_owned()).await;
         assert_eq!(name, OpenError::MalformedName);
         let name = refusal(|s| s.name = String::new()).await;
@@ -131,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_malformed_url_is_refused_and_its_password_is_not_repeated() {
+    async fn malformed_broker_url_is_refused_without_its_password() {
         for url in ["amqp:guest:hunter2", "http://u:hunter2@host/", "hunter2"] {
             let error = refusal(|s| s.url = Some(url.into())).await;
             assert!(matches!(error, OpenError::MalformedUrl(_)), "{url}");

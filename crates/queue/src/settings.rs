@@ -10,17 +10,18 @@ pub struct Settings {
     /// The broker, as `amqp://user:password@host:5672/vhost` or `amqps://…`;
     /// `None` for a queue inside this process.
     pub url: Option<SecretString>,
-    /// Certificates in PEM that `amqps` trusts besides the machine's.
+    /// Certificates in PEM that `amqps` trusts besides the machine's own.
     pub ca_file: Option<PathBuf>,
     /// The name of the queue in the broker. Every process of one installation
     /// uses the same name, two installations on one broker use two.
     pub name: String,
-    /// How many unanswered rings one bell holds at a time. Small, since all of
-    /// them count as tried once more when their holder crashes.
+    /// How many unacknowledged rings one consumer holds. Small, because a crash of
+    /// the consumer counts as one more delivery for all of them.
     pub prefetch: u16,
-    /// How many rings the queue holds before it refuses more; the rows wait in
-    /// the database then. A queue that exists in the broker keeps the capacity
-    /// it was declared with: delete it or choose another name to change this.
+    /// How many rings the queue holds before it refuses more; the deliveries then
+    /// wait in the database. A queue that already exists in the broker keeps the
+    /// capacity it was declared with. To change it, delete the queue or use another
+    /// name.
     pub capacity: u32,
 }
 

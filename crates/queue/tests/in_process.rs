@@ -1,9 +1,9 @@
-//! The contract, kept by the queue inside one process.
+//! The queue contract, run against the queue inside one process.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{Doorbell, DoorbellListener, Probe};
+use pipeline::{Bell, Doorbell, Probe};
 use queue::{Queue, Settings};
 use testkit::queue_contract::Subject;
 
@@ -30,7 +30,7 @@ impl Subject for InProcess {
         Arc::clone(&self.0.probe)
     }
 
-    fn bell(&self) -> Box<dyn DoorbellListener> {
+    fn bell(&self) -> Box<dyn Bell> {
         self.0.bell()
     }
 

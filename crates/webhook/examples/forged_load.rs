@@ -2,12 +2,12 @@
 //!
 //!   cargo run --release -p webhook --example `forged_load` [FORGED/s] [SECONDS]
 //!
-//! One webhook with two threads over SQLite, on loopback. Real posts come 50 a
-//! second, first alone and then beside the flood, several times in turn, so that
-//! both see the same machine. Said are the latencies of the real ones and what is
-//! in the database at the end. The senders run on the same cores as the server:
-//! with two cores the flood costs the client about as much as the server, and the
-//! real figure is better than what is said here.
+//! One webhook with two threads over SQLite, on loopback. It sends 50 signed posts a
+//! second, first alone and then beside a flood of forged posts, several times in turn,
+//! so that both are measured on the same machine. It prints the latencies of the
+//! signed posts and how many rows are in the database at the end. Clients and server
+//! share the cores: with two cores the flood costs the client about as much as the
+//! server, so a real server does better.
 
 #![expect(
     clippy::unwrap_used,
@@ -34,7 +34,9 @@ use store::Store;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, MissedTickBehavior, interval};
-use webhook::{CertificateAway, CertificateFetch, Certificates, Committer, Deps, Settings, routes};
+use webhook::{
+    CertificateFetch, CertificateUnavailable, Certificates, Committer, Deps, Settings, routes,
+};
 
 const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 const REAL_A_SECOND: u32 = 50;
@@ -45,15 +47,15 @@ struct Silent;
 
 #[async_trait]
 impl Doorbell for Silent {
-    async fn notify(&self, _deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn ring(&self, _deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         Ok(())
     }
 }
 
 #[async_trait]
 impl CertificateFetch for Silent {
-    async fn fetch(&self, _url: &str) -> Result<Vec<u8>, CertificateAway> {
-        Err(CertificateAway)
+    async fn fetch(&self, _url: &str) -> Result<Vec<u8>, CertificateUnavailable> {
+        Err(CertificateUnavailable)
     }
 }
 

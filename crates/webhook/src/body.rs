@@ -1,60 +1,60 @@
-//! Reads a body within budgets of bytes, memory and time. Actix never ends a
-//! slow body by itself, and its own extractors decompress what was signed.
+//! Reads a body within budgets of bytes, memory and time. Actix never times out a
+//! slow body, and its own extractors would decompress the bytes that were signed.
 
 use std::time::Duration;
 
 use actix_web::web;
 use futures_util::StreamExt;
 
-use crate::budget::{Held, Spent};
+use crate::budget::{BudgetSpent, Reservation};
 
-/// Room made before the first byte; a larger body grows as it comes, for a
-/// promised length is not a received one.
-const FIRST_ROOM: usize = 16 * 1024;
+/// Memory allocated before the first byte. A larger body grows as it arrives,
+/// because `Content-Length` is only a claim of the sender.
+const FIRST_CAPACITY: usize = 16 * 1024;
 
 /// The body could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadError {
     /// It is longer than the limit.
     TooLarge,
-    /// It did not come in time.
-    TooSlow,
-    /// The connection or its framing broke.
+    /// It did not arrive within the time budget.
+    Timeout,
+    /// The connection or the HTTP framing broke.
     Broken,
-    /// There is no memory for it now.
-    Crowded,
+    /// The memory budget is spent.
+    Overloaded,
 }
 
-impl From<Spent> for ReadError {
-    fn from(Spent: Spent) -> Self {
-        Self::Crowded
+impl From<BudgetSpent> for ReadError {
+    fn from(BudgetSpent: BudgetSpent) -> Self {
+        Self::Overloaded
     }
 }
 
-/// The whole body, taken from `held`'s budget as it comes.
+/// Reads the whole body. Its bytes are added to `reservation` as they arrive.
 pub(crate) async fn read(
     payload: &mut web::Payload,
     limit: usize,
     time: Duration,
-    held: &mut Held,
+    reservation: &mut Reservation,
 ) -> Result<Vec<u8>, ReadError> {
-    tokio::time::timeout(time, collect(payload, limit, held))
+    tokio::time::timeout(time, collect(payload, limit, reservation))
         .await
-        .unwrap_or(Err(ReadError::TooSlow))
+        .unwrap_or(Err(ReadError::Timeout))
 }
 
 async fn collect(
     payload: &mut web::Payload,
     limit: usize,
-    held: &mut Held,
+    reservation: &mut Reservation,
 ) -> Result<Vec<u8>, ReadError> {
-    let mut body = Vec::with_capacity(FIRST_ROOM.min(limit));
+    let mut body = Vec::with_capacity(FIRST_CAPACITY.min(limit));
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.ok().ok_or(ReadError::Broken)?;
         if body.len() + chunk.len() > limit {
             return Err(ReadError::TooLarge);
         }
-        held.grow(chunk.len())?;
+        reservation.grow(chunk.len())?;
         body.extend_from_slice(&chunk);
     }
     Ok(body)

@@ -1,26 +1,26 @@
-//! How many bytes of bodies are in memory at once. Every byte that is read is
-//! taken from one budget and given back when its post is answered and its
-//! commit has ended, so a slow database fills the budget and not the memory.
+//! The memory budget for bodies. Every byte that is read is reserved here, and
+//! released when its post is answered and its commit has ended. A slow database
+//! therefore uses up the budget and not the machine's memory.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// What a post costs besides its body: headers, answer, its place in the queue.
-/// Without it a flood of empty bodies would be free.
+/// Without it a flood of empty bodies would cost nothing.
 const OVERHEAD: usize = 1024;
 
 /// The budget is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Spent;
+pub(crate) struct BudgetSpent;
 
-/// The bytes that may still be taken.
+/// The bytes that can still be reserved.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget(Arc<Semaphore>);
 
-/// Bytes that were taken; dropping it gives them back.
+/// Reserved bytes; dropping it releases them.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct Reservation {
     budget: Budget,
     permit: OwnedSemaphorePermit,
 }
@@ -30,26 +30,26 @@ impl Budget {
         Self(Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS))))
     }
 
-    /// Takes what a post costs before its body.
-    pub(crate) fn hold(&self) -> Result<Held, Spent> {
-        Ok(Held {
+    /// Reserves what a post costs before its body.
+    pub(crate) fn reserve(&self) -> Result<Reservation, BudgetSpent> {
+        Ok(Reservation {
             permit: self.take(OVERHEAD)?,
             budget: self.clone(),
         })
     }
 
-    fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Spent> {
-        let bytes = u32::try_from(bytes).ok().ok_or(Spent)?;
+    fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, BudgetSpent> {
+        let bytes = u32::try_from(bytes).ok().ok_or(BudgetSpent)?;
         Arc::clone(&self.0)
             .try_acquire_many_owned(bytes)
             .ok()
-            .ok_or(Spent)
+            .ok_or(BudgetSpent)
     }
 }
 
-impl Held {
-    /// Takes `bytes` more.
-    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Spent> {
+impl Reservation {
+    /// Reserves `bytes` more.
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), BudgetSpent> {
         self.permit.merge(self.budget.take(bytes)?);
         Ok(())
     }
@@ -60,13 +60,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_dropped_can_be_taken_again() {
+    fn dropped_reservation_frees_its_bytes() {
         let budget = Budget::new(2 * OVERHEAD);
-        let mut first = budget.hold().expect("room");
-        first.grow(OVERHEAD).expect("room");
-        assert_eq!(budget.hold().err(), Some(Spent));
-        assert_eq!(first.grow(1).err(), Some(Spent));
+        let mut first = budget.reserve().expect("bytes are left");
+        first.grow(OVERHEAD).expect("bytes are left");
+        assert_eq!(budget.reserve().err(), Some(BudgetSpent));
+        assert_eq!(first.grow(1).err(), Some(BudgetSpent));
         drop(first);
-        assert!(budget.hold().is_ok());
+        assert!(budget.reserve().is_ok());
     }
 }

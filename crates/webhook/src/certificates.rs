@@ -1,15 +1,13 @@
-//! The certificates that some providers sign with, each got once and kept.
+//! Fetches and caches the certificates that some providers sign with.
 //!
-//! A post that names a certificate which is not here yet has to wait for it: it
-//! cannot be recorded, since nothing proves it, and it cannot be refused, since the
-//! sender would give the mail up. So the answer waits, within the time that a
-//! sender allows, and is 503 when the certificate does not come; then the sender
-//! tries again, and by that time it is often here.
+//! A post whose certificate is not cached waits for the fetch. It cannot be recorded,
+//! because nothing proves it yet, and it must not be refused, because the sender
+//! would drop the mail. If the fetch does not finish in time the answer is 503; the
+//! sender retries, and by then the certificate is usually cached.
 //!
-//! Whoever can post can name certificates that do not exist, at the provider's
-//! own place and nowhere else. One is got at a time and only a few in a minute, so
-//! that neither we nor the provider have much work with it; those that are here
-//! already are not touched by that.
+//! Anybody can post the URL of a certificate that does not exist, though only at the
+//! provider's own host. So one certificate is fetched at a time, and only a few in a
+//! minute. Cached certificates are not affected.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,38 +19,38 @@ use providers::Certificate;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// More are never in use: SNS has one for each region, and two while it changes.
+/// More are never in use: SNS has one per region, and two during a rotation.
 const MOST_KEPT: usize = 32;
 
-/// A certificate is got anew after this time, so that one that was withdrawn does
-/// not prove anything for ever.
+/// A certificate is fetched again after this time, so that a withdrawn one stops
+/// counting.
 const KEPT_FOR: Duration = Duration::from_hours(24);
 
-/// More are not got in a minute.
+/// How many fetches are allowed in a minute.
 const MOST_IN_A_MINUTE: usize = 10;
 
-/// SNS hangs up after 15 s.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a post waits for a certificate. SNS closes its connection after 15 s.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A certificate cannot be had now; it may be later.
+/// A certificate could not be fetched now; a later fetch may succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the certificate cannot be had")]
-pub struct CertificateAway;
+#[error("the certificate could not be fetched")]
+pub struct CertificateUnavailable;
 
-/// Gets a certificate from where a source said that it may be.
+/// Fetches a certificate from a URL that a source allows.
 #[async_trait]
 pub trait CertificateFetch: Send + Sync {
-    /// What is at this URL, without following it anywhere else.
-    async fn fetch(&self, url: &str) -> Result<Vec<u8>, CertificateAway>;
+    /// The bytes at this URL. Redirects are not followed.
+    async fn fetch(&self, url: &str) -> Result<Vec<u8>, CertificateUnavailable>;
 }
 
-/// The certificates that were got, the oldest first.
+/// The cached certificates, oldest first.
 pub struct Certificates {
     from: Arc<dyn CertificateFetch>,
     clock: Arc<dyn Clock>,
-    patience: Duration,
+    timeout: Duration,
     kept: Mutex<VecDeque<Kept>>,
-    /// When the last few were asked for.
+    /// When the last fetches were made.
     asked: Mutex<VecDeque<Timestamp>>,
     /// One at a time.
     turn: Semaphore,
@@ -70,7 +68,7 @@ impl Certificates {
         Self {
             from,
             clock,
-            patience: PATIENCE,
+            timeout: TIMEOUT,
             kept: Mutex::default(),
             asked: Mutex::default(),
             turn: Semaphore::new(1),
@@ -78,28 +76,33 @@ impl Certificates {
     }
 
     /// The certificate at a URL that a source has allowed.
-    pub(crate) async fn get(&self, url: &str) -> Result<Arc<Certificate>, CertificateAway> {
+    pub(crate) async fn get(&self, url: &str) -> Result<Arc<Certificate>, CertificateUnavailable> {
         if let Some(certificate) = self.known(url) {
             return Ok(certificate);
         }
-        match timeout(self.patience, self.get_in_turn(url)).await {
+        match timeout(self.timeout, self.get_in_turn(url)).await {
             Ok(outcome) => outcome,
-            Err(_elapsed) => Err(CertificateAway),
+            Err(_elapsed) => Err(CertificateUnavailable),
         }
     }
 
-    async fn get_in_turn(&self, url: &str) -> Result<Arc<Certificate>, CertificateAway> {
-        let _turn = self.turn.acquire().await.ok().ok_or(CertificateAway)?;
-        // Whoever had the turn before may have got it.
+    async fn get_in_turn(&self, url: &str) -> Result<Arc<Certificate>, CertificateUnavailable> {
+        let _turn = self
+            .turn
+            .acquire()
+            .await
+            .ok()
+            .ok_or(CertificateUnavailable)?;
+        // The previous holder of the permit may have fetched it.
         if let Some(certificate) = self.known(url) {
             return Ok(certificate);
         }
-        if !self.may_ask() {
-            tracing::warn!("too many certificates were asked for; none is got for now");
-            return Err(CertificateAway);
+        if !self.may_fetch() {
+            tracing::warn!("too many certificate fetches in a minute; this one is refused");
+            return Err(CertificateUnavailable);
         }
         let pem = self.from.fetch(url).await?;
-        let certificate = Certificate::from_pem(&pem).ok_or(CertificateAway)?;
+        let certificate = Certificate::from_pem(&pem).ok_or(CertificateUnavailable)?;
         Ok(self.keep(url, certificate))
     }
 
@@ -126,7 +129,7 @@ impl Certificates {
         certificate
     }
 
-    fn may_ask(&self) -> bool {
+    fn may_fetch(&self) -> bool {
         let now = self.clock.now();
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.retain(|at| now.since(*at) < Duration::from_mins(1));

@@ -1,9 +1,9 @@
-//! Group commit: posts that arrive together are recorded together.
+//! Group commit: posts that arrive together are recorded in one transaction.
 //!
-//! A post hands its delivery over and waits. A committer takes whatever waits,
-//! at once and without lingering for more, records it in one commit and answers
-//! each post from the result. While it commits, the next batch gathers by
-//! itself; an idle server commits every post alone and at once.
+//! A post hands its delivery to a committer and waits. A committer takes everything
+//! that waits, without waiting for more, records it in one commit and answers each
+//! post from the result. The next batch gathers during the commit. On an idle server
+//! every post is committed alone and at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,107 +13,107 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::Settings;
-use crate::budget::{Budget, Held, Spent};
-use crate::ringer::Ringer;
+use crate::budget::{Budget, BudgetSpent, Reservation};
+use crate::notifier::Notifier;
+use crate::settings::Settings;
 
-/// The delivery is not known to be recorded. It may be, or become so: the
-/// sender's retry finds out.
+/// It is not known whether the delivery is recorded, now or later. The sender
+/// retries, and the retry may be a duplicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommitError {
-    /// The database said no, or could not be asked.
+    /// The database failed or was unavailable.
     Failed,
-    /// The commit took longer than a post may wait; it goes on without it.
+    /// The commit took longer than a post may wait. The commit itself goes on.
     Late,
-    /// The process is ending.
+    /// The process is shutting down.
     Closed,
 }
 
 /// A post that waits for its commit.
-struct Waiting {
+struct PendingPost {
     delivery: NewDelivery,
-    ticket: Ticket,
+    answer: PendingAnswer,
 }
 
-/// What is kept of a post while its delivery is with the database.
-struct Ticket {
-    answer: oneshot::Sender<Result<Recorded, CommitError>>,
-    /// Given back when the commit has ended, whether or not the post still
-    /// waits: the bytes are in memory until then.
-    _held: Held,
+/// What is kept of a post while its delivery is being recorded.
+struct PendingAnswer {
+    to: oneshot::Sender<Result<Recorded, CommitError>>,
+    /// Released when the commit has ended, even if the post gave up waiting: the
+    /// bytes are in memory until then.
+    _reservation: Reservation,
 }
 
 /// A handle to the committers, cheap to clone.
 #[derive(Clone)]
 pub struct Committer {
-    queue: mpsc::UnboundedSender<Waiting>,
+    queue: mpsc::UnboundedSender<PendingPost>,
     budget: Budget,
-    patience: Duration,
+    timeout: Duration,
     closing: CancellationToken,
     tasks: TaskTracker,
 }
 
 impl Committer {
-    /// Starts the committers and the ringer on the present runtime.
+    /// Starts the committers and the notifier on the current runtime.
     pub fn start(
         log: Arc<dyn DeliveryLog>,
-        bell: Arc<dyn Doorbell>,
+        doorbell: Arc<dyn Doorbell>,
         meters: Meters,
         settings: &Settings,
     ) -> Self {
-        // The queue itself is unbounded; the bytes that can be in it are not.
+        // The channel is unbounded, but the memory budget bounds what is in it.
         let (queue, waiting) = mpsc::unbounded_channel();
         let (closing, tasks) = (CancellationToken::new(), TaskTracker::new());
-        let worker = Worker {
+        let commit_loop = CommitLoop {
             waiting: Arc::new(Mutex::new(waiting)),
             log,
-            ringer: Ringer::start(bell, meters.clone(), &tasks),
+            notifier: Notifier::start(doorbell, meters.clone(), &tasks),
             meters,
             batch: settings.batch,
             closing: closing.clone(),
         };
         for _ in 0..settings.committers {
-            tasks.spawn(worker.clone().run());
+            tasks.spawn(commit_loop.clone().run());
         }
         Self {
             queue,
             budget: Budget::new(settings.in_flight_bytes),
-            patience: settings.commit_timeout,
+            timeout: settings.commit_timeout,
             closing,
             tasks,
         }
     }
 
-    /// Takes a post's place in memory, if there is room.
-    pub(crate) fn hold(&self) -> Result<Held, Spent> {
-        self.budget.hold()
+    /// Reserves memory for a post, if the budget allows it.
+    pub(crate) fn reserve(&self) -> Result<Reservation, BudgetSpent> {
+        self.budget.reserve()
     }
 
-    /// Records a delivery and waits for the commit, but not for ever. Giving up
-    /// the wait gives up nothing else: the commit goes on.
+    /// Records a delivery and waits for the commit, up to the timeout. A timeout ends
+    /// only the wait; the commit goes on.
     pub(crate) async fn commit(
         &self,
         delivery: NewDelivery,
-        held: Held,
+        reservation: Reservation,
     ) -> Result<Recorded, CommitError> {
-        let (answer, recorded) = oneshot::channel();
-        let ticket = Ticket {
-            answer,
-            _held: held,
+        let (to, recorded) = oneshot::channel();
+        let answer = PendingAnswer {
+            to,
+            _reservation: reservation,
         };
         self.queue
-            .send(Waiting { delivery, ticket })
+            .send(PendingPost { delivery, answer })
             .ok()
             .ok_or(CommitError::Closed)?;
-        match tokio::time::timeout(self.patience, recorded).await {
+        match tokio::time::timeout(self.timeout, recorded).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(CommitError::Failed),
             Err(_) => Err(CommitError::Late),
         }
     }
 
-    /// Ends: what waits is committed and answered, the last rings are sent, and
-    /// what comes after is refused. Stop the HTTP server first.
+    /// Shuts down: waiting posts are committed and answered, the last rings are sent,
+    /// and later posts are refused. Stop the HTTP server first.
     pub async fn finish(self) {
         self.closing.cancel();
         self.tasks.close();
@@ -123,16 +123,16 @@ impl Committer {
 
 /// One of the committers.
 #[derive(Clone)]
-struct Worker {
-    waiting: Arc<Mutex<mpsc::UnboundedReceiver<Waiting>>>,
+struct CommitLoop {
+    waiting: Arc<Mutex<mpsc::UnboundedReceiver<PendingPost>>>,
     log: Arc<dyn DeliveryLog>,
-    ringer: Ringer,
+    notifier: Notifier,
     meters: Meters,
     batch: usize,
     closing: CancellationToken,
 }
 
-impl Worker {
+impl CommitLoop {
     async fn run(self) {
         loop {
             let batch = self.gather().await;
@@ -143,8 +143,8 @@ impl Worker {
         }
     }
 
-    /// What waits, as soon as anything does; nothing when it is over.
-    async fn gather(&self) -> Vec<Waiting> {
+    /// Everything that waits, once anything does. Empty at shutdown.
+    async fn gather(&self) -> Vec<PendingPost> {
         let mut batch = Vec::with_capacity(self.batch);
         let mut waiting = self.waiting.lock().await;
         tokio::select! {
@@ -158,21 +158,21 @@ impl Worker {
         batch
     }
 
-    async fn commit(&self, batch: Vec<Waiting>) {
-        let (deliveries, tickets): (Vec<_>, Vec<_>) = batch
+    async fn commit(&self, batch: Vec<PendingPost>) {
+        let (deliveries, answers): (Vec<_>, Vec<_>) = batch
             .into_iter()
-            .map(|waiting| (waiting.delivery, waiting.ticket))
+            .map(|post| (post.delivery, post.answer))
             .unzip();
         #[expect(clippy::cast_precision_loss, reason = "a batch is at most 1024")]
         self.meters.commit_batch.observe(deliveries.len() as f64);
         match self.record(deliveries).await {
-            Some(recorded) if recorded.len() == tickets.len() => self.answer(tickets, &recorded),
-            _ => refuse(tickets),
+            Some(recorded) if recorded.len() == answers.len() => self.answer(answers, &recorded),
+            _ => refuse(answers),
         }
     }
 
-    /// Records in a task of its own: a panic in the database's code fails this
-    /// batch and not the committer.
+    /// Records in a separate task, so that a panic in the store fails this batch and
+    /// not the committer.
     async fn record(&self, deliveries: Vec<NewDelivery>) -> Option<Vec<Recorded>> {
         let count = deliveries.len();
         let log = Arc::clone(&self.log);
@@ -183,34 +183,34 @@ impl Worker {
                 None
             }
             Err(error) => {
-                tracing::error!(%error, deliveries = count, "recording ended abnormally");
+                tracing::error!(%error, deliveries = count, "recording panicked; its posts were answered 503");
                 None
             }
         }
     }
 
-    fn answer(&self, tickets: Vec<Ticket>, recorded: &[Recorded]) {
-        for (ticket, recorded) in tickets.into_iter().zip(recorded) {
-            // A sender that has hung up is no failure: its retry is a duplicate.
-            let _ = ticket.answer.send(Ok(*recorded));
+    fn answer(&self, answers: Vec<PendingAnswer>, recorded: &[Recorded]) {
+        for (answer, recorded) in answers.into_iter().zip(recorded) {
+            // A client that hung up is not a failure: its retry is a duplicate.
+            let _ = answer.to.send(Ok(*recorded));
         }
         let fresh = recorded
             .iter()
             .filter(|recorded| recorded.is_fresh())
             .map(|recorded| recorded.id());
-        self.ringer.ring(fresh.collect());
+        self.notifier.notify(fresh.collect());
     }
 }
 
-fn refuse(tickets: Vec<Ticket>) {
-    for ticket in tickets {
-        let _ = ticket.answer.send(Err(CommitError::Failed));
+fn refuse(answers: Vec<PendingAnswer>) {
+    for answer in answers {
+        let _ = answer.to.send(Err(CommitError::Failed));
     }
 }
 
 fn report(error: &StoreError, deliveries: usize) {
     let cause = std::error::Error::source(error).map(ToString::to_string);
-    tracing::error!(%error, cause, deliveries, "deliveries were not recorded");
+    tracing::error!(%error, cause, deliveries, "deliveries were not recorded; their posts were answered 503");
 }
 
 #[cfg(test)]

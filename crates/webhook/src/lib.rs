@@ -1,17 +1,16 @@
-//! Takes a provider's post and answers 200 once it is a committed row.
+//! Accepts a provider's post and answers 200 once it is a committed row.
 //!
-//! This crate never parses a mail, never decodes a payload and never lets the
-//! queue decide an answer: it reads bytes within budgets, has their origin
-//! proven, and records them.
+//! This crate never parses a mail and never decodes a payload, and no answer
+//! depends on the queue. It reads a body within its budgets, verifies who sent it,
+//! and records it.
 //!
-//! Read it in the order of a post's way: [`routes`], the handler, the checks on
-//! headers, the budgeted read, whose post it is, the group commit, the ringer, the answers.
+//! `README.md` lists the files in reading order.
 
 mod routes;
 
 mod receive;
 
-mod screen;
+mod headers;
 
 mod body;
 mod budget;
@@ -20,14 +19,16 @@ mod certificates;
 mod peer;
 
 mod commit;
-mod ringer;
+mod notifier;
 
 mod reply;
-mod unread;
+mod unread_body;
 
+mod deps;
 mod settings;
 
-pub use certificates::{CertificateAway, CertificateFetch, Certificates};
+pub use certificates::{CertificateFetch, CertificateUnavailable, Certificates};
 pub use commit::Committer;
-pub use routes::{Deps, routes};
+pub use deps::Deps;
+pub use routes::routes;
 pub use settings::{Settings, SettingsError};

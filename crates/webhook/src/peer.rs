@@ -1,25 +1,25 @@
-//! Who sent a post, as far as the network tells.
+//! The network address that a post came from.
 
 use std::net::IpAddr;
 
 use actix_web::HttpRequest;
 use ipnet::IpNet;
 
-use crate::Settings;
+use crate::settings::Settings;
 
-/// The address that a post came from. Behind a proxy that is trusted it is the
-/// last one in `X-Forwarded-For` that is not itself a trusted proxy: what stands
-/// before it was written by whoever sent the post.
-pub(crate) fn sender(request: &HttpRequest, settings: &Settings) -> Option<IpAddr> {
+/// The address that a post came from. Behind a trusted proxy it is the last address
+/// in `X-Forwarded-For` that is not a trusted proxy itself. Addresses before it were
+/// written by the client and prove nothing.
+pub(crate) fn peer_address(request: &HttpRequest, settings: &Settings) -> Option<IpAddr> {
     let peer = request.peer_addr()?.ip();
     let forwarded = request
         .headers()
         .get_all("x-forwarded-for")
         .filter_map(|value| value.to_str().ok());
-    behind(peer, forwarded, &settings.trusted_proxies)
+    behind_proxies(peer, forwarded, &settings.trusted_proxies)
 }
 
-fn behind<'a>(
+fn behind_proxies<'a>(
     peer: IpAddr,
     forwarded: impl Iterator<Item = &'a str>,
     trusted: &[IpNet],
@@ -48,30 +48,34 @@ mod tests {
     fn from(peer: &str, forwarded: &[&str]) -> Option<String> {
         let trusted = ["10.0.0.0/8".parse().expect("a range")];
         let peer = peer.parse().expect("an address");
-        let found = behind(peer, forwarded.iter().copied(), &trusted);
+        let found = behind_proxies(peer, forwarded.iter().copied(), &trusted);
         found.map(|address| address.to_string())
     }
 
     #[test]
-    fn a_stranger_cannot_say_where_it_is() {
+    fn x_forwarded_for_from_an_untrusted_peer_is_ignored() {
         let found = from("198.51.100.9", &["192.0.2.1"]);
         assert_eq!(found.as_deref(), Some("198.51.100.9"));
     }
 
     #[test]
-    fn behind_trusted_proxies_the_last_other_one_sent_it() {
+    fn behind_trusted_proxies_the_last_untrusted_hop_is_the_peer() {
         let found = |lines: &[&str]| from("10.0.0.1", lines);
         assert_eq!(found(&["192.0.2.1"]).as_deref(), Some("192.0.2.1"));
         assert_eq!(
             found(&["203.0.113.5, 192.0.2.1, 10.0.0.2"]).as_deref(),
             Some("192.0.2.1"),
-            "what the sender wrote itself does not count"
+            "addresses that the client wrote do not count"
         );
         assert_eq!(
             found(&["203.0.113.5", "192.0.2.1"]).as_deref(),
             Some("192.0.2.1")
         );
         assert_eq!(found(&[]).as_deref(), Some("10.0.0.1"));
-        assert_eq!(found(&["192.0.2.1, unknown"]), None, "nobody can be told");
+        assert_eq!(
+            found(&["192.0.2.1, unknown"]),
+            None,
+            "an unreadable hop leaves the peer unknown"
+        );
     }
 }

@@ -6,31 +6,32 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{DeliveryId, NewDelivery, OnConflict, OutcomeLabel, Recorded};
 use providers::{Answers, Coverage, RawRequest, Source};
 
+use crate::deps::Deps;
 use crate::reply::{Accepted, Problem};
-use crate::{Deps, body, peer, screen};
+use crate::{body, headers, peer};
 
 /// `POST /hooks/{source}`: records an authentic post.
 ///
 /// Returns:
 /// - **200** `{"status":"accepted","delivery":"dlv_…"}`: the body is in a
-///   committed row. With `"conflict":true` its id was already taken by other
-///   content; this one is kept in a row of its own.
-/// - **200** `{"status":"duplicate","delivery":"dlv_…"}`: it was there already.
-/// - **400** `body-incomplete`: the body broke off.
-/// - **401** `signature-invalid`: the origin is not proven, for whatever reason;
-///   also when a token that is used once comes again with another body.
+///   committed row. With `"conflict":true` the id was already used for other
+///   content, and this post is kept in its own row.
+/// - **200** `{"status":"duplicate","delivery":"dlv_…"}`: it was recorded before.
+/// - **400** `body-incomplete`: the connection broke before the end of the body.
+/// - **401** `signature-invalid`: the origin is not proven, whatever the reason;
+///   also when a single-use token is used again with another body.
 /// - **404** `not-found`: no source has this name.
 /// - **405** `method-not-allowed`: anything but POST.
-/// - **408** `request-timeout`: the body did not come in time.
+/// - **408** `request-timeout`: the body did not arrive in time.
 /// - **413** `body-too-large`: the body is longer than the limit.
 /// - **415** `content-encoding`, `media-type`: the body is compressed, or has no
 ///   usable content type.
-/// - **503** `overloaded`, `unavailable`, with `Retry-After`: there is no memory
-///   for it now, the database did not commit in time, or the certificate that it
-///   is signed with could not be had. The sender tries again.
+/// - **503** `overloaded`, `unavailable`, with `Retry-After`: the memory budget is
+///   spent, the database did not commit in time, or the signing certificate could
+///   not be fetched. The sender retries.
 ///
-/// Where a provider's contract says that 400, 401, 408, 413, 415 or 503 would cost
-/// mail, another status stands in its place (`Source::answers`); the problem is the same.
+/// Some providers drop mail on one of these statuses. For them `Source::answers`
+/// replaces the status; the problem stays the same.
 pub(crate) async fn receive(
     request: HttpRequest,
     mut payload: web::Payload,
@@ -39,7 +40,7 @@ pub(crate) async fn receive(
     let begun = Instant::now();
     let name = request.match_info().query("source");
     let Some(source) = deps.sources.get(name) else {
-        // The name is a stranger's text and stays out of the meters.
+        // The name is unauthenticated text and must not become a metric label.
         count(&deps, "(unknown)", Problem::UnknownSource.outcome());
         return Problem::UnknownSource.answer(Answers::PLAIN, payload);
     };
@@ -58,7 +59,7 @@ pub(crate) async fn receive(
     }
 }
 
-/// The steps of a post. None but the last can leave anything behind.
+/// The steps of a post. Only the last one writes anything.
 async fn accept(
     deps: &Deps,
     source: &Source,
@@ -66,10 +67,10 @@ async fn accept(
     payload: &mut web::Payload,
 ) -> Result<Accepted, Problem> {
     let limit = deps.settings.body_limit;
-    let content_type = screen::screen(request.headers(), limit)?;
-    let mut held = deps.committer.hold()?;
-    let body = body::read(payload, limit, deps.settings.body_timeout, &mut held).await?;
-    let post = raw(request, &body).with_sender(peer::sender(request, &deps.settings));
+    let content_type = headers::check(request.headers(), limit)?;
+    let mut reservation = deps.committer.reserve()?;
+    let body = body::read(payload, limit, deps.settings.body_timeout, &mut reservation).await?;
+    let post = raw_request(request, &body).with_sender(peer::peer_address(request, &deps.settings));
     let certificate = match source.certificate_url(&post)? {
         Some(url) => Some(deps.certificates.get(&url).await?),
         None => None,
@@ -88,12 +89,12 @@ async fn accept(
             Coverage::TokenOnly => OnConflict::Refuse,
         },
     };
-    let recorded = deps.committer.commit(delivery, held).await?;
-    note(deps, source, recorded);
+    let recorded = deps.committer.commit(delivery, reservation).await?;
+    log_and_count(deps, source, recorded);
     Accepted::of(recorded)
 }
 
-fn raw<'a>(request: &'a HttpRequest, body: &'a [u8]) -> RawRequest<'a> {
+fn raw_request<'a>(request: &'a HttpRequest, body: &'a [u8]) -> RawRequest<'a> {
     let headers = request
         .headers()
         .iter()
@@ -101,7 +102,7 @@ fn raw<'a>(request: &'a HttpRequest, body: &'a [u8]) -> RawRequest<'a> {
     RawRequest::new(headers, body).with_query(request.query_string())
 }
 
-fn note(deps: &Deps, source: &Source, recorded: Recorded) {
+fn log_and_count(deps: &Deps, source: &Source, recorded: Recorded) {
     let id = recorded.id();
     match recorded {
         Recorded::New(_) => {
@@ -112,20 +113,20 @@ fn note(deps: &Deps, source: &Source, recorded: Recorded) {
                 .duplicates
                 .get_or_create(&OutcomeLabel::new("delivery", "duplicate"))
                 .inc();
-            tracing::info!(delivery.id = %id, delivery.source = %source.name(), "known already: {id}");
+            tracing::info!(delivery.id = %id, delivery.source = %source.name(), "duplicate of {id}");
         }
         Recorded::Conflict(_) => {
             tracing::warn!(
                 delivery.id = %id,
                 delivery.source = %source.name(),
-                "recorded {id} apart: its id was taken by other content"
+                "recorded {id} as a conflict: its provider id was used for other content"
             );
         }
         Recorded::Refused(_) => {
             tracing::warn!(
                 delivery.id = %id,
                 delivery.source = %source.name(),
-                "refused another body for the token of {id}"
+                "refused: the single-use token of {id} came with another body"
             );
         }
     }

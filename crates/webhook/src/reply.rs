@@ -1,4 +1,4 @@
-//! Every answer of the webhook, in one place.
+//! Every answer of the webhook.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -9,19 +9,18 @@ use providers::{Answers, VerifyError};
 use serde::Serialize;
 
 use crate::body::ReadError;
-use crate::budget::Spent;
-use crate::certificates::CertificateAway;
+use crate::budget::BudgetSpent;
+use crate::certificates::CertificateUnavailable;
 use crate::commit::CommitError;
-use crate::screen::ScreenError;
-use crate::unread;
+use crate::headers::HeaderError;
+use crate::unread_body;
 
-/// Why a post is not recorded, from a closed list. Nothing of the post is
-/// repeated in an answer.
+/// Why a post is not recorded. An answer never repeats anything from the post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Problem {
     /// 404: no source has this name.
     UnknownSource,
-    /// 405: a webhook is posted to.
+    /// 405: the method is not POST.
     Method,
     /// 415: the body is compressed.
     Encoded,
@@ -29,29 +28,29 @@ pub(crate) enum Problem {
     MediaType,
     /// 413: the body is longer than the limit.
     TooLarge,
-    /// 408: the body did not come in time.
-    TooSlow,
-    /// 400: the body broke off.
+    /// 408: the body did not arrive in time.
+    Timeout,
+    /// 400: the connection broke before the end of the body.
     Incomplete,
-    /// 401: the origin is not proven; one answer for every way to fail.
-    Unproven(VerifyError),
-    /// 503: the certificate that the post is signed with cannot be had now.
-    Uncertified(CertificateAway),
-    /// 503: there is no memory for another body now.
-    Crowded,
-    /// 503: the record could not be written, or not in time.
-    Unrecorded(CommitError),
+    /// 401: the origin is not proven. Every failure gets the same answer.
+    NotAuthentic(VerifyError),
+    /// 503: the certificate that the post is signed with could not be fetched.
+    NoCertificate(CertificateUnavailable),
+    /// 503: the memory budget is spent.
+    Overloaded,
+    /// 503: the row could not be written, or not in time.
+    NotRecorded(CommitError),
 }
 
-/// The part of a problem that the sender sees.
-struct Face {
+/// The part of a problem that the client sees.
+struct Rendered {
     status: StatusCode,
     slug: &'static str,
     title: &'static str,
     retry_after: Option<&'static str>,
 }
 
-impl Face {
+impl Rendered {
     fn text(&self) -> Bytes {
         let body = ProblemBody {
             r#type: format!("urn:maillatch:problem:{}", self.slug),
@@ -63,7 +62,7 @@ impl Face {
     }
 }
 
-/// A problem as RFC 9457 writes it.
+/// A problem document (RFC 9457).
 #[derive(Serialize)]
 struct ProblemBody {
     r#type: String,
@@ -80,7 +79,7 @@ pub(crate) enum Accepted {
     Conflict(DeliveryId),
 }
 
-/// What a sender reads when its post is recorded.
+/// The body of the answer to a recorded post.
 #[derive(Serialize)]
 struct AcceptedBody {
     status: &'static str,
@@ -90,13 +89,13 @@ struct AcceptedBody {
 }
 
 impl Accepted {
-    /// What the database's answer means for the sender.
+    /// The answer that a database result leads to.
     pub(crate) fn of(recorded: Recorded) -> Result<Self, Problem> {
         match recorded {
             Recorded::New(id) => Ok(Self::New(id)),
             Recorded::Duplicate(id) => Ok(Self::Duplicate(id)),
             Recorded::Conflict(id) => Ok(Self::Conflict(id)),
-            Recorded::Refused(_) => Err(Problem::Unproven(VerifyError::Replayed)),
+            Recorded::Refused(_) => Err(Problem::NotAuthentic(VerifyError::Replayed)),
         }
     }
 
@@ -115,7 +114,7 @@ impl Accepted {
             })
     }
 
-    /// The answer as a word for meters.
+    /// The answer as a metric label.
     pub(crate) fn outcome(self) -> &'static str {
         match self {
             Self::New(_) => "accepted",
@@ -125,8 +124,8 @@ impl Accepted {
     }
 }
 
-/// The answer to a provider's check that the webhook is there.
-pub(crate) fn greeting(text: String) -> HttpResponse {
+/// The answer to a provider's check of a new webhook.
+pub(crate) fn challenge(text: String) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((CACHE_CONTROL, "no-store"))
         .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
@@ -135,71 +134,85 @@ pub(crate) fn greeting(text: String) -> HttpResponse {
 }
 
 impl Problem {
-    /// The answer to a post that is not recorded. When bytes of its body may
-    /// still be on their way, the connection ends with it.
+    /// The answer to a post that is not recorded. When the body was not read to its
+    /// end, the connection is closed after it.
     pub(crate) fn answer(self, answers: Answers, payload: Payload) -> HttpResponse {
-        let face = self.face(answers);
-        let mut answer = HttpResponse::build(face.status);
+        let rendered = self.render(answers);
+        let mut answer = HttpResponse::build(rendered.status);
         answer
             .insert_header((CACHE_CONTROL, "no-store"))
             .content_type("application/problem+json");
-        if let Some(seconds) = face.retry_after {
+        if let Some(seconds) = rendered.retry_after {
             answer.insert_header((RETRY_AFTER, seconds));
         }
         if self == Self::Method {
             answer.insert_header((ALLOW, "POST"));
         }
-        let text = face.text();
+        let text = rendered.text();
         if self.leaves_body_unread() {
             let answer = answer.force_close().message_body(text);
-            answer.map_or_else(Into::into, |answer| unread::closing(answer, payload))
+            answer.map_or_else(Into::into, |answer| {
+                unread_body::close_after(answer, payload)
+            })
         } else {
             answer.body(text)
         }
     }
 
-    fn face(self, answers: Answers) -> Face {
-        let unread = |usual| answers.unread.unwrap_or(usual);
+    fn render(self, answers: Answers) -> Rendered {
+        let unread_status = |usual| answers.unread.unwrap_or(usual);
         let (status, slug, title) = match self {
             Self::UnknownSource => (404, "not-found", "No such source"),
             Self::Method => (405, "method-not-allowed", "Only POST is allowed here"),
-            Self::Encoded => (unread(415), "content-encoding", "Send the body unencoded"),
+            Self::Encoded => (
+                unread_status(415),
+                "content-encoding",
+                "Send the body unencoded",
+            ),
             Self::MediaType => (
-                unread(415),
+                unread_status(415),
                 "media-type",
-                "Send a content type, JSON in UTF-8",
+                "Send one content type; JSON must be UTF-8",
             ),
             Self::TooLarge => (answers.too_large, "body-too-large", "The body is too large"),
-            Self::TooSlow => (
-                unread(408),
+            Self::Timeout => (
+                unread_status(408),
                 "request-timeout",
-                "The body did not come in time",
+                "The body did not arrive in time",
             ),
-            Self::Incomplete => (unread(400), "body-incomplete", "The body broke off"),
-            Self::Unproven(_) => (
+            Self::Incomplete => (
+                unread_status(400),
+                "body-incomplete",
+                "The body is incomplete",
+            ),
+            Self::NotAuthentic(_) => (
                 answers.unproven,
                 "signature-invalid",
                 "The post is not authentic",
             ),
-            Self::Uncertified(_) => (
+            Self::NoCertificate(_) => (
                 answers.unavailable,
                 "unavailable",
                 "The post could not be checked",
             ),
-            Self::Crowded => (answers.unavailable, "overloaded", "Too much at once"),
-            Self::Unrecorded(_) => (
+            Self::Overloaded => (
+                answers.unavailable,
+                "overloaded",
+                "The server is overloaded; retry",
+            ),
+            Self::NotRecorded(_) => (
                 answers.unavailable,
                 "unavailable",
                 "The post could not be recorded",
             ),
         };
-        Face {
+        Rendered {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             slug,
             title,
             retry_after: match self {
-                Self::Crowded => Some("1"),
-                Self::Uncertified(_) | Self::Unrecorded(_) => Some("5"),
+                Self::Overloaded => Some("1"),
+                Self::NoCertificate(_) | Self::NotRecorded(_) => Some("5"),
                 _ => None,
             },
         }
@@ -208,11 +221,11 @@ impl Problem {
     fn leaves_body_unread(self) -> bool {
         !matches!(
             self,
-            Self::Unproven(_) | Self::Uncertified(_) | Self::Unrecorded(_)
+            Self::NotAuthentic(_) | Self::NoCertificate(_) | Self::NotRecorded(_)
         )
     }
 
-    /// The problem as a word for meters.
+    /// The problem as a metric label.
     pub(crate) fn outcome(self) -> &'static str {
         match self {
             Self::UnknownSource => "unknown_source",
@@ -220,24 +233,24 @@ impl Problem {
             Self::Encoded => "content_encoding",
             Self::MediaType => "media_type",
             Self::TooLarge => "too_large",
-            Self::TooSlow => "too_slow",
+            Self::Timeout => "too_slow",
             Self::Incomplete => "incomplete",
-            Self::Unproven(flaw) => flaw.reason(),
-            Self::Uncertified(CertificateAway) => "certificate_away",
-            Self::Crowded => "overloaded",
-            Self::Unrecorded(CommitError::Failed) => "commit_failed",
-            Self::Unrecorded(CommitError::Late) => "commit_late",
-            Self::Unrecorded(CommitError::Closed) => "closing",
+            Self::NotAuthentic(flaw) => flaw.reason(),
+            Self::NoCertificate(CertificateUnavailable) => "certificate_away",
+            Self::Overloaded => "overloaded",
+            Self::NotRecorded(CommitError::Failed) => "commit_failed",
+            Self::NotRecorded(CommitError::Late) => "commit_late",
+            Self::NotRecorded(CommitError::Closed) => "closing",
         }
     }
 }
 
-impl From<ScreenError> for Problem {
-    fn from(error: ScreenError) -> Self {
+impl From<HeaderError> for Problem {
+    fn from(error: HeaderError) -> Self {
         match error {
-            ScreenError::Encoded => Self::Encoded,
-            ScreenError::MediaType => Self::MediaType,
-            ScreenError::TooLarge => Self::TooLarge,
+            HeaderError::Encoded => Self::Encoded,
+            HeaderError::MediaType => Self::MediaType,
+            HeaderError::TooLarge => Self::TooLarge,
         }
     }
 }
@@ -246,33 +259,33 @@ impl From<ReadError> for Problem {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::TooLarge => Self::TooLarge,
-            ReadError::TooSlow => Self::TooSlow,
+            ReadError::Timeout => Self::Timeout,
             ReadError::Broken => Self::Incomplete,
-            ReadError::Crowded => Self::Crowded,
+            ReadError::Overloaded => Self::Overloaded,
         }
     }
 }
 
-impl From<Spent> for Problem {
-    fn from(Spent: Spent) -> Self {
-        Self::Crowded
+impl From<BudgetSpent> for Problem {
+    fn from(BudgetSpent: BudgetSpent) -> Self {
+        Self::Overloaded
     }
 }
 
 impl From<VerifyError> for Problem {
     fn from(error: VerifyError) -> Self {
-        Self::Unproven(error)
+        Self::NotAuthentic(error)
     }
 }
 
-impl From<CertificateAway> for Problem {
-    fn from(error: CertificateAway) -> Self {
-        Self::Uncertified(error)
+impl From<CertificateUnavailable> for Problem {
+    fn from(error: CertificateUnavailable) -> Self {
+        Self::NoCertificate(error)
     }
 }
 
 impl From<CommitError> for Problem {
     fn from(error: CommitError) -> Self {
-        Self::Unrecorded(error)
+        Self::NotRecorded(error)
     }
 }

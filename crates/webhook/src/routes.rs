@@ -1,31 +1,11 @@
-//! The webhook's one path and what it needs.
-
-use std::sync::Arc;
+//! The webhook's one path.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{Clock, Meters};
-use providers::{Answers, Sources};
+use providers::Answers;
 
+use crate::deps::Deps;
 use crate::receive::receive;
 use crate::reply::{self, Problem};
-use crate::{Certificates, Committer, Settings};
-
-/// What the webhook needs.
-#[derive(Clone)]
-pub struct Deps {
-    /// Who may post, and how they prove it.
-    pub sources: Arc<Sources>,
-    /// Has the certificates that some of them sign with.
-    pub certificates: Arc<Certificates>,
-    /// Records what was proven.
-    pub committer: Committer,
-    /// Tells whether a proof is fresh.
-    pub clock: Arc<dyn Clock>,
-    /// Counts answers.
-    pub meters: Meters,
-    /// The budgets of a post.
-    pub settings: Settings,
-}
 
 /// `POST /hooks/{source}`, to be added to an application by `App::configure`.
 pub fn routes(deps: Deps) -> impl FnOnce(&mut web::ServiceConfig) + Clone {
@@ -39,20 +19,20 @@ pub fn routes(deps: Deps) -> impl FnOnce(&mut web::ServiceConfig) + Clone {
     }
 }
 
-/// Anything but POST: a provider's check that the webhook is there, which some
-/// make, or nothing for us.
+/// Any method but POST. Some providers check a new webhook with a GET that must be
+/// answered; everything else gets 405.
 async fn other_method(
     request: HttpRequest,
     payload: web::Payload,
     deps: web::Data<Deps>,
 ) -> HttpResponse {
     let name = request.match_info().query("source");
-    let greeting = deps
+    let challenge = deps
         .sources
         .get(name)
         .and_then(|source| source.greet(request.method().as_str(), request.query_string()));
-    match greeting {
-        Some(text) => reply::greeting(text),
+    match challenge {
+        Some(text) => reply::challenge(text),
         None => Problem::Method.answer(Answers::PLAIN, payload),
     }
 }

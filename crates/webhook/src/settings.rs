@@ -6,30 +6,30 @@ use ipnet::IpNet;
 
 const MIB: usize = 1024 * 1024;
 
-/// No body is ever accepted above this, whatever is configured.
+/// The largest configurable body limit.
 const MOST_BODY: usize = 50 * MIB;
 
-/// Nor are more bytes of bodies held at once.
+/// The largest configurable memory budget for bodies.
 const MOST_IN_FLIGHT: usize = 4096 * MIB;
 
 /// The webhook's budgets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The longest body, in bytes.
+    /// The longest accepted body, in bytes.
     pub body_limit: usize,
-    /// How long a sender may take to send a body.
+    /// How long a client may take to send a body.
     pub body_timeout: Duration,
-    /// How many bytes of bodies may be in memory at once; with more the answer
-    /// is 503. It also bounds the queue before the database.
+    /// How many bytes of bodies may be in memory at once; beyond that posts get 503.
+    /// It also bounds the queue of posts that wait for a commit.
     pub in_flight_bytes: usize,
     /// How long a post waits for its commit before the answer is 503.
     pub commit_timeout: Duration,
-    /// How many commits run at once. Two keep one database core busy while the
-    /// other batch gathers; more only make the batches smaller.
+    /// How many commits run at once. With two, one commits while the other batch
+    /// gathers; more only make the batches smaller.
     pub committers: usize,
     /// The most deliveries in one commit.
     pub batch: usize,
-    /// Whose word about where a post came from is taken.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
 }
 
@@ -47,25 +47,25 @@ impl Default for Settings {
     }
 }
 
-/// A budget is out of bounds.
+/// A setting is out of bounds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// The longest body.
+    /// `body_limit`.
     #[error("`body_limit` is 1 to 52428800 bytes")]
     BodyLimit,
-    /// The read's time.
+    /// `body_timeout`.
     #[error("`body_timeout` is more than 0 and at most 60 seconds")]
     BodyTimeout,
-    /// The memory.
+    /// `in_flight_bytes`.
     #[error("`in_flight_bytes` is at least `body_limit` and at most 4 GiB")]
     InFlight,
-    /// The commit's time.
+    /// `commit_timeout`.
     #[error("`commit_timeout` is more than 0 and at most 60 seconds")]
     CommitTimeout,
-    /// The committers.
+    /// `committers`.
     #[error("`committers` is 1 to 16")]
     Committers,
-    /// The batch.
+    /// `commit_batch`.
     #[error("`commit_batch` is 1 to 1024")]
     Batch,
 }
@@ -113,12 +113,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_are_within_their_bounds() {
+    fn default_settings_are_valid() {
         assert_eq!(Settings::default().checked(), Ok(Settings::default()));
     }
 
     #[test]
-    fn a_budget_out_of_bounds_is_refused() {
+    fn settings_out_of_bounds_are_refused() {
         let refusal = |change: fn(&mut Settings)| {
             let mut settings = Settings::default();
             change(&mut settings);

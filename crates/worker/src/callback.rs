@@ -1,10 +1,10 @@
-//! Telling callbacks: values that were consumed in a callback's name go to the
-//! receiver that the operator has configured under it, and nowhere else.
+//! Posts callbacks: a value that was consumed for a callback is sent to the
+//! receiver that the operator configured under that name, and to nobody else.
 //!
-//! Each is posted as Standard Webhooks has it, under an id and with a body that
-//! are the same on every try, until the receiver says 2xx or its time is over. A
-//! worker that dies in between leaves a lease behind, and the next one repeats
-//! the post: the receiver deduplicates by the id.
+//! Each callback is posted as Standard Webhooks defines it. Its id and body are the
+//! same on every try. It is retried until the receiver answers 2xx or its deadline
+//! passes. When a worker dies in between, the lease expires and another worker
+//! repeats the post; the receiver deduplicates by the id.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,28 +25,28 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+mod in_progress;
 mod receiver;
-mod running;
 
+use in_progress::InProgress;
 pub use receiver::{CallbacksError, Receiver};
-use running::Running;
 
-/// How long a claim holds: longer than a try can take.
+/// How long a claim holds: longer than one post can take.
 const LEASE: Duration = Duration::from_secs(30);
-/// How many are told at once to one receiver, before it counts as busy, and how many
-/// are claimed at once.
+/// How many callbacks are posted at once to one receiver, and how many are claimed
+/// at once.
 const BATCH: u32 = 8;
-/// The wait after the first failed try; it doubles up to the longest.
+/// The wait after the first failed post. It doubles up to the longest wait.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
-/// What tells callbacks.
+/// Posts callbacks.
 pub struct Callbacks {
     log: Arc<dyn CallbackLog>,
     receivers: BTreeMap<String, Receiver>,
     client: Client,
     meters: Meters,
-    /// Rung by the worker when something may be due at once.
+    /// Notified by the worker when a callback may be due at once.
     due: Arc<Notify>,
 }
 
@@ -67,7 +67,7 @@ impl Callbacks {
         for (name, receiver) in &receivers {
             receiver.check(name)?;
         }
-        // A redirect would carry the value to somewhere else.
+        // A redirect would send the value to another place.
         let client = Client::builder()
             .redirect(redirect::Policy::none())
             .no_proxy()
@@ -81,78 +81,78 @@ impl Callbacks {
         })
     }
 
-    /// Tells what is due, again and again, until stopped. A receiver that takes its
-    /// time holds up nobody but itself.
-    pub async fn tell_forever(&self, every: Duration, stop: CancellationToken) {
-        let mut tries = FuturesUnordered::new();
-        let mut running = Running::default();
+    /// Posts due callbacks until stopped. A slow receiver delays only its own
+    /// callbacks.
+    pub async fn run(&self, every: Duration, stop: CancellationToken) {
+        let mut posts = FuturesUnordered::new();
+        let mut in_progress = InProgress::default();
         while !stop.is_cancelled() {
-            let claimed = self.claim(&running.busy()).await;
+            let claimed = self.claim(&in_progress.busy()).await;
             let is_more = claimed.len() == BATCH as usize;
             for callback in claimed {
-                running.begin(&callback.name);
-                tries.push(self.tell(callback));
+                in_progress.begin(&callback.name);
+                posts.push(self.attempt(callback));
             }
             if is_more {
                 continue;
             }
             let next = Instant::now() + every;
             tokio::select! {
-                Some(name) = tries.next() => running.end(&name),
+                Some(name) = posts.next() => in_progress.end(&name),
                 () = self.due.notified() => {}
                 () = sleep_until(next) => {}
                 () = stop.cancelled() => {}
             }
         }
-        // What was begun is finished; beyond the process's own patience the leases
-        // bring it back.
-        while tries.next().await.is_some() {}
+        // Finish the posts in progress. If the process ends first, their leases
+        // expire and another worker repeats them.
+        while posts.next().await.is_some() {}
     }
 
-    /// Tells what is due now; tells how many that were.
-    pub async fn tell_due(&self) -> usize {
+    /// Posts the callbacks that are due now; returns how many.
+    pub async fn post_due(&self) -> usize {
         let claimed = self.claim(&[]).await;
-        let tries = claimed.into_iter().map(|callback| self.tell(callback));
-        join_all(tries).await.len()
+        let posts = claimed.into_iter().map(|callback| self.attempt(callback));
+        join_all(posts).await.len()
     }
 
     async fn claim(&self, busy: &[String]) -> Vec<Callback> {
         let claimed = self.log.claim_callbacks(BATCH, LEASE, busy).await;
         claimed.unwrap_or_else(|error| {
             let error: &dyn std::error::Error = &error;
-            tracing::warn!(error, "callbacks cannot be claimed");
+            tracing::warn!(error, "due callbacks could not be claimed");
             Vec::new()
         })
     }
 
-    /// Makes one try; tells to whom it was.
-    async fn tell(&self, callback: Callback) -> String {
+    /// Posts one callback once and records the result; returns its receiver's name.
+    async fn attempt(&self, callback: Callback) -> String {
         let callback = &callback;
-        let told = match self.post(callback).await {
+        let result = match self.post(callback).await {
             Ok(()) => CallbackResult::Done,
             Err(reason) => after_failure(callback, reason),
         };
-        let (word, reason) = match &told {
+        let (word, reason) = match &result {
             CallbackResult::Done => ("done", None),
             CallbackResult::RetryLater(_, reason) => ("again", Some(reason)),
             CallbackResult::Dead(reason) => ("dead", Some(reason)),
         };
         let reason = reason.map_or("-", Reason::as_str);
-        tracing::info!(callback.id = %callback.id, callback.name, word, reason, "callback told");
+        tracing::info!(callback.id = %callback.id, callback.name, word, reason, "callback posted");
         let label = OutcomeLabel::new(&callback.name, word);
         self.meters.callbacks.get_or_create(&label).inc();
-        let ended = self.log.end_callback(callback.id, callback.token, told);
+        let ended = self.log.end_callback(callback.id, callback.token, result);
         if let Err(error) = ended.await {
-            // The lease brings it back, and the receiver knows the id.
+            // It is posted again when the lease expires; the receiver deduplicates.
             let error: &dyn std::error::Error = &error;
-            tracing::warn!(callback.id = %callback.id, error, "callback left to its lease");
+            tracing::warn!(callback.id = %callback.id, error, "database unavailable; the callback is posted again when its lease expires");
         }
         callback.name.clone()
     }
 
     async fn post(&self, callback: &Callback) -> Result<(), Reason> {
         let receiver = self.receivers.get(&callback.name);
-        // A receiver that was removed from the configuration may come back.
+        // A receiver that was removed from the configuration may be added again.
         let receiver = receiver.ok_or(Reason::new("callback_unknown"))?;
         let body = body(callback).to_string().into_bytes();
         let (id, now) = (callback.id.to_string(), SystemClock.now());
@@ -161,7 +161,7 @@ impl Callbacks {
         let request = self
             .client
             .post(receiver.url.clone())
-            .timeout(receiver.patience)
+            .timeout(receiver.timeout)
             .header("content-type", "application/json")
             .header("webhook-id", id)
             .header("webhook-timestamp", now.as_seconds().to_string())
@@ -179,19 +179,19 @@ impl Callbacks {
     }
 }
 
-/// Tries again while there is time; a receiver that is gone has said so.
+/// Retries until the deadline. A receiver that answers 410 is not retried.
 fn after_failure(callback: &Callback, reason: Reason) -> CallbackResult {
     let growth = 2_u32.saturating_pow(callback.tries.saturating_sub(1));
     let wait = FIRST_WAIT.saturating_mul(growth).min(LONGEST_WAIT);
     if callback.remaining.is_zero() || reason.as_str() == "gone" {
         return CallbackResult::Dead(reason);
     }
-    // The last try is at the deadline, not beyond it.
+    // The last retry is at the deadline, not after it.
     CallbackResult::RetryLater(wait.min(callback.remaining), reason)
 }
 
-/// What is told: ids, closed words, bounded addresses and the value. It is made
-/// of what the rows hold and never changes.
+/// The body of a callback: ids, closed words, bounded addresses and the value. It is
+/// built from stored rows, so every retry sends the same body.
 fn body(callback: &Callback) -> Value {
     let artifact = &callback.artifact;
     let mut data = Map::new();

@@ -1,8 +1,8 @@
-//! Getting a mail that its webhook did not carry, from the provider's API and
-//! from nowhere else. Links found in mail are never fetched; the only links
-//! followed here are those the provider's own API answers with, within its hosts.
+//! Fetches a mail that its webhook post did not carry, from the provider's API.
+//! Links found in a mail are never fetched. The only links followed here are those
+//! that the provider's own API returns, and only to the provider's hosts.
 
-mod place;
+mod message_url;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,43 +16,54 @@ use reqwest::{Client, RequestBuilder, Response, StatusCode, redirect};
 use secrecy::ExposeSecret;
 use url::Url;
 
-use place::place;
+use crate::failure::Failure;
 
-/// Redirects and links that are followed for one mail.
+use message_url::message_url;
+
+/// How many redirects are followed for one URL.
 const MOST_HOPS: usize = 4;
 
-/// A mail could not be had.
+/// A mail could not be fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FetchError {
-    /// The API is away, overloaded, or has not got the mail yet.
+    /// The API is unavailable or overloaded, or does not have the mail yet.
     #[error("the provider's API is unavailable")]
     Unavailable,
-    /// The key is not accepted; an operator can mend that while we retry.
+    /// The key is not accepted; an operator can correct it while we retry.
     #[error("the provider's API does not accept the key")]
     Unauthorised,
-    /// The answer is not what the contract says.
-    #[error("the provider's API answers with something else")]
+    /// The answer is not what the provider documents.
+    #[error("the provider's API gave an unexpected answer")]
     Odd,
-    /// The mail is longer than any we take.
+    /// The mail is larger than the limit.
     #[error("the message is too large")]
     TooLarge,
-    /// It leads away from the provider.
-    #[error("the provider's API leads elsewhere")]
+    /// A redirect or link leads to a host that is not the provider's.
+    #[error("the provider's API points to another host")]
     LeadsAway,
-    /// The provider will not have its question answered; it was asked too late.
+    /// The provider refuses the confirmation, usually because it came too late.
     #[error("the provider refuses the confirmation")]
     Refused,
 }
 
+impl From<FetchError> for Failure {
+    fn from(error: FetchError) -> Self {
+        Self {
+            class: error.class(),
+            reason: error.reason(),
+        }
+    }
+}
+
 impl FetchError {
-    pub(crate) fn class(self) -> Class {
+    fn class(self) -> Class {
         match self {
             Self::Unavailable | Self::Unauthorised => Class::Upstream,
             Self::Odd | Self::TooLarge | Self::LeadsAway | Self::Refused => Class::Permanent,
         }
     }
 
-    pub(crate) fn reason(self) -> Reason {
+    fn reason(self) -> Reason {
         Reason::new(match self {
             Self::Unavailable => "fetch_unavailable",
             Self::Unauthorised => "fetch_unauthorised",
@@ -64,12 +75,12 @@ impl FetchError {
     }
 }
 
-/// No client could be built.
+/// The HTTP client could not be built.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to build the client for providers' APIs")]
 pub struct FetcherError(#[from] reqwest::Error);
 
-/// Gets mail from providers' APIs.
+/// Fetches mail from providers' APIs.
 pub struct Fetcher {
     client: Client,
     clock: Arc<dyn Clock>,
@@ -78,14 +89,14 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    /// One that takes at most `budget` and `most_bytes` for one mail, and signs by
-    /// this clock where a provider wants that.
+    /// A fetcher that spends at most `budget` on one mail of at most `most_bytes`.
+    /// `clock` dates signed requests.
     pub fn new(
         clock: Arc<dyn Clock>,
         budget: Duration,
         most_bytes: usize,
     ) -> Result<Self, FetcherError> {
-        // Redirects are followed by hand, each one judged.
+        // Redirects are followed in `get`, which checks each target.
         let client = Client::builder()
             .redirect(redirect::Policy::none())
             .build()?;
@@ -97,7 +108,7 @@ impl Fetcher {
         })
     }
 
-    /// The raw message.
+    /// Fetches the raw message.
     pub(crate) async fn fetch(&self, api: &Api, mail: &RemoteMail) -> Result<Vec<u8>, FetchError> {
         let fetching = self.message(api, mail);
         match tokio::time::timeout(self.budget, fetching).await {
@@ -106,11 +117,11 @@ impl Fetcher {
         }
     }
 
-    /// Says yes to a provider that asks whether it may post mail. The place is
-    /// the provider's own by configuration, and is not left.
-    pub(crate) async fn confirm(&self, asked: &Confirmation) -> Result<(), FetchError> {
-        let mut url = Url::parse(&asked.base).ok().ok_or(FetchError::Odd)?;
-        url.query_pairs_mut().extend_pairs(&asked.query);
+    /// Confirms a subscription that the provider asks about. The URL's host is fixed
+    /// by configuration, and redirects are refused.
+    pub(crate) async fn confirm(&self, confirmation: &Confirmation) -> Result<(), FetchError> {
+        let mut url = Url::parse(&confirmation.base).ok().ok_or(FetchError::Odd)?;
+        url.query_pairs_mut().extend_pairs(&confirmation.query);
         let answer = self.client.get(url).timeout(self.budget).send().await;
         let status = answer.ok().ok_or(FetchError::Unavailable)?.status();
         match status {
@@ -126,7 +137,7 @@ impl Fetcher {
 
     async fn message(&self, api: &Api, mail: &RemoteMail) -> Result<Vec<u8>, FetchError> {
         let base = Url::parse(&api.url).ok().ok_or(FetchError::Odd)?;
-        let found = self.get(api, &base, place(&base, mail)?).await?;
+        let found = self.get(api, &base, message_url(&base, mail)?).await?;
         match mail.holds {
             Holds::Message => Ok(found),
             Holds::Base64Url(keys) => {
@@ -145,8 +156,8 @@ impl Fetcher {
         }
     }
 
-    /// Gets a URL within the provider's hosts; the key goes to the API's own
-    /// host alone.
+    /// Gets a URL at the provider's hosts. The key is sent to the API's own host
+    /// only.
     async fn get(&self, api: &Api, base: &Url, mut url: Url) -> Result<Vec<u8>, FetchError> {
         for _ in 0..MOST_HOPS {
             if !is_within(base, &url) {
@@ -154,7 +165,7 @@ impl Fetcher {
             }
             let mut request = self.client.get(url.clone());
             if url.origin() == base.origin() {
-                request = self.prove(request, api, &url)?;
+                request = self.authorize(request, api, &url)?;
             }
             let response = request.send().await.ok().ok_or(FetchError::Unavailable)?;
             if !response.status().is_redirection() {
@@ -171,8 +182,8 @@ impl Fetcher {
         Err(FetchError::Odd)
     }
 
-    /// Shows the key, or signs with it.
-    fn prove(
+    /// Adds the key as a bearer token, or signs the request with it.
+    fn authorize(
         &self,
         request: RequestBuilder,
         api: &Api,
@@ -198,7 +209,7 @@ impl Fetcher {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 return Err(FetchError::Unauthorised);
             }
-            // The webhook may be quicker than the API behind it.
+            // A webhook post may arrive before the API has the mail.
             _ => return Err(FetchError::Unavailable),
         }
         let mut bytes = Vec::new();

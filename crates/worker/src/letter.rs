@@ -8,11 +8,12 @@ use pipeline::{
 };
 use providers::{InboundMail, Source};
 
-use crate::address::{addresses, is_other_sender};
-use crate::authenticity::{Evidence, Proved, prove};
+use crate::deps::Deps;
+use crate::failure::Failure;
 use crate::minimize::{Minimizer, minimize};
-use crate::process::{Deps, Failure};
 use crate::reading::Readings;
+use crate::recipients::{addresses, is_other_sender};
+use crate::sender::{Evidence, ProofResult, prove};
 
 /// One mail becomes one message for each inbox it was sent to.
 pub(crate) async fn read(
@@ -81,9 +82,9 @@ async fn proof(
     };
     let is_needed = deps.settings.needs_proof || expectations.values().any(needs_proof);
     match prove(deps.dkim.as_ref(), evidence).await {
-        Proved::Known(proof) => Ok(proof),
-        Proved::NotNow if is_needed => Err(Failure::upstream(Reason::new("dns_away"))),
-        Proved::NotNow => Ok(SenderProof::Missing(Reason::new("dns_away"))),
+        ProofResult::Known(proof) => Ok(proof),
+        ProofResult::NotNow if is_needed => Err(Failure::upstream(Reason::new("dns_away"))),
+        ProofResult::NotNow => Ok(SenderProof::Missing(Reason::new("dns_away"))),
     }
 }
 

@@ -1,45 +1,43 @@
-//! What happens to a delivery after its sender was answered: it is claimed,
-//! decoded, read, searched and finished, in one transaction, however often that
-//! takes.
+//! Processes a delivery after its sender was answered: claim it, decode it, read
+//! its mails, extract, and write the result in one transaction. A delivery is
+//! retried until that transaction commits or the delivery is dead-lettered.
 //!
-//! This crate never serves HTTP, never speaks SQL, never knows the broker, and never does
-//! anything with a mail's bytes before the attempt is counted in its row.
+//! This crate never serves HTTP, never runs SQL and never talks to the broker. It
+//! touches no byte of a mail before the attempt is counted in the delivery's row.
 //!
-//! Read it in this order: [`run`] (a bell rings), `process` (the story of one
-//! delivery), `fetch` (mail that a webhook did not carry), `contain` (the dangerous
-//! part, on a thread of its own), `letter` (one mail, all its inboxes), `address`,
-//! `authenticity`, `dkim` and `coverage` (whether its sender is proven), `reading`, `judge`, `finding` and `minimize` (for whom it is and what is kept of
-//! it), [`sweep`] (the bell rings again), `callback` (values that go to a
-//! workflow), [`Janitor`] (what goes when its time is over).
+//! `README.md` lists the files in reading order.
 
-mod retain;
 mod run;
 mod sweep;
 
+mod outcome;
 mod process;
 mod report;
 
-mod address;
-mod authenticity;
-mod callback;
 mod contain;
-mod coverage;
-mod dkim;
 mod fetch;
 mod finding;
 mod judge;
 mod letter;
 mod minimize;
 mod reading;
+mod recipients;
+mod sender;
 
+mod callback;
+mod janitor;
+
+mod deps;
+mod failure;
 mod settings;
 
-pub use address::InboxPolicy;
 pub use callback::{Callbacks, CallbacksError, Receiver};
-pub use dkim::{Dkim, DkimError};
+pub use deps::Deps;
 pub use fetch::{Fetcher, FetcherError};
-pub use process::{Deps, Outcome};
-pub use retain::Janitor;
+pub use janitor::Janitor;
+pub use outcome::DeliveryOutcome;
+pub use recipients::InboxPolicy;
 pub use run::run;
+pub use sender::{Dkim, DkimError};
 pub use settings::Settings;
-pub use sweep::{Swept, sweep, sweep_forever};
+pub use sweep::{SweepOutcome, sweep, sweep_forever};

@@ -7,7 +7,7 @@ use extract::{Allowlist, Extracted, Policy};
 use pipeline::Reason;
 
 use crate::contain::{self, Read};
-use crate::process::Failure;
+use crate::failure::Failure;
 use crate::settings::Settings;
 
 /// A mail is read no more often than this. Whoever waits beyond that gets nothing of

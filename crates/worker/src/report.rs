@@ -1,54 +1,66 @@
-//! What is said of a delivery when an attempt at it ends.
+//! The log line and the counts of one attempt at a delivery.
 
 use std::time::Instant;
 
-use pipeline::{DeliveryId, Finished};
+use pipeline::{DeliveryId, Finished, OutcomeLabel, SourceLabel};
 
-use crate::process::{Deps, Outcome};
+use crate::deps::Deps;
+use crate::outcome::DeliveryOutcome;
 
-/// One line and one count for each delivery; ids and closed words only.
-pub(crate) fn report(deps: &Deps, id: DeliveryId, source: &str, outcome: &Outcome, began: Instant) {
+/// Writes one log line and counts the attempt. Only ids and closed words are logged.
+pub(crate) fn report(
+    deps: &Deps,
+    id: DeliveryId,
+    source: &str,
+    outcome: &DeliveryOutcome,
+    began: Instant,
+) {
     let word = match outcome {
-        Outcome::Done(finished) => {
+        DeliveryOutcome::Done(finished) => {
             count_duplicates(deps, finished);
             count_recovered(deps, source, finished);
             tracing::info!(delivery.id = %id, source, ?finished, "delivery done");
             "done"
         }
-        Outcome::Ignored(reason) => {
+        DeliveryOutcome::Ignored(reason) => {
             tracing::info!(delivery.id = %id, source, %reason, "delivery ignored");
             "ignored"
         }
-        Outcome::RetryLater(reason) => {
-            tracing::warn!(delivery.id = %id, source, %reason, "delivery put back");
+        DeliveryOutcome::RetryLater(reason) => {
+            tracing::warn!(delivery.id = %id, source, %reason, "delivery will be retried");
             "retry_later"
         }
-        Outcome::DeadLettered(reason) => {
-            tracing::error!(delivery.id = %id, source, %reason, "delivery buried");
+        DeliveryOutcome::DeadLettered(reason) => {
+            tracing::error!(delivery.id = %id, source, %reason, "delivery dead-lettered");
             "buried"
         }
-        Outcome::Lost => {
+        DeliveryOutcome::Lost => {
             tracing::warn!(delivery.id = %id, source, "claim lost to another worker");
             "lost"
         }
-        Outcome::Echo => "echo",
-        Outcome::StoreAway(error) => {
+        DeliveryOutcome::NotClaimable => "echo",
+        DeliveryOutcome::StoreUnavailable(error) => {
             let error: &dyn std::error::Error = error;
-            tracing::warn!(delivery.id = %id, source, error, "delivery left to its lease");
+            tracing::warn!(
+                delivery.id = %id,
+                source,
+                error,
+                "database unavailable; retried when the lease expires"
+            );
             "store_away"
         }
     };
-    let label = pipeline::OutcomeLabel::new(source, word);
+    let label = OutcomeLabel::new(source, word);
     deps.meters.processed.get_or_create(&label).inc();
     deps.meters
         .process_seconds
         .observe(began.elapsed().as_secs_f64());
 }
 
-/// Messages that no post told of before polling found them.
+/// Counts messages that polling found before any webhook post announced them.
 fn count_recovered(deps: &Deps, source: &str, finished: &Finished) {
     if finished.recovered > 0 {
-        let label = pipeline::SourceLabel::new(source);
+        let label = SourceLabel::new(source);
         let recovered = deps.meters.poll_recovered.get_or_create(&label);
         recovered.inc_by(finished.recovered.into());
     }
@@ -64,7 +76,7 @@ fn count_duplicates(deps: &Deps, finished: &Finished) {
         deps.meters.path_lag_seconds.observe(lag);
     }
     for (layer, count) in layers {
-        let label = pipeline::OutcomeLabel::new(layer, "duplicate");
+        let label = OutcomeLabel::new(layer, "duplicate");
         deps.meters
             .duplicates
             .get_or_create(&label)

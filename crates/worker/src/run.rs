@@ -1,4 +1,5 @@
-//! The loop: a bell rings, its deliveries are processed, the ring is answered.
+//! The worker's loop: take a notification from the queue, process its deliveries,
+//! acknowledge it.
 
 use std::sync::Arc;
 
@@ -7,59 +8,64 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::contain;
+use crate::deps::Deps;
 use crate::process::process;
-use crate::{Deps, contain};
 
-/// Works until `shutdown`, then finishes what it has begun.
+/// Works until `shutdown`, then finishes the deliveries in progress.
 ///
-/// A ring is taken off the bell only when there is room to work on it, so that
-/// what this worker cannot do yet stays on the queue for another one.
+/// It takes a notification only when a slot is free, so that work it cannot begin yet
+/// stays in the queue for another worker.
 pub async fn run(
     deps: Arc<Deps>,
-    mut bell: Box<dyn DoorbellListener>,
+    mut listener: Box<dyn DoorbellListener>,
     shutdown: CancellationToken,
 ) {
-    let room = Arc::new(Semaphore::new(deps.settings.concurrency));
-    let under_way = TaskTracker::new();
-    under_way.spawn(contain::warm_up(deps.settings.parse_budget));
-    while let Some(ring) = next_ring(&mut *bell, &room, &shutdown).await {
-        under_way.spawn(answer(Arc::clone(&deps), ring, Arc::clone(&room)));
+    let slots = Arc::new(Semaphore::new(deps.settings.concurrency));
+    let in_progress = TaskTracker::new();
+    in_progress.spawn(contain::warm_up(deps.settings.parse_budget));
+    while let Some(notification) = next_notification(&mut *listener, &slots, &shutdown).await {
+        in_progress.spawn(process_all(
+            Arc::clone(&deps),
+            notification,
+            Arc::clone(&slots),
+        ));
     }
-    under_way.close();
-    under_way.wait().await;
+    in_progress.close();
+    in_progress.wait().await;
 }
 
-async fn next_ring(
-    bell: &mut dyn DoorbellListener,
-    room: &Semaphore,
+async fn next_notification(
+    listener: &mut dyn DoorbellListener,
+    slots: &Semaphore,
     shutdown: &CancellationToken,
 ) -> Option<Notification> {
     tokio::select! {
         biased;
         () = shutdown.cancelled() => None,
-        ring = async {
-            // Only a look at whether there is room: the permit itself is taken
-            // by each delivery of the ring.
-            let _room = room.acquire().await;
-            bell.next().await
-        } => ring,
+        notification = async {
+            // This only checks that a slot is free. Each delivery of it takes
+            // its own permit.
+            let _slot = slots.acquire().await;
+            listener.next().await
+        } => notification,
     }
 }
 
-/// Processes every delivery of a ring, then answers it. Whatever could not be
-/// finished is in its row, and the sweeper rings for it when it is due.
-async fn answer(deps: Arc<Deps>, ring: Notification, room: Arc<Semaphore>) {
+/// Processes every delivery of a notification, then acknowledges it. A delivery that was
+/// not finished is still in its row, and the sweeper finds it when it is due.
+async fn process_all(deps: Arc<Deps>, notification: Notification, slots: Arc<Semaphore>) {
     let deliveries = TaskTracker::new();
-    for id in ring.deliveries.iter().copied() {
+    for id in notification.deliveries.iter().copied() {
         let deps = Arc::clone(&deps);
-        let room = Arc::clone(&room);
+        let slots = Arc::clone(&slots);
         deliveries.spawn(async move {
-            if let Ok(_permit) = room.acquire().await {
+            if let Ok(_slot) = slots.acquire().await {
                 process(&deps, id).await;
             }
         });
     }
     deliveries.close();
     deliveries.wait().await;
-    ring.done().await;
+    notification.done().await;
 }

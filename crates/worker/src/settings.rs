@@ -5,33 +5,34 @@ use std::time::Duration;
 use extract::Policy;
 use pipeline::{Backoff, UpstreamBackoff};
 
-use crate::InboxPolicy;
+use crate::recipients::InboxPolicy;
 
 /// The worker's settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How many deliveries are worked on at once.
+    /// How many deliveries are processed at once.
     pub concurrency: usize,
-    /// For how long a claim holds; a worker that is gone longer loses it.
+    /// How long a claim holds. A worker that takes longer loses the claim.
     pub lease: Duration,
-    /// When to try again and when to give up.
+    /// When to retry a failed attempt and when to dead-letter the delivery.
     pub backoff: Backoff,
-    /// How long to wait for a provider's API that is away.
-    pub fetch_backoff: UpstreamBackoff,
-    /// How long the parser may take over one mail.
+    /// How often and how long to retry while somebody else's server is
+    /// unavailable: a provider's API, the DNS, the holder of a key.
+    pub upstream_backoff: UpstreamBackoff,
+    /// How long the parser may take for one mail.
     pub parse_budget: Duration,
     /// Which addresses become inboxes.
     pub inboxes: InboxPolicy,
     /// What the extractor may give out.
     pub policy: Policy,
-    /// For how long an artifact may be consumed after its mail was received.
+    /// How long an artifact may be consumed after its mail was received.
     pub lifetime: Duration,
-    /// Within this time the same value to the same inbox is the same artifact.
+    /// Within this time the same value for the same inbox is the same artifact.
     pub same_value_window: Duration,
-    /// Whether mail is kept back everywhere unless its sender is proven.
+    /// Whether every mail is withheld unless its sender is proven.
     pub needs_proof: bool,
-    /// How often the sweeper looks for rows that are due.
+    /// How often the sweeper looks for due deliveries.
     pub sweep_every: Duration,
-    /// How long the sweeper waits for a ring to be answered before the next.
-    pub ring_patience: Duration,
+    /// How long the sweeper waits before it notifies again of the same delivery.
+    pub notify_again_after: Duration,
 }

@@ -1,65 +1,63 @@
-//! The sweeper: rings again for rows that are due. It is what makes the queue a
-//! mere doorbell: a ring that was lost, refused or never sent comes from here.
+//! The sweeper notifies workers again of deliveries that are due. A notification that
+//! was lost, refused or never sent is repeated here, so the queue need not be
+//! reliable.
 
-use pipeline::{DeliveryId, DeliveryLog, Doorbell, OutcomeLabel, QueueError, StoreError};
+use pipeline::{DeliveryId, OutcomeLabel, QueueError, StoreError};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use crate::Deps;
+use crate::deps::Deps;
 
-/// How many due rows are looked up at once.
+/// How many due deliveries one query returns.
 const BATCH: u32 = 512;
-/// How many deliveries one ring names: few enough that several workers share a
-/// backlog, many enough that the broker is not the bottleneck of its drain.
-const PER_RING: usize = 32;
+/// How many deliveries one notification names: few enough that several workers share a
+/// backlog, many enough that the broker does not slow its drain.
+const PER_NOTIFICATION: usize = 32;
 
-/// What came of a sweep.
+/// The result of one sweep.
 #[derive(Debug)]
-pub enum Swept {
-    /// The bell was rung for this many deliveries; no more are due.
-    Rang(usize),
-    /// The bell could not be rung; the rows stay due.
-    BellSilent(QueueError),
-    /// The database could not be asked.
-    StoreAway(StoreError),
+pub enum SweepOutcome {
+    /// It announced this many deliveries; no more are due.
+    Announced(usize),
+    /// The queue did not take a notification; the rows stay due.
+    QueueUnavailable(QueueError),
+    /// The database did not answer.
+    StoreUnavailable(StoreError),
 }
 
-/// Rings for everything that is due now.
-pub async fn sweep(deps: &Deps) -> Swept {
-    let mut rang = 0;
+/// Notifies workers of every delivery that is due now.
+pub async fn sweep(deps: &Deps) -> SweepOutcome {
+    let mut announced = 0;
     loop {
         let due = match deps.deliveries.due(BATCH).await {
             Ok(due) => due,
-            Err(error) => return Swept::StoreAway(error),
+            Err(error) => return SweepOutcome::StoreUnavailable(error),
         };
-        for ids in due.chunks(PER_RING) {
-            if let Err(swept) = ring_and_note(deps, &*deps.deliveries, &*deps.doorbell, ids).await {
-                return swept;
+        for ids in due.chunks(PER_NOTIFICATION) {
+            if let Err(outcome) = notify_and_note(deps, ids).await {
+                return outcome;
             }
-            rang += ids.len();
+            announced += ids.len();
         }
         if due.len() < BATCH as usize {
-            return Swept::Rang(rang);
+            return SweepOutcome::Announced(announced);
         }
     }
 }
 
-/// Rings first and notes it second: a crash in between rings twice, which the
-/// claim absorbs, while the other order would forget the row for a while.
-async fn ring_and_note(
-    deps: &Deps,
-    log: &dyn DeliveryLog,
-    doorbell: &dyn Doorbell,
-    ids: &[DeliveryId],
-) -> Result<(), Swept> {
-    doorbell.notify(ids).await.map_err(Swept::BellSilent)?;
-    log.mark_notified(ids, deps.settings.ring_patience)
-        .await
-        .map_err(Swept::StoreAway)
+/// Notifies first and notes it in the rows second. A crash in between notifies twice,
+/// which the claim absorbs; in the other order it would leave rows without a notification.
+async fn notify_and_note(deps: &Deps, ids: &[DeliveryId]) -> Result<(), SweepOutcome> {
+    let notified = deps.doorbell.notify(ids).await;
+    notified.map_err(SweepOutcome::QueueUnavailable)?;
+    let noted = deps
+        .deliveries
+        .mark_notified(ids, deps.settings.notify_again_after);
+    noted.await.map_err(SweepOutcome::StoreUnavailable)
 }
 
-/// Sweeps at the configured pace until `shutdown`, and keeps the gauges of the
-/// backlog up to date.
+/// Sweeps every `sweep_every` until `shutdown`, and updates the gauges of the
+/// backlog.
 pub async fn sweep_forever(deps: &Deps, shutdown: CancellationToken) {
     let mut pace = interval(deps.settings.sweep_every);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -72,42 +70,42 @@ pub async fn sweep_forever(deps: &Deps, shutdown: CancellationToken) {
         }
         report(deps, &sweep(deps).await);
         if gauged.is_none_or(|at: Instant| at.elapsed() > 5 * deps.settings.sweep_every) {
-            gauge(deps).await;
+            update_gauges(deps).await;
             gauged = Some(Instant::now());
         }
     }
 }
 
-fn report(deps: &Deps, swept: &Swept) {
+fn report(deps: &Deps, outcome: &SweepOutcome) {
     let count = |outcome, n: usize| {
         let rings = &deps.meters.rings;
         rings
             .get_or_create(&OutcomeLabel::new("sweeper", outcome))
             .inc_by(n as u64);
     };
-    match swept {
-        Swept::Rang(0) => {}
-        Swept::Rang(n) => {
-            tracing::debug!(deliveries = n, "the sweeper rang for due deliveries");
+    match outcome {
+        SweepOutcome::Announced(0) => {}
+        SweepOutcome::Announced(n) => {
+            tracing::debug!(deliveries = n, "the sweeper announced due deliveries");
             count("heard", *n);
         }
-        Swept::BellSilent(error) => {
+        SweepOutcome::QueueUnavailable(error) => {
             tracing::debug!(
                 error = error as &dyn std::error::Error,
-                "the sweeper could not ring"
+                "the queue did not take the sweeper's notification"
             );
             count("silent", 1);
         }
-        Swept::StoreAway(error) => {
+        SweepOutcome::StoreUnavailable(error) => {
             tracing::warn!(
                 error = error as &dyn std::error::Error,
-                "the sweeper could not look"
+                "the sweeper could not read due deliveries"
             );
         }
     }
 }
 
-async fn gauge(deps: &Deps) {
+async fn update_gauges(deps: &Deps) {
     if let Ok(backlog) = deps.deliveries.backlog().await {
         let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         deps.meters.unfinished.set(number(backlog.unfinished));

@@ -28,7 +28,7 @@ pub(crate) fn worker_settings(config: &Config) -> Result<worker::Settings> {
             attempts: worker.retry_attempts,
             wall_clock: worker.retry_wall_clock.0,
         },
-        fetch_backoff: UpstreamBackoff {
+        upstream_backoff: UpstreamBackoff {
             first: worker.fetch_retry_first.0,
             ceiling: worker.fetch_retry_ceiling.0,
             wall_clock: worker.fetch_retry_wall_clock.0,
@@ -40,7 +40,7 @@ pub(crate) fn worker_settings(config: &Config) -> Result<worker::Settings> {
         same_value_window: config.inbox.same_value_window.0,
         needs_proof: config.sender.require_verified,
         sweep_every: worker.sweep_every.0,
-        ring_patience: worker.ring_patience.0,
+        notify_again_after: worker.ring_patience.0,
     })
 }
 
@@ -106,7 +106,9 @@ pub(crate) fn callbacks(parts: &Parts, due: Arc<Notify>) -> Result<Callbacks> {
         let receiver = Receiver {
             url,
             secret: callback.secret.clone(),
-            patience: callback.timeout.map_or(Receiver::PATIENCE, |span| span.0),
+            timeout: callback
+                .timeout
+                .map_or(Receiver::DEFAULT_TIMEOUT, |span| span.0),
         };
         receivers.insert(name.clone(), receiver);
     }

@@ -1,82 +1,81 @@
-//! Hearing: a consumer that is built again whenever it ends.
+//! A consumer that is rebuilt whenever its session ends.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{DoorbellListener, Notification};
+use pipeline::{Bell, Ring};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use super::link::{Line, Link};
-use super::pace::Pace;
+use super::connection::{CurrentConnection, LiveConnection};
+use super::reconnect_backoff::ReconnectBackoff;
 use super::session::{Session, SessionEnd};
 use super::topology::Topology;
 
-/// One consumer of the queue, through as many sessions as it takes.
+/// One consumer of the queue, over any number of sessions.
 pub(super) struct AmqpBell {
-    link: Link,
+    connection: CurrentConnection,
     topology: Arc<Topology>,
     prefetch: u16,
     closed: CancellationToken,
     session: Option<Session>,
-    /// A session that is being opened. It is a task of its own, because a
-    /// consumer whose opening is dropped halfway stays in lapin's books and
-    /// swallows rings that nobody hears.
+    /// A session that is being opened. It runs in its own task, because a consumer
+    /// whose opening is dropped halfway stays registered in lapin and swallows rings.
     opening: Option<JoinHandle<Result<Session, SessionEnd>>>,
-    pace: Pace,
-    /// The line of the last session, and when to try that line again.
-    tried: Option<Arc<Line>>,
+    backoff: ReconnectBackoff,
+    /// The connection of the last session, and when to try that connection again.
+    tried: Option<Arc<LiveConnection>>,
     not_before: Instant,
 }
 
 impl AmqpBell {
     pub(super) fn new(
-        link: Link,
+        connection: CurrentConnection,
         topology: Arc<Topology>,
         prefetch: u16,
         closed: CancellationToken,
     ) -> Self {
         Self {
-            link,
+            connection,
             topology,
             prefetch,
             closed,
             session: None,
             opening: None,
-            pace: Pace::default(),
+            backoff: ReconnectBackoff::default(),
             tried: None,
             not_before: Instant::now(),
         }
     }
 
-    /// Waits for the next ring through any number of sessions. Every wait in
-    /// here may be dropped: what is gained so far is kept in `self`.
-    async fn hear(&mut self) -> Notification {
+    /// Waits for the next ring over any number of sessions. Every await here may be
+    /// dropped; the progress is kept in `self`.
+    async fn next_ring(&mut self) -> Ring {
         loop {
             if self.session.is_none() {
-                self.sit_down().await;
+                self.open_session().await;
             }
             let Some(session) = &mut self.session else {
                 continue;
             };
-            match session.hear().await {
+            match session.next_message().await {
                 Ok(delivery) => {
-                    if let Some(ring) = session.unpack(delivery).await {
+                    if let Some(ring) = session.parse(delivery).await {
                         return ring;
                     }
                 }
-                Err(end) => self.stand_up(&end),
+                Err(end) => self.end_session(&end),
             }
         }
     }
 
-    /// Opens a session, or goes on opening the one that was begun.
-    async fn sit_down(&mut self) {
+    /// Opens a session, or continues to open the one that was begun.
+    async fn open_session(&mut self) {
         if self.opening.is_none() {
-            let line = self.line_worth_trying().await;
-            let opening = Session::open(line, Arc::clone(&self.topology), self.prefetch);
+            let connection = self.next_connection().await;
+            let opening = Session::open(connection, Arc::clone(&self.topology), self.prefetch);
             self.opening = Some(tokio::spawn(opening));
         }
         let Some(opening) = &mut self.opening else {
@@ -91,42 +90,42 @@ impl AmqpBell {
         }
     }
 
-    /// The current line; after a pause, if the last try was on the same one.
-    async fn line_worth_trying(&mut self) -> Arc<Line> {
-        let line = self.link.wait_for_line().await;
+    /// The current connection; after a pause, if the last try was on the same one.
+    async fn next_connection(&mut self) -> Arc<LiveConnection> {
+        let connection = self.connection.wait().await;
         let is_tried = self
             .tried
             .as_ref()
-            .is_some_and(|tried| Arc::ptr_eq(tried, &line));
+            .is_some_and(|tried| Arc::ptr_eq(tried, &connection));
         if !is_tried {
-            self.tried = Some(Arc::clone(&line));
-            return line;
+            self.tried = Some(Arc::clone(&connection));
+            return connection;
         }
         sleep_until(self.not_before).await;
-        self.link.wait_for_line().await
+        self.connection.wait().await
     }
 
-    fn stand_up(&mut self, end: &SessionEnd) {
+    fn end_session(&mut self, end: &SessionEnd) {
         if let Some(session) = self.session.take() {
-            self.pace.lived(session.age());
+            self.backoff.connection_lasted(session.age());
             self.pause(end);
         }
     }
 
     fn pause(&mut self, end: &SessionEnd) {
-        if self.pace.is_worth_saying() {
-            warn!(cause = %end, "the bell has to be hung anew");
+        if self.backoff.should_warn() {
+            warn!(cause = %end, "the consumer ended and is opened again");
         } else {
-            debug!(cause = %end, "the bell has to be hung anew");
+            debug!(cause = %end, "the consumer ended and is opened again");
         }
-        self.not_before = Instant::now() + self.pace.wait();
+        self.not_before = Instant::now() + self.backoff.next_wait();
     }
 }
 
 #[async_trait]
-impl DoorbellListener for AmqpBell {
-    async fn next(&mut self) -> Option<Notification> {
+impl Bell for AmqpBell {
+    async fn next(&mut self) -> Option<Ring> {
         let closed = self.closed.clone();
-        closed.run_until_cancelled(self.hear()).await
+        closed.run_until_cancelled(self.next_ring()).await
     }
 }

@@ -1,4 +1,4 @@
-//! Ringing: publish, and believe it only when the broker says it is stored.
+//! Publishes a ring. It counts as sent only when the broker confirms that it is stored.
 
 use async_trait::async_trait;
 use lapin::options::BasicPublishOptions;
@@ -6,26 +6,26 @@ use lapin::{BasicProperties, Channel, Confirmation};
 use pipeline::{DeliveryId, Doorbell, QueueError};
 use tokio::time::timeout;
 
-use super::link::Line;
+use super::connection::LiveConnection;
 use super::topology::Topology;
 use super::{Amqp, DEADLINE, wire};
 
 /// Persistent: the broker writes the message to disk.
 const PERSISTENT: u8 = 2;
 
-/// Why a ring did not get through to the broker.
+/// Why the broker did not take a ring.
 #[derive(Debug, thiserror::Error)]
 enum RingError {
     #[error("not connected to the broker")]
     NotConnected,
     #[error("the connection ended before the broker confirmed")]
-    LineOver,
+    ConnectionEnded,
     #[error("the broker did not confirm in time")]
     Deadline,
-    #[error("the broker does not confirm at all")]
+    #[error("the broker does not confirm publishes")]
     NotConfirming,
-    #[error("the ring could not be written")]
-    Unwritable(#[source] serde_json::Error),
+    #[error("the ring could not be serialized")]
+    Serialize(#[source] serde_json::Error),
     #[error("the broker failed")]
     Amqp(#[source] lapin::Error),
 }
@@ -38,32 +38,32 @@ impl From<RingError> for QueueError {
 
 #[async_trait]
 impl Doorbell for Amqp {
-    async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         if deliveries.is_empty() {
             return Ok(());
         }
-        let line = self.ringing.line().ok_or(RingError::NotConnected)?;
-        let message = wire::write(deliveries).map_err(RingError::Unwritable)?;
-        let confirmed = confirm(&line, &self.topology, &message).await;
-        let confirmation = confirmed.inspect_err(|_| line.report())?;
-        judge(&line, &confirmation)
+        let connection = self.publishing.get().ok_or(RingError::NotConnected)?;
+        let message = wire::write(deliveries).map_err(RingError::Serialize)?;
+        let confirmed = confirm(&connection, &self.topology, &message).await;
+        let confirmation = confirmed.inspect_err(|_| connection.report_failure())?;
+        check(&connection, &confirmation)
     }
 }
 
-/// Publishes and waits for the confirm, but no longer than the line lives and
-/// no longer than the deadline.
+/// Publishes and waits for the confirm, until the connection ends or the deadline
+/// passes.
 async fn confirm(
-    line: &Line,
+    connection: &LiveConnection,
     topology: &Topology,
     message: &[u8],
 ) -> Result<Confirmation, RingError> {
-    let publishing = publish(&line.channel, topology, message);
+    let publishing = publish(&connection.channel, topology, message);
     tokio::select! {
         done = timeout(DEADLINE, publishing) => match done {
             Ok(confirmation) => confirmation.map_err(RingError::Amqp),
             Err(_) => Err(RingError::Deadline),
         },
-        () = line.over.cancelled() => Err(RingError::LineOver),
+        () = connection.ended.cancelled() => Err(RingError::ConnectionEnded),
     }
 }
 
@@ -73,8 +73,8 @@ async fn publish(
     message: &[u8],
 ) -> lapin::Result<Confirmation> {
     let options = BasicPublishOptions {
-        // Give it back if no queue takes it. Without this the broker confirms
-        // a message that it has thrown away.
+        // Return the message if no queue takes it. Without this the broker confirms
+        // a message that it has dropped.
         mandatory: true,
         // RabbitMQ has not supported this since 3.0.
         immediate: false,
@@ -83,24 +83,24 @@ async fn publish(
         .with_content_type("application/json".into())
         .with_delivery_mode(PERSISTENT);
     channel
-        // The default exchange, which routes by the queue's name.
+        // The default exchange routes by the queue's name.
         .basic_publish("".into(), topology.queue(), options, message, properties)
         .await?
         .await
 }
 
-/// A ring is taken if the broker acknowledges it and does not give it back.
-fn judge(line: &Line, confirmation: &Confirmation) -> Result<(), QueueError> {
+/// The broker has taken a ring if it confirms it and does not return it.
+fn check(connection: &LiveConnection, confirmation: &Confirmation) -> Result<(), QueueError> {
     match confirmation {
         Confirmation::Ack(None) => Ok(()),
         Confirmation::Ack(Some(_)) | Confirmation::Nack(Some(_)) => {
-            // The next line declares the queue again.
-            line.report();
+            // The next connection declares the queue again.
+            connection.report_failure();
             Err(QueueError::Refused("the broker has no such queue"))
         }
         Confirmation::Nack(None) => Err(QueueError::Refused("it is full")),
         Confirmation::NotRequested => {
-            line.report();
+            connection.report_failure();
             Err(RingError::NotConfirming.into())
         }
     }

@@ -1,4 +1,4 @@
-//! One stay at the queue: a channel, its consumer, and the rings it gave.
+//! One session with the queue: a channel, its consumer, and the rings it delivered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,116 +9,119 @@ use lapin::message::Delivery;
 use lapin::options::{BasicAckOptions, BasicConsumeOptions, BasicQosOptions};
 use lapin::types::FieldTable;
 use lapin::{Acker, Channel, Consumer};
-use pipeline::{Acknowledge, Notification};
+use pipeline::{Acknowledge, Ring};
 use tokio::sync::Notify;
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout};
 use tracing::{debug, warn};
 
-use super::link::Line;
+use super::connection::LiveConnection;
 use super::topology::Topology;
 use super::{CONNECT_DEADLINE, DEADLINE, wire};
 
-/// One stay at the queue.
+/// One session with the queue.
 pub(super) struct Session {
     consumer: Consumer,
-    desk: Arc<Desk>,
+    channel: Arc<SessionChannel>,
     began: Instant,
 }
 
-/// What the rings of one session share. The channel lives as long as the last
-/// of them, so that a bell may be dropped before its rings are answered.
-struct Desk {
-    line: Arc<Line>,
+/// What the rings of one session share. The channel lives as long as the last ring,
+/// so that a consumer may be dropped before its rings are acknowledged.
+struct SessionChannel {
+    connection: Arc<LiveConnection>,
     #[expect(dead_code, reason = "held so that the channel stays open")]
     channel: Channel,
-    /// A ring was dropped or its acknowledgement failed. The broker gives such
-    /// a ring to somebody else only when the channel closes.
-    unanswered: Notify,
+    /// Notified when a ring was dropped or its acknowledgement failed. The broker
+    /// redelivers such a ring only when the channel closes.
+    unacknowledged: Notify,
 }
 
-/// Why a session is over.
+/// Why a session ended.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SessionEnd {
-    #[error("a ring was left unanswered")]
-    Unanswered,
+    #[error("a ring was not acknowledged")]
+    Unacknowledged,
     #[error("the broker cancelled the consumer")]
     Cancelled,
-    #[error("the connection is over")]
-    LineOver,
+    #[error("the connection ended")]
+    ConnectionEnded,
     #[error(transparent)]
     Amqp(#[from] lapin::Error),
     #[error(
-        "the broker did not answer in time; if that lasts, delete the queue, which holds nothing but ids"
+        "the broker did not answer in time; if this persists, delete the queue, which holds only ids"
     )]
     Deadline,
-    #[error("opening it panicked")]
+    #[error("opening the session panicked")]
     Panicked(#[source] JoinError),
 }
 
 impl Session {
-    /// Opens a session. A line on which that takes too long is given up whole,
-    /// and with it what the broker may still make of the try.
+    /// Opens a session. When that takes too long the whole connection is given up,
+    /// because the broker may still create the consumer later.
     pub(super) async fn open(
-        line: Arc<Line>,
+        connection: Arc<LiveConnection>,
         topology: Arc<Topology>,
         prefetch: u16,
     ) -> Result<Self, SessionEnd> {
-        let opening = Self::consume(&line, &topology, prefetch);
+        let opening = Self::consume(&connection, &topology, prefetch);
         let Ok(opened) = timeout(CONNECT_DEADLINE, opening).await else {
-            line.report();
+            connection.report_failure();
             return Err(SessionEnd::Deadline);
         };
         Ok(opened?)
     }
 
-    /// How long it has lived.
+    /// How long the session has lasted.
     pub(super) fn age(&self) -> Duration {
         self.began.elapsed()
     }
 
-    async fn consume(line: &Arc<Line>, topology: &Topology, prefetch: u16) -> lapin::Result<Self> {
-        let channel = line.open_channel().await?;
-        // The queue may be the very thing that is missing.
+    async fn consume(
+        connection: &Arc<LiveConnection>,
+        topology: &Topology,
+        prefetch: u16,
+    ) -> lapin::Result<Self> {
+        let channel = connection.open_channel().await?;
+        // The queue may have been deleted.
         topology.declare(&channel).await?;
         let qos = BasicQosOptions {
-            // The limit counts for this consumer alone; quorum queues know no
-            // other kind.
+            // The limit is per consumer; quorum queues support no other kind.
             global: false,
         };
         channel.basic_qos(prefetch, qos).await?;
         let options = BasicConsumeOptions {
             // No effect in RabbitMQ.
             no_local: false,
-            // A ring is off the queue when it is answered, not when it is sent.
+            // A ring leaves the queue when it is acknowledged, not when it is sent.
             no_ack: false,
             // Workers share the queue.
             exclusive: false,
-            // Wait for the broker to say that we are consuming.
+            // Wait for the broker's answer.
             nowait: false,
         };
         let consumer = channel
             // An empty tag lets the broker choose one.
             .basic_consume(topology.queue(), "".into(), options, FieldTable::default())
             .await?;
-        let desk = Desk {
-            line: Arc::clone(line),
+        let channel = SessionChannel {
+            connection: Arc::clone(connection),
             channel,
-            unanswered: Notify::new(),
+            unacknowledged: Notify::new(),
         };
         Ok(Self {
             consumer,
-            desk: Arc::new(desk),
+            channel: Arc::new(channel),
             began: Instant::now(),
         })
     }
 
-    /// The next message, or why there will be none in this session.
-    pub(super) async fn hear(&mut self) -> Result<Delivery, SessionEnd> {
+    /// The next message, or why the session ended.
+    pub(super) async fn next_message(&mut self) -> Result<Delivery, SessionEnd> {
         tokio::select! {
             biased;
-            () = self.desk.line.over.cancelled() => Err(SessionEnd::LineOver),
-            () = self.desk.unanswered.notified() => Err(SessionEnd::Unanswered),
+            () = self.channel.connection.ended.cancelled() => Err(SessionEnd::ConnectionEnded),
+            () = self.channel.unacknowledged.notified() => Err(SessionEnd::Unacknowledged),
             delivery = self.consumer.next() => match delivery {
                 Some(Ok(delivery)) => Ok(delivery),
                 Some(Err(error)) => Err(SessionEnd::Amqp(error)),
@@ -127,61 +130,60 @@ impl Session {
         }
     }
 
-    /// The ring in a message. A message that is none is taken off the queue:
-    /// it would be as unreadable the next time.
-    pub(super) async fn unpack(&self, delivery: Delivery) -> Option<Notification> {
-        let answer = Answer {
+    /// The ring in a message. A message that is not a ring is removed from the queue,
+    /// because a redelivery would not help.
+    pub(super) async fn parse(&self, delivery: Delivery) -> Option<Ring> {
+        let acknowledgement = Acknowledgement {
             acker: delivery.acker,
-            desk: Arc::clone(&self.desk),
-            is_answered: false,
+            channel: Arc::clone(&self.channel),
+            is_acknowledged: false,
         };
         match wire::read(&delivery.data) {
-            Ok(deliveries) => Some(Notification::new(deliveries, Box::new(answer))),
+            Ok(deliveries) => Some(Ring::new(deliveries, Box::new(acknowledgement))),
             Err(error) => {
                 let bytes = delivery.data.len();
-                warn!(bytes, cause = %error, "dropped a message that is no ring");
-                Box::new(answer).acknowledge().await;
+                warn!(bytes, cause = %error, "removed a message that is not a ring");
+                Box::new(acknowledgement).acknowledge().await;
                 None
             }
         }
     }
 }
 
-/// What a ring in hand owes the broker.
-struct Answer {
+/// Acknowledges a ring. Dropping it ends the session, so that the broker redelivers.
+struct Acknowledgement {
     acker: Acker,
-    desk: Arc<Desk>,
-    is_answered: bool,
+    channel: Arc<SessionChannel>,
+    is_acknowledged: bool,
 }
 
 #[async_trait]
-impl Acknowledge for Answer {
+impl Acknowledge for Acknowledgement {
     async fn acknowledge(mut self: Box<Self>) {
         let options = BasicAckOptions {
             // This ring alone, not all before it.
             multiple: false,
         };
         match timeout(DEADLINE, self.acker.ack(options)).await {
-            Ok(Ok(true)) => self.is_answered = true,
-            // The channel that the ring came through is gone, and lapin knows
-            // it. The broker gives the ring to somebody; nothing is left to do.
+            Ok(Ok(true)) => self.is_acknowledged = true,
+            // The ring's channel is closed, so the broker redelivers the ring.
             Ok(Ok(false)) => {
-                debug!("a ring was answered too late; it comes again");
-                self.is_answered = true;
+                debug!("a ring was acknowledged too late; it is redelivered");
+                self.is_acknowledged = true;
             }
-            Ok(Err(error)) => debug!(%error, "an answer failed; the ring comes again"),
+            Ok(Err(error)) => debug!(%error, "an acknowledgement failed; the ring is redelivered"),
             Err(_) => {
-                debug!("an answer took too long; the ring may come again");
-                self.desk.line.report();
+                debug!("an acknowledgement timed out; the ring may be redelivered");
+                self.channel.connection.report_failure();
             }
         }
     }
 }
 
-impl Drop for Answer {
+impl Drop for Acknowledgement {
     fn drop(&mut self) {
-        if !self.is_answered {
-            self.desk.unanswered.notify_one();
+        if !self.is_acknowledged {
+            self.channel.unacknowledged.notify_one();
         }
     }
 }

@@ -1,9 +1,8 @@
-//! Keeping a connection up.
+//! Keeps a connection up.
 //!
-//! lapin's own recovery is off, because with it a pending confirm hangs until
-//! the broker is back, and after sixteen tries it gives up for good. Here any
-//! trouble, of whichever kind, ends the line, and a new line is built from
-//! nothing: connection, channel, queues.
+//! lapin's own recovery is off: with it a pending confirm hangs until the broker is
+//! available again, and after sixteen tries it gives up for good. Here any failure
+//! ends the connection, and a new one is built: connection, channel, queues.
 
 use std::error::Error;
 use std::fmt;
@@ -21,31 +20,31 @@ use tracing::{debug, info, warn};
 
 use super::CONNECT_DEADLINE;
 use super::address::Address;
-use super::link::{Line, Link};
-use super::pace::Pace;
+use super::connection::{CurrentConnection, LiveConnection};
+use super::reconnect_backoff::ReconnectBackoff;
 use super::topology::Topology;
 use super::transport::Transport;
 
-/// How often the supervisor looks for itself, whatever events may say.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often the supervisor checks the connection, in addition to lapin's events.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    Ring,
-    Hear,
+    Publish,
+    Consume,
 }
 
 impl Purpose {
     fn as_str(self) -> &'static str {
         match self {
-            Self::Ring => "ring",
-            Self::Hear => "hear",
+            Self::Publish => "publish",
+            Self::Consume => "consume",
         }
     }
 }
 
-/// All that is needed to build a line.
+/// What is needed to connect.
 pub(super) struct Plan {
     pub(super) address: Address,
     pub(super) transport: Transport,
@@ -53,73 +52,77 @@ pub(super) struct Plan {
     pub(super) purpose: Purpose,
 }
 
-/// Why a line is over.
+/// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
-enum End {
-    #[error("an exchange on it failed")]
-    Trouble,
+enum ConnectionEnd {
+    #[error("an exchange with the broker failed")]
+    ExchangeFailed,
     #[error("the connection broke")]
     Broken(#[source] lapin::Error),
     #[error("the connection is down")]
     Down,
-    #[error("the broker is short of memory or disk and takes nothing")]
+    #[error("the broker is short of memory or disk and blocks publishers")]
     Blocked,
 }
 
-/// No line could be built.
+/// The broker could not be connected to.
 #[derive(Debug, thiserror::Error)]
 enum ConnectError {
-    #[error("the broker cannot be reached or refuses us")]
+    #[error("the broker cannot be reached or refused the connection")]
     Amqp(#[from] lapin::Error),
     #[error("the broker did not answer in time")]
     Deadline,
 }
 
 impl Plan {
-    /// A link and the work that keeps it up until `closed`.
+    /// A handle to the connection, and the task that keeps it up until `closed`.
     pub(super) fn supervised(
         self,
         closed: CancellationToken,
-    ) -> (Link, impl Future<Output = ()> + Send + 'static) {
+    ) -> (CurrentConnection, impl Future<Output = ()> + Send + 'static) {
         let (up, current) = watch::channel(None);
-        (Link::new(current), self.supervise(up, closed))
+        (CurrentConnection::new(current), self.supervise(up, closed))
     }
 
-    async fn supervise(self, up: watch::Sender<Option<Arc<Line>>>, closed: CancellationToken) {
-        let mut pace = Pace::default();
+    async fn supervise(
+        self,
+        up: watch::Sender<Option<Arc<LiveConnection>>>,
+        closed: CancellationToken,
+    ) {
+        let mut backoff = ReconnectBackoff::default();
         loop {
             let connecting = Box::pin(self.connect());
             let Some(connected) = closed.run_until_cancelled(connecting).await else {
                 return;
             };
             match connected {
-                Ok(line) => {
+                Ok(connection) => {
                     let began = Instant::now();
-                    self.attend(Arc::new(line), &up, &closed).await;
-                    pace.lived(began.elapsed());
+                    self.offer(Arc::new(connection), &up, &closed).await;
+                    backoff.connection_lasted(began.elapsed());
                 }
-                Err(error) => self.complain(&error, pace.is_worth_saying()),
+                Err(error) => self.log_failure(&error, backoff.should_warn()),
             }
-            let pause = sleep(pace.wait());
+            let pause = sleep(backoff.next_wait());
             if closed.run_until_cancelled(pause).await.is_none() {
                 return;
             }
         }
     }
 
-    async fn connect(&self) -> Result<Line, ConnectError> {
+    async fn connect(&self) -> Result<LiveConnection, ConnectError> {
         let name = format!("maillatch {}", self.purpose.as_str());
         let properties = ConnectionProperties::default().with_connection_name(name.into());
         let work = async {
             let connection = self.transport.connect(&self.address, properties).await?;
             let channel = connection.create_channel().await?;
             self.topology.declare(&channel).await?;
-            if self.purpose == Purpose::Ring {
-                // From here on the broker confirms every publish or refuses it.
+            if self.purpose == Purpose::Publish {
+                // From now on the broker confirms or refuses every publish.
                 let options = ConfirmSelectOptions { nowait: false };
                 channel.confirm_select(options).await?;
             }
-            Ok(Line::new(connection, channel))
+            Ok(LiveConnection::new(connection, channel))
         };
         match timeout(CONNECT_DEADLINE, work).await {
             Ok(connected) => connected,
@@ -127,75 +130,78 @@ impl Plan {
         }
     }
 
-    /// Offers the line while it lives and buries it when it is over.
-    async fn attend(
+    /// Offers the connection while it lives, and closes it when it ends.
+    async fn offer(
         &self,
-        line: Arc<Line>,
-        up: &watch::Sender<Option<Arc<Line>>>,
+        connection: Arc<LiveConnection>,
+        up: &watch::Sender<Option<Arc<LiveConnection>>>,
         closed: &CancellationToken,
     ) {
         let (broker, purpose) = (&self.address, self.purpose.as_str());
-        let mut events = pin!(line.events());
+        let mut events = pin!(connection.events());
         info!(%broker, purpose, "connected to the broker");
-        up.send_replace(Some(Arc::clone(&line)));
+        up.send_replace(Some(Arc::clone(&connection)));
         let end = closed
-            .run_until_cancelled(end(&line, events.as_mut()))
+            .run_until_cancelled(wait_for_end(&connection, events.as_mut()))
             .await;
         up.send_replace(None);
-        line.over.cancel();
+        connection.ended.cancel();
         if let Some(end) = end {
-            warn!(%broker, purpose, cause = %Chain(&end), "lost the broker");
-            if matches!(end, End::Blocked) {
-                let unblocked = unblocked(&line, events.as_mut());
+            warn!(%broker, purpose, cause = %Chain(&end), "lost the connection to the broker");
+            if matches!(end, ConnectionEnd::Blocked) {
+                let unblocked = unblocked(&connection, events.as_mut());
                 closed.run_until_cancelled(unblocked).await;
             }
         }
-        line.hang_up().await;
+        connection.close().await;
     }
 
-    fn complain(&self, error: &ConnectError, aloud: bool) {
+    fn log_failure(&self, error: &ConnectError, is_warning: bool) {
         let (broker, purpose, cause) = (&self.address, self.purpose.as_str(), Chain(error));
-        if aloud {
-            warn!(%broker, purpose, %cause, "the broker is away");
+        if is_warning {
+            warn!(%broker, purpose, %cause, "the broker is unavailable");
         } else {
-            debug!(%broker, purpose, %cause, "the broker is away");
+            debug!(%broker, purpose, %cause, "the broker is unavailable");
         }
     }
 }
 
-/// Returns when the line is over, and why it is.
-async fn end<E: Stream<Item = Event>>(line: &Line, mut events: Pin<&mut E>) -> End {
-    let mut look = interval(LOOK);
+/// Returns when the connection has ended, and why.
+async fn wait_for_end<E: Stream<Item = Event>>(
+    connection: &LiveConnection,
+    mut events: Pin<&mut E>,
+) -> ConnectionEnd {
+    let mut check = interval(CHECK_EVERY);
     loop {
         tokio::select! {
-            () = line.reported() => return End::Trouble,
+            () = connection.failure_reported() => return ConnectionEnd::ExchangeFailed,
             event = events.next() => match event {
-                Some(Event::Error(error)) => return End::Broken(error),
-                Some(Event::ConnectionBlocked(_)) => return End::Blocked,
+                Some(Event::Error(error)) => return ConnectionEnd::Broken(error),
+                Some(Event::ConnectionBlocked(_)) => return ConnectionEnd::Blocked,
                 Some(_) => {}
-                None => return End::Down,
+                None => return ConnectionEnd::Down,
             },
-            _ = look.tick() => {
-                if !line.is_connected() {
-                    return End::Down;
+            _ = check.tick() => {
+                if !connection.is_connected() {
+                    return ConnectionEnd::Down;
                 }
             }
         }
     }
 }
 
-/// Returns when a blocked broker takes messages again or the connection ends.
-/// Connecting anew before that would only be blocked anew.
-async fn unblocked<E: Stream<Item = Event>>(line: &Line, mut events: Pin<&mut E>) {
-    let mut look = interval(LOOK);
+/// Returns when a blocked broker accepts messages again or the connection ends. A new
+/// connection before that would be blocked too.
+async fn unblocked<E: Stream<Item = Event>>(connection: &LiveConnection, mut events: Pin<&mut E>) {
+    let mut check = interval(CHECK_EVERY);
     loop {
         tokio::select! {
             event = events.next() => match event {
                 Some(Event::ConnectionUnblocked | Event::Error(_)) | None => return,
                 Some(_) => {}
             },
-            _ = look.tick() => {
-                if !line.is_connected() {
+            _ = check.tick() => {
+                if !connection.is_connected() {
                     return;
                 }
             }

@@ -1,6 +1,6 @@
-//! The two queues, declared by every session so that a broker that lost them
-//! gets them back. Every argument is written out, since their defaults differ
-//! between RabbitMQ 3.10 and 4.x.
+//! The two queues. Every session declares them, so that a broker that lost them gets
+//! them back. Every argument is explicit, because defaults differ between RabbitMQ
+//! 3.10 and 4.x.
 //!
 //! Reference: <https://www.rabbitmq.com/docs/quorum-queues>.
 
@@ -8,14 +8,14 @@ use lapin::Channel;
 use lapin::options::QueueDeclareOptions;
 use lapin::types::{AMQPValue, FieldTable, LongString, ShortString};
 
-/// How often a ring may come back unanswered before it is set aside. It takes
-/// as many crashes of a worker; the delivery's own attempts end long before.
+/// How often a ring may be redelivered before it is dead-lettered. That takes as many
+/// crashes of a worker; the delivery's own attempts end long before.
 const DELIVERY_LIMIT: i32 = 20;
 
-/// How many set-aside rings are kept for the operator to look at.
+/// How many dead-lettered rings are kept for the operator.
 const DEAD_CAPACITY: i32 = 10_000;
 
-/// The queue that is rung and the queue of rings that were set aside.
+/// The queue of rings and the queue of dead-lettered rings.
 #[derive(Debug)]
 pub(super) struct Topology {
     queue: ShortString,
@@ -32,25 +32,25 @@ impl Topology {
         }
     }
 
-    /// The queue's name, which is also the routing key to it: the default
-    /// exchange leads to every queue by its name and cannot be deleted.
+    /// The queue's name, which is also its routing key: the default exchange routes to
+    /// every queue by name and cannot be deleted.
     pub(super) fn queue(&self) -> ShortString {
         self.queue.clone()
     }
 
-    /// Declares both queues. Harmless where they exist; an error, which closes
-    /// the channel, where they exist with other arguments.
+    /// Declares both queues. Does nothing if they exist. If they exist with other
+    /// arguments, returns an error, and the broker closes the channel.
     pub(super) async fn declare(&self, channel: &Channel) -> lapin::Result<()> {
         let options = QueueDeclareOptions {
             // Create it if it is missing.
             passive: false,
             // Survive a restart of the broker; quorum queues always do.
             durable: true,
-            // Every process rings and hears the same queue.
+            // Every process uses the same queue.
             exclusive: false,
             // Rings wait while no worker runs.
             auto_delete: false,
-            // Wait for the broker to say that it is there.
+            // Wait for the broker's answer.
             nowait: false,
         };
         channel
@@ -62,10 +62,10 @@ impl Topology {
         Ok(())
     }
 
-    /// Asks whether the queue is there. If not, the error closes the channel.
-    pub(super) async fn look(&self, channel: &Channel) -> lapin::Result<()> {
+    /// Checks that the queue exists. If not, the broker closes the channel.
+    pub(super) async fn check(&self, channel: &Channel) -> lapin::Result<()> {
         let options = QueueDeclareOptions {
-            // Only ask; the other options are not compared then.
+            // Only check; the other options are not compared then.
             passive: true,
             ..QueueDeclareOptions::default()
         };
@@ -77,34 +77,33 @@ impl Topology {
 
     fn arguments(&self) -> FieldTable {
         table([
-            // Replicated and fsynced before it confirms; a classic queue
-            // confirms what a power cut can still take away.
+            // Replicated and fsynced before the confirm. A classic queue confirms
+            // what a power failure can still lose.
             ("x-queue-type", text("quorum")),
             // Explicit, since 3.x has no limit and 4.x has 20.
             ("x-delivery-limit", AMQPValue::LongInt(DELIVERY_LIMIT)),
-            // Where rings over the limit go. Without it, they are dropped: also
-            // innocent ones that a crashing worker merely held at the time.
+            // Where rings over the limit go. Without it they are dropped, also those
+            // that a crashing worker merely held at the time.
             ("x-dead-letter-exchange", text("")),
             ("x-dead-letter-routing-key", text(self.dead.as_str())),
             // The default may lose a ring on its way to the other queue.
             ("x-dead-letter-strategy", text("at-least-once")),
-            // Bounded, since the sweeper rings again for rows that wait: with
-            // no worker running, an unbounded queue would grow for ever.
+            // Bounded, because the sweeper rings again for waiting rows: without a
+            // worker, an unbounded queue would grow without limit.
             ("x-max-length", AMQPValue::LongInt(self.capacity)),
-            // A full queue refuses the newest ring, aloud, instead of dropping
-            // the oldest in silence. The dead-letter strategy needs it too.
+            // A full queue refuses the newest ring with a nack instead of silently
+            // dropping the oldest. The dead-letter strategy requires this.
             ("x-overflow", text("reject-publish")),
         ])
     }
 
     fn dead_arguments() -> FieldTable {
         table([
-            // As safe as the queue it belongs to.
+            // As durable as the queue it belongs to.
             ("x-queue-type", text("quorum")),
-            // Nobody consumes it, so it must have an end.
+            // Nobody consumes it, so it must be bounded.
             ("x-max-length", AMQPValue::LongInt(DEAD_CAPACITY)),
-            // The newest are the interesting ones, and refusing them would hold
-            // them in the first queue.
+            // Keep the newest. Refusing them would keep them in the first queue.
             ("x-overflow", text("drop-head")),
         ])
     }

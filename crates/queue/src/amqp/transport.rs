@@ -1,8 +1,7 @@
-//! What a connection runs over: plain TCP, or TLS for `amqps`.
+//! The transport of a connection: plain TCP, or TLS for `amqps`.
 //!
-//! lapin would bring a TLS of its own, and with it thirty crates that read
-//! PKCS#12 key stores. Here the tree's own rustls does it, over lapin's seam for
-//! transports.
+//! lapin's own TLS support would add thirty crates for PKCS#12 key stores. Instead the
+//! workspace's rustls is plugged in where lapin accepts a custom transport.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -27,9 +26,9 @@ use tokio_util::compat::{Compat, TokioAsyncReadCompatExt};
 
 use super::CONNECT_DEADLINE;
 use super::address::Address;
-use crate::OpenError;
+use crate::open_error::OpenError;
 
-/// Tasks and timers are tokio's; only the sockets are ours.
+/// tokio's tasks and timers with our own sockets.
 type Kit = RuntimeParts<Tokio, Sockets>;
 
 /// A socket with or without TLS.
@@ -39,7 +38,7 @@ trait Duplex: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin {}
 
 impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin> Duplex for S {}
 
-/// How to reach a broker.
+/// Connects to a broker.
 #[derive(Clone)]
 pub(crate) struct Transport(Option<TlsConnector>);
 
@@ -93,7 +92,7 @@ fn connector(ca_file: Option<&Path>) -> Result<TlsConnector, OpenError> {
     if let Some(path) = ca_file {
         add_certificates(&mut roots, path).ok_or(OpenError::MalformedCertificates)?;
     }
-    // Made by hand, for the process may have no default provider.
+    // Set explicitly, because the process may have no default provider.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -103,7 +102,7 @@ fn connector(ca_file: Option<&Path>) -> Result<TlsConnector, OpenError> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// Adds the certificates of a file; nothing, if one of them is none or there is none.
+/// Adds the certificates of a file. `None` if the file has none or one is malformed.
 fn add_certificates(roots: &mut RootCertStore, path: &Path) -> Option<()> {
     let before = roots.len();
     for certificate in CertificateDer::pem_file_iter(path).ok()? {
@@ -120,7 +119,7 @@ impl Reactor for Sockets {
     type TcpStream = Socket;
     type Sleep = Sleep;
 
-    /// For sockets that somebody else has opened, of which there are none here.
+    /// For sockets that others have opened. lapin does not use this here.
     fn register<H: Read + Write + Send + 'static>(
         &self,
         _: H,

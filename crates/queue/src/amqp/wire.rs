@@ -1,55 +1,55 @@
-//! What a ring looks like in the broker: `{"v":1,"deliveries":["dlv_…"]}`.
+//! The form of a ring in the broker: `{"v":1,"deliveries":["dlv_…"]}`.
 //!
-//! Ids only. Whoever can read the broker learns that deliveries exist and
-//! nothing of what is in them.
+//! It holds only ids, so a reader of the broker learns that deliveries exist and
+//! nothing about their content.
 
 use pipeline::DeliveryId;
 use serde::{Deserialize, Serialize};
 
-/// Raised when an old reader would misunderstand a new writer; fields may be
-/// added without, since readers skip those they do not know.
+/// Raised when an old reader would misread a new writer's message. Added fields need
+/// no new version, because readers ignore unknown fields.
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct OutgoingRing<'a> {
     v: u32,
     deliveries: &'a [DeliveryId],
 }
 
 #[derive(Deserialize)]
-struct Read {
+struct IncomingRing {
     v: u32,
     deliveries: Vec<String>,
 }
 
-/// The message is not a ring of ours.
+/// The message is not a ring.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unreadable {
+pub(super) enum MalformedRing {
     #[error("it is not a JSON object with a version and deliveries")]
     Json(#[source] serde_json::Error),
     #[error("its version is {0}")]
     Version(u32),
-    #[error("one of its deliveries is no delivery id")]
+    #[error("one of its deliveries is not a delivery id")]
     Id(#[source] pipeline::IdError),
 }
 
 /// Writes a ring.
 pub(super) fn write(deliveries: &[DeliveryId]) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec(&Written {
+    serde_json::to_vec(&OutgoingRing {
         v: VERSION,
         deliveries,
     })
 }
 
 /// Reads a ring.
-pub(super) fn read(bytes: &[u8]) -> Result<Vec<DeliveryId>, Unreadable> {
-    let read: Read = serde_json::from_slice(bytes).map_err(Unreadable::Json)?;
+pub(super) fn read(bytes: &[u8]) -> Result<Vec<DeliveryId>, MalformedRing> {
+    let read: IncomingRing = serde_json::from_slice(bytes).map_err(MalformedRing::Json)?;
     if read.v != VERSION {
-        return Err(Unreadable::Version(read.v));
+        return Err(MalformedRing::Version(read.v));
     }
     read.deliveries
         .iter()
-        .map(|id| id.parse().map_err(Unreadable::Id))
+        .map(|id| id.parse().map_err(MalformedRing::Id))
         .collect()
 }
 
@@ -58,26 +58,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ring_reads_back_what_was_written() {
+    fn ring_round_trips_through_its_wire_form() {
         let deliveries = [DeliveryId::new(), DeliveryId::new()];
         let bytes = write(&deliveries).unwrap();
         assert_eq!(read(&bytes).unwrap(), deliveries);
     }
 
     #[test]
-    fn fields_that_a_later_writer_adds_are_skipped() {
+    fn unknown_fields_are_ignored() {
         let bytes = br#"{"v":1,"deliveries":[],"trace":"abc"}"#;
         assert!(read(bytes).unwrap().is_empty());
     }
 
     #[test]
-    fn what_is_no_ring_is_named_so() {
+    fn malformed_messages_are_reported_by_kind() {
         let json = |text: &str| read(text.as_bytes()).unwrap_err();
-        assert!(matches!(json("hello"), Unreadable::Json(_)));
-        assert!(matches!(json("[]"), Unreadable::Json(_)));
+        assert!(matches!(json("hello"), MalformedRing::Json(_)));
+        assert!(matches!(json("[]"), MalformedRing::Json(_)));
         let later = json(r#"{"v":2,"deliveries":[]}"#);
-        assert!(matches!(later, Unreadable::Version(2)));
+        assert!(matches!(later, MalformedRing::Version(2)));
         let other = json(r#"{"v":1,"deliveries":["msg_1"]}"#);
-        assert!(matches!(other, Unreadable::Id(_)));
+        assert!(matches!(other, MalformedRing::Id(_)));
     }
 }

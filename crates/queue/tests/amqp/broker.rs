@@ -1,4 +1,4 @@
-//! The broker as the tests see it: beside the queue, through lapin alone.
+//! The broker as the tests see it: directly, through lapin.
 
 use lapin::message::BasicGetMessage;
 use lapin::options::{
@@ -36,7 +36,7 @@ pub(crate) async fn open(settings: &Settings) -> Queue {
     queue
 }
 
-/// Waits until the queue's probe is content.
+/// Waits until the probe of the queue succeeds.
 pub(crate) async fn ready(queue: &Queue) {
     until("the queue is ready", || async {
         queue.probe.probe().await.ok()
@@ -48,14 +48,14 @@ pub(crate) async fn ready(queue: &Queue) {
 pub(crate) async fn ring_until_taken(queue: &Queue) -> DeliveryId {
     let delivery = DeliveryId::new();
     until("a ring is taken", || async {
-        queue.doorbell.notify(&[delivery]).await.ok()
+        queue.doorbell.ring(&[delivery]).await.ok()
     })
     .await;
     delivery
 }
 
-/// Hears rings until one is for this delivery, and answers them all.
-pub(crate) async fn hear_of(bell: &mut Box<dyn pipeline::DoorbellListener>, delivery: DeliveryId) {
+/// Consumes and acknowledges rings until one is for this delivery.
+pub(crate) async fn hear_of(bell: &mut Box<dyn pipeline::Bell>, delivery: DeliveryId) {
     let hearing = async {
         loop {
             let ring = bell.next().await.expect("the bell ended");

@@ -1,9 +1,9 @@
-//! The contract, kept by the queue in RabbitMQ.
+//! The queue contract, run against the queue in RabbitMQ.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{Doorbell, DoorbellListener, Probe};
+use pipeline::{Bell, Doorbell, Probe};
 use queue::{Queue, Settings};
 use testkit::queue_contract::Subject;
 
@@ -29,7 +29,7 @@ impl Subject for Amqp {
         Arc::clone(&self.0.probe)
     }
 
-    fn bell(&self) -> Box<dyn DoorbellListener> {
+    fn bell(&self) -> Box<dyn Bell> {
         self.0.bell()
     }
 

@@ -1,4 +1,4 @@
-//! Connections that break, queues that vanish, brokers that freeze.
+//! Broken connections, deleted queues and frozen brokers.
 
 use std::time::Duration;
 
@@ -9,15 +9,11 @@ use tokio::time::timeout;
 use crate::broker::{self, Inspector, hear_of, proxied, ring_until_taken, settings, url};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broker_that_is_not_there_fails_a_ring_at_once_and_stops_nothing() {
+async fn absent_broker_fails_a_ring_at_once() {
     // Nobody listens on the discard port of loopback.
     let settings = settings("amqp://guest:guest@127.0.0.1:9/%2f");
     let queue = queue::open(&settings).await.unwrap();
-    let rung = soon(
-        "the ring fails",
-        queue.doorbell.notify(&[DeliveryId::new()]),
-    )
-    .await;
+    let rung = soon("the ring fails", queue.doorbell.ring(&[DeliveryId::new()])).await;
     assert!(matches!(rung, Err(QueueError::Unavailable(_))), "{rung:?}");
     let probed = soon("the probe answers", queue.probe.probe()).await;
     assert!(probed.is_err());
@@ -28,7 +24,7 @@ async fn a_broker_that_is_not_there_fails_a_ring_at_once_and_stops_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ringing_a_deleted_queue_is_refused_and_brings_it_back() {
+async fn ring_to_a_deleted_queue_is_refused_and_declares_it_again() {
     let settings = settings(&url());
     let queue = broker::open(&settings).await;
     Inspector::connect(&url())
@@ -36,7 +32,7 @@ async fn ringing_a_deleted_queue_is_refused_and_brings_it_back() {
         .delete(&settings.name)
         .await;
 
-    let rung = queue.doorbell.notify(&[DeliveryId::new()]).await;
+    let rung = queue.doorbell.ring(&[DeliveryId::new()]).await;
     assert!(matches!(rung, Err(QueueError::Refused(_))), "{rung:?}");
 
     let delivery = ring_until_taken(&queue).await;
@@ -45,7 +41,7 @@ async fn ringing_a_deleted_queue_is_refused_and_brings_it_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bell_outlives_the_deletion_of_its_queue() {
+async fn consumer_survives_deletion_of_its_queue() {
     let settings = settings(&url());
     let queue = broker::open(&settings).await;
     let mut bell = queue.bell();
@@ -60,9 +56,9 @@ async fn a_bell_outlives_the_deletion_of_its_queue() {
     });
     let inspector = Inspector::connect(&url()).await;
     inspector.delete(&settings.name).await;
-    // The bell hears that its consumer is cancelled and declares the queue,
-    // though nobody rings.
-    until("the bell declares the queue", || async {
+    // The consumer is cancelled, notices it, and declares the queue again without
+    // any ring.
+    until("the consumer declares the queue", || async {
         inspector.has(&settings.name).await.then_some(())
     })
     .await;
@@ -73,7 +69,7 @@ async fn a_bell_outlives_the_deletion_of_its_queue() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cut_connection_is_built_again() {
+async fn cut_connection_is_rebuilt() {
     let (proxy, through) = proxied().await;
     let queue = broker::open(&settings(&through)).await;
     let mut bell = queue.bell();
@@ -83,7 +79,7 @@ async fn a_cut_connection_is_built_again() {
 
         proxy.cut();
         let refused = until("rings fail while it is cut", || async {
-            queue.doorbell.notify(&[DeliveryId::new()]).await.err()
+            queue.doorbell.ring(&[DeliveryId::new()]).await.err()
         });
         assert!(matches!(refused.await, QueueError::Unavailable(_)));
 
@@ -95,7 +91,7 @@ async fn a_cut_connection_is_built_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ring_in_hand_when_the_connection_is_cut_comes_again() {
+async fn unacknowledged_ring_is_redelivered_after_a_cut() {
     let (proxy, through) = proxied().await;
     let queue = broker::open(&settings(&through)).await;
     let delivery = ring_until_taken(&queue).await;
@@ -105,10 +101,10 @@ async fn a_ring_in_hand_when_the_connection_is_cut_comes_again() {
 
     proxy.cut();
     until("the cut is noticed", || async {
-        queue.doorbell.notify(&[DeliveryId::new()]).await.err()
+        queue.doorbell.ring(&[DeliveryId::new()]).await.err()
     })
     .await;
-    // The answer goes nowhere, and nobody is told: the ring comes again.
+    // The acknowledgement is lost without an error, so the ring is redelivered.
     soon("the answer ends", held.done()).await;
     proxy.heal();
 
@@ -116,12 +112,12 @@ async fn a_ring_in_hand_when_the_connection_is_cut_comes_again() {
     queue.close().await;
 }
 
-/// Five times the deadline of an exchange, and half of what it takes until
-/// missing heartbeats end the connection.
+/// Five times the deadline of an exchange, and half the time after which missing
+/// heartbeats end the connection.
 const DEADLINE: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_frozen_broker_hangs_neither_a_ring_nor_an_answer() {
+async fn frozen_broker_times_out_rings_and_acks() {
     let (proxy, through) = proxied().await;
     let queue = broker::open(&settings(&through)).await;
     let delivery = ring_until_taken(&queue).await;
@@ -130,7 +126,7 @@ async fn a_frozen_broker_hangs_neither_a_ring_nor_an_answer() {
 
     proxy.freeze();
     for _ in 0..2 {
-        let rung = timeout(DEADLINE, queue.doorbell.notify(&[DeliveryId::new()])).await;
+        let rung = timeout(DEADLINE, queue.doorbell.ring(&[DeliveryId::new()])).await;
         assert!(
             matches!(rung, Ok(Err(QueueError::Unavailable(_)))),
             "{rung:?}"
@@ -139,11 +135,11 @@ async fn a_frozen_broker_hangs_neither_a_ring_nor_an_answer() {
     let answered = timeout(DEADLINE, held.done()).await;
     assert!(answered.is_ok(), "the answer hangs");
 
-    // The frozen connections never speak again; others must be built.
+    // The frozen connections never recover; new ones must be built.
     proxy.heal();
     let later = ring_until_taken(&queue).await;
-    // The broker, for its part, gives the ring back when it hears no heartbeat
-    // or when the connection is closed.
+    // The broker redelivers the ring when heartbeats are missing or the connection is
+    // closed.
     proxy.cut();
     proxy.heal();
     hear_of(&mut bell, later).await;

@@ -1,4 +1,4 @@
-//! A broker of the test's own, to be killed, stopped and starved.
+//! A private broker that is killed, stopped and starved of memory.
 
 use std::ops::RangeInclusive;
 
@@ -8,38 +8,38 @@ use testkit::server::Server;
 
 use crate::broker::{self, hear_of, ring_until_taken, settings};
 
-/// Has the broker write down which queues it has. RabbitMQ 3.10 does so half a
-/// second after a queue is created; killed before, it comes back with a queue
-/// that answers nobody, and only deleting that queue helps.
-fn remember_the_queues(server: &Server) {
+/// Makes the broker sync its list of queues to disk. RabbitMQ 3.10 does so half a
+/// second after a queue is created. Killed before that, it comes back with a queue
+/// that does not answer and must be deleted.
+fn sync_queue_metadata(server: &Server) {
     server.ctl(&["eval", "[ok = dets:sync(Table) || Table <- dets:all()]."]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rings_and_bells_outlive_a_broker_that_is_killed_stopped_and_wiped() {
+async fn rings_survive_a_broker_kill_stop_and_reset() {
     let mut server = Server::rabbitmq();
     let settings = settings(server.url());
     let queue = broker::open(&settings).await;
     let mut bell = queue.bell();
 
-    // Killed: what was taken is on disk.
+    // Killed: a confirmed ring is on disk.
     let before = ring_until_taken(&queue).await;
-    remember_the_queues(&server);
+    sync_queue_metadata(&server);
     server.kill();
     let refused = until("rings fail while it is down", || async {
-        queue.doorbell.notify(&[DeliveryId::new()]).await.err()
+        queue.doorbell.ring(&[DeliveryId::new()]).await.err()
     });
     assert!(matches!(refused.await, QueueError::Unavailable(_)));
     server.start();
     hear_of(&mut bell, before).await;
 
-    // Stopped in good order.
+    // Stopped cleanly.
     let before = ring_until_taken(&queue).await;
     server.stop();
     server.start();
     hear_of(&mut bell, before).await;
 
-    // Wiped: the queues are gone and are declared again.
+    // Reset: the queues are gone and are declared again.
     server.ctl(&["stop_app"]);
     server.ctl(&["reset"]);
     server.ctl(&["start_app"]);
@@ -48,8 +48,8 @@ async fn rings_and_bells_outlive_a_broker_that_is_killed_stopped_and_wiped() {
     soon("it closes", queue.close()).await;
 }
 
-/// Waits until the broker counts so many rings, waiting or in hand. It counts
-/// every five seconds, so what it says first may be old.
+/// Waits until the broker counts this many rings, ready or unacknowledged. It counts
+/// every five seconds, so the first answer may be old.
 async fn listed(server: &Server, queue: &str, rings: RangeInclusive<u32>) {
     until("the broker counts the rings", || async {
         let listed = server.ctl(&["list_queues", "name", "messages"]);
@@ -63,7 +63,7 @@ async fn listed(server: &Server, queue: &str, rings: RangeInclusive<u32>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_starved_broker_takes_no_ring_but_still_takes_answers() {
+async fn broker_under_memory_alarm_refuses_rings_and_takes_acks() {
     let server = Server::rabbitmq();
     let settings = settings(server.url());
     let queue = broker::open(&settings).await;
@@ -78,7 +78,7 @@ async fn a_starved_broker_takes_no_ring_but_still_takes_answers() {
     server.ctl(&["set_vm_memory_high_watermark", "0.00001"]);
     let mut taken = 0;
     let refused = loop {
-        match queue.doorbell.notify(&[DeliveryId::new()]).await {
+        match queue.doorbell.ring(&[DeliveryId::new()]).await {
             Ok(()) => taken += 1,
             Err(error) => break error,
         }
@@ -87,8 +87,8 @@ async fn a_starved_broker_takes_no_ring_but_still_takes_answers() {
     for ring in held {
         soon("the answer ends", ring.done()).await;
     }
-    // The answered rings are gone, under the alarm. What was taken meanwhile is
-    // left, and perhaps the ring that the broker read and did not confirm.
+    // The acknowledged rings are gone although the alarm is on. Left are the rings
+    // taken meanwhile, and perhaps one that the broker read and did not confirm.
     listed(&server, &settings.name, taken..=taken + 1).await;
 
     server.ctl(&["set_vm_memory_high_watermark", "0.6"]);

@@ -5,7 +5,7 @@ use testkit::patience::until;
 use crate::broker::{self, hear_of, proxied_with_tls, ring_until_taken, settings};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broker_behind_tls_is_rung_and_heard() {
+async fn broker_behind_tls_carries_rings() {
     let (_proxy, url, certificate) = proxied_with_tls().await;
     let folder = tempfile::tempdir().unwrap();
     let ca_file = folder.path().join("ca.pem");
@@ -19,7 +19,7 @@ async fn a_broker_behind_tls_is_rung_and_heard() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broker_that_cannot_prove_who_it_is_is_told_nothing() {
+async fn broker_with_an_untrusted_certificate_gets_no_bytes() {
     let (proxy, url, _) = proxied_with_tls().await;
     let queue = queue::open(&settings(&url)).await.unwrap();
     until("the proxy was refused", || async {
@@ -32,7 +32,7 @@ async fn a_broker_that_cannot_prove_who_it_is_is_told_nothing() {
 }
 
 #[tokio::test]
-async fn a_file_without_certificates_is_an_error_at_the_start() {
+async fn ca_file_without_certificates_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let ca_file = folder.path().join("ca.pem");
     for content in [None, Some(""), Some("not a certificate")] {

@@ -1,4 +1,4 @@
-//! What is in the broker: the queues as declared, the rings as written.
+//! What is in the broker: the declared queues and the form of a ring.
 
 use lapin::options::{BasicNackOptions, QueueDeclareOptions};
 use lapin::types::{AMQPValue, FieldTable, LongString};
@@ -7,7 +7,7 @@ use testkit::patience::{soon, until};
 
 use crate::broker::{self, Inspector, settings, url};
 
-/// The arguments as this test expects them, written down a second time.
+/// The expected arguments, written out independently of the code.
 fn expected(name: &str) -> Vec<(&'static str, AMQPValue)> {
     let text = |text: &str| AMQPValue::LongString(LongString::from(text));
     vec![
@@ -21,7 +21,7 @@ fn expected(name: &str) -> Vec<(&'static str, AMQPValue)> {
     ]
 }
 
-/// Whether the broker holds that a queue with these arguments is the same one.
+/// Whether the broker accepts these arguments for the existing queue.
 async fn is_the_same(name: &str, arguments: &[(&'static str, AMQPValue)]) -> bool {
     let inspector = Inspector::connect(&url()).await;
     let mut table = FieldTable::default();
@@ -37,7 +37,7 @@ async fn is_the_same(name: &str, arguments: &[(&'static str, AMQPValue)]) -> boo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_queue_is_a_quorum_queue_with_exactly_these_arguments() {
+async fn queue_is_declared_as_quorum_with_exactly_these_arguments() {
     let settings = settings(&url());
     let queue = broker::open(&settings).await;
     let arguments = expected(&settings.name);
@@ -58,7 +58,7 @@ async fn the_queue_is_a_quorum_queue_with_exactly_these_arguments() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ring_that_comes_back_too_often_is_set_aside_and_not_dropped() {
+async fn ring_over_the_delivery_limit_is_dead_lettered() {
     let settings = settings(&url());
     let queue = broker::open(&settings).await;
     let delivery = broker::ring_until_taken(&queue).await;
@@ -79,11 +79,11 @@ async fn a_ring_that_comes_back_too_often_is_set_aside_and_not_dropped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ring_in_the_broker_is_ids_and_nothing_else() {
+async fn ring_in_the_broker_holds_only_ids() {
     let settings = settings(&url());
     let queue = broker::open(&settings).await;
     let (one, two) = (DeliveryId::new(), DeliveryId::new());
-    queue.doorbell.notify(&[one, two]).await.unwrap();
+    queue.doorbell.ring(&[one, two]).await.unwrap();
 
     let message = Inspector::connect(&url()).await.take(&settings.name).await;
     let body = String::from_utf8(message.data.clone()).unwrap();
@@ -95,7 +95,7 @@ async fn a_ring_in_the_broker_is_ids_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_that_is_no_ring_is_taken_off_the_queue() {
+async fn malformed_message_is_removed_from_the_queue() {
     let settings = settings(&url());
     let queue = broker::open(&settings).await;
     let inspector = Inspector::connect(&url()).await;
@@ -112,7 +112,7 @@ async fn a_message_that_is_no_ring_is_taken_off_the_queue() {
     ring.done().await;
     drop(bell);
     queue.close().await;
-    // Nothing was given back when the connection ended.
+    // Nothing was redelivered when the connection ended.
     until("the queue is empty", || async {
         (inspector.waiting(&settings.name).await == 0).then_some(())
     })
@@ -124,7 +124,7 @@ async fn a_message_that_is_no_ring_is_taken_off_the_queue() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_queue_that_exists_with_other_arguments_is_never_rung() {
+async fn queue_with_other_arguments_gets_no_rings() {
     let settings = settings(&url());
     let inspector = Inspector::connect(&url()).await;
     let options = QueueDeclareOptions::default();
@@ -138,7 +138,7 @@ async fn a_queue_that_exists_with_other_arguments_is_never_rung() {
         .await
         .unwrap();
     let queue = queue::open(&settings).await.unwrap();
-    assert!(queue.doorbell.notify(&[DeliveryId::new()]).await.is_err());
+    assert!(queue.doorbell.ring(&[DeliveryId::new()]).await.is_err());
     assert!(queue.probe.probe().await.is_err());
     inspector.delete(&settings.name).await;
     broker::ready(&queue).await;

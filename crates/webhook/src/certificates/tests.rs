@@ -1,4 +1,4 @@
-//! What is kept, what is asked for, and how often.
+//! What is cached, what is fetched, and how often.
 
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
@@ -6,53 +6,53 @@ use testkit::sns::Sns;
 
 use super::*;
 
-/// A place that answers with a certificate, or with what it was told.
+/// A certificate host. It returns a certificate, or the answer that a test set.
 #[derive(Default)]
-struct Place {
+struct Host {
     asked: AtomicUsize,
-    answer: Mutex<Option<Result<Vec<u8>, CertificateAway>>>,
+    answer: Mutex<Option<Result<Vec<u8>, CertificateUnavailable>>>,
     delay: Duration,
 }
 
 #[async_trait]
-impl CertificateFetch for Place {
-    async fn fetch(&self, _url: &str) -> Result<Vec<u8>, CertificateAway> {
+impl CertificateFetch for Host {
+    async fn fetch(&self, _url: &str) -> Result<Vec<u8>, CertificateUnavailable> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         tokio::time::sleep(self.delay).await;
-        let told = self.answer.lock().expect("an answer").take();
-        told.unwrap_or_else(|| Ok(Sns::at("").certificate().as_bytes().to_vec()))
+        let answer = self.answer.lock().expect("an answer").take();
+        answer.unwrap_or_else(|| Ok(Sns::at("").certificate().as_bytes().to_vec()))
     }
 }
 
 /// A clock that stands still until it is moved.
 #[derive(Default)]
-struct Still(AtomicI64);
+struct FrozenClock(AtomicI64);
 
-impl Still {
+impl FrozenClock {
     fn advance(&self, span: Duration) {
         let millis = i64::try_from(span.as_millis()).expect("a span");
         self.0.fetch_add(millis, Ordering::SeqCst);
     }
 }
 
-impl Clock for Still {
+impl Clock for FrozenClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.load(Ordering::SeqCst))
     }
 }
 
-fn certificates(place: Place) -> (Arc<Place>, Arc<Still>, Arc<Certificates>) {
-    let (place, clock) = (Arc::new(place), Arc::new(Still::default()));
-    let from: Arc<dyn CertificateFetch> = Arc::<Place>::clone(&place);
-    let certificates = Certificates::new(from, Arc::<Still>::clone(&clock));
-    (place, clock, Arc::new(certificates))
+fn certificates(host: Host) -> (Arc<Host>, Arc<FrozenClock>, Arc<Certificates>) {
+    let (host, clock) = (Arc::new(host), Arc::new(FrozenClock::default()));
+    let from: Arc<dyn CertificateFetch> = Arc::<Host>::clone(&host);
+    let certificates = Certificates::new(from, Arc::<FrozenClock>::clone(&clock));
+    (host, clock, Arc::new(certificates))
 }
 
 #[tokio::test]
-async fn many_posts_at_once_get_a_certificate_once() {
-    let (place, _, certificates) = certificates(Place {
+async fn concurrent_posts_fetch_a_certificate_once() {
+    let (host, _, certificates) = certificates(Host {
         delay: Duration::from_millis(50),
-        ..Place::default()
+        ..Host::default()
     });
     let posts: Vec<_> = (0..50)
         .map(|_| {
@@ -63,56 +63,56 @@ async fn many_posts_at_once_get_a_certificate_once() {
     for post in posts {
         assert!(post.await.expect("a post").is_ok());
     }
-    assert_eq!(place.asked.load(Ordering::SeqCst), 1);
+    assert_eq!(host.asked.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
-async fn a_certificate_is_got_anew_after_a_day() {
-    let (place, clock, certificates) = certificates(Place::default());
+async fn certificate_is_fetched_again_after_a_day() {
+    let (host, clock, certificates) = certificates(Host::default());
     assert!(certificates.get("a").await.is_ok());
     clock.advance(Duration::from_hours(23));
     assert!(certificates.get("a").await.is_ok());
-    assert_eq!(place.asked.load(Ordering::SeqCst), 1);
+    assert_eq!(host.asked.load(Ordering::SeqCst), 1);
     clock.advance(Duration::from_hours(1));
     assert!(certificates.get("a").await.is_ok());
-    assert_eq!(place.asked.load(Ordering::SeqCst), 2);
+    assert_eq!(host.asked.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]
-async fn a_failure_is_not_kept() {
-    for answer in [Err(CertificateAway), Ok(b"<html>".to_vec())] {
-        let (_, _, certificates) = certificates(Place {
+async fn failed_fetch_is_not_cached() {
+    for answer in [Err(CertificateUnavailable), Ok(b"<html>".to_vec())] {
+        let (_, _, certificates) = certificates(Host {
             answer: Mutex::new(Some(answer)),
-            ..Place::default()
+            ..Host::default()
         });
-        assert_eq!(certificates.get("a").await, Err(CertificateAway));
+        assert_eq!(certificates.get("a").await, Err(CertificateUnavailable));
         assert!(certificates.get("a").await.is_ok());
     }
 }
 
 #[tokio::test]
-async fn a_place_that_does_not_answer_is_not_waited_for() {
+async fn certificate_host_that_does_not_answer_times_out() {
     let certificates = Certificates {
-        patience: Duration::from_millis(20),
+        timeout: Duration::from_millis(20),
         ..Certificates::new(
-            Arc::new(Place {
+            Arc::new(Host {
                 delay: Duration::from_hours(1),
-                ..Place::default()
+                ..Host::default()
             }),
-            Arc::new(Still::default()),
+            Arc::new(FrozenClock::default()),
         )
     };
-    assert_eq!(certificates.get("a").await, Err(CertificateAway));
+    assert_eq!(certificates.get("a").await, Err(CertificateUnavailable));
 }
 
 #[tokio::test]
-async fn strangers_cannot_have_many_got_and_those_that_are_here_stay() {
-    let (place, clock, certificates) = certificates(Place::default());
+async fn unknown_certificate_urls_are_rate_limited_and_cached_ones_stay() {
+    let (host, clock, certificates) = certificates(Host::default());
     assert!(certificates.get("ours").await.is_ok());
     for number in 0..100 {
         let _ = certificates.get(&format!("theirs-{number}")).await;
     }
-    assert_eq!(place.asked.load(Ordering::SeqCst), MOST_IN_A_MINUTE);
+    assert_eq!(host.asked.load(Ordering::SeqCst), MOST_IN_A_MINUTE);
     assert!(certificates.get("ours").await.is_ok());
     clock.advance(Duration::from_secs(61));
     assert!(certificates.get("new").await.is_ok());

@@ -11,11 +11,11 @@ use tokio::sync::Semaphore;
 
 use super::*;
 
-/// A real database behind a gate: a record waits until it is let through.
+/// A real database behind a gate: recording waits until the gate is opened.
 struct Gate {
     store: Store,
     passes: Semaphore,
-    /// The size of every batch that has come to the gate.
+    /// The size of every batch that reached the gate.
     batches: StdMutex<Vec<usize>>,
     _directory: TempDir,
 }
@@ -48,7 +48,10 @@ impl DeliveryLog for Gate {
     async fn record(&self, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, StoreError> {
         self.batches.lock().unwrap().push(batch.len());
         self.passes.acquire().await.unwrap().forget();
-        assert!(batch.iter().all(|one| one.body != b"panic"), "as asked");
+        assert!(
+            batch.iter().all(|one| one.body != b"panic"),
+            "a test asked for it"
+        );
         self.store.deliveries.record(batch).await
     }
 
@@ -56,12 +59,8 @@ impl DeliveryLog for Gate {
         self.store.deliveries.due(limit).await
     }
 
-    async fn mark_notified(
-        &self,
-        deliveries: &[DeliveryId],
-        wait: Duration,
-    ) -> Result<(), StoreError> {
-        self.store.deliveries.mark_notified(deliveries, wait).await
+    async fn rung(&self, deliveries: &[DeliveryId], wait: Duration) -> Result<(), StoreError> {
+        self.store.deliveries.rung(deliveries, wait).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
@@ -69,13 +68,13 @@ impl DeliveryLog for Gate {
     }
 }
 
-/// A bell that remembers for whom it was rung.
+/// A doorbell that remembers its rings.
 #[derive(Default)]
 struct Rings(StdMutex<Vec<DeliveryId>>);
 
 #[async_trait]
 impl Doorbell for Rings {
-    async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         self.0.lock().unwrap().extend(deliveries);
         Ok(())
     }
@@ -85,8 +84,8 @@ fn start(gate: &Arc<Gate>, settings: &Settings) -> (Committer, Arc<Rings>) {
     let rings = Arc::new(Rings::default());
     let meters = Meters::register(&mut Registry::default());
     let log = Arc::<Gate>::clone(gate);
-    let bell = Arc::<Rings>::clone(&rings);
-    (Committer::start(log, bell, meters, settings), rings)
+    let doorbell = Arc::<Rings>::clone(&rings);
+    (Committer::start(log, doorbell, meters, settings), rings)
 }
 
 fn delivery(id: &str, body: &[u8]) -> NewDelivery {
@@ -103,11 +102,11 @@ fn delivery(id: &str, body: &[u8]) -> NewDelivery {
 }
 
 async fn commit(committer: &Committer, delivery: NewDelivery) -> Result<Recorded, CommitError> {
-    let held = committer.hold().unwrap();
-    committer.commit(delivery, held).await
+    let reservation = committer.reserve().unwrap();
+    committer.commit(delivery, reservation).await
 }
 
-fn patient(batch: usize) -> Settings {
+fn long_timeout(batch: usize) -> Settings {
     Settings {
         commit_timeout: Duration::from_mins(1),
         committers: 1,
@@ -116,11 +115,11 @@ fn patient(batch: usize) -> Settings {
     }
 }
 
-/// Commits `count` deliveries that all wait before the first commit ends; the
-/// sizes of the batches they were committed in.
-async fn crowd(count: usize, batch: usize) -> Vec<usize> {
+/// Commits `count` deliveries that all wait before the first commit ends. Returns the
+/// sizes of the batches.
+async fn batch_sizes(count: usize, batch: usize) -> Vec<usize> {
     let gate = Gate::new().await;
-    let (committer, _) = start(&gate, &patient(batch));
+    let (committer, _) = start(&gate, &long_timeout(batch));
     let first = {
         let committer = committer.clone();
         tokio::spawn(async move { commit(&committer, delivery("first", b"0")).await })
@@ -129,34 +128,37 @@ async fn crowd(count: usize, batch: usize) -> Vec<usize> {
         (gate.arrived() == [1]).then_some(())
     })
     .await;
-    let crowd: Vec<NewDelivery> = (0..count).map(|n| delivery(&n.to_string(), b"x")).collect();
-    let expected: Vec<_> = crowd.iter().map(|one| Ok(Recorded::New(one.id))).collect();
-    // The whole crowd is queued by the time the gate opens: a join polls its
-    // futures in order.
-    let all = join_all(crowd.into_iter().map(|one| commit(&committer, one)));
+    let deliveries: Vec<NewDelivery> = (0..count).map(|n| delivery(&n.to_string(), b"x")).collect();
+    let expected: Vec<_> = deliveries
+        .iter()
+        .map(|one| Ok(Recorded::New(one.id)))
+        .collect();
+    // `join!` polls its futures in order, so every delivery is queued before the
+    // gate opens.
+    let all = join_all(deliveries.into_iter().map(|one| commit(&committer, one)));
     let (answers, ()) = tokio::join!(all, async { gate.open() });
-    assert_eq!(answers, expected, "each its own answer");
+    assert_eq!(answers, expected, "each post gets its own answer");
     assert!(first.await.unwrap().is_ok());
     gate.arrived()
 }
 
 #[tokio::test]
-async fn what_waits_is_committed_together_and_answered_apart() {
-    assert_eq!(crowd(20, 64).await, [1, 20]);
+async fn waiting_posts_share_one_commit_and_get_their_own_answers() {
+    assert_eq!(batch_sizes(20, 64).await, [1, 20]);
 }
 
 #[tokio::test]
-async fn a_batch_is_bounded() {
-    assert_eq!(crowd(20, 8).await, [1, 8, 8, 4]);
+async fn commit_batch_size_is_bounded() {
+    assert_eq!(batch_sizes(20, 8).await, [1, 8, 8, 4]);
 }
 
 #[tokio::test]
-async fn duplicates_within_a_batch_are_one_row_and_one_ring() {
+async fn duplicates_within_a_batch_write_one_row_and_ring_once() {
     let gate = Gate::new().await;
-    let (committer, rings) = start(&gate, &patient(64));
+    let (committer, rings) = start(&gate, &long_timeout(64));
     gate.open();
-    let twins = (0..10).map(|_| commit(&committer, delivery("same", b"x")));
-    let answers: Vec<_> = join_all(twins)
+    let duplicates = (0..10).map(|_| commit(&committer, delivery("same", b"x")));
+    let answers: Vec<_> = join_all(duplicates)
         .await
         .into_iter()
         .map(Result::unwrap)
@@ -169,7 +171,7 @@ async fn duplicates_within_a_batch_are_one_row_and_one_ring() {
 }
 
 #[tokio::test]
-async fn giving_up_the_wait_does_not_give_up_the_commit() {
+async fn commit_timeout_ends_the_wait_and_not_the_commit() {
     let gate = Gate::new().await;
     let settings = Settings {
         commit_timeout: Duration::from_millis(50),
@@ -186,9 +188,9 @@ async fn giving_up_the_wait_does_not_give_up_the_commit() {
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_cancels_nothing() {
+async fn dropped_caller_does_not_cancel_the_commit() {
     let gate = Gate::new().await;
-    let (committer, _) = start(&gate, &patient(64));
+    let (committer, _) = start(&gate, &long_timeout(64));
     let caller = {
         let committer = committer.clone();
         tokio::spawn(async move { commit(&committer, delivery("gone", b"x")).await })
@@ -204,9 +206,9 @@ async fn a_caller_that_goes_away_cancels_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_queued_when_it_ends_is_still_committed_and_answered() {
+async fn queued_posts_are_committed_and_answered_at_shutdown() {
     let gate = Gate::new().await;
-    let (committer, rings) = start(&gate, &patient(4));
+    let (committer, rings) = start(&gate, &long_timeout(4));
     let queued = join_all((0..10).map(|n| commit(&committer, delivery(&n.to_string(), b"x"))));
     let (answers, (), ()) = tokio::join!(queued, committer.clone().finish(), async { gate.open() });
     assert!(answers.iter().all(Result::is_ok), "{answers:?}");
@@ -217,9 +219,9 @@ async fn what_is_queued_when_it_ends_is_still_committed_and_answered() {
 }
 
 #[tokio::test]
-async fn a_panic_while_recording_fails_one_batch_and_not_the_committer() {
+async fn panic_while_recording_fails_only_its_batch() {
     let gate = Gate::new().await;
-    let (committer, _) = start(&gate, &patient(64));
+    let (committer, _) = start(&gate, &long_timeout(64));
     gate.open();
     let bad = commit(&committer, delivery("bad", b"panic")).await;
     assert_eq!(bad, Err(CommitError::Failed));
@@ -227,7 +229,7 @@ async fn a_panic_while_recording_fails_one_batch_and_not_the_committer() {
 }
 
 #[tokio::test]
-async fn the_bytes_are_held_until_the_commit_ends() {
+async fn body_bytes_stay_reserved_until_the_commit_ends() {
     let gate = Gate::new().await;
     let settings = Settings {
         in_flight_bytes: 1024,
@@ -238,11 +240,14 @@ async fn the_bytes_are_held_until_the_commit_ends() {
     let late = commit(&committer, delivery("late", b"x")).await;
     assert_eq!(late, Err(CommitError::Late));
     assert!(
-        committer.hold().is_err(),
-        "its bytes are still with the database"
+        committer.reserve().is_err(),
+        "its bytes are still being recorded"
     );
     gate.open();
-    until("room again", || async { committer.hold().ok() }).await;
+    until("the bytes are released", || async {
+        committer.reserve().ok()
+    })
+    .await;
 }
 
 fn secrets() -> store::Secrets {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::harness::{Answer, Connection, Server, signed};
 
-/// Sends every request over `connections` connections, dealt out in turn.
+/// Sends the requests over `connections` connections, round-robin.
 async fn storm(server: &Server, connections: usize, requests: &[Vec<u8>]) -> Vec<Answer> {
     let senders: Vec<_> = (0..connections)
         .map(|turn| {
@@ -33,7 +33,7 @@ async fn storm(server: &Server, connections: usize, requests: &[Vec<u8>]) -> Vec
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_hundred_posts_of_one_delivery_are_all_well_and_one_row() {
+async fn two_hundred_posts_of_one_delivery_write_one_row() {
     let server = Server::start().await;
     let requests = vec![signed("main", "msg_1", br#"{"type":"x"}"#); 200];
     let answers = storm(&server, 32, &requests).await;
@@ -50,7 +50,7 @@ async fn two_hundred_posts_of_one_delivery_are_all_well_and_one_row() {
     assert_eq!(ids.len(), 1, "every answer names the one row");
     assert_eq!(server.rows().await, 1);
     server.finish().await;
-    assert_eq!(server.rings().concat().len(), 1, "and the bell rings once");
+    assert_eq!(server.rings().concat().len(), 1, "one ring");
     let meters = server.meters();
     assert!(meters.contains(r#"deliveries_total{of="main",outcome="accepted"} 1"#));
     assert!(meters.contains(r#"deliveries_total{of="main",outcome="duplicate"} 199"#));
@@ -58,7 +58,7 @@ async fn two_hundred_posts_of_one_delivery_are_all_well_and_one_row() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_posts_at_once_each_get_the_row_that_holds_them() {
+async fn concurrent_posts_each_get_the_id_of_their_row() {
     let server = Server::start().await;
     let body = |n: usize| format!(r#"{{"n":{n}}}"#).into_bytes();
     let requests: Vec<_> = (0..200)
@@ -72,11 +72,11 @@ async fn many_posts_at_once_each_get_the_row_that_holds_them() {
     }
     server.finish().await;
     let rung: BTreeSet<_> = server.rings().concat().into_iter().collect();
-    assert_eq!(rung.len(), 200, "the bell is rung for each");
+    assert_eq!(rung.len(), 200, "one ring for each delivery");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_post_alone_is_committed_alone_and_at_once() {
+async fn single_post_is_committed_without_delay() {
     let server = Server::start().await;
     for n in 0..5 {
         assert_eq!(server.post(&format!("msg_{n}"), b"{}").await.status, 200);

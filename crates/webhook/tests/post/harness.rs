@@ -1,5 +1,5 @@
-//! A server on a port of its own over a database of its own, and a client that
-//! writes the bytes it is told to.
+//! A server with its own port and database, and a client that sends exactly the
+//! given bytes.
 
 mod client;
 mod server;

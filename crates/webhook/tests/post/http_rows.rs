@@ -1,4 +1,4 @@
-//! Section 6.1 of the bad-input catalogue: what HTTP itself can do to a post.
+//! Section 6.1 of the bad-input catalogue: bad input at the level of HTTP.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn signed_but(line: &str, other: &str) -> Vec<u8> {
     request.replacen(line, other, 1).into_bytes()
 }
 
-/// Sends a request that must get this status and leave nothing behind.
+/// Sends a request that must get this status and record nothing.
 async fn refused(request: &[u8], status: u16) {
     let server = Server::start().await;
     assert_eq!(server.exchange(request).await.status, status);
@@ -31,7 +31,7 @@ async fn refused(request: &[u8], status: u16) {
 }
 
 #[tokio::test]
-async fn a_good_post_is_recorded_as_it_came() {
+async fn signed_post_is_recorded_byte_for_byte() {
     let server = Server::start().await;
     let answer = server.post("msg_1", BODY).await;
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -46,7 +46,7 @@ async fn a_good_post_is_recorded_as_it_came() {
 }
 
 #[tokio::test]
-async fn h1_other_methods_are_not_allowed() {
+async fn h1_methods_other_than_post_return_405() {
     let server = Server::start().await;
     for method in ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"] {
         let request = format!("{method} /hooks/main HTTP/1.1\r\nhost: test\r\n\r\n");
@@ -58,7 +58,7 @@ async fn h1_other_methods_are_not_allowed() {
 }
 
 #[tokio::test]
-async fn h2_an_unknown_source_is_not_found_and_not_repeated() {
+async fn h2_unknown_source_returns_404_without_its_name() {
     let server = Server::start().await;
     for name in ["canary", "MAIN", "main%00", "..%2Fmain", &"a".repeat(200)] {
         let answer = server.exchange(&signed(name, "msg_1", BODY)).await;
@@ -71,7 +71,7 @@ async fn h2_an_unknown_source_is_not_found_and_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_promised_body_above_the_limit_is_refused_before_it_is_sent() {
+async fn content_length_above_the_limit_returns_413_before_the_body() {
     let server = Server::start().await;
     let head = "POST /hooks/main HTTP/1.1\r\nhost: test\r\n\
         content-type: application/json\r\ncontent-length: 10485761\r\n\r\n";
@@ -82,7 +82,7 @@ async fn a_promised_body_above_the_limit_is_refused_before_it_is_sent() {
 }
 
 #[tokio::test]
-async fn the_longest_body_is_taken_and_one_byte_more_is_not() {
+async fn body_of_the_limit_is_accepted_and_one_byte_more_returns_413() {
     let server = Server::start_with(Setup {
         settings: Settings {
             body_limit: 100_000,
@@ -100,7 +100,7 @@ async fn the_longest_body_is_taken_and_one_byte_more_is_not() {
 }
 
 #[tokio::test]
-async fn h4_a_chunked_body_is_cut_off_at_the_limit() {
+async fn h4_chunked_body_over_the_limit_returns_413_and_closes() {
     let server = Server::start_with(Setup {
         settings: Settings {
             body_limit: 100_000,
@@ -122,7 +122,7 @@ async fn h4_a_chunked_body_is_cut_off_at_the_limit() {
     }
     let answer = connection.answer().await.expect("an answer");
     assert!(answer.is_problem(413, "body-too-large"), "{answer:?}");
-    // However long the client goes on, the server does not go on listening.
+    // The client keeps sending, but the server closes the connection.
     let endless = async { while connection.try_send(&chunk).await {} };
     testkit::patience::soon("the end of the connection", endless).await;
     assert!(server.meters().contains("too_large"));
@@ -130,7 +130,7 @@ async fn h4_a_chunked_body_is_cut_off_at_the_limit() {
 }
 
 #[tokio::test]
-async fn h5_an_empty_body_is_refused_unsigned_and_kept_signed() {
+async fn h5_empty_body_returns_401_unsigned_and_200_signed() {
     let server = Server::start().await;
     let unsigned = with_headers("main", &[("content-type", "application/json")], b"");
     let answer = server.exchange(&unsigned).await;
@@ -142,7 +142,7 @@ async fn h5_an_empty_body_is_refused_unsigned_and_kept_signed() {
 }
 
 #[tokio::test]
-async fn h7_h8_a_post_needs_a_content_type_that_we_can_read() {
+async fn h7_h8_missing_or_unusable_content_type_returns_415() {
     let server = Server::start().await;
     let line = "content-type: application/json\r\n";
     for other in [
@@ -158,7 +158,7 @@ async fn h7_h8_a_post_needs_a_content_type_that_we_can_read() {
 }
 
 #[tokio::test]
-async fn h10_h11_an_encoded_body_is_refused_unread() {
+async fn h10_h11_encoded_body_returns_415_unread() {
     let server = Server::start().await;
     for encoding in ["gzip", "br", "zstd", "compress", "deflate", "gzip, gzip"] {
         let request = signed_plus(&format!("content-encoding: {encoding}"));
@@ -171,32 +171,32 @@ async fn h10_h11_an_encoded_body_is_refused_unread() {
 }
 
 #[tokio::test]
-async fn h13_two_lengths_are_refused() {
+async fn h13_two_content_lengths_return_400() {
     refused(&signed_plus("content-length: 3"), 400).await;
 }
 
 #[tokio::test]
-async fn h14_a_signed_length_is_refused() {
+async fn h14_content_length_with_a_plus_sign_returns_400() {
     let length = format!("content-length: {}", BODY.len());
     refused(&signed_but(&length, &length.replace(": ", ": +")), 400).await;
 }
 
 #[tokio::test]
-async fn a_length_beside_chunks_is_refused() {
+async fn content_length_with_chunked_encoding_returns_400() {
     refused(&signed_plus("transfer-encoding: chunked"), 400).await;
 }
 
 #[tokio::test]
-async fn h16_a_hundred_header_fields_are_refused() {
+async fn h16_a_hundred_header_fields_return_431() {
     let many: Vec<String> = (0..100).map(|n| format!("x-{n}: 1")).collect();
     refused(&signed_plus(&many.join("\r\n")), 431).await;
 }
 
 #[tokio::test]
-async fn h17_a_huge_header_is_refused() {
+async fn h17_huge_header_returns_431() {
     let server = Server::start().await;
     let mut connection = server.connect().await;
-    // The server may answer and hang up before the last byte is on its way.
+    // The server may answer and close before the last byte is sent.
     connection
         .try_send(&signed_plus(&format!("x-huge: {}", "x".repeat(200_000))))
         .await;
@@ -208,17 +208,17 @@ async fn h17_a_huge_header_is_refused() {
 }
 
 #[tokio::test]
-async fn h19_a_folded_header_is_refused() {
+async fn h19_folded_header_returns_400() {
     refused(&signed_plus("x-folded: a\r\n b"), 400).await;
 }
 
 #[tokio::test]
-async fn h20_a_nul_in_a_header_is_refused() {
+async fn h20_nul_in_a_header_returns_400() {
     refused(&signed_plus("x-nul: a\0b"), 400).await;
 }
 
 #[tokio::test]
-async fn h22_bare_line_feeds_mean_the_same_as_full_line_ends() {
+async fn h22_bare_line_feeds_are_read_like_crlf() {
     let server = Server::start().await;
     let request = String::from_utf8(signed("main", "msg_1", BODY)).expect("text");
     let request = request.replace("\r\n", "\n");
@@ -228,7 +228,7 @@ async fn h22_bare_line_feeds_mean_the_same_as_full_line_ends() {
 }
 
 #[tokio::test]
-async fn h23_chunk_extensions_do_not_reach_the_body() {
+async fn h23_chunk_extensions_are_not_part_of_the_body() {
     let server = Server::start().await;
     let length = format!("content-length: {}", BODY.len());
     let request = signed_but(&length, "transfer-encoding: chunked");
@@ -249,7 +249,7 @@ async fn h23_chunk_extensions_do_not_reach_the_body() {
 }
 
 #[tokio::test]
-async fn h25_headers_that_drip_are_timed_out() {
+async fn h25_slow_headers_return_408() {
     let server = Server::start_with(Setup {
         head_timeout: Duration::from_millis(500),
         ..Setup::default()
@@ -263,7 +263,7 @@ async fn h25_headers_that_drip_are_timed_out() {
 }
 
 #[tokio::test]
-async fn h26_a_body_that_drips_is_timed_out() {
+async fn h26_slow_body_returns_408() {
     let server = Server::start_with(Setup {
         settings: Settings {
             body_timeout: Duration::from_millis(500),
@@ -282,7 +282,7 @@ async fn h26_a_body_that_drips_is_timed_out() {
 }
 
 #[tokio::test]
-async fn h28_a_reset_in_mid_body_leaves_nothing_and_harms_nobody() {
+async fn h28_reset_in_mid_body_records_nothing() {
     let server = Server::start().await;
     for _ in 0..20 {
         let mut connection = server.connect().await;
@@ -295,7 +295,7 @@ async fn h28_a_reset_in_mid_body_leaves_nothing_and_harms_nobody() {
 }
 
 #[tokio::test]
-async fn h29_a_thousand_idle_connections_do_not_shut_others_out() {
+async fn h29_post_is_served_beside_a_thousand_idle_connections() {
     let server = Server::start().await;
     let mut idle = Vec::new();
     for _ in 0..1000 {
@@ -305,7 +305,7 @@ async fn h29_a_thousand_idle_connections_do_not_shut_others_out() {
 }
 
 #[tokio::test]
-async fn h31_a_method_override_is_ignored() {
+async fn h31_method_override_header_is_ignored() {
     let server = Server::start().await;
     let request = signed_plus("x-http-method-override: DELETE");
     assert_eq!(server.exchange(&request).await.status, 200);
@@ -313,6 +313,6 @@ async fn h31_a_method_override_is_ignored() {
 }
 
 #[tokio::test]
-async fn h32_the_preface_of_http_2_is_refused() {
+async fn h32_http2_preface_returns_400() {
     refused(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400).await;
 }

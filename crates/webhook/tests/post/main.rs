@@ -1,6 +1,6 @@
-//! The webhook over a real socket and a real database. Tests whose names begin
-//! with a letter and a number are rows of the bad-input catalogue: `h` for HTTP,
-//! `s` for signatures, `p` for payloads.
+//! The webhook over a real socket and a real database. Test names that begin with a
+//! letter and a number are rows of the bad-input catalogue: `h` for HTTP, `s` for
+//! signatures, `p` for payloads.
 
 #[cfg(test)]
 mod group_commit;

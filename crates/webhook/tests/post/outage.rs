@@ -1,4 +1,5 @@
-//! The database decides the answer, the bell does not, and an end is orderly.
+//! Outages of the database and the queue, and shutdown. Only the database decides
+//! the answer.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,37 +14,37 @@ use webhook::Settings;
 
 use crate::harness::{Server, Setup, signed};
 
-/// A bell with the rope torn off.
-struct Silent;
+/// A doorbell that always fails.
+struct Failing;
 
 #[async_trait]
-impl Doorbell for Silent {
-    async fn notify(&self, _: &[DeliveryId]) -> Result<(), QueueError> {
-        Err(QueueError::Refused("silent"))
+impl Doorbell for Failing {
+    async fn ring(&self, _: &[DeliveryId]) -> Result<(), QueueError> {
+        Err(QueueError::Refused("failing"))
     }
 }
 
-/// A bell that never answers.
-struct Stuck;
+/// A doorbell that never answers.
+struct Hanging;
 
 #[async_trait]
-impl Doorbell for Stuck {
-    async fn notify(&self, _: &[DeliveryId]) -> Result<(), QueueError> {
+impl Doorbell for Hanging {
+    async fn ring(&self, _: &[DeliveryId]) -> Result<(), QueueError> {
         std::future::pending().await
     }
 }
 
-async fn with_bell(bell: impl Doorbell + 'static) -> Server {
+async fn with_doorbell(doorbell: impl Doorbell + 'static) -> Server {
     Server::start_with(Setup {
-        bell: Some(Arc::new(bell)),
+        doorbell: Some(Arc::new(doorbell)),
         ..Setup::default()
     })
     .await
 }
 
 #[tokio::test]
-async fn a_bell_that_fails_changes_no_answer() {
-    let server = with_bell(Silent).await;
+async fn failing_doorbell_does_not_change_the_answer() {
+    let server = with_doorbell(Failing).await;
     assert_eq!(server.post("msg_1", b"{}").await.status, 200);
     assert_eq!(server.rows().await, 1);
     until("the failed ring to be counted", || async {
@@ -54,10 +55,10 @@ async fn a_bell_that_fails_changes_no_answer() {
 }
 
 #[tokio::test]
-async fn a_bell_that_hangs_holds_up_nobody_and_is_not_waited_for() {
-    let server = with_bell(Stuck).await;
+async fn hanging_doorbell_delays_no_post() {
+    let server = with_doorbell(Hanging).await;
     let mut connection = server.connect().await;
-    // One ring hangs, 256 commits may wait behind it, and the rest is dropped.
+    // One ring hangs, 256 commits may wait behind it, and later rings are dropped.
     for n in 0..300 {
         let answer = connection
             .exchange(&signed("main", &format!("msg_{n}"), b"{}"))
@@ -70,7 +71,7 @@ async fn a_bell_that_hangs_holds_up_nobody_and_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_away_means_503_in_time_and_come_back() {
+async fn unavailable_database_returns_503_with_retry_after_within_3_s() {
     let server = Server::start().await;
     server.store.close().await;
     let begun = Instant::now();
@@ -81,7 +82,7 @@ async fn a_database_that_is_away_means_503_in_time_and_come_back() {
     assert!(server.rings().is_empty());
 }
 
-/// A real database that records only when it is told to go on.
+/// A real database that records only when a test lets it.
 struct Paused {
     log: Arc<dyn DeliveryLog>,
     arrived: Arc<Notify>,
@@ -100,12 +101,8 @@ impl DeliveryLog for Paused {
         self.log.due(limit).await
     }
 
-    async fn mark_notified(
-        &self,
-        deliveries: &[DeliveryId],
-        wait: Duration,
-    ) -> Result<(), StoreError> {
-        self.log.mark_notified(deliveries, wait).await
+    async fn rung(&self, deliveries: &[DeliveryId], wait: Duration) -> Result<(), StoreError> {
+        self.log.rung(deliveries, wait).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
@@ -113,7 +110,7 @@ impl DeliveryLog for Paused {
     }
 }
 
-fn waiting(commit_timeout: Duration) -> Settings {
+fn with_commit_timeout(commit_timeout: Duration) -> Settings {
     Settings {
         commit_timeout,
         ..Settings::default()
@@ -122,14 +119,14 @@ fn waiting(commit_timeout: Duration) -> Settings {
 
 async fn paused(settings: Settings) -> (Server, Arc<Notify>, Arc<Notify>) {
     let (arrived, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let (on_arrival, until_told) = (Arc::clone(&arrived), Arc::clone(&go_on));
+    let (on_arrival, until_allowed) = (Arc::clone(&arrived), Arc::clone(&go_on));
     let setup = Setup {
         settings,
         log: Box::new(|log| {
             Arc::new(Paused {
                 log,
                 arrived: on_arrival,
-                go_on: until_told,
+                go_on: until_allowed,
             })
         }),
         ..Setup::default()
@@ -138,8 +135,8 @@ async fn paused(settings: Settings) -> (Server, Arc<Notify>, Arc<Notify>) {
 }
 
 #[tokio::test]
-async fn a_post_under_way_is_answered_before_the_server_ends() {
-    let (server, arrived, go_on) = paused(waiting(Duration::from_mins(1))).await;
+async fn post_in_progress_is_answered_before_shutdown() {
+    let (server, arrived, go_on) = paused(with_commit_timeout(Duration::from_mins(1))).await;
     let mut connection = server.connect().await;
     connection.send(&signed("main", "msg_1", b"{}")).await;
     soon("the post at the database", arrived.notified()).await;
@@ -154,8 +151,8 @@ async fn a_post_under_way_is_answered_before_the_server_ends() {
 }
 
 #[tokio::test]
-async fn a_slow_commit_is_503_now_and_a_duplicate_later() {
-    let (server, arrived, go_on) = paused(waiting(Duration::from_millis(100))).await;
+async fn slow_commit_returns_503_and_the_retry_is_a_duplicate() {
+    let (server, arrived, go_on) = paused(with_commit_timeout(Duration::from_millis(100))).await;
     let first = server.post("msg_1", b"{}").await;
     assert!(first.is_problem(503, "unavailable"), "{first:?}");
     arrived.notified().await;
@@ -172,11 +169,11 @@ async fn a_slow_commit_is_503_now_and_a_duplicate_later() {
 }
 
 #[tokio::test]
-async fn bodies_beyond_the_memory_budget_are_told_to_come_back() {
+async fn bodies_beyond_the_memory_budget_get_503_overloaded() {
     let settings = Settings {
         body_limit: 100_000,
         in_flight_bytes: 100_000,
-        ..waiting(Duration::from_mins(1))
+        ..with_commit_timeout(Duration::from_mins(1))
     };
     let (server, arrived, go_on) = paused(settings).await;
     let mut first = server.connect().await;
@@ -191,5 +188,5 @@ async fn bodies_beyond_the_memory_budget_are_told_to_come_back() {
     assert_eq!(first.answer().await.expect("an answer").status, 200);
     go_on.notify_one();
     let again = server.post("msg_2", &vec![b'y'; 50_000]).await;
-    assert_eq!(again.status, 200, "what was held is free again");
+    assert_eq!(again.status, 200, "the reserved bytes are free again");
 }

@@ -1,5 +1,5 @@
-//! What differs between providers on the way to the row: the answers that keep
-//! their mail, the token that is used once, and the checks of a new webhook.
+//! Differences between providers: statuses that keep their mail, single-use tokens,
+//! and checks of a new webhook.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use webhook::Settings;
 
 use crate::harness::{Answer, NOW, Server, Setup, with_headers};
 
-/// The moment of Mailgun's published vector.
+/// The timestamp of Mailgun's published vector.
 const SIGNED_AT: i64 = 1_539_112_500;
 const PROOF: &str = "timestamp=1539112500&token=7VwW7k6Ak7zcTwoSoNm7aTtbk1g67MKAnsYLfUB7PdszbgR5Xi\
     &signature=ef24c5225322217bb065b80bb54eb4f9206d764e3e16abab07f0a64d1cf477cc";
@@ -25,7 +25,7 @@ async fn mailgun(server: &Server, rest: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_token_used_once_takes_a_retry_and_refuses_another_body() {
+async fn single_use_token_accepts_the_retry_and_refuses_another_body() {
     let server = Server::start().await;
     server.clock.move_by(SIGNED_AT - NOW);
     let first = mailgun(&server, "recipient=a%40b.test&body-mime=x").await;
@@ -41,7 +41,7 @@ async fn a_token_used_once_takes_a_retry_and_refuses_another_body() {
 }
 
 #[tokio::test]
-async fn p20_a_form_of_too_many_fields_is_authentic_and_kept() {
+async fn p20_authentic_form_with_5000_fields_is_recorded() {
     let server = Server::start().await;
     server.clock.move_by(SIGNED_AT - NOW);
     let many = "v=1&".repeat(5000);
@@ -57,7 +57,7 @@ async fn p20_a_form_of_too_many_fields_is_authentic_and_kept() {
 }
 
 #[tokio::test]
-async fn the_boundary_of_a_form_is_not_part_of_the_delivery() {
+async fn same_form_with_another_boundary_is_a_duplicate() {
     let server = Server::start().await;
     let post = |boundary: &str| {
         let kind = format!("multipart/form-data; boundary={boundary}");
@@ -74,7 +74,7 @@ async fn the_boundary_of_a_form_is_not_part_of_the_delivery() {
 }
 
 #[tokio::test]
-async fn a_provider_that_bounces_on_4xx_is_told_to_come_back() {
+async fn provider_that_bounces_on_4xx_gets_503() {
     let server = Server::start().await;
     let json = [("content-type", "application/json")];
     for source in ["cloudmailin", "cloudmailin?token=wrong"] {
@@ -85,7 +85,7 @@ async fn a_provider_that_bounces_on_4xx_is_told_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_body_that_cannot_be_read_costs_no_mail_where_a_4xx_would() {
+async fn unreadable_body_gets_503_where_a_4xx_would_lose_mail() {
     let server = Server::start_with(Setup {
         settings: Settings {
             body_timeout: Duration::from_millis(50),
@@ -119,14 +119,14 @@ async fn a_body_that_cannot_be_read_costs_no_mail_where_a_4xx_would() {
 }
 
 #[tokio::test]
-async fn a_provider_that_greets_is_greeted_and_nobody_else() {
+async fn webhook_challenge_is_answered_for_its_provider_only() {
     let server = Server::start().await;
     let get = |path: &str| format!("GET /hooks/{path} HTTP/1.1\r\nhost: test\r\n\r\n");
-    let greeting = server
+    let challenge = server
         .exchange(get("nylas?challenge=abc-1").as_bytes())
         .await;
-    assert_eq!((greeting.status, greeting.body.as_str()), (200, "abc-1"));
-    assert!(greeting.has_header("content-type: text/plain"));
+    assert_eq!((challenge.status, challenge.body.as_str()), (200, "abc-1"));
+    assert!(challenge.has_header("content-type: text/plain"));
     for path in [
         "nylas",
         "nylas?challenge=%3Cb%3E",
@@ -141,8 +141,7 @@ async fn a_provider_that_greets_is_greeted_and_nobody_else() {
     }
 }
 
-/// Posts under one id with two contents, each signed, as far as the contract has
-/// an id of its own and its signature covers the body.
+/// Two signed posts with the same provider id and different bodies.
 fn two_contents(server: &Server, name: &str) -> [Vec<u8>; 2] {
     let at = Timestamp::from_millis(NOW * 1000);
     let source = server.sources.get(name).expect("the source");
@@ -169,7 +168,7 @@ fn two_contents(server: &Server, name: &str) -> [Vec<u8>; 2] {
 }
 
 #[tokio::test]
-async fn one_id_with_two_contents_is_200_and_both_are_kept_where_the_body_is_signed() {
+async fn one_id_with_two_signed_bodies_records_both() {
     let server = Server::start().await;
     let mut rows = 0;
     for name in [
@@ -190,7 +189,7 @@ async fn one_id_with_two_contents_is_200_and_both_are_kept_where_the_body_is_sig
         assert_eq!(other.status, 200, "{name}");
         assert_eq!(other.field("conflict"), true, "{name} {other:?}");
         assert_ne!(other.field("delivery"), first.field("delivery"), "{name}");
-        // Each is known by its content from now on.
+        // A retry of either one is a duplicate of its own row.
         for (post, answer) in [(&one, &first), (&two, &other)] {
             let again = server.exchange(post).await;
             assert_eq!(again.field("status"), "duplicate", "{name} {again:?}");
@@ -216,7 +215,7 @@ async fn send(server: &Server, source: &Source, post: &Post) -> Answer {
         .await
 }
 
-/// The same post, made by somebody who does not have the secret.
+/// The same post, forged without the secret.
 fn forged(mut post: Post) -> Post {
     match (post.query.as_mut(), post.headers.len()) {
         (Some(query), _) => query.push('x'),
@@ -230,7 +229,7 @@ fn forged(mut post: Post) -> Post {
 }
 
 #[tokio::test]
-async fn each_providers_post_is_recorded_once_and_its_forged_twin_never() {
+async fn each_providers_post_is_recorded_once_and_a_forged_one_never() {
     let server = Server::start().await;
     let sample = Sample {
         id: "sample1",
@@ -242,8 +241,8 @@ async fn each_providers_post_is_recorded_once_and_its_forged_twin_never() {
     };
     let sources = std::sync::Arc::clone(&server.sources);
     let mut rows = 0;
-    // Two sign with keys that only they have, three never post, and one source
-    // takes posts from elsewhere alone.
+    // Two sign with keys that we do not have, three never post, and one accepts posts
+    // from listed addresses only.
     let others = ["postal", "ses-sns", "folder", "http-list", "imap", "listed"];
     for source in sources
         .iter()
@@ -251,11 +250,11 @@ async fn each_providers_post_is_recorded_once_and_its_forged_twin_never() {
     {
         let name = source.name().as_str();
         let post = source.sample(&sample).expect("a sample");
-        let twin = send(&server, source, &forged(post.clone())).await;
-        let refused = source.answers().unproven;
+        let refused_post = send(&server, source, &forged(post.clone())).await;
+        let status = source.answers().unproven;
         assert!(
-            twin.is_problem(refused, "signature-invalid"),
-            "{name} {twin:?}"
+            refused_post.is_problem(status, "signature-invalid"),
+            "{name} {refused_post:?}"
         );
         assert_eq!(server.rows().await, rows, "{name}");
 

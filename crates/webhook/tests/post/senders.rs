@@ -1,4 +1,4 @@
-//! Posts that must come from listed addresses.
+//! Sources that accept posts from listed addresses only.
 
 use pipeline::Timestamp;
 use providers::sign;
@@ -23,7 +23,7 @@ async fn send(server: &Server, forwarded: Option<&str>) -> Answer {
 }
 
 #[tokio::test]
-async fn a_signed_post_from_an_unlisted_address_is_refused_whatever_it_says() {
+async fn signed_post_from_an_unlisted_address_returns_401() {
     let server = Server::start().await;
     for forwarded in [None, Some("192.0.2.7")] {
         let answer = send(&server, forwarded).await;
@@ -35,7 +35,7 @@ async fn a_signed_post_from_an_unlisted_address_is_refused_whatever_it_says() {
 }
 
 #[tokio::test]
-async fn behind_a_trusted_proxy_the_address_is_the_one_it_saw() {
+async fn behind_a_trusted_proxy_the_forwarded_address_counts() {
     let server = Server::start_with(Setup {
         settings: Settings {
             trusted_proxies: vec!["127.0.0.0/8".parse().expect("a range")],

@@ -1,7 +1,6 @@
-//! Section 6.2 of the bad-input catalogue: who may say that a post is theirs.
-//! The forms of every header are tested at the verifier, in
-//! `crates/providers`; here each kind of refusal goes through the real server,
-//! leaves nothing behind, and looks like every other.
+//! Section 6.2 of the bad-input catalogue: signatures. `crates/providers` tests the
+//! forms of every header. Here each kind of refusal goes through the real server,
+//! records nothing, and gets the same answer as every other.
 
 use pipeline::Timestamp;
 use providers::sign;
@@ -88,7 +87,7 @@ fn every_refusal() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[tokio::test]
-async fn every_forgery_gets_one_and_the_same_answer_and_no_row() {
+async fn every_forgery_gets_the_same_401_and_no_row() {
     let server = Server::start().await;
     let mut first: Option<Answer> = None;
     for (row, request) in every_refusal() {
@@ -98,8 +97,7 @@ async fn every_forgery_gets_one_and_the_same_answer_and_no_row() {
             "{row} {answer:?}"
         );
         assert!(!answer.has_header("retry-after: 5"));
-        // The date and the order of the header lines are all in which two
-        // refusals may differ.
+        // Two refusals may differ only in the date and the order of the headers.
         let mut head: Vec<&str> = answer.head.lines().collect();
         head.retain(|line| !line.starts_with("date:"));
         head.sort_unstable();
@@ -112,7 +110,7 @@ async fn every_forgery_gets_one_and_the_same_answer_and_no_row() {
 }
 
 #[tokio::test]
-async fn refusals_are_told_apart_in_the_meters_alone() {
+async fn refusal_reasons_appear_in_metrics_only() {
     let server = Server::start().await;
     server.exchange(&valid("main", SECRET, NOW - 301)).await;
     server.exchange(&valid("other", SECRET, NOW)).await;
@@ -122,7 +120,7 @@ async fn refusals_are_told_apart_in_the_meters_alone() {
 }
 
 #[tokio::test]
-async fn s10_an_unknown_version_beside_a_good_one_is_fine() {
+async fn s10_unknown_signature_version_beside_a_valid_one_is_accepted() {
     let server = Server::start().await;
     let list = format!("v1a,AAAA {}", signature(SECRET, "msg_1", NOW, BODY));
     let answer = server.exchange(&post("main", "msg_1", NOW, &list)).await;
@@ -131,7 +129,7 @@ async fn s10_an_unknown_version_beside_a_good_one_is_fine() {
 }
 
 #[tokio::test]
-async fn s17_the_edge_of_the_window_is_inside() {
+async fn s17_timestamp_exactly_300_s_old_is_accepted() {
     let server = Server::start().await;
     let answer = server.exchange(&valid("main", SECRET, NOW - 300)).await;
     assert_eq!(answer.status, 200);
@@ -139,14 +137,14 @@ async fn s17_the_edge_of_the_window_is_inside() {
 }
 
 #[tokio::test]
-async fn s23_each_live_secret_counts() {
+async fn s23_each_configured_secret_is_accepted() {
     let server = Server::start().await;
     let answer = server.exchange(&valid("main", OTHER_SECRET, NOW)).await;
     assert_eq!(answer.status, 200);
 }
 
 #[tokio::test]
-async fn s25_s26_a_replay_is_a_duplicate_in_time_and_refused_later() {
+async fn s25_s26_replay_is_a_duplicate_within_the_window_and_401_later() {
     let server = Server::start().await;
     let request = valid("main", SECRET, NOW);
     let first = server.exchange(&request).await;
@@ -162,7 +160,7 @@ async fn s25_s26_a_replay_is_a_duplicate_in_time_and_refused_later() {
 }
 
 #[tokio::test]
-async fn a_retry_that_is_signed_anew_is_a_duplicate() {
+async fn retry_with_a_new_signature_is_a_duplicate() {
     let server = Server::start().await;
     server.exchange(&valid("main", SECRET, NOW)).await;
     server.clock.move_by(7200);
@@ -172,7 +170,7 @@ async fn a_retry_that_is_signed_anew_is_a_duplicate() {
 }
 
 #[tokio::test]
-async fn s28_the_same_id_from_another_source_is_another_delivery() {
+async fn s28_same_id_from_another_source_is_another_delivery() {
     let server = Server::start().await;
     let main = server.exchange(&valid("main", SECRET, NOW)).await;
     let twin = server.exchange(&valid("twin", SECRET, NOW)).await;
@@ -182,7 +180,7 @@ async fn s28_the_same_id_from_another_source_is_another_delivery() {
 }
 
 #[tokio::test]
-async fn a_reused_id_with_another_body_is_kept_as_a_conflict() {
+async fn reused_id_with_another_body_is_recorded_as_a_conflict() {
     let server = Server::start().await;
     server.post("msg_1", b"{}").await;
     let other = server.post("msg_1", b"[]").await;
@@ -197,7 +195,7 @@ async fn a_reused_id_with_another_body_is_kept_as_a_conflict() {
 }
 
 #[tokio::test]
-async fn p1_p2_p4_p22_what_is_authentic_is_kept_even_if_it_cannot_be_read() {
+async fn p1_p2_p4_p22_authentic_but_unreadable_posts_are_recorded() {
     let server = Server::start().await;
     for (n, body) in [
         &b"{"[..],

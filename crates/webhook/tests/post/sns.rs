@@ -1,4 +1,4 @@
-//! Mail through SNS, whose posts are signed by a certificate that has to be got.
+//! Mail through SNS. Its posts are signed with a certificate that must be fetched.
 
 use std::sync::atomic::Ordering;
 
@@ -25,7 +25,7 @@ fn asked(server: &Server) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_mail_is_recorded_once_and_its_retry_after_fifty_minutes_is_known() {
+async fn sns_mail_is_recorded_once_and_its_late_retry_is_a_duplicate() {
     let server = Server::start().await;
     let body = Sns::at(ORIGIN).mail("m-1", "agent@inbox.test", b"raw", now());
     let first = send(&server, &body).await;
@@ -42,21 +42,30 @@ async fn a_mail_is_recorded_once_and_its_retry_after_fifty_minutes_is_known() {
 }
 
 #[tokio::test]
-async fn while_the_certificate_is_away_the_sender_is_told_to_come_back() {
+async fn unavailable_certificate_returns_503_with_retry_after() {
     let server = Server::start().await;
-    server.certificates.is_away.store(true, Ordering::SeqCst);
+    server
+        .certificates
+        .is_unavailable
+        .store(true, Ordering::SeqCst);
     let body = Sns::at(ORIGIN).mail("m-1", "agent@inbox.test", b"raw", now());
-    let away = send(&server, &body).await;
-    assert!(away.is_problem(503, "unavailable"), "{away:?}");
-    assert!(away.has_header("retry-after: 5"));
+    let unavailable = send(&server, &body).await;
+    assert!(
+        unavailable.is_problem(503, "unavailable"),
+        "{unavailable:?}"
+    );
+    assert!(unavailable.has_header("retry-after: 5"));
     assert_eq!(server.rows().await, 0);
-    server.certificates.is_away.store(false, Ordering::SeqCst);
-    let back = send(&server, &body).await;
-    assert_eq!(back.field("status"), "accepted", "{back:?}");
+    server
+        .certificates
+        .is_unavailable
+        .store(false, Ordering::SeqCst);
+    let retried = send(&server, &body).await;
+    assert_eq!(retried.field("status"), "accepted", "{retried:?}");
 }
 
 #[tokio::test]
-async fn what_amazon_did_not_sign_for_us_is_refused_and_asks_for_nothing() {
+async fn sns_post_that_amazon_did_not_sign_is_refused_without_a_fetch() {
     let server = Server::start().await;
     let sns = Sns::at(ORIGIN);
     let elsewhere = Sns::at("https://sns.evil.com.amazonaws.com.attacker");
@@ -81,7 +90,7 @@ async fn what_amazon_did_not_sign_for_us_is_refused_and_asks_for_nothing() {
 }
 
 #[tokio::test]
-async fn a_subscriptions_question_is_recorded_like_mail() {
+async fn subscription_confirmation_is_recorded_like_mail() {
     let server = Server::start().await;
     let kind = Kind::SubscriptionConfirmation;
     let body = Sns::at(ORIGIN).post(kind, "s-1", "Please confirm.", now());

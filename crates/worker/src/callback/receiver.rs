@@ -1,4 +1,4 @@
-//! Where callbacks lead, as the operator has configured it.
+//! The receivers of callbacks, as the operator configured them.
 
 use std::time::Duration;
 
@@ -6,24 +6,24 @@ use pipeline::{Clock, SystemClock};
 use secrecy::SecretString;
 use url::Url;
 
-/// How long a receiver may be given to answer; a claim holds longer.
-const LEAST_PATIENCE: Duration = Duration::from_millis(100);
-const MOST_PATIENCE: Duration = Duration::from_secs(20);
+/// Bounds of a receiver's timeout. A claim holds longer than the longest timeout.
+const SHORTEST_TIMEOUT: Duration = Duration::from_millis(100);
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Where a callback leads.
+/// A receiver of callbacks.
 #[derive(Debug, Clone)]
 pub struct Receiver {
-    /// Where its posts go.
+    /// Where callbacks are posted.
     pub url: Url,
-    /// What they are signed with: `whsec_…`.
+    /// The signing secret: `whsec_…`.
     pub secret: SecretString,
     /// How long it may take to answer.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 impl Receiver {
-    /// How long it may take to answer, unless its operator says otherwise.
-    pub const PATIENCE: Duration = Duration::from_secs(10);
+    /// The timeout when the operator sets none.
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
     pub(super) fn check(&self, name: &str) -> Result<(), CallbacksError> {
         if !is_name(name) {
@@ -32,12 +32,12 @@ impl Receiver {
         if !is_safe(&self.url) {
             return Err(CallbacksError::Url(name.to_owned()));
         }
-        let tried = providers::sign(&self.secret, "id", SystemClock.now(), b"");
-        if tried.is_err() {
+        let signed = providers::sign(&self.secret, "id", SystemClock.now(), b"");
+        if signed.is_err() {
             return Err(CallbacksError::Secret(name.to_owned()));
         }
-        if !(LEAST_PATIENCE..=MOST_PATIENCE).contains(&self.patience) {
-            return Err(CallbacksError::Patience(name.to_owned()));
+        if !(SHORTEST_TIMEOUT..=LONGEST_TIMEOUT).contains(&self.timeout) {
+            return Err(CallbacksError::Timeout(name.to_owned()));
         }
         Ok(())
     }
@@ -46,20 +46,20 @@ impl Receiver {
 /// The configured receivers cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CallbacksError {
-    /// A name stands in rows, metrics and requests: nothing odd may be in it.
+    /// Names appear in rows, metrics and requests, so their characters are limited.
     #[error("callback `{0}`: a name is 1 to 40 of a-z, 0-9, - and _")]
     Name(String),
-    /// Values go over the wire: only to `https`, or to this machine.
+    /// Values are secrets: they are sent over `https` or to this machine only.
     #[error("callback `{0}`: the URL must be https, or http to this machine")]
     Url(String),
-    /// Not a secret as Standard Webhooks has it.
+    /// The secret does not have the form that Standard Webhooks defines.
     #[error("callback `{0}`: the secret must be `whsec_` and base64 of 24 to 64 bytes")]
     Secret(String),
-    /// A claim would end before the try does, or no try could succeed.
+    /// The timeout is too short to succeed, or longer than a claim allows.
     #[error("callback `{0}`: the timeout must be 100ms to 20s")]
-    Patience(String),
-    /// No client could be built.
-    #[error("failed to build the client for callbacks")]
+    Timeout(String),
+    /// The HTTP client could not be built.
+    #[error("failed to build the HTTP client for callbacks")]
     Client(#[from] reqwest::Error),
 }
 
@@ -68,7 +68,7 @@ fn is_name(name: &str) -> bool {
     (1..=40).contains(&name.len()) && name.bytes().all(is_plain)
 }
 
-/// Whether a value may be sent there at all.
+/// Whether a value may be sent to this URL.
 fn is_safe(url: &Url) -> bool {
     let is_here = match url.host() {
         Some(url::Host::Ipv4(address)) => address.is_loopback(),
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_plain() {
+    fn callback_names_are_limited_to_plain_characters() {
         for (name, fits) in [
             ("flow", true),
             ("sign-up_2", true),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn values_go_over_https_or_stay_here() {
+    fn callback_urls_must_be_https_or_loopback() {
         for safe in [
             "https://hooks.example.com/x",
             "http://127.0.0.1:9/x",

@@ -1,4 +1,4 @@
-//! What a receiver of callbacks may do, and what it cannot.
+//! Callbacks and what their receivers can do.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,16 +15,16 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use worker::{Callbacks, CallbacksError, Receiver};
 
-use crate::desk::{Desk, otp_mail, payload};
+use crate::fixture::{Fixture, otp_mail, payload};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/// A server that answers everything the same way, and what it was sent.
+/// A server that gives every request the same answer; returns the requests it got.
 async fn server(answer: String) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/flow", listener.local_addr().unwrap());
-    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
-    let posts = Arc::clone(&heard);
+    let received: Arc<Mutex<Vec<String>>> = Arc::default();
+    let posts = Arc::clone(&received);
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut bytes = vec![0; 8192];
@@ -37,10 +37,10 @@ async fn server(answer: String) -> (String, Arc<Mutex<Vec<String>>>) {
             let _ = stream.write_all(answer.as_bytes()).await;
         }
     });
-    (url, heard)
+    (url, received)
 }
 
-/// A server that answers nobody until it is let, and how many have asked it.
+/// A server that answers nobody until it is released; counts the requests.
 async fn slow_server() -> (String, Arc<Notify>, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/slow", listener.local_addr().unwrap());
@@ -65,59 +65,59 @@ async fn slow_server() -> (String, Arc<Notify>, Arc<AtomicUsize>) {
     (url, gate, asked)
 }
 
-fn callbacks(desk: &Desk, url: &str) -> Result<Callbacks, CallbacksError> {
-    patient_callbacks(desk, url, Receiver::PATIENCE)
+fn callbacks(fixture: &Fixture, url: &str) -> Result<Callbacks, CallbacksError> {
+    callbacks_with_timeout(fixture, url, Receiver::DEFAULT_TIMEOUT)
 }
 
-fn patient_callbacks(
-    desk: &Desk,
+fn callbacks_with_timeout(
+    fixture: &Fixture,
     url: &str,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Callbacks, CallbacksError> {
     let meters = Meters::register(&mut Registry::default());
-    tellers(desk, [("flow", url, patience)], &meters)
+    callbacks_to(fixture, [("flow", url, timeout)], &meters)
 }
 
-fn tellers<const N: usize>(
-    desk: &Desk,
+fn callbacks_to<const N: usize>(
+    fixture: &Fixture,
     receivers: [(&str, &str, Duration); N],
     meters: &Meters,
 ) -> Result<Callbacks, CallbacksError> {
-    let receivers = receivers.map(|(name, url, patience)| {
+    let receivers = receivers.map(|(name, url, timeout)| {
         let receiver = Receiver {
             url: url.parse().unwrap(),
             secret: SECRET.into(),
-            patience,
+            timeout,
         };
         (name.to_owned(), receiver)
     });
     Callbacks::new(
-        Arc::clone(&desk.store.callbacks),
+        Arc::clone(&fixture.store.callbacks),
         BTreeMap::from(receivers),
         meters.clone(),
         Arc::default(),
     )
 }
 
-/// A desk at which a code has come for the callback `flow`.
-async fn desk_with_a_code() -> Desk {
-    let desk = Desk::open().await;
-    bring(&desk, "flow", "1").await;
-    desk
+/// A worker that has extracted a code for the callback `flow`.
+async fn fixture_with_a_code() -> Fixture {
+    let fixture = Fixture::open().await;
+    process_code(&fixture, "flow", "1").await;
+    fixture
 }
 
-/// Brings a code for a callback.
-async fn bring(desk: &Desk, callback: &str, number: &str) {
+/// Processes a mail with a code for a callback.
+async fn process_code(fixture: &Fixture, callback: &str, number: &str) {
     let to = format!("agent{number}@inbox.test");
     let asked = NewAttempt {
         id: AttemptId::new(),
         callback: Some(callback.to_owned()),
         ..attempt(&to.parse().unwrap())
     };
-    desk.store.attempts.open_attempt(asked).await.unwrap();
+    fixture.store.attempts.open_attempt(asked).await.unwrap();
     let body = payload(&to, &otp_mail(number, "493817"));
-    desk.record(number, &body).await;
-    desk.work_until_idle().await;
+    fixture.record(number, &body).await;
+    fixture.work_until_idle().await;
 }
 
 fn status(line: &str) -> String {
@@ -125,59 +125,62 @@ fn status(line: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_redirect_is_not_followed() {
-    let desk = desk_with_a_code().await;
-    let (lure, lured) = server(status("200 OK")).await;
-    // The one that a client would repeat the post for.
-    let moved = format!("307 Temporary Redirect\r\nlocation: {lure}");
-    let (url, heard) = server(status(&moved)).await;
-    let callbacks = callbacks(&desk, &url).unwrap();
-    assert_eq!(callbacks.tell_due().await, 1);
-    assert_eq!(heard.lock().unwrap().len(), 1);
-    assert_eq!(*lured.lock().unwrap(), Vec::<String>::new());
-    assert_eq!(desk.store.callbacks.dead_callbacks(10).await.unwrap(), []);
+async fn callback_redirect_is_not_followed() {
+    let fixture = fixture_with_a_code().await;
+    let (other, followed) = server(status("200 OK")).await;
+    // 307 asks the client to repeat the post.
+    let moved = format!("307 Temporary Redirect\r\nlocation: {other}");
+    let (url, received) = server(status(&moved)).await;
+    let callbacks = callbacks(&fixture, &url).unwrap();
+    assert_eq!(callbacks.post_due().await, 1);
+    assert_eq!(received.lock().unwrap().len(), 1);
+    assert_eq!(*followed.lock().unwrap(), Vec::<String>::new());
+    assert_eq!(
+        fixture.store.callbacks.dead_callbacks(10).await.unwrap(),
+        []
+    );
 }
 
 #[tokio::test]
-async fn a_receiver_that_is_gone_is_not_told_again() {
-    let desk = desk_with_a_code().await;
-    let (url, heard) = server(status("410 Gone")).await;
-    let callbacks = callbacks(&desk, &url).unwrap();
-    assert_eq!(callbacks.tell_due().await, 1);
-    assert_eq!(callbacks.tell_due().await, 0);
-    assert_eq!(heard.lock().unwrap().len(), 1);
-    let dead = desk.store.callbacks.dead_callbacks(10).await.unwrap();
+async fn callback_receiver_answering_410_is_not_retried() {
+    let fixture = fixture_with_a_code().await;
+    let (url, received) = server(status("410 Gone")).await;
+    let callbacks = callbacks(&fixture, &url).unwrap();
+    assert_eq!(callbacks.post_due().await, 1);
+    assert_eq!(callbacks.post_due().await, 0);
+    assert_eq!(received.lock().unwrap().len(), 1);
+    let dead = fixture.store.callbacks.dead_callbacks(10).await.unwrap();
     assert_eq!(dead[0].reason.as_str(), "gone");
 }
 
-/// The slow one answers when the other has been told, so if the other had to wait for
-/// it both would wait in vain.
+/// The slow receiver answers only after the quick one got its post. If the quick one
+/// had to wait for the slow one, the test would time out.
 #[tokio::test]
-async fn a_slow_receiver_holds_up_nobody_else() {
-    let desk = Desk::open().await;
+async fn slow_callback_receiver_does_not_delay_another() {
+    let fixture = Fixture::open().await;
     for number in 0..20 {
-        bring(&desk, "slow", &number.to_string()).await;
+        process_code(&fixture, "slow", &number.to_string()).await;
     }
     let (slow, gate, asked) = slow_server().await;
-    let (quick, heard) = server(status("200 OK")).await;
+    let (quick, received) = server(status("200 OK")).await;
     let most = Duration::from_secs(20);
     let receivers = [("slow", slow.as_str(), most), ("quick", &quick, most)];
     let meters = Meters::register(&mut Registry::default());
-    let callbacks = tellers(&desk, receivers, &meters).unwrap();
+    let callbacks = callbacks_to(&fixture, receivers, &meters).unwrap();
     let stop = CancellationToken::new();
-    let telling = callbacks.tell_forever(Duration::from_millis(20), stop.clone());
+    let posting = callbacks.run(Duration::from_millis(20), stop.clone());
     let watching = async {
         let asks = async || (asked.load(Ordering::SeqCst) >= 8).then_some(());
-        until("the slow one has enough to do", asks).await;
-        bring(&desk, "quick", "20").await;
-        let told = async || (heard.lock().unwrap().len() == 1).then_some(());
-        until("the quick one is told", told).await;
+        until("the slow receiver is at its limit", asks).await;
+        process_code(&fixture, "quick", "20").await;
+        let posted = async || (received.lock().unwrap().len() == 1).then_some(());
+        until("the quick receiver gets its post", posted).await;
         assert!(asked.load(Ordering::SeqCst) < 16);
         gate.notify_one();
         stop.cancel();
     };
-    tokio::join!(telling, watching);
-    // What was begun was finished, and nobody ran out of patience.
+    tokio::join!(posting, watching);
+    // Every post that was begun was finished, and none timed out.
     let count = |word| {
         let label = OutcomeLabel::new("slow", word);
         usize::try_from(meters.callbacks.get_or_create(&label).get()).unwrap()
@@ -188,22 +191,22 @@ async fn a_slow_receiver_holds_up_nobody_else() {
     );
 }
 
-/// A try that takes longer than its claim holds would be told by two at once.
+/// If a post could outlast its claim, two workers would post at the same time.
 #[tokio::test]
-async fn no_try_outlasts_its_claim() {
-    let desk = Desk::open().await;
+async fn callback_timeout_must_fit_its_claim() {
+    let fixture = Fixture::open().await;
     let url = "https://hooks.example.com/flow";
-    for unfit in [Duration::ZERO, Duration::from_secs(21), Duration::MAX] {
-        let error = patient_callbacks(&desk, url, unfit).unwrap_err();
-        assert!(matches!(error, CallbacksError::Patience(_)), "{error:?}");
+    for invalid in [Duration::ZERO, Duration::from_secs(21), Duration::MAX] {
+        let error = callbacks_with_timeout(&fixture, url, invalid).unwrap_err();
+        assert!(matches!(error, CallbacksError::Timeout(_)), "{error:?}");
     }
-    patient_callbacks(&desk, url, Duration::from_secs(20)).unwrap();
+    callbacks_with_timeout(&fixture, url, Duration::from_secs(20)).unwrap();
 }
 
 #[tokio::test]
-async fn values_go_to_no_other_machine_in_clear() {
-    let desk = Desk::open().await;
-    let error = callbacks(&desk, "http://hooks.example.com/flow").unwrap_err();
+async fn callback_over_plain_http_to_another_host_is_refused() {
+    let fixture = Fixture::open().await;
+    let error = callbacks(&fixture, "http://hooks.example.com/flow").unwrap_err();
     assert!(matches!(error, CallbacksError::Url(_)), "{error:?}");
-    callbacks(&desk, "https://hooks.example.com/flow").unwrap();
+    callbacks(&fixture, "https://hooks.example.com/flow").unwrap();
 }

@@ -1,4 +1,4 @@
-//! Mail that its webhook did not carry.
+//! Mail that its webhook post did not carry.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use providers::SourceSettings;
 use secrecy::SecretString;
 use testkit::api::{Answer, Api, ok};
 
-use crate::desk::{Desk, otp_mail};
+use crate::fixture::{Fixture, otp_mail};
 
-/// A desk with a source of each provider whose mail may be at `api`.
-async fn desk(api: &Api) -> Desk {
+/// A worker with one source for each provider whose mail is fetched from `api`.
+async fn fixture(api: &Api) -> Fixture {
     let sources = ["resend", "agentmail", "nylas"].map(|provider| {
         let secret = SecretString::from(format!("whsec_{}", STANDARD.encode([7; 32])));
         let settings = SourceSettings {
@@ -23,7 +23,7 @@ async fn desk(api: &Api) -> Desk {
         };
         (provider.to_owned(), settings)
     });
-    Desk::with_sources(BTreeMap::from(sources)).await
+    Fixture::with_sources(BTreeMap::from(sources)).await
 }
 
 const RESEND: &[u8] =
@@ -34,15 +34,15 @@ fn link_to(url: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn resends_mail_is_fetched_through_the_link_its_api_gives() {
+async fn resend_mail_is_fetched_through_the_link_of_its_api() {
     let api = Api::start().await;
     let link = link_to(&format!("{}/files/e1.eml", api.url));
     api.on("/emails/receiving/e1", vec![ok(link)]);
     api.on("/files/e1.eml", vec![ok(otp_mail("1", "493817"))]);
-    let desk = desk(&api).await;
-    desk.record_from("resend", "one", RESEND).await;
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+    let fixture = fixture(&api).await;
+    fixture.record_from("resend", "one", RESEND).await;
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
     let asked = api.asked.lock().unwrap();
     assert!(
         asked[0]
@@ -52,141 +52,147 @@ async fn resends_mail_is_fetched_through_the_link_its_api_gives() {
 }
 
 #[tokio::test]
-async fn agentmails_large_mail_is_fetched_through_a_link_too() {
+async fn agentmail_large_mail_is_fetched_through_a_link() {
     let api = Api::start().await;
     let path = "/v0/inboxes/agent%40inbox.test/messages/%3Cm%40z%3E/raw";
     let link = format!(r#"{{"download_url":"{}/raw/m"}}"#, api.url);
     api.on(path, vec![ok(link)]);
     api.on("/raw/m", vec![ok(otp_mail("1", "493817"))]);
-    let desk = desk(&api).await;
+    let fixture = fixture(&api).await;
     let body = br#"{"event_type":"message.received",
         "message":{"inbox_id":"agent@inbox.test","message_id":"<m@z>"}}"#;
-    desk.record_from("agentmail", "one", body).await;
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+    fixture.record_from("agentmail", "one", body).await;
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
 }
 
 #[tokio::test]
-async fn nylas_truncated_mail_is_fetched_in_base64() {
+async fn nylas_truncated_mail_is_fetched_as_base64() {
     let api = Api::start().await;
     let raw = URL_SAFE_NO_PAD.encode(otp_mail("1", "493817"));
     let answer = format!(r#"{{"data":{{"raw_mime":"{raw}"}}}}"#);
     api.on("/v3/grants/g/messages/m?fields=raw_mime", vec![ok(answer)]);
-    let desk = desk(&api).await;
+    let fixture = fixture(&api).await;
     let body = br#"{"type":"message.created.truncated","data":{"object":
         {"id":"m","grant_id":"g","to":[{"email":"agent@inbox.test"}]}}}"#;
-    desk.record_from("nylas", "one", body).await;
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+    fixture.record_from("nylas", "one", body).await;
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
 }
 
 #[tokio::test]
-async fn an_api_that_is_away_for_a_while_is_asked_again() {
+async fn unavailable_api_is_retried() {
     let api = Api::start().await;
-    let away = (503, String::new(), Vec::new());
+    let unavailable = (503, String::new(), Vec::new());
     let link = link_to(&format!("{}/files/e1.eml", api.url));
-    api.on("/emails/receiving/e1", vec![away, ok(link)]);
+    api.on("/emails/receiving/e1", vec![unavailable, ok(link)]);
     api.on("/files/e1.eml", vec![ok(otp_mail("1", "493817"))]);
-    let desk = desk(&api).await;
-    desk.record_from("resend", "one", RESEND).await;
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+    let fixture = fixture(&api).await;
+    fixture.record_from("resend", "one", RESEND).await;
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
 }
 
 #[tokio::test]
-async fn an_api_that_is_away_for_more_tries_than_a_mail_has_is_still_asked() {
+async fn unavailable_api_is_retried_beyond_the_attempt_limit() {
     let api = Api::start().await;
-    let away = || (503, String::new(), Vec::new());
+    let unavailable = || (503, String::new(), Vec::new());
     let link = link_to(&format!("{}/files/e1.eml", api.url));
-    let mut answers: Vec<Answer> = (0..6).map(|_| away()).collect();
+    let mut answers: Vec<Answer> = (0..6).map(|_| unavailable()).collect();
     answers.push(ok(link));
     api.on("/emails/receiving/e1", answers);
     api.on("/files/e1.eml", vec![ok(otp_mail("1", "493817"))]);
-    let desk = desk(&api).await;
-    assert!(desk.deps.settings.backoff.attempts < 6);
-    desk.record_from("resend", "one", RESEND).await;
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+    let fixture = fixture(&api).await;
+    assert!(fixture.deps.settings.backoff.attempts < 6);
+    fixture.record_from("resend", "one", RESEND).await;
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
 }
 
 #[tokio::test]
-async fn a_link_that_has_expired_is_asked_for_anew() {
+async fn expired_download_link_is_requested_again() {
     let api = Api::start().await;
     let link = |name: &str| ok(link_to(&format!("{}/files/{name}.eml", api.url)));
     api.on("/emails/receiving/e1", vec![link("old"), link("new")]);
     api.on("/files/old.eml", vec![(403, String::new(), Vec::new())]);
     api.on("/files/new.eml", vec![ok(otp_mail("1", "493817"))]);
-    let desk = desk(&api).await;
-    desk.record_from("resend", "one", RESEND).await;
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+    let fixture = fixture(&api).await;
+    fixture.record_from("resend", "one", RESEND).await;
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
 }
 
 #[tokio::test]
-async fn a_redirect_within_the_providers_own_hosts_is_followed() {
+async fn redirect_within_the_providers_hosts_is_followed() {
     let api = Api::start().await;
     let moved = (307, "location: /moved/e1\r\n".to_owned(), Vec::new());
     api.on("/emails/receiving/e1", vec![moved]);
     let link = link_to(&format!("{}/files/e1.eml", api.url));
     api.on("/moved/e1", vec![ok(link)]);
     api.on("/files/e1.eml", vec![ok(otp_mail("1", "493817"))]);
-    let desk = desk(&api).await;
-    desk.record_from("resend", "one", RESEND).await;
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+    let fixture = fixture(&api).await;
+    fixture.record_from("resend", "one", RESEND).await;
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
 }
 
-/// Runs a delivery whose first answer is `answer`; why it was given up.
-async fn dead_letters(answer: Answer) -> String {
+/// The reason for which a delivery is dead-lettered when the API gives this answer.
+async fn dead_letter_reason(answer: Answer) -> String {
     let api = Api::start().await;
     api.on("/emails/receiving/e1", vec![answer]);
-    let desk = desk(&api).await;
-    desk.record_from("resend", "one", RESEND).await;
-    desk.work_until_idle().await;
-    let buried = desk.store.failures.dead_letters(10).await.unwrap();
-    buried[0].reason.to_string()
+    let fixture = fixture(&api).await;
+    fixture.record_from("resend", "one", RESEND).await;
+    fixture.work_until_idle().await;
+    let dead_letters = fixture.store.failures.dead_letters(10).await.unwrap();
+    dead_letters[0].reason.to_string()
 }
 
 #[tokio::test]
-async fn what_the_api_does_wrong_is_bounded_and_named() {
+async fn api_errors_are_dead_lettered_with_a_reason() {
     assert_eq!(
-        dead_letters((404, String::new(), Vec::new())).await,
+        dead_letter_reason((404, String::new(), Vec::new())).await,
         "fetch_unavailable"
     );
     assert_eq!(
-        dead_letters((401, String::new(), Vec::new())).await,
+        dead_letter_reason((401, String::new(), Vec::new())).await,
         "fetch_unauthorised"
     );
-    assert_eq!(dead_letters(ok("not json")).await, "fetch_odd");
-    assert_eq!(dead_letters(ok(vec![b' '; 100_001])).await, "too_large");
+    assert_eq!(dead_letter_reason(ok("not json")).await, "fetch_odd");
+    assert_eq!(
+        dead_letter_reason(ok(vec![b' '; 100_001])).await,
+        "too_large"
+    );
     let elsewhere = "location: http://localhost:1/x\r\n".to_owned();
     assert_eq!(
-        dead_letters((302, elsewhere, Vec::new())).await,
+        dead_letter_reason((302, elsewhere, Vec::new())).await,
         "fetch_leads_away"
     );
     assert_eq!(
-        dead_letters(ok(link_to("http://localhost:1/x"))).await,
+        dead_letter_reason(ok(link_to("http://localhost:1/x"))).await,
         "fetch_leads_away"
     );
 }
 
 #[tokio::test]
-async fn a_redirect_to_itself_ends() {
+async fn redirect_loop_is_dead_lettered() {
     let around = "location: /emails/receiving/e1\r\n".to_owned();
-    assert_eq!(dead_letters((302, around, Vec::new())).await, "fetch_odd");
+    assert_eq!(
+        dead_letter_reason((302, around, Vec::new())).await,
+        "fetch_odd"
+    );
 }
 
 #[tokio::test]
-async fn without_a_key_the_delivery_is_kept_for_the_operator() {
+async fn remote_mail_without_an_api_key_is_dead_lettered() {
     let secret = SecretString::from(format!("whsec_{}", STANDARD.encode([7; 32])));
     let settings = SourceSettings {
         provider: "resend".to_owned(),
         secrets: vec![secret.into()],
         ..SourceSettings::default()
     };
-    let desk = Desk::with_sources(BTreeMap::from([("resend".to_owned(), settings)])).await;
-    desk.record_from("resend", "one", RESEND).await;
-    desk.work_until_idle().await;
-    let buried = desk.store.failures.dead_letters(10).await.unwrap();
-    assert_eq!(buried[0].reason.as_str(), "message_not_included");
+    let fixture = Fixture::with_sources(BTreeMap::from([("resend".to_owned(), settings)])).await;
+    fixture.record_from("resend", "one", RESEND).await;
+    fixture.work_until_idle().await;
+    let dead_letters = fixture.store.failures.dead_letters(10).await.unwrap();
+    assert_eq!(dead_letters[0].reason.as_str(), "message_not_included");
 }

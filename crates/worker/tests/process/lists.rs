@@ -1,11 +1,11 @@
-//! Whose lists a mail is judged by when an inbox and those who wait there have some.
+//! Which allowlist applies when an inbox and its attempts each have one.
 
 use pipeline::{
     AttemptId, AttemptRules, AttemptStatus, AttemptView, InboxRules, NewAttempt, NewInbox, Wanted,
 };
 use testkit::store_contract::attempt;
 
-use crate::desk::{Desk, payload};
+use crate::fixture::{Fixture, payload};
 
 const TO: &str = "agent@inbox.test";
 
@@ -13,7 +13,7 @@ fn list(words: &[&str]) -> Vec<String> {
     words.iter().map(ToString::to_string).collect()
 }
 
-/// A mail from a bank with links to two places.
+/// A mail from a bank with one link.
 fn mail() -> Vec<u8> {
     let text = "From: Bank <no-reply@bank.example>\r\n\
          To: agent@inbox.test\r\n\
@@ -26,9 +26,9 @@ fn mail() -> Vec<u8> {
     text.as_bytes().to_vec()
 }
 
-/// An inbox with a list of links.
-async fn desk(links: Option<&[&str]>) -> Desk {
-    let desk = Desk::open().await;
+/// A worker and an inbox with this allowlist for links.
+async fn fixture(links: Option<&[&str]>) -> Fixture {
+    let fixture = Fixture::open().await;
     let inbox = NewInbox {
         inbox: TO.parse().unwrap(),
         owner: "a".parse().unwrap(),
@@ -41,17 +41,17 @@ async fn desk(links: Option<&[&str]>) -> Desk {
         expires_in: None,
         retention: None,
     };
-    desk.store.inboxes.create_inbox(inbox).await.unwrap();
-    desk
+    fixture.store.inboxes.create_inbox(inbox).await.unwrap();
+    fixture
 }
 
-async fn wait_for(desk: &Desk, rules: AttemptRules) -> AttemptId {
+async fn open_attempt(fixture: &Fixture, rules: AttemptRules) -> AttemptId {
     let asked = NewAttempt {
         rules,
         ..attempt(&TO.parse().unwrap())
     };
     let id = asked.id;
-    desk.store.attempts.open_attempt(asked).await.unwrap();
+    fixture.store.attempts.open_attempt(asked).await.unwrap();
     id
 }
 
@@ -74,13 +74,13 @@ fn senders(words: &[&str]) -> AttemptRules {
     }
 }
 
-async fn bring(desk: &Desk) {
-    desk.record("one", &payload(TO, &mail())).await;
-    desk.work_until_idle().await;
+async fn process_mail(fixture: &Fixture) {
+    fixture.record("one", &payload(TO, &mail())).await;
+    fixture.work_until_idle().await;
 }
 
-async fn view(desk: &Desk, attempt: AttemptId) -> AttemptView {
-    let view = desk
+async fn view(fixture: &Fixture, attempt: AttemptId) -> AttemptView {
+    let view = fixture
         .store
         .attempts
         .attempt(attempt, &pipeline::Scope::All)
@@ -89,11 +89,11 @@ async fn view(desk: &Desk, attempt: AttemptId) -> AttemptView {
 }
 
 #[tokio::test]
-async fn an_attempt_does_not_widen_the_list_of_its_inbox() {
-    let desk = desk(Some(&["shop.example"])).await;
-    let id = wait_for(&desk, links(&["*.bank.example"])).await;
-    bring(&desk).await;
-    let status = view(&desk, id).await.status();
+async fn attempt_does_not_widen_the_allowlist_of_its_inbox() {
+    let fixture = fixture(Some(&["shop.example"])).await;
+    let id = open_attempt(&fixture, links(&["*.bank.example"])).await;
+    process_mail(&fixture).await;
+    let status = view(&fixture, id).await.status();
     assert!(
         matches!(&status, AttemptStatus::Blocked(why) if why.as_str() == "host_not_allowed"),
         "{status:?}"
@@ -101,35 +101,35 @@ async fn an_attempt_does_not_widen_the_list_of_its_inbox() {
 }
 
 #[tokio::test]
-async fn an_attempt_narrows_the_list_of_its_inbox() {
-    let desk = desk(Some(&["*.bank.example", "shop.example"])).await;
-    let other = wait_for(&desk, links(&["login.bank.example"])).await;
-    let id = wait_for(&desk, links(&["go.bank.example"])).await;
-    bring(&desk).await;
-    assert_eq!(view(&desk, id).await.status(), AttemptStatus::Ready);
+async fn attempt_narrows_the_allowlist_of_its_inbox() {
+    let fixture = fixture(Some(&["*.bank.example", "shop.example"])).await;
+    let other = open_attempt(&fixture, links(&["login.bank.example"])).await;
+    let id = open_attempt(&fixture, links(&["go.bank.example"])).await;
+    process_mail(&fixture).await;
+    assert_eq!(view(&fixture, id).await.status(), AttemptStatus::Ready);
     assert!(matches!(
-        view(&desk, other).await.status(),
+        view(&fixture, other).await.status(),
         AttemptStatus::Blocked(_)
     ));
 }
 
 #[tokio::test]
-async fn a_mail_that_is_anothers_by_its_sender_is_no_miss() {
-    let desk = desk(None).await;
-    let other = wait_for(&desk, senders(&["shop.example"])).await;
-    let id = wait_for(&desk, senders(&["bank.example"])).await;
-    bring(&desk).await;
-    assert_eq!(view(&desk, id).await.status(), AttemptStatus::Ready);
-    let other = view(&desk, other).await;
+async fn mail_for_another_attempt_by_sender_is_not_a_miss() {
+    let fixture = fixture(None).await;
+    let other = open_attempt(&fixture, senders(&["shop.example"])).await;
+    let id = open_attempt(&fixture, senders(&["bank.example"])).await;
+    process_mail(&fixture).await;
+    assert_eq!(view(&fixture, id).await.status(), AttemptStatus::Ready);
+    let other = view(&fixture, other).await;
     assert_eq!((other.status(), other.miss), (AttemptStatus::Pending, None));
 }
 
 #[tokio::test]
-async fn a_mail_from_somebody_else_is_a_miss_when_it_is_nobodys() {
-    let desk = desk(None).await;
-    let id = wait_for(&desk, senders(&["shop.example"])).await;
-    bring(&desk).await;
-    let status = view(&desk, id).await.status();
+async fn mail_from_a_sender_nobody_allows_is_a_miss() {
+    let fixture = fixture(None).await;
+    let id = open_attempt(&fixture, senders(&["shop.example"])).await;
+    process_mail(&fixture).await;
+    let status = view(&fixture, id).await.status();
     assert!(
         matches!(&status, AttemptStatus::Blocked(why) if why.as_str() == "sender_not_allowed"),
         "{status:?}"
@@ -140,16 +140,16 @@ async fn a_mail_from_somebody_else_is_a_miss_when_it_is_nobodys() {
 /// another list than its own would let through.
 #[tokio::test]
 async fn a_list_too_many_admits_nothing() {
-    let desk = desk(None).await;
+    let fixture = fixture(None).await;
     let mut waiting = Vec::new();
     for number in 0..20 {
         let host = format!("host{number}.example");
-        waiting.push(wait_for(&desk, links(&["go.bank.example", &host])).await);
+        waiting.push(open_attempt(&fixture, links(&["go.bank.example", &host])).await);
     }
-    bring(&desk).await;
+    process_mail(&fixture).await;
     let mut blocked = 0;
     for id in waiting {
-        let status = view(&desk, id).await.status();
+        let status = view(&fixture, id).await.status();
         let why = "too_many_lists";
         blocked += usize::from(matches!(&status, AttemptStatus::Blocked(it) if it.as_str() == why));
     }

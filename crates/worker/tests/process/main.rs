@@ -7,8 +7,8 @@
 )]
 
 mod callback;
-mod desk;
 mod fetched;
+mod fixture;
 mod lists;
 mod payload_rows;
 mod senders;
@@ -17,19 +17,20 @@ mod unopened;
 
 use std::time::Duration;
 
-use desk::{Desk, nested, otp_mail, payload};
+use fixture::{Fixture, nested, otp_mail, payload};
 use pipeline::{ArtifactKind, Claimed, Recorded};
 
 #[tokio::test]
-async fn a_recorded_delivery_becomes_one_usable_code() {
-    let desk = Desk::open().await;
-    desk.record(
-        "one",
-        &payload("agent@inbox.test", &otp_mail("1", "493817")),
-    )
-    .await;
-    desk.work_until_idle().await;
-    let items = desk.items("agent@inbox.test").await;
+async fn recorded_delivery_becomes_one_usable_code() {
+    let fixture = Fixture::open().await;
+    fixture
+        .record(
+            "one",
+            &payload("agent@inbox.test", &otp_mail("1", "493817")),
+        )
+        .await;
+    fixture.work_until_idle().await;
+    let items = fixture.items("agent@inbox.test").await;
     assert_eq!(items.len(), 1);
     assert_eq!(items[0].kind, ArtifactKind::Code);
     assert_eq!(items[0].verdict.as_str(), "usable");
@@ -37,175 +38,192 @@ async fn a_recorded_delivery_becomes_one_usable_code() {
 }
 
 #[tokio::test]
-async fn the_same_mail_in_two_deliveries_is_one_message_and_one_artifact() {
-    // Without a code it is the message alone that makes two items one.
+async fn same_mail_in_two_deliveries_is_one_message_and_one_artifact() {
+    // In the second mail there is no code, so only the message key can collapse it.
     for mail in [otp_mail("1", "493817"), otp_mail("1", "on its way")] {
-        let desk = Desk::open().await;
+        let fixture = Fixture::open().await;
         let body = payload("agent@inbox.test", &mail);
-        desk.record("one", &body).await;
-        desk.record("two", &body).await;
-        desk.work_until_idle().await;
-        assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+        fixture.record("one", &body).await;
+        fixture.record("two", &body).await;
+        fixture.work_until_idle().await;
+        assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
     }
 }
 
 #[tokio::test]
-async fn the_same_code_mailed_again_is_the_same_artifact() {
-    let desk = Desk::open().await;
-    desk.record(
-        "one",
-        &payload("agent@inbox.test", &otp_mail("1", "493817")),
-    )
-    .await;
-    desk.record(
-        "two",
-        &payload("agent@inbox.test", &otp_mail("2", "493817")),
-    )
-    .await;
-    desk.record(
-        "three",
-        &payload("agent@inbox.test", &otp_mail("3", "112358")),
-    )
-    .await;
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("agent@inbox.test").await.len(), 2);
+async fn same_code_mailed_again_is_the_same_artifact() {
+    let fixture = Fixture::open().await;
+    fixture
+        .record(
+            "one",
+            &payload("agent@inbox.test", &otp_mail("1", "493817")),
+        )
+        .await;
+    fixture
+        .record(
+            "two",
+            &payload("agent@inbox.test", &otp_mail("2", "493817")),
+        )
+        .await;
+    fixture
+        .record(
+            "three",
+            &payload("agent@inbox.test", &otp_mail("3", "112358")),
+        )
+        .await;
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 2);
 }
 
 #[tokio::test]
-async fn a_mail_to_two_inboxes_is_a_message_in_each() {
-    let desk = Desk::open().await;
-    desk.record(
-        "one",
-        &payload("a@inbox.test\",\"b@inbox.test", &otp_mail("1", "493817")),
-    )
-    .await;
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("a@inbox.test").await.len(), 1);
-    assert_eq!(desk.items("b@inbox.test").await.len(), 1);
+async fn mail_to_two_inboxes_is_a_message_in_each() {
+    let fixture = Fixture::open().await;
+    fixture
+        .record(
+            "one",
+            &payload("a@inbox.test\",\"b@inbox.test", &otp_mail("1", "493817")),
+        )
+        .await;
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("a@inbox.test").await.len(), 1);
+    assert_eq!(fixture.items("b@inbox.test").await.len(), 1);
 }
 
 #[tokio::test]
-async fn a_mail_without_a_code_leaves_an_item_that_says_why() {
-    let desk = Desk::open().await;
+async fn mail_without_a_code_leaves_an_item_with_a_reason() {
+    let fixture = Fixture::open().await;
     let mail = b"From: a@example.com\r\nMessage-ID: <n@x>\r\nSubject: Hello\r\n\r\nSee you.\r\n";
-    desk.record("one", &payload("agent@inbox.test", mail)).await;
-    desk.work_until_idle().await;
-    let items = desk.items("agent@inbox.test").await;
+    fixture
+        .record("one", &payload("agent@inbox.test", mail))
+        .await;
+    fixture.work_until_idle().await;
+    let items = fixture.items("agent@inbox.test").await;
     assert_eq!(items.len(), 1);
     assert_eq!(items[0].kind, ArtifactKind::Nothing);
     assert!(items[0].verdict.reason().is_some());
 }
 
 #[tokio::test]
-async fn a_nested_mail_is_buried_with_a_reason_and_the_next_is_processed() {
-    let desk = Desk::open().await;
+async fn deeply_nested_mail_is_dead_lettered_and_the_next_is_processed() {
+    let fixture = Fixture::open().await;
     let bomb = nested(40_000);
     assert!(bomb.len() > 1_100_000, "{}", bomb.len());
-    desk.record("bomb", &payload("agent@inbox.test", &bomb))
+    fixture
+        .record("bomb", &payload("agent@inbox.test", &bomb))
         .await;
-    desk.record(
-        "after",
-        &payload("agent@inbox.test", &otp_mail("1", "493817")),
-    )
-    .await;
-    desk.work_until_idle().await;
-    let buried = desk.store.failures.dead_letters(10).await.unwrap();
-    assert_eq!(buried.len(), 1);
-    assert_eq!(buried[0].reason.as_str(), "too_deep");
-    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+    fixture
+        .record(
+            "after",
+            &payload("agent@inbox.test", &otp_mail("1", "493817")),
+        )
+        .await;
+    fixture.work_until_idle().await;
+    let dead_letters = fixture.store.failures.dead_letters(10).await.unwrap();
+    assert_eq!(dead_letters.len(), 1);
+    assert_eq!(dead_letters[0].reason.as_str(), "too_deep");
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
 }
 
 #[tokio::test]
-async fn what_cannot_be_decoded_is_buried_and_can_be_requeued() {
-    let desk = Desk::open().await;
-    let id = desk.record("one", b"not json").await;
-    desk.work_until_idle().await;
-    let buried = desk.store.failures.dead_letters(10).await.unwrap();
-    assert_eq!(buried[0].id, id);
-    assert_eq!(buried[0].attempts, 1);
-    assert!(desk.store.failures.requeue(id).await.unwrap());
-    desk.work_until_idle().await;
-    assert_eq!(desk.store.failures.dead_letters(10).await.unwrap().len(), 1);
+async fn undecodable_delivery_is_dead_lettered_and_can_be_requeued() {
+    let fixture = Fixture::open().await;
+    let id = fixture.record("one", b"not json").await;
+    fixture.work_until_idle().await;
+    let dead_letters = fixture.store.failures.dead_letters(10).await.unwrap();
+    assert_eq!(dead_letters[0].id, id);
+    assert_eq!(dead_letters[0].attempts, 1);
+    assert!(fixture.store.failures.requeue(id).await.unwrap());
+    fixture.work_until_idle().await;
+    assert_eq!(
+        fixture.store.failures.dead_letters(10).await.unwrap().len(),
+        1
+    );
 }
 
 #[tokio::test]
-async fn mail_to_an_unknown_domain_is_buried_not_lost() {
-    let desk = Desk::open().await;
-    let id = desk
+async fn mail_to_an_unknown_domain_is_dead_lettered() {
+    let fixture = Fixture::open().await;
+    let id = fixture
         .record(
             "one",
             &payload("a@elsewhere.test", &otp_mail("1", "493817")),
         )
         .await;
-    desk.work_until_idle().await;
-    let (buried, body) = desk
+    fixture.work_until_idle().await;
+    let (dead_letter, body) = fixture
         .store
         .failures
         .find_dead_letter(id)
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(buried.reason.as_str(), "inbox_unknown");
+    assert_eq!(dead_letter.reason.as_str(), "inbox_unknown");
     assert!(body.is_some_and(|body| !body.is_empty()));
 }
 
 #[tokio::test]
-async fn a_transient_failure_is_tried_again_and_given_up_in_the_end() {
-    let desk = Desk::open().await;
-    let id = desk.record_from("gone", "one", b"{}").await;
-    desk.work_until_idle().await;
-    let buried = desk.store.failures.dead_letters(10).await.unwrap();
+async fn transient_failure_is_retried_and_then_dead_lettered() {
+    let fixture = Fixture::open().await;
+    let id = fixture.record_from("gone", "one", b"{}").await;
+    fixture.work_until_idle().await;
+    let dead_letters = fixture.store.failures.dead_letters(10).await.unwrap();
     assert_eq!(
-        (buried[0].id, buried[0].reason.as_str()),
+        (dead_letters[0].id, dead_letters[0].reason.as_str()),
         (id, "source_unknown")
     );
-    assert_eq!(buried[0].attempts, desk.deps.settings.backoff.attempts);
+    assert_eq!(
+        dead_letters[0].attempts,
+        fixture.deps.settings.backoff.attempts
+    );
 }
 
-/// A mail that kills its worker never gets to say so: its row does.
+/// A mail that kills its worker cannot report a failure, but its row counts the attempts.
 #[tokio::test]
-async fn a_delivery_that_keeps_killing_its_worker_is_buried_unread() {
-    let desk = Desk::open().await;
-    let id = desk
+async fn delivery_that_keeps_killing_its_worker_is_dead_lettered_unread() {
+    let fixture = Fixture::open().await;
+    let id = fixture
         .record(
             "one",
             &payload("agent@inbox.test", &otp_mail("1", "493817")),
         )
         .await;
-    for _ in 0..desk.deps.settings.backoff.attempts {
-        // A worker that claims and dies: its lease is over at once.
-        let claimed = desk.store.work.claim(id, Duration::ZERO).await.unwrap();
+    for _ in 0..fixture.deps.settings.backoff.attempts {
+        // A worker that claims and dies; its lease ends at once.
+        let claimed = fixture.store.work.claim(id, Duration::ZERO).await.unwrap();
         assert!(matches!(claimed, Claimed::Yours(..)));
     }
-    desk.work_until_idle().await;
-    let buried = desk.store.failures.dead_letters(10).await.unwrap();
+    fixture.work_until_idle().await;
+    let dead_letters = fixture.store.failures.dead_letters(10).await.unwrap();
     assert_eq!(
-        (buried[0].id, buried[0].reason.as_str()),
+        (dead_letters[0].id, dead_letters[0].reason.as_str()),
         (id, "attempts_spent")
     );
-    assert!(desk.items("agent@inbox.test").await.is_empty());
+    assert!(fixture.items("agent@inbox.test").await.is_empty());
 }
 
 #[tokio::test]
-async fn a_delivery_whose_ring_was_lost_is_found_by_the_sweeper() {
-    let desk = Desk::open().await;
+async fn delivery_whose_notification_was_lost_is_found_by_the_sweeper() {
+    let fixture = Fixture::open().await;
     let body = payload("agent@inbox.test", &otp_mail("1", "493817"));
-    let recorded = desk.record_silently("dev", "one", &body).await;
+    let recorded = fixture
+        .record_without_notification("dev", "one", &body)
+        .await;
     assert!(matches!(recorded, Recorded::New(_)));
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
 }
 
 #[tokio::test]
-async fn a_stop_finishes_what_was_begun_and_leaves_no_claim() {
-    let desk = Desk::open().await;
+async fn shutdown_finishes_work_in_progress_and_leaves_no_claim() {
+    let fixture = Fixture::open().await;
     for n in 0..40 {
         let mail = otp_mail(&n.to_string(), &format!("{}", 100_000 + n * 7919));
-        desk.record(&n.to_string(), &payload("agent@inbox.test", &mail))
+        fixture
+            .record(&n.to_string(), &payload("agent@inbox.test", &mail))
             .await;
     }
-    desk.work_until(|done| done > 0).await;
-    assert_eq!(desk.held_claims().await, 0);
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("agent@inbox.test").await.len(), 40);
+    fixture.work_until(|done| done > 0).await;
+    assert_eq!(fixture.held_claims().await, 0);
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 40);
 }

@@ -1,4 +1,4 @@
-//! Rows of the bad-input catalogue that only show behind the decoder.
+//! Rows of the bad-input catalogue that show only after decoding.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,13 @@ use providers::SourceSettings;
 use secrecy::SecretString;
 use serde_json::json;
 
-use crate::desk::{Desk, otp_mail, payload};
+use crate::fixture::{Fixture, otp_mail, payload};
 
-async fn dead_letters(desk: &Desk) -> Vec<String> {
-    let buried = desk.store.failures.dead_letters(10).await.unwrap();
-    let reasons = buried.iter().map(|failure| failure.reason.to_string());
+async fn dead_letter_reasons(fixture: &Fixture) -> Vec<String> {
+    let dead_letters = fixture.store.failures.dead_letters(10).await.unwrap();
+    let reasons = dead_letters
+        .iter()
+        .map(|failure| failure.reason.to_string());
     reasons.collect()
 }
 
@@ -26,8 +28,8 @@ fn source(provider: &str) -> SourceSettings {
 }
 
 #[tokio::test]
-async fn what_is_authentic_and_cannot_be_read_is_buried_with_its_reason() {
-    let desk = Desk::open().await;
+async fn authentic_but_unreadable_posts_are_dead_lettered_with_a_reason() {
+    let fixture = Fixture::open().await;
     let of_raw = |raw: &str| {
         format!(
             r#"{{"type":"email.received","data":{{"recipients":["agent@inbox.test"],"raw":"{raw}"}}}}"#
@@ -54,24 +56,24 @@ async fn what_is_authentic_and_cannot_be_read_is_buried_with_its_reason() {
         ("p13", format!(r#"{plain}"x":1e400}}"#), "payload_malformed"),
         ("p22", format!("{} more", of_raw("")), "payload_malformed"),
     ] {
-        let id = desk.record(row, body.as_bytes()).await;
-        desk.work_until_idle().await;
-        let (buried, kept) = desk
+        let id = fixture.record(row, body.as_bytes()).await;
+        fixture.work_until_idle().await;
+        let (dead_letter, kept) = fixture
             .store
             .failures
             .find_dead_letter(id)
             .await
             .unwrap()
             .unwrap();
-        assert_eq!(buried.reason.as_str(), reason, "{row}");
+        assert_eq!(dead_letter.reason.as_str(), reason, "{row}");
         assert_eq!(kept.as_deref(), Some(body.as_bytes()), "{row}");
     }
-    assert!(desk.items("agent@inbox.test").await.is_empty());
+    assert!(fixture.items("agent@inbox.test").await.is_empty());
 }
 
 #[tokio::test]
-async fn p5_p10_p13_what_is_odd_and_can_be_read_is_processed() {
-    let desk = Desk::open().await;
+async fn p5_p10_p13_unknown_fields_wrapped_base64_and_odd_numbers_are_processed() {
+    let fixture = Fixture::open().await;
     let raw = STANDARD.encode(otp_mail("1", "493817"));
     let lines = raw.as_bytes().chunks(60);
     let lines: Vec<&str> = lines.map(|line| str::from_utf8(line).unwrap()).collect();
@@ -80,72 +82,74 @@ async fn p5_p10_p13_what_is_odd_and_can_be_read_is_processed() {
         "big": 9_223_372_036_854_775_808_u64,
         "data": { "recipients": ["agent@inbox.test"], "raw": lines.join("\r\n"), "more": true },
     });
-    desk.record("one", body.to_string().as_bytes()).await;
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+    fixture.record("one", body.to_string().as_bytes()).await;
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
 }
 
 #[tokio::test]
-async fn p17_an_event_that_is_not_for_us_is_closed_and_counted() {
-    let desk = Desk::open().await;
-    desk.record("one", br#"{"type":"email.bounced","data":{}}"#)
+async fn p17_event_other_than_inbound_mail_is_ignored_and_counted() {
+    let fixture = Fixture::open().await;
+    fixture
+        .record("one", br#"{"type":"email.bounced","data":{}}"#)
         .await;
-    desk.work_until_idle().await;
-    assert_eq!(dead_letters(&desk).await, Vec::<String>::new());
+    fixture.work_until_idle().await;
+    assert_eq!(dead_letter_reasons(&fixture).await, Vec::<String>::new());
     let label = pipeline::OutcomeLabel::new("dev", "ignored");
-    let counted = desk.deps.meters.processed.get_or_create(&label).get();
+    let counted = fixture.deps.meters.processed.get_or_create(&label).get();
     assert_eq!(counted, 1);
 }
 
 #[tokio::test]
-async fn p20_a_form_of_too_many_fields_is_buried_with_its_reason() {
+async fn p20_form_with_5000_fields_is_dead_lettered_with_a_reason() {
     let mailgun = source("mailgun");
-    let desk = Desk::with_sources(BTreeMap::from([("mailgun".to_owned(), mailgun)])).await;
+    let fixture = Fixture::with_sources(BTreeMap::from([("mailgun".to_owned(), mailgun)])).await;
     let form = "application/x-www-form-urlencoded";
     let body = "v=1&".repeat(5000);
-    desk.record_as("mailgun", "one", form, body.as_bytes())
+    fixture
+        .record_as("mailgun", "one", form, body.as_bytes())
         .await;
-    desk.work_until_idle().await;
-    assert_eq!(dead_letters(&desk).await, ["too_many_fields"]);
+    fixture.work_until_idle().await;
+    assert_eq!(dead_letter_reasons(&fixture).await, ["too_many_fields"]);
 }
 
 #[tokio::test]
-async fn p7_mail_for_an_inbox_that_nobody_has_is_kept_for_the_operator() {
-    let desk = Desk::open().await;
+async fn p7_mail_for_an_unknown_inbox_is_dead_lettered() {
+    let fixture = Fixture::open().await;
     let body = payload("agent@elsewhere.test", &otp_mail("1", "493817"));
-    desk.record("one", &body).await;
-    desk.work_until_idle().await;
-    assert_eq!(dead_letters(&desk).await, ["inbox_unknown"]);
-    assert!(desk.items("agent@elsewhere.test").await.is_empty());
+    fixture.record("one", &body).await;
+    fixture.work_until_idle().await;
+    assert_eq!(dead_letter_reasons(&fixture).await, ["inbox_unknown"]);
+    assert!(fixture.items("agent@elsewhere.test").await.is_empty());
 }
 
 #[tokio::test]
-async fn p8_mail_for_the_inbox_of_anothers_domain_reaches_neither() {
+async fn p8_mail_outside_the_sources_domains_is_dead_lettered() {
     let shop = SourceSettings {
         domains: vec!["Shop.test".to_owned()],
         ..source("standard-webhooks")
     };
-    let desk = Desk::with_sources(BTreeMap::from([("shop".to_owned(), shop)])).await;
+    let fixture = Fixture::with_sources(BTreeMap::from([("shop".to_owned(), shop)])).await;
     let body = payload("agent@inbox.test", &otp_mail("1", "493817"));
-    desk.record_from("shop", "one", &body).await;
-    desk.work_until_idle().await;
-    assert_eq!(dead_letters(&desk).await, ["inbox_unknown"]);
-    assert!(desk.items("agent@inbox.test").await.is_empty());
+    fixture.record_from("shop", "one", &body).await;
+    fixture.work_until_idle().await;
+    assert_eq!(dead_letter_reasons(&fixture).await, ["inbox_unknown"]);
+    assert!(fixture.items("agent@inbox.test").await.is_empty());
 }
 
-/// The one item of a mail that its provider says it received then.
+/// The item of a mail that its provider says it received at `at`.
 async fn received(at: &str) -> ArtifactView {
-    let desk = Desk::open().await;
+    let fixture = Fixture::open().await;
     let body = payload("agent@inbox.test", &otp_mail("1", "493817"));
     let body = String::from_utf8(body).unwrap();
     let body = body.replacen('{', &format!(r#"{{"timestamp":"{at}","#), 1);
-    desk.record("one", body.as_bytes()).await;
-    desk.work_until_idle().await;
-    desk.items("agent@inbox.test").await.remove(0)
+    fixture.record("one", body.as_bytes()).await;
+    fixture.work_until_idle().await;
+    fixture.items("agent@inbox.test").await.remove(0)
 }
 
 #[tokio::test]
-async fn p14_a_time_that_cannot_be_is_not_believed_and_marked() {
+async fn p14_implausible_received_at_is_replaced_and_flagged() {
     for odd in ["9999-12-31T23:59:59Z", "1969-12-31T23:59:59Z"] {
         let item = received(odd).await;
         assert!(item.flags.contains(&"received_at_odd".to_owned()), "{odd}");
@@ -153,7 +157,7 @@ async fn p14_a_time_that_cannot_be_is_not_believed_and_marked() {
         assert!(age.as_secs() < 60, "{odd}: {age:?}");
         assert!(!item.is_expired, "{odd}");
     }
-    // No such second was in that year; what is no time says nothing.
+    // Text that is not a valid time is ignored.
     for none in ["2016-12-31T23:59:61Z", "yesterday", ""] {
         let item = received(none).await;
         assert!(
@@ -164,8 +168,8 @@ async fn p14_a_time_that_cannot_be_is_not_believed_and_marked() {
 }
 
 #[tokio::test]
-async fn p16_the_message_wins_over_what_the_provider_says_of_it() {
-    let desk = Desk::with_sources(BTreeMap::from([(
+async fn p16_sender_of_the_message_wins_over_the_providers_field() {
+    let fixture = Fixture::with_sources(BTreeMap::from([(
         "mailersend".to_owned(),
         source("mailersend"),
     )]))
@@ -181,23 +185,25 @@ async fn p16_the_message_wins_over_what_the_provider_says_of_it() {
             "raw": raw,
         } });
         let body = body.to_string();
-        desk.record_from("mailersend", from, body.as_bytes()).await;
+        fixture
+            .record_from("mailersend", from, body.as_bytes())
+            .await;
     }
-    desk.work_until_idle().await;
-    let same = desk.items("agent0@inbox.test").await.remove(0);
+    fixture.work_until_idle().await;
+    let same = fixture.items("agent0@inbox.test").await.remove(0);
     assert!(same.flags.is_empty(), "{same:?}");
-    let other = desk.items("agent1@inbox.test").await.remove(0);
+    let other = fixture.items("agent1@inbox.test").await.remove(0);
     assert_eq!(other.flags, ["provider_mismatch"]);
     assert_eq!(other.sender.as_deref(), Some("no-reply@example.com"));
 }
 
 #[tokio::test]
-async fn p19_a_batch_that_holds_a_mail_twice_is_one_message() {
+async fn p19_batch_with_the_same_mail_twice_is_one_message() {
     let mandrill = SourceSettings {
         url: Some("https://example.com/hook".to_owned()),
         ..source("mandrill")
     };
-    let desk = Desk::with_sources(BTreeMap::from([("mandrill".to_owned(), mandrill)])).await;
+    let fixture = Fixture::with_sources(BTreeMap::from([("mandrill".to_owned(), mandrill)])).await;
     let event = |id: &str, code: &str| {
         let raw = String::from_utf8(otp_mail(id, code)).unwrap();
         json!({ "event": "inbound", "msg": { "email": "agent@inbox.test", "raw_msg": raw } })
@@ -211,25 +217,26 @@ async fn p19_a_batch_that_holds_a_mail_twice_is_one_message() {
         .append_pair("mandrill_events", &events.to_string())
         .finish();
     let form = "application/x-www-form-urlencoded";
-    desk.record_as("mandrill", "one", form, body.as_bytes())
+    fixture
+        .record_as("mandrill", "one", form, body.as_bytes())
         .await;
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("agent@inbox.test").await.len(), 2);
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 2);
 }
 
 #[tokio::test]
-async fn an_answer_of_a_machine_and_the_inboxs_own_mail_give_nothing() {
-    let desk = Desk::open().await;
+async fn auto_replies_and_self_sent_mail_give_no_usable_code() {
+    let fixture = Fixture::open().await;
     let mail = String::from_utf8(otp_mail("1", "493817")).unwrap();
     let replied = format!("Auto-Submitted: auto-replied\r\n{mail}");
     let own = mail.replace("no-reply@example.com", "agent@inbox.test");
     for (id, raw) in [("reply", &replied), ("own", &own)] {
         let body = payload(&format!("{id}@inbox.test"), raw.as_bytes());
-        desk.record(id, &body).await;
+        fixture.record(id, &body).await;
     }
-    desk.work_until_idle().await;
+    fixture.work_until_idle().await;
     for (id, mark) in [("reply", "auto_reply"), ("own", "self_sent")] {
-        let item = desk.items(&format!("{id}@inbox.test")).await.remove(0);
+        let item = fixture.items(&format!("{id}@inbox.test")).await.remove(0);
         assert!(item.flags.contains(&mark.to_owned()), "{item:?}");
         assert_ne!(item.verdict.as_str(), "usable", "{item:?}");
     }

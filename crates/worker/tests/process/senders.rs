@@ -1,4 +1,4 @@
-//! Whether the sender of a mail is proven, and what becomes of one that is not.
+//! Whether the sender of a mail is proven, and what happens when it is not.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,26 +9,26 @@ use testkit::dkim::{Signer, key_name, key_record};
 use testkit::dns::Dns;
 use worker::Dkim;
 
-use crate::desk::{Desk, payload};
+use crate::fixture::{Fixture, payload};
 
 const FIELDS: &[&str] = &["From", "Subject", "Date", "To"];
 
-/// A server of names that knows the key of `example.com` and of `evil.test`.
+/// A DNS server that knows the DKIM keys of `example.com` and `evil.test`.
 async fn dns() -> Dns {
     let names = ["example.com", "evil.test"].map(|domain| (key_name(domain), key_record()));
     Dns::knowing(BTreeMap::from(names)).await
 }
 
-async fn desk(dns: &Dns) -> Desk {
-    patient_desk(dns, Duration::from_secs(5)).await
+async fn fixture(dns: &Dns) -> Fixture {
+    fixture_with_budget(dns, Duration::from_secs(5)).await
 }
 
-/// A worker that waits so long for the DNS.
-async fn patient_desk(dns: &Dns, budget: Duration) -> Desk {
-    let mut desk = Desk::open().await;
-    let deps = Arc::get_mut(&mut desk.deps).unwrap();
+/// A worker with this time budget for DNS queries.
+async fn fixture_with_budget(dns: &Dns, budget: Duration) -> Fixture {
+    let mut fixture = Fixture::open().await;
+    let deps = Arc::get_mut(&mut fixture.deps).unwrap();
     deps.dkim = Dkim::new(&[dns.address()], budget).unwrap();
-    desk
+    fixture
 }
 
 fn now() -> i64 {
@@ -57,25 +57,26 @@ fn mail_from(domain: &str) -> String {
     )
 }
 
-/// What becomes of a mail to `agent@inbox.test`.
-async fn item(desk: &Desk, mail: &str) -> ArtifactView {
-    desk.record("one", &payload("agent@inbox.test", mail.as_bytes()))
+/// The item of a mail to `agent@inbox.test`.
+async fn item(fixture: &Fixture, mail: &str) -> ArtifactView {
+    fixture
+        .record("one", &payload("agent@inbox.test", mail.as_bytes()))
         .await;
-    desk.work_until_idle().await;
-    let mut items = desk.items("agent@inbox.test").await;
+    fixture.work_until_idle().await;
+    let mut items = fixture.items("agent@inbox.test").await;
     assert_eq!(items.len(), 1);
     items.remove(0)
 }
 
-/// What proves the sender of a mail, or why nothing does.
+/// What proves the sender of a mail, or why it is not proven.
 async fn proof(mail: &str) -> String {
     let dns = dns().await;
-    let desk = desk(&dns).await;
-    item(&desk, mail).await.sender_proof.as_str().to_owned()
+    let fixture = fixture(&dns).await;
+    item(&fixture, mail).await.sender_proof.as_str().to_owned()
 }
 
 #[tokio::test]
-async fn a_signature_of_the_senders_own_domain_proves_it() {
+async fn dkim_signature_of_the_senders_domain_proves_the_sender() {
     assert_eq!(
         proof(&by("example.com").sign(&mail_from("example.com"))).await,
         "dkim"
@@ -85,7 +86,7 @@ async fn a_signature_of_the_senders_own_domain_proves_it() {
 }
 
 #[tokio::test]
-async fn what_was_changed_or_signed_by_others_proves_nothing() {
+async fn changed_mail_or_foreign_signature_proves_nothing() {
     let mail = mail_from("example.com");
     let signed = by("example.com").sign(&mail);
     let changed = signed.replace("493817", "493818");
@@ -99,7 +100,7 @@ async fn what_was_changed_or_signed_by_others_proves_nothing() {
 }
 
 #[tokio::test]
-async fn a_signature_that_leaves_something_out_proves_nothing() {
+async fn signature_that_does_not_cover_the_mail_proves_nothing() {
     let mail = mail_from("example.com");
     for fields in [
         &["From", "Date"][..],
@@ -127,15 +128,15 @@ async fn a_signature_that_leaves_something_out_proves_nothing() {
 }
 
 #[tokio::test]
-async fn a_signature_by_sha1_proves_nothing() {
+async fn sha1_signature_proves_nothing() {
     let signed = by("example.com").sign_by_sha1(&mail_from("example.com"));
     assert_eq!(proof(&signed).await, "signature_unfit");
 }
 
-/// Where a line without a colon stands for the empty one, the signature still holds
-/// over all that it covers, and the body's first lines are read as fields.
+/// When a line without a colon replaces the empty line, the signature is still valid,
+/// but a parser may read the first lines of the body as fields.
 #[tokio::test]
-async fn a_mail_whose_fields_end_elsewhere_for_the_signature_proves_nothing() {
+async fn mail_whose_header_end_is_ambiguous_proves_nothing() {
     let mail = mail_from("example.com")
         .replace("\r\n\r\nYour", "\r\n\r\nReply-To: x@evil.test\r\n\r\nYour");
     let signed = by("example.com").sign(&mail);
@@ -145,7 +146,7 @@ async fn a_mail_whose_fields_end_elsewhere_for_the_signature_proves_nothing() {
 }
 
 #[tokio::test]
-async fn an_old_mail_that_is_sent_again_is_not_taken_for_new() {
+async fn replayed_old_mail_is_signature_stale() {
     let old = Signer {
         at: Some(now() - 2 * 24 * 60 * 60),
         ..by("example.com")
@@ -166,7 +167,7 @@ async fn an_old_mail_that_is_sent_again_is_not_taken_for_new() {
 }
 
 #[tokio::test]
-async fn what_a_mail_says_of_itself_proves_nothing() {
+async fn authentication_results_in_the_mail_prove_nothing() {
     let mail = format!(
         "Authentication-Results: mx.inbox.test; dkim=pass header.d=example.com; dmarc=pass\r\n{}",
         mail_from("example.com")
@@ -175,24 +176,24 @@ async fn what_a_mail_says_of_itself_proves_nothing() {
 }
 
 #[tokio::test]
-async fn nothing_is_asked_about_domains_that_are_not_the_senders() {
+async fn dns_is_queried_for_the_senders_domain_only() {
     let dns = dns().await;
-    let desk = desk(&dns).await;
+    let fixture = fixture(&dns).await;
     let mail = by("evil.test").sign(&mail_from("example.com"));
-    item(&desk, &mail).await;
+    item(&fixture, &mail).await;
     assert_eq!(dns.asked(), 0);
 }
 
 #[tokio::test]
-async fn mail_without_a_proof_is_kept_back_where_one_is_wanted() {
+async fn unproven_mail_is_withheld_where_the_inbox_requires_proof() {
     let dns = dns().await;
     for (mail, verdict) in [
         (mail_from("example.com"), "withheld"),
         (by("example.com").sign(&mail_from("example.com")), "usable"),
     ] {
-        let desk = desk(&dns).await;
-        wants_proof(&desk).await;
-        let item = item(&desk, &mail).await;
+        let fixture = fixture(&dns).await;
+        require_proof(&fixture).await;
+        let item = item(&fixture, &mail).await;
         assert_eq!(item.verdict.as_str(), verdict);
         let reason = item.verdict.reason().map(pipeline::Reason::as_str);
         let is_withheld = verdict == "withheld";
@@ -201,17 +202,20 @@ async fn mail_without_a_proof_is_kept_back_where_one_is_wanted() {
 }
 
 #[tokio::test]
-async fn an_operator_may_want_every_sender_proven() {
+async fn operator_setting_withholds_every_unproven_mail() {
     let dns = dns().await;
-    let mut desk = desk(&dns).await;
-    Arc::get_mut(&mut desk.deps).unwrap().settings.needs_proof = true;
-    let item = item(&desk, &mail_from("example.com")).await;
+    let mut fixture = fixture(&dns).await;
+    Arc::get_mut(&mut fixture.deps)
+        .unwrap()
+        .settings
+        .needs_proof = true;
+    let item = item(&fixture, &mail_from("example.com")).await;
     let reason = item.verdict.reason().map(pipeline::Reason::as_str);
     assert_eq!(reason, Some("sender_not_verified"));
 }
 
-/// Makes `agent@inbox.test` an inbox that wants senders proven.
-async fn wants_proof(desk: &Desk) {
+/// Creates the inbox `agent@inbox.test`, which requires proven senders.
+async fn require_proof(fixture: &Fixture) {
     let owner: ConsumerId = "owner".parse().unwrap();
     let inbox = NewInbox {
         inbox: "agent@inbox.test".parse().unwrap(),
@@ -225,27 +229,27 @@ async fn wants_proof(desk: &Desk) {
         expires_in: None,
         retention: None,
     };
-    let made = desk.store.inboxes.create_inbox(inbox).await.unwrap();
+    let made = fixture.store.inboxes.create_inbox(inbox).await.unwrap();
     assert!(made.fresh().is_some());
 }
 
 #[tokio::test]
-async fn while_the_dns_is_silent_mail_waits_that_must_be_proven_and_other_mail_does_not() {
+async fn silent_dns_delays_only_mail_that_needs_a_proof() {
     let signed = by("example.com").sign(&mail_from("example.com"));
     let mute = Dns::mute().await;
-    let careless = patient_desk(&mute, Duration::from_millis(200)).await;
-    let item = item(&careless, &signed).await;
+    let without_proof = fixture_with_budget(&mute, Duration::from_millis(200)).await;
+    let item = item(&without_proof, &signed).await;
     assert_eq!(item.sender_proof.as_str(), "dns_away");
     assert_eq!(item.verdict.as_str(), "usable");
 
-    let mut careful = patient_desk(&mute, Duration::from_millis(200)).await;
-    let settings = &mut Arc::get_mut(&mut careful.deps).unwrap().settings;
-    settings.fetch_backoff.wall_clock = Duration::from_millis(500);
-    wants_proof(&careful).await;
+    let mut with_proof = fixture_with_budget(&mute, Duration::from_millis(200)).await;
+    let settings = &mut Arc::get_mut(&mut with_proof.deps).unwrap().settings;
+    settings.upstream_backoff.wall_clock = Duration::from_millis(500);
+    require_proof(&with_proof).await;
     let body = payload("agent@inbox.test", signed.as_bytes());
-    careful.record("one", &body).await;
-    careful.work_until_idle().await;
-    assert!(careful.items("agent@inbox.test").await.is_empty());
-    let failures = careful.store.failures.dead_letters(10).await.unwrap();
+    with_proof.record("one", &body).await;
+    with_proof.work_until_idle().await;
+    assert!(with_proof.items("agent@inbox.test").await.is_empty());
+    let failures = with_proof.store.failures.dead_letters(10).await.unwrap();
     assert_eq!(failures.len(), 1, "it is kept for the operator");
 }

@@ -1,5 +1,5 @@
-//! What SNS and SES leave to the worker: a subscription to be confirmed, and mail
-//! that is in S3.
+//! SNS and SES: subscriptions that the worker confirms, and mail that it fetches
+//! from S3.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
@@ -17,15 +17,15 @@ use testkit::sns::{Kind, Sns, TOPIC};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::desk::{Desk, otp_mail};
+use crate::fixture::{Fixture, otp_mail};
 
 const ACCESS_KEY: &str = "AKIAIOSFODNN7EXAMPLE";
 const SECRET_KEY: &str = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
 const CONFIRMATION: &str = "/?Action=ConfirmSubscription&\
     TopicArn=arn%3Aaws%3Asns%3Aeu-west-1%3A123456789012%3Amail&Token=a-token";
 
-/// A desk with a source whose SNS and S3 are both at `api`.
-async fn desk(api: &Api) -> Desk {
+/// A worker with a source whose SNS and S3 are both at `api`.
+async fn fixture(api: &Api) -> Fixture {
     let settings = SourceSettings {
         provider: "ses-sns".to_owned(),
         topics: vec![TOPIC.to_owned()],
@@ -39,7 +39,7 @@ async fn desk(api: &Api) -> Desk {
         }),
         ..SourceSettings::default()
     };
-    Desk::with_sources(BTreeMap::from([("ses".to_owned(), settings)])).await
+    Fixture::with_sources(BTreeMap::from([("ses".to_owned(), settings)])).await
 }
 
 fn at() -> Timestamp {
@@ -50,15 +50,15 @@ fn heads(api: &Api) -> Vec<String> {
     api.asked.lock().unwrap().clone()
 }
 
-async fn confirm(answers: Vec<Answer>) -> (Api, Desk) {
+async fn confirm(answers: Vec<Answer>) -> (Api, Fixture) {
     let api = Api::start().await;
     api.on(CONFIRMATION, answers);
-    let desk = desk(&api).await;
+    let fixture = fixture(&api).await;
     let kind = Kind::SubscriptionConfirmation;
     let body = Sns::at(&api.url).post(kind, "s-1", "Please confirm.", at());
-    desk.record_from("ses", "s-1", body.as_bytes()).await;
-    desk.work_until_idle().await;
-    (api, desk)
+    fixture.record_from("ses", "s-1", body.as_bytes()).await;
+    fixture.work_until_idle().await;
+    (api, fixture)
 }
 
 fn status(code: u16) -> Answer {
@@ -66,35 +66,41 @@ fn status(code: u16) -> Answer {
 }
 
 #[tokio::test]
-async fn a_subscription_is_confirmed_once() {
-    let (api, desk) = confirm(vec![ok("<ConfirmSubscriptionResponse/>")]).await;
+async fn subscription_is_confirmed_once() {
+    let (api, fixture) = confirm(vec![ok("<ConfirmSubscriptionResponse/>")]).await;
     let heads = heads(&api);
     assert_eq!(heads.len(), 1, "{heads:?}");
     assert!(!heads[0].to_lowercase().contains("authorization"));
-    assert_eq!(desk.store.failures.dead_letters(10).await.unwrap().len(), 0);
+    assert_eq!(
+        fixture.store.failures.dead_letters(10).await.unwrap().len(),
+        0
+    );
 }
 
 #[tokio::test]
-async fn a_confirmation_is_tried_again_while_sns_is_away() {
-    let (api, desk) = confirm(vec![status(503), ok("yes")]).await;
+async fn confirmation_is_retried_while_sns_is_unavailable() {
+    let (api, fixture) = confirm(vec![status(503), ok("yes")]).await;
     assert_eq!(heads(&api).len(), 2);
-    assert_eq!(desk.store.failures.dead_letters(10).await.unwrap().len(), 0);
+    assert_eq!(
+        fixture.store.failures.dead_letters(10).await.unwrap().len(),
+        0
+    );
 }
 
 #[tokio::test]
-async fn a_confirmation_that_comes_too_late_or_leads_away_is_kept_for_the_operator() {
-    let away = (
+async fn refused_or_redirected_confirmation_is_dead_lettered() {
+    let redirect = (
         302,
         "location: http://localhost:1/\r\n".to_owned(),
         Vec::new(),
     );
     for (answer, reason) in [
         (status(400), "confirmation_refused"),
-        (away, "fetch_leads_away"),
+        (redirect, "fetch_leads_away"),
     ] {
-        let (api, desk) = confirm(vec![answer]).await;
-        let buried = desk.store.failures.dead_letters(10).await.unwrap();
-        assert_eq!(buried[0].reason.as_str(), reason);
+        let (api, fixture) = confirm(vec![answer]).await;
+        let dead_letters = fixture.store.failures.dead_letters(10).await.unwrap();
+        assert_eq!(dead_letters[0].reason.as_str(), reason);
         assert_eq!(heads(&api).len(), 1);
     }
 }
@@ -111,7 +117,7 @@ fn header<'a>(head: &'a str, name: &str) -> &'a str {
 fn expected(head: &str) -> String {
     let path = head.split(' ').nth(1).unwrap();
     let url = format!("http://{}{path}", header(head, "host"));
-    // `20251115T000000Z`, as the standard has it.
+    // The form is `20251115T000000Z`.
     let compact = header(head, "x-amz-date");
     let part = |range: std::ops::Range<usize>| compact.get(range).unwrap();
     let dated = format!(
@@ -147,14 +153,14 @@ fn expected(head: &str) -> String {
 }
 
 #[tokio::test]
-async fn mail_in_s3_is_got_with_a_signature_that_aws_would_take() {
+async fn mail_in_s3_is_fetched_with_a_valid_aws_signature() {
     let api = Api::start().await;
     api.on("/mail/in/a%20b%2Bc", vec![ok(otp_mail("1", "493817"))]);
-    let desk = desk(&api).await;
+    let fixture = fixture(&api).await;
     let body = Sns::at(&api.url).mail_in(["mail", "in/a b+c"], "agent@inbox.test", at());
-    desk.record_from("ses", "m-1", body.as_bytes()).await;
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("agent@inbox.test").await.len(), 1);
+    fixture.record_from("ses", "m-1", body.as_bytes()).await;
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
     let heads = heads(&api);
     let authorization = header(&heads[0], "authorization");
     let scope = format!("AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/");
@@ -165,10 +171,10 @@ async fn mail_in_s3_is_got_with_a_signature_that_aws_would_take() {
 }
 
 #[tokio::test]
-async fn another_bucket_is_not_read_and_s3s_refusal_is_named() {
+async fn foreign_bucket_and_s3_refusals_are_dead_lettered_with_a_reason() {
     let api = Api::start().await;
     api.on("/mail/gone", vec![status(403)]);
-    let desk = desk(&api).await;
+    let fixture = fixture(&api).await;
     let sns = Sns::at(&api.url);
     for (place, reason) in [
         (["secrets", "keys"], "bucket_foreign"),
@@ -176,13 +182,13 @@ async fn another_bucket_is_not_read_and_s3s_refusal_is_named() {
         (["mail", "a/../b"], "fetch_odd"),
     ] {
         let body = sns.mail_in(place, "agent@inbox.test", at());
-        desk.record_from("ses", place[1], body.as_bytes()).await;
-        desk.work_until_idle().await;
-        let buried = desk.store.failures.dead_letters(10).await.unwrap();
-        let found = buried
+        fixture.record_from("ses", place[1], body.as_bytes()).await;
+        fixture.work_until_idle().await;
+        let dead_letters = fixture.store.failures.dead_letters(10).await.unwrap();
+        let found = dead_letters
             .iter()
             .any(|failure| failure.reason.as_str() == reason);
-        assert!(found, "{reason}: {buried:?}");
+        assert!(found, "{reason}: {dead_letters:?}");
     }
     assert!(
         heads(&api)

@@ -1,26 +1,36 @@
-//! Bodies that do not open here: they wait for their key without being counted
-//! against the mail, and are then kept where an operator sees them.
+//! Bodies that this process cannot open: they are retried without counting
+//! attempts, and then dead-lettered.
 
-use crate::desk::{Desk, new_delivery, otp_mail, payload};
+use crate::fixture::{Fixture, new_delivery, otp_mail, payload};
 
 #[tokio::test]
-async fn a_body_whose_key_is_not_here_waits_uncounted_and_is_then_kept() {
-    let desk = Desk::open().await;
-    let elsewhere = desk.elsewhere().await;
+async fn body_with_an_unknown_seal_key_is_retried_uncounted_then_dead_lettered() {
+    let fixture = Fixture::open().await;
+    let other_store = fixture.with_other_seal_key().await;
     let body = payload("agent@inbox.test", &otp_mail("1", "493817"));
-    let foreign = new_delivery("dev", "one", "application/json", &body);
-    elsewhere.deliveries.record(vec![foreign]).await.unwrap();
-    elsewhere.close().await;
+    let sealed = new_delivery("dev", "one", "application/json", &body);
+    other_store.deliveries.record(vec![sealed]).await.unwrap();
+    other_store.close().await;
     let good = payload("b@inbox.test", &otp_mail("2", "271828"));
-    desk.record("two", &good).await;
-    desk.work_until_idle().await;
-    assert_eq!(desk.items("b@inbox.test").await.len(), 1);
-    assert!(desk.items("agent@inbox.test").await.is_empty());
-    let buried = desk.store.failures.dead_letters(10).await.unwrap();
-    let [kept] = &buried[..] else {
-        panic!("{buried:?}");
+    fixture.record("two", &good).await;
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("b@inbox.test").await.len(), 1);
+    assert!(fixture.items("agent@inbox.test").await.is_empty());
+    let dead_letters = fixture.store.failures.dead_letters(10).await.unwrap();
+    let [dead_letter] = &dead_letters[..] else {
+        panic!("{dead_letters:?}");
     };
-    // More tries than a mail has, and none of them was counted but the last.
-    assert_eq!((kept.reason.as_str(), kept.attempts), ("key_unknown", 1));
-    assert!(desk.store.failures.requeue(kept.id).await.unwrap());
+    // There were more tries than the attempt limit; only the last was counted.
+    assert_eq!(
+        (dead_letter.reason.as_str(), dead_letter.attempts),
+        ("key_unknown", 1)
+    );
+    assert!(
+        fixture
+            .store
+            .failures
+            .requeue(dead_letter.id)
+            .await
+            .unwrap()
+    );
 }

@@ -1,4 +1,4 @@
-//! A client that writes exactly the bytes it is told to.
+//! A client that sends exactly the given bytes.
 
 use pipeline::Timestamp;
 use providers::sign;
@@ -11,11 +11,11 @@ use super::{NOW, SECRET};
 /// One connection to a server under test.
 pub(crate) struct Connection(TcpStream);
 
-/// What a server answered.
+/// A server's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// The head as it came, lower-cased.
+    /// Status line and headers, in lower case.
     pub(crate) head: String,
     pub(crate) body: String,
 }
@@ -53,7 +53,7 @@ impl Connection {
         self.0.write_all(bytes).await.expect("sent");
     }
 
-    /// Sends what the other side may already refuse to take.
+    /// Sends bytes that the server may already refuse.
     pub(crate) async fn try_send(&mut self, bytes: &[u8]) -> bool {
         self.0.write_all(bytes).await.is_ok()
     }
@@ -69,13 +69,13 @@ impl Connection {
         testkit::patience::soon("an answer", self.read_answer()).await
     }
 
-    /// Whether the other side has ended the connection.
+    /// Whether the server has closed the connection.
     pub(crate) async fn is_closed(&mut self) -> bool {
         let ended = async { matches!(self.0.read(&mut [0; 64]).await, Ok(0) | Err(_)) };
         testkit::patience::soon("the end of the connection", ended).await
     }
 
-    /// Ends the connection with a reset instead of a farewell.
+    /// Closes the connection with a TCP reset.
     pub(crate) fn reset(self) {
         self.0.set_zero_linger().expect("lingering is set");
     }
@@ -111,7 +111,7 @@ pub(crate) fn with_headers(source: &str, headers: &[(&str, &str)], body: &[u8]) 
     [request.as_bytes(), body].concat()
 }
 
-/// A whole post, signed as of the frozen time.
+/// A whole post, signed at the frozen time.
 pub(crate) fn signed(source: &str, id: &str, body: &[u8]) -> Vec<u8> {
     let at = Timestamp::from_millis(NOW * 1000);
     let signature = sign(&SecretString::from(SECRET), id, at, body).expect("signed");

@@ -1,4 +1,4 @@
-//! A server on a port of its own over a database of its own.
+//! A server with its own port and database.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,11 +17,13 @@ use secrecy::SecretString;
 use store::Store;
 use tempfile::TempDir;
 use testkit::sns::{Sns, TOPIC};
-use webhook::{CertificateAway, CertificateFetch, Certificates, Committer, Deps, Settings, routes};
+use webhook::{
+    CertificateFetch, CertificateUnavailable, Certificates, Committer, Deps, Settings, routes,
+};
 
 use super::{Answer, Connection, signed};
 
-/// The moment at which every test happens, in seconds.
+/// The time at which the clock of every test is frozen, in Unix seconds.
 pub(crate) const NOW: i64 = 1_763_164_800;
 /// The secret of the sources `main` and `twin`.
 pub(crate) const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
@@ -31,10 +33,10 @@ pub(crate) const OTHER_SECRET: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX";
 /// The key of Mailgun's published vector.
 const MAILGUN_KEY: &str = "tbsy84uSV1Kt3ZJZELY2TmShPRs91E3yL4tzf96297vBCkDWgL";
 
-/// An RSA key whose private half is gone.
+/// An RSA public key; nobody has its private key.
 const POSTAL_KEY: &str = "MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDPuBAPwo/5rvjspa9Z5iJxzWTfH50Y8UsFsegr2y6cLf13mIuYTNY7MyzNlBx1FEIcTLjESRbky4vXjjIczOZ0OuhfF6sIq0su2nNpskXh6ryC7GS+A/11/eVzqQYUP5HoCxW/OBrK5z7KEtrsrhbfRFAGmEBR7u7PRoT159aMdwIDAQAB";
 
-/// A clock that stands still until it is moved.
+/// A clock that changes only when a test moves it.
 pub(crate) struct FrozenClock(AtomicI64);
 
 impl FrozenClock {
@@ -49,47 +51,47 @@ impl Clock for FrozenClock {
     }
 }
 
-/// A bell that remembers for whom it was rung.
+/// A doorbell that remembers its rings.
 #[derive(Default)]
-pub(crate) struct Remembering(Mutex<Vec<Vec<DeliveryId>>>);
+pub(crate) struct RecordingDoorbell(Mutex<Vec<Vec<DeliveryId>>>);
 
 #[async_trait]
-impl Doorbell for Remembering {
-    async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+impl Doorbell for RecordingDoorbell {
+    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         self.0.lock().expect("rings").push(deliveries.to_vec());
         Ok(())
     }
 }
 
-/// The place that certificates are got from: it may be away, and it remembers
-/// what it was asked for.
+/// The host of the certificates. A test can make it unavailable; it remembers the
+/// URLs that were fetched.
 #[derive(Default)]
-pub(crate) struct CertificatePlace {
-    pub(crate) is_away: AtomicBool,
+pub(crate) struct CertificateHost {
+    pub(crate) is_unavailable: AtomicBool,
     pub(crate) asked: Mutex<Vec<String>>,
 }
 
 #[async_trait]
-impl CertificateFetch for CertificatePlace {
-    async fn fetch(&self, url: &str) -> Result<Vec<u8>, CertificateAway> {
+impl CertificateFetch for CertificateHost {
+    async fn fetch(&self, url: &str) -> Result<Vec<u8>, CertificateUnavailable> {
         self.asked.lock().expect("asked").push(url.to_owned());
-        if self.is_away.load(Ordering::SeqCst) {
-            return Err(CertificateAway);
+        if self.is_unavailable.load(Ordering::SeqCst) {
+            return Err(CertificateUnavailable);
         }
         Ok(Sns::at("").certificate().as_bytes().to_vec())
     }
 }
 
 type Log = Arc<dyn DeliveryLog>;
-type Between = Box<dyn FnOnce(Log) -> Log>;
+type LogWrapper = Box<dyn FnOnce(Log) -> Log>;
 
-/// What a test may want to differ.
+/// What a test may change.
 pub(crate) struct Setup {
     pub(crate) settings: Settings,
-    /// Puts something between the server and its database.
-    pub(crate) log: Between,
-    /// Rings instead of the bell that remembers.
-    pub(crate) bell: Option<Arc<dyn Doorbell>>,
+    /// Wraps the server's database.
+    pub(crate) log: LogWrapper,
+    /// Replaces the recording doorbell.
+    pub(crate) doorbell: Option<Arc<dyn Doorbell>>,
     /// How long a client may take to send the headers.
     pub(crate) head_timeout: Duration,
 }
@@ -99,7 +101,7 @@ impl Default for Setup {
         Self {
             settings: Settings::default(),
             log: Box::new(|log| log),
-            bell: None,
+            doorbell: None,
             head_timeout: Duration::from_secs(5),
         }
     }
@@ -112,9 +114,9 @@ pub(crate) struct Server {
     pub(crate) store: Store,
     pub(crate) registry: Registry,
     pub(crate) sources: Arc<Sources>,
-    pub(crate) certificates: Arc<CertificatePlace>,
+    pub(crate) certificates: Arc<CertificateHost>,
     committer: Committer,
-    rings: Arc<Remembering>,
+    rings: Arc<RecordingDoorbell>,
     handle: ServerHandle,
     _directory: TempDir,
 }
@@ -130,18 +132,18 @@ impl Server {
         let store = store::open(&store::Settings::new(url.into()).sealed_with(secrets()))
             .await
             .expect("a database");
-        let rings = Arc::new(Remembering::default());
-        let bell = setup
-            .bell
-            .unwrap_or_else(|| Arc::<Remembering>::clone(&rings));
+        let rings = Arc::new(RecordingDoorbell::default());
+        let doorbell = setup
+            .doorbell
+            .unwrap_or_else(|| Arc::<RecordingDoorbell>::clone(&rings));
         let clock = Arc::new(FrozenClock(AtomicI64::new(NOW * 1000)));
         let mut registry = Registry::default();
         let meters = Meters::register(&mut registry);
         let log = (setup.log)(Arc::clone(&store.deliveries));
-        let committer = Committer::start(log, bell, meters.clone(), &setup.settings);
+        let committer = Committer::start(log, doorbell, meters.clone(), &setup.settings);
         let sources = Arc::new(sources());
-        let certificates = Arc::new(CertificatePlace::default());
-        let from: Arc<dyn CertificateFetch> = Arc::<CertificatePlace>::clone(&certificates);
+        let certificates = Arc::new(CertificateHost::default());
+        let from: Arc<dyn CertificateFetch> = Arc::<CertificateHost>::clone(&certificates);
         let deps = Deps {
             sources: Arc::clone(&sources),
             certificates: Arc::new(Certificates::new(from, Arc::<FrozenClock>::clone(&clock))),
@@ -188,13 +190,13 @@ impl Server {
         self.exchange(&signed("main", id, body)).await
     }
 
-    /// How many deliveries are recorded; nothing here works them off.
+    /// How many deliveries are recorded; no worker processes them here.
     pub(crate) async fn rows(&self) -> u64 {
         let backlog = self.store.deliveries.backlog().await.expect("a backlog");
         backlog.unfinished
     }
 
-    /// What is recorded behind an answer.
+    /// The recorded delivery that an answer names.
     pub(crate) async fn stored(&self, answer: &Answer) -> StoredDelivery {
         let field = answer.field("delivery");
         let id = field.as_str().expect("an id").parse().expect("an id");
@@ -205,19 +207,19 @@ impl Server {
         }
     }
 
-    /// Every meter as the scraper sees it.
+    /// Every metric in the text format.
     pub(crate) fn meters(&self) -> String {
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &self.registry).expect("meters");
         text
     }
 
-    /// For whom the bell was rung so far, ring by ring.
+    /// The rings so far.
     pub(crate) fn rings(&self) -> Vec<Vec<DeliveryId>> {
         self.rings.0.lock().expect("rings").clone()
     }
 
-    /// Stops taking posts, finishes those under way, and drains the committers.
+    /// Stops accepting posts, finishes those in progress, and drains the committers.
     pub(crate) async fn finish(&self) {
         self.handle.stop(true).await;
         self.committer.clone().finish().await;
@@ -228,7 +230,7 @@ fn sources() -> Sources {
     let of = |secrets: &[&str]| {
         SourceSettings::standard_webhooks(secrets.iter().map(|&text| SecretString::from(text)))
     };
-    let ours = [
+    let fixed = [
         ("main", of(&[SECRET, OTHER_SECRET])),
         ("twin", of(&[SECRET])),
         ("other", of(&[OTHER_SECRET])),
@@ -240,9 +242,9 @@ fn sources() -> Sources {
             },
         ),
     ];
-    // And one of every provider, under the provider's name.
-    let theirs = contracts().map(|contract| (contract.name, source_of(contract.name)));
-    let named = ours.into_iter().chain(theirs);
+    // One source for every provider, under the provider's name.
+    let providers = contracts().map(|contract| (contract.name, source_of(contract.name)));
+    let named = fixed.into_iter().chain(providers);
     Sources::build(
         named
             .map(|(name, settings)| (name.to_owned(), settings))

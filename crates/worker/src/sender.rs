@@ -1,23 +1,28 @@
-//! Whether a mail comes from the domain it names: by the word of the provider,
-//! from inside of what the provider signed, or else by a DKIM signature.
+//! Whether a mail comes from the domain that it names. Two things can prove it: a
+//! verdict of the provider, inside what the provider signed, or a DKIM signature.
 //!
-//! An `Authentication-Results` field in the mail is a stranger's text like any
-//! other and proves nothing.
+//! An `Authentication-Results` field in the mail proves nothing: anybody can write
+//! one.
+
+mod coverage;
+mod dkim;
 
 use std::sync::Arc;
 
 use pipeline::{Reason, SenderProof, Timestamp};
 use providers::SenderVerdict;
 
-use crate::coverage::is_aligned;
-use crate::dkim::{Dkim, Signed};
+use coverage::is_aligned;
+use dkim::DkimCheck;
 
-/// What there is to go by besides the mail.
+pub use dkim::{Dkim, DkimError};
+
+/// What the proof of a sender is looked for in.
 pub(crate) struct Evidence<'e> {
-    /// The mail as it came; `None` when it was put together from parsed fields, which
-    /// no signature covers.
+    /// The mail as it was received. `None` when it was rebuilt from parsed fields,
+    /// which no signature covers.
     pub(crate) raw: Option<Arc<Vec<u8>>>,
-    /// What the provider says.
+    /// The provider's verdict.
     pub(crate) verdict: Option<&'e SenderVerdict>,
     /// The sender's domain, in ASCII.
     pub(crate) domain: Option<&'e str>,
@@ -25,47 +30,47 @@ pub(crate) struct Evidence<'e> {
     pub(crate) received_at: Timestamp,
 }
 
-/// What came of looking for a proof.
-pub(crate) enum Proved {
-    /// This is known.
+/// The result of looking for a proof.
+pub(crate) enum ProofResult {
+    /// The sender is proven, or it is known why not.
     Known(SenderProof),
-    /// The DNS did not answer; another time it may.
+    /// The DNS did not answer; a later attempt may succeed.
     NotNow,
 }
 
-impl Proved {
+impl ProofResult {
     fn missing(slug: &'static str) -> Self {
         Self::Known(SenderProof::Missing(Reason::new(slug)))
     }
 }
 
 /// Looks for a proof of a mail's sender.
-pub(crate) async fn prove(dkim: Option<&Dkim>, evidence: Evidence<'_>) -> Proved {
+pub(crate) async fn prove(dkim: Option<&Dkim>, evidence: Evidence<'_>) -> ProofResult {
     let Some(domain) = evidence.domain else {
-        return Proved::missing("sender_odd");
+        return ProofResult::missing("sender_odd");
     };
-    let speaks = |signer: &String| is_aligned(signer, domain);
+    let is_senders = |signer: &String| is_aligned(signer, domain);
     match evidence.verdict {
-        Some(SenderVerdict::Proven) => return Proved::Known(SenderProof::Provider),
-        Some(SenderVerdict::Refuted) => return Proved::missing("provider_refuted"),
-        Some(SenderVerdict::SignedBy(signers)) if signers.iter().any(speaks) => {
-            return Proved::Known(SenderProof::Provider);
+        Some(SenderVerdict::Proven) => return ProofResult::Known(SenderProof::Provider),
+        Some(SenderVerdict::Refuted) => return ProofResult::missing("provider_refuted"),
+        Some(SenderVerdict::SignedBy(signers)) if signers.iter().any(is_senders) => {
+            return ProofResult::Known(SenderProof::Provider);
         }
         Some(SenderVerdict::SignedBy(_)) | None => {}
     }
     let Some(raw) = evidence.raw else {
-        return Proved::missing("rebuilt");
+        return ProofResult::missing("rebuilt");
     };
     let Some(dkim) = dkim else {
-        return Proved::missing("unchecked");
+        return ProofResult::missing("unchecked");
     };
     match dkim
         .check(raw, domain.to_owned(), evidence.received_at)
         .await
     {
-        Signed::Yes => Proved::Known(SenderProof::Dkim),
-        Signed::No(reason) => Proved::missing(reason),
-        Signed::DnsAway => Proved::NotNow,
+        DkimCheck::Valid => ProofResult::Known(SenderProof::Dkim),
+        DkimCheck::Invalid(reason) => ProofResult::missing(reason),
+        DkimCheck::DnsUnavailable => ProofResult::NotNow,
     }
 }
 
@@ -73,7 +78,7 @@ pub(crate) async fn prove(dkim: Option<&Dkim>, evidence: Evidence<'_>) -> Proved
 mod tests {
     use super::*;
 
-    /// What a verdict proves of a mail from `mail.example.com`, without any DNS.
+    /// What a verdict proves about a mail from `mail.example.com`, without any DNS.
     async fn proof(verdict: Option<SenderVerdict>, is_rebuilt: bool) -> String {
         let evidence = Evidence {
             raw: (!is_rebuilt).then(Arc::default),
@@ -82,8 +87,8 @@ mod tests {
             received_at: Timestamp::from_millis(0),
         };
         match prove(None, evidence).await {
-            Proved::Known(proof) => proof.as_str().to_owned(),
-            Proved::NotNow => "not now".to_owned(),
+            ProofResult::Known(proof) => proof.as_str().to_owned(),
+            ProofResult::NotNow => "not now".to_owned(),
         }
     }
 
@@ -92,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_providers_word_counts_for_the_senders_domain() {
+    async fn provider_verdict_proves_or_refutes_the_senders_domain() {
         assert_eq!(proof(Some(SenderVerdict::Proven), true).await, "provider");
         assert_eq!(
             proof(Some(signed_by("Example.com")), true).await,
@@ -103,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_signature_of_somebody_else_counts_for_nothing() {
+    async fn signature_of_another_domain_proves_nothing() {
         for other in [
             "evil.test",
             "com",

@@ -1,4 +1,4 @@
-//! A worker's desk: a SQLite store, an in-process queue and one source.
+//! A worker under test: a SQLite store, an in-process queue and one source.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use worker::{Deps, Fetcher, InboxPolicy, Settings};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(crate) struct Desk {
+pub(crate) struct Fixture {
     pub(crate) store: Store,
     pub(crate) queue: Queue,
     pub(crate) deps: Arc<Deps>,
     dir: TempDir,
 }
 
-impl Desk {
+impl Fixture {
     pub(crate) async fn open() -> Self {
         let secret = format!("whsec_{}", STANDARD.encode([7; 32]));
         let source = SourceSettings::standard_webhooks([secret.into()]);
@@ -36,7 +36,7 @@ impl Desk {
     }
 
     pub(crate) async fn with_sources(sources: BTreeMap<String, SourceSettings>) -> Self {
-        // The first of the process brings the TLS provider.
+        // Only the first call in the process installs the TLS provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let dir = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", dir.path().join("test.db").display());
@@ -65,8 +65,8 @@ impl Desk {
         }
     }
 
-    /// The same database as a machine sees it that seals under another key.
-    pub(crate) async fn elsewhere(&self) -> Store {
+    /// Opens the same database with another sealing key.
+    pub(crate) async fn with_other_seal_key(&self) -> Store {
         let url = format!("sqlite:{}", self.dir.path().join("test.db").display());
         let mut secrets = secrets();
         secrets.keyring = store::SealKey::new([8; 32]).into();
@@ -74,23 +74,31 @@ impl Desk {
         store::open(&settings.as_guest()).await.unwrap()
     }
 
-    /// Records a delivery of the source `dev` and rings for it.
+    /// Records a delivery of the source `dev` and notifies the queue of it.
     pub(crate) async fn record(&self, id: &str, body: &[u8]) -> DeliveryId {
         self.record_from("dev", id, body).await
     }
 
     pub(crate) async fn record_from(&self, source: &str, id: &str, body: &[u8]) -> DeliveryId {
-        let id = self.record_silently(source, id, body).await.id();
+        let id = self
+            .record_without_notification(source, id, body)
+            .await
+            .id();
         self.queue.doorbell.notify(&[id]).await.unwrap();
         id
     }
 
-    /// Records a delivery whose ring is lost.
-    pub(crate) async fn record_silently(&self, source: &str, id: &str, body: &[u8]) -> Recorded {
+    /// Records a delivery without a notification.
+    pub(crate) async fn record_without_notification(
+        &self,
+        source: &str,
+        id: &str,
+        body: &[u8],
+    ) -> Recorded {
         self.record_as(source, id, "application/json", body).await
     }
 
-    /// Records a delivery of any content type, without a ring.
+    /// Records a delivery of any content type, without a notification.
     pub(crate) async fn record_as(
         &self,
         source: &str,
@@ -124,11 +132,11 @@ impl Desk {
         let stop_sweeping = stop.clone();
         let sweeping =
             tokio::spawn(async move { worker::sweep_forever(&deps, stop_sweeping).await });
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !enough(before - self.unfinished().await) {
             assert!(
                 Instant::now() < deadline,
-                "the worker did not get there in time"
+                "the worker did not finish in time"
             );
             sleep(Duration::from_millis(5)).await;
         }
@@ -141,8 +149,8 @@ impl Desk {
         self.store.deliveries.backlog().await.unwrap().unfinished
     }
 
-    /// How many unfinished deliveries nobody can claim: each try is a claim
-    /// that is given up at once, so it counts an attempt and changes nothing else.
+    /// How many unfinished deliveries cannot be claimed. Each check is a claim whose
+    /// lease ends at once, so it counts an attempt and changes nothing else.
     pub(crate) async fn held_claims(&self) -> usize {
         let mut held = 0;
         for id in self.store.deliveries.due(1000).await.unwrap() {
@@ -190,7 +198,7 @@ fn settings() -> Settings {
             attempts: 3,
             ..Backoff::default()
         },
-        fetch_backoff: UpstreamBackoff {
+        upstream_backoff: UpstreamBackoff {
             first: Duration::from_millis(10),
             ceiling: Duration::from_millis(20),
             wall_clock: Duration::from_millis(400),
@@ -204,7 +212,7 @@ fn settings() -> Settings {
         same_value_window: Duration::from_hours(24 * 365),
         needs_proof: false,
         sweep_every: Duration::from_millis(20),
-        ring_patience: Duration::from_secs(5),
+        notify_again_after: Duration::from_secs(5),
     }
 }
 

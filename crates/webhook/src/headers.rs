@@ -1,54 +1,54 @@
-//! What the headers must say before a byte of the body is read.
+//! Checks the headers before any byte of the body is read.
 
 use actix_web::http::header::{self, HeaderMap};
 
-/// A content type is never longer than this.
-const MOST_BYTES: usize = 256;
+/// The longest content type that is accepted.
+const LONGEST_CONTENT_TYPE: usize = 256;
 
-/// The headers rule the post out.
+/// The headers are not acceptable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ScreenError {
-    /// The body is compressed; what was signed is unknown, and what it expands
-    /// to is unbounded.
+pub(crate) enum HeaderError {
+    /// The body is compressed. It is unknown which bytes were signed, and the
+    /// decompressed size is unbounded.
     Encoded,
-    /// There is no usable content type, or its text is not in UTF-8.
+    /// The content type is missing or malformed, or names a charset other than UTF-8.
     MediaType,
-    /// The promised body is longer than the limit.
+    /// `Content-Length` is above the limit.
     TooLarge,
 }
 
 /// Checks the headers and returns the content type.
-pub(crate) fn screen(headers: &HeaderMap, limit: usize) -> Result<String, ScreenError> {
+pub(crate) fn check(headers: &HeaderMap, limit: usize) -> Result<String, HeaderError> {
     check_encoding(headers)?;
-    let content_type = content_type(headers).ok_or(ScreenError::MediaType)?;
+    let content_type = content_type(headers).ok_or(HeaderError::MediaType)?;
     check_length(headers, limit)?;
     Ok(content_type)
 }
 
-fn check_encoding(headers: &HeaderMap) -> Result<(), ScreenError> {
+fn check_encoding(headers: &HeaderMap) -> Result<(), HeaderError> {
     let plain = headers
         .get_all(header::CONTENT_ENCODING)
         .all(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"));
     if plain {
         Ok(())
     } else {
-        Err(ScreenError::Encoded)
+        Err(HeaderError::Encoded)
     }
 }
 
-/// The one content type, if it is well formed: of two, whoever decodes the body
-/// later could believe the wrong one.
+/// The content type, if there is exactly one and it is well formed. With two, the
+/// decoder could use another one than the sender meant.
 fn content_type(headers: &HeaderMap) -> Option<String> {
     let mut values = headers.get_all(header::CONTENT_TYPE);
     let text = values.next()?.to_str().ok()?.trim();
-    if values.next().is_some() || text.len() > MOST_BYTES {
+    if values.next().is_some() || text.len() > LONGEST_CONTENT_TYPE {
         return None;
     }
     let (essence, parameters) = text.split_once(';').unwrap_or((text, ""));
     let (kind, subtype) = essence.trim_end().split_once('/')?;
     let readable = is_token(kind) && is_token(subtype);
     let in_utf8 = !is_json(subtype) || charsets(parameters).all(is_utf8);
-    // What was found by polling has a form of its own, which nobody may post.
+    // Polled mail is stored under a content type of our own, which nobody may post.
     let is_ours = essence.trim_end().eq_ignore_ascii_case(providers::POLLED);
     (readable && in_utf8 && !is_ours).then(|| text.to_owned())
 }
@@ -79,16 +79,16 @@ fn is_utf8(charset: &str) -> bool {
         .any(|known| charset.eq_ignore_ascii_case(known))
 }
 
-/// A promised length is checked early, so that a body that cannot be taken is
-/// not sent. What comes without a promise is counted as it comes.
-fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), ScreenError> {
-    let promised = headers
+/// Refuses a body above the limit before it is sent. A chunked body is counted as it
+/// arrives.
+fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), HeaderError> {
+    let declared = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok())
         .and_then(|text| text.parse::<u64>().ok());
-    match promised {
+    match declared {
         Some(length) if usize::try_from(length).map_or(true, |length| length > limit) => {
-            Err(ScreenError::TooLarge)
+            Err(HeaderError::TooLarge)
         }
         _ => Ok(()),
     }
@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    fn with(lines: &[(&'static str, &str)]) -> Result<String, ScreenError> {
+    fn with(lines: &[(&'static str, &str)]) -> Result<String, HeaderError> {
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
             headers.append(
@@ -108,11 +108,11 @@ mod tests {
                 HeaderValue::from_str(value).expect("a header"),
             );
         }
-        screen(&headers, 100)
+        check(&headers, 100)
     }
 
     #[test]
-    fn json_and_other_types_pass_as_they_were_written() {
+    fn valid_content_types_are_returned_unchanged() {
         for good in [
             "application/json",
             "application/json; charset=utf-8",
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn h7_h8_no_type_or_an_unreadable_one_is_refused() {
+    fn h7_h8_missing_or_malformed_content_type_is_refused() {
         for bad in [
             "",
             "json",
@@ -140,20 +140,20 @@ mod tests {
         ] {
             assert_eq!(
                 with(&[("content-type", bad)]),
-                Err(ScreenError::MediaType),
+                Err(HeaderError::MediaType),
                 "{bad:?}"
             );
         }
-        assert_eq!(with(&[]), Err(ScreenError::MediaType));
+        assert_eq!(with(&[]), Err(HeaderError::MediaType));
         let twice = [
             ("content-type", "application/json"),
             ("content-type", "text/plain"),
         ];
-        assert_eq!(with(&twice), Err(ScreenError::MediaType));
+        assert_eq!(with(&twice), Err(HeaderError::MediaType));
     }
 
     #[test]
-    fn h10_any_encoding_but_identity_is_refused() {
+    fn h10_content_encoding_other_than_identity_is_refused() {
         let json = ("content-type", "application/json");
         for bad in [
             "gzip",
@@ -166,7 +166,7 @@ mod tests {
         ] {
             assert_eq!(
                 with(&[json, ("content-encoding", bad)]),
-                Err(ScreenError::Encoded),
+                Err(HeaderError::Encoded),
                 "{bad:?}"
             );
         }
@@ -176,17 +176,17 @@ mod tests {
             ("content-encoding", "identity"),
             ("content-encoding", "gzip"),
         ];
-        assert_eq!(with(&twice), Err(ScreenError::Encoded));
+        assert_eq!(with(&twice), Err(HeaderError::Encoded));
     }
 
     #[test]
-    fn a_promised_length_above_the_limit_is_refused() {
+    fn content_length_above_the_limit_is_refused() {
         let json = ("content-type", "application/json");
         assert!(with(&[json, ("content-length", "100")]).is_ok());
         for bad in ["101", "18446744073709551615"] {
             assert_eq!(
                 with(&[json, ("content-length", bad)]),
-                Err(ScreenError::TooLarge)
+                Err(HeaderError::TooLarge)
             );
         }
     }

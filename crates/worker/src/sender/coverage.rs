@@ -1,9 +1,9 @@
-//! Which of a mail's signatures may speak for its sender, and whether they cover
-//! what is read of the mail.
+//! Which of a mail's signatures may prove its sender, and whether they cover what
+//! is read from the mail.
 //!
-//! A signature holds over what it names. One that leaves out the sender or the
-//! subject, or covers the first bytes of the body only (`l=`), or of two subjects
-//! one, lets anybody who has seen it write the rest.
+//! A signature covers only what it names. If it leaves out the sender or the
+//! subject, covers only the first bytes of the body (`l=`), or covers one of two
+//! subjects, anybody who has the mail can change the rest.
 
 use std::time::Duration;
 
@@ -14,20 +14,20 @@ use pipeline::Timestamp;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
-/// No more signatures than this are checked; senders have one or two.
+/// At most this many signatures are checked; senders have one or two.
 const MOST_SIGNATURES: usize = 3;
-/// Looking for signed fields takes as many steps as fields times names.
+/// Matching signed names to fields takes (fields × names) steps, so both are bounded.
 const MOST_FIELDS: usize = 1_000;
 const MOST_NAMES: usize = 100;
-/// A signature holds for ever, and whoever has the mail may send it again; what
-/// was signed this long before it was received is not taken for new.
+/// A signature never expires, and anybody who has the mail can send it again. A mail
+/// that was signed longer than this before it was received is not accepted as new.
 const FRESH: Duration = Duration::from_hours(24);
 
-/// No signature of a mail may speak for its sender, for this reason.
-pub(crate) struct Unfit(pub(crate) &'static str);
+/// No signature of a mail may prove its sender, for this reason.
+pub(super) struct Unfit(pub(super) &'static str);
 
-/// The mail with those of its signatures that may speak for `domain`.
-pub(crate) fn prepare<'m>(
+/// The mail with only those of its signatures that may prove `domain`.
+pub(super) fn prepare<'m>(
     raw: &'m [u8],
     domain: &str,
     at: Timestamp,
@@ -42,8 +42,8 @@ pub(crate) fn prepare<'m>(
         }));
     }
     check(message.headers.len() <= MOST_FIELDS, "sender_odd")?;
-    // A line without a colon ends the fields for one reader and not for another: what
-    // is signed as the body's beginning could be read as fields, and a sender with it.
+    // Parsers disagree on whether a line without a colon ends the fields. What was
+    // signed as the start of the body must not be read as fields.
     let body_offset = usize::try_from(message.body_offset).ok();
     check(extract::body_offset(raw) == body_offset, "signature_unfit")?;
     message.errors.clear();
@@ -56,7 +56,7 @@ pub(crate) fn prepare<'m>(
     check(!signatures.is_empty(), "signature_stale")?;
     signatures.truncate(MOST_SIGNATURES);
     for field in &mut signatures {
-        // Reports and signatures by third parties ask for further records.
+        // Reports and third-party signatures would cause further DNS queries.
         (field.header.r, field.header.atps) = (false, None);
     }
     message.dkim_headers = signatures;
@@ -67,16 +67,16 @@ fn check(holds: bool, reason: &'static str) -> Result<(), Unfit> {
     if holds { Ok(()) } else { Err(Unfit(reason)) }
 }
 
-/// Whether whoever signs for one domain may speak for the other: somebody has
-/// registered both as one.
-pub(crate) fn is_aligned(signer: &str, domain: &str) -> bool {
+/// Whether a signature of `signer` may prove a sender at `domain`: both have the
+/// same registrable domain.
+pub(super) fn is_aligned(signer: &str, domain: &str) -> bool {
     let signer = signer.trim_end_matches('.').to_ascii_lowercase();
     let registered = extract::registrable(domain);
     registered.is_some() && extract::registrable(&signer) == registered
 }
 
-/// Whether every sender, subject, date and type of the mail is signed, and by an
-/// algorithm that counts: RFC 8301 takes SHA-1 for no signature at all.
+/// Whether every sender, subject, date and type field of the mail is signed, by an
+/// accepted algorithm. RFC 8301 forbids SHA-1.
 fn covers(message: &AuthenticatedMessage<'_>, signature: &Signature) -> bool {
     let named = |name: &str| {
         let names = signature.h.iter();
@@ -87,7 +87,7 @@ fn covers(message: &AuthenticatedMessage<'_>, signature: &Signature) -> bool {
         && signature.h.len() <= MOST_NAMES
         && named("from") > 0
         && ["from", "subject", "date"].into_iter().all(signs_all)
-        // Big senders leave the type out; but then there must be one alone.
+        // Large senders do not sign the type; then the mail must have only one.
         && (count(message, "content-type") <= 1 || signs_all("content-type"))
 }
 
@@ -98,7 +98,8 @@ fn count(message: &AuthenticatedMessage<'_>, name: &str) -> usize {
         .count()
 }
 
-/// Whether it was signed, or else dated, shortly before the mail was received.
+/// Whether the mail was signed, or if that is not stated dated, shortly before it
+/// was received.
 fn is_fresh(message: &AuthenticatedMessage<'_>, signature: &Signature, at: Timestamp) -> bool {
     let signed = i64::try_from(signature.t).ok().filter(|t| *t > 0);
     let Some(seconds) = signed.or_else(|| date(message)) else {
@@ -108,14 +109,14 @@ fn is_fresh(message: &AuthenticatedMessage<'_>, signature: &Signature, at: Times
     at.since(moment) <= FRESH && moment.since(at) <= FRESH
 }
 
-/// When the mail says it was written, in Unix seconds.
+/// The mail's `Date` field, in Unix seconds.
 fn date(message: &AuthenticatedMessage<'_>) -> Option<i64> {
     let field = message
         .headers
         .iter()
         .find(|(name, _)| name.trim_ascii().eq_ignore_ascii_case(b"date"))?;
     let text = std::str::from_utf8(field.1).ok()?;
-    // `(UTC)` behind it is a comment.
+    // A trailing `(UTC)` is a comment.
     let text = text.split('(').next()?.trim();
     let date = OffsetDateTime::parse(text, &Rfc2822).ok()?;
     Some(date.unix_timestamp())

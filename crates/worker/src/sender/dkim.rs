@@ -1,10 +1,10 @@
-//! DKIM: whether a signature of the sender's own domain holds over a mail.
+//! DKIM: whether a mail carries a valid signature of its sender's own domain.
 //!
-//! Only signatures of the domain in `From:` are looked at, so a stranger cannot
-//! make us ask for any name he likes, and only such as cover what the extractor
-//! reads. A key is looked up with a deadline; when no DNS server answers, nothing is
-//! asked about that domain for a while, so that its mails are not held up one by
-//! one, and whoever keeps a dead server holds up nobody else's.
+//! Only signatures of the domain in `From:` are checked, so the author of a mail
+//! cannot make us query any other name. Only signatures that cover what the
+//! extractor reads count. A key look-up has a deadline. When no DNS server answers,
+//! that domain is not queried again for a while, so that its mails do not each wait
+//! for the deadline.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -18,43 +18,43 @@ use pipeline::Timestamp;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
-use crate::coverage::{Unfit, prepare};
+use super::coverage::{Unfit, prepare};
 
-/// For how long nothing is asked about a domain after no server has answered, and
-/// how many of them are noted.
+/// How long a domain is not queried after no server answered, and how many such
+/// domains are remembered.
 const REST: Duration = Duration::from_secs(30);
 const MOST_RESTING: usize = 1_024;
-/// Keys that are remembered, each for as long as its record says and an hour at most.
+/// How many keys are cached, each for its record's TTL and at most an hour.
 const MOST_KEYS: u64 = 1_024;
 const LONGEST_KEY: Duration = Duration::from_hours(1);
 
-/// Checks signatures.
+/// Checks DKIM signatures.
 pub struct Dkim {
     authenticator: MessageAuthenticator,
     budget: Duration,
-    /// Domains that no server had an answer for, and until when they rest.
+    /// Domains for which no server answered, and until when they are not queried.
     resting: Mutex<HashMap<String, Instant>>,
 }
 
-/// What came of looking at a mail's signatures.
+/// The result of checking a mail's signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Signed {
-    /// One of the sender's domain holds.
-    Yes,
-    /// None does, for this reason.
-    No(&'static str),
-    /// No DNS server has answered; another time it may.
-    DnsAway,
+pub(super) enum DkimCheck {
+    /// A signature of the sender's domain is valid.
+    Valid,
+    /// None is, for this reason.
+    Invalid(&'static str),
+    /// No DNS server answered; a later check may succeed.
+    DnsUnavailable,
 }
 
 /// The DNS servers cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("a resolver cannot be built")]
+#[error("failed to build a DNS resolver")]
 pub struct DkimError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
 impl Dkim {
-    /// Asks these servers, or those of the machine when none is named; `None` when
-    /// there are none.
+    /// Queries these servers, or the machine's own when the list is empty. `None`
+    /// when the machine has none either.
     pub fn new(servers: &[SocketAddr], budget: Duration) -> Result<Option<Self>, DkimError> {
         let Some(config) = resolvers(servers) else {
             return Ok(None);
@@ -74,25 +74,30 @@ impl Dkim {
         }))
     }
 
-    /// Looks for a signature of `domain` on a mail that was received then.
-    pub(crate) async fn check(&self, raw: Arc<Vec<u8>>, domain: String, at: Timestamp) -> Signed {
+    /// Looks for a valid signature of `domain` on a mail received at `at`.
+    pub(super) async fn check(
+        &self,
+        raw: Arc<Vec<u8>>,
+        domain: String,
+        at: Timestamp,
+    ) -> DkimCheck {
         if self.is_resting(&domain) {
-            return Signed::DnsAway;
+            return DkimCheck::DnsUnavailable;
         }
         let (authenticator, budget) = (self.authenticator.clone(), self.budget);
         let asked = domain.clone();
-        // On a thread that may take its time over a large mail, and whose panic is
-        // this mail's alone.
+        // A blocking thread, because hashing a large mail takes time. A panic there
+        // fails this mail alone.
         let checking = tokio::task::spawn_blocking(move || {
             let verifying = verify(&authenticator, &raw, &asked, at);
             Handle::current().block_on(async { timeout(budget, verifying).await })
         });
         let signed = match checking.await {
             Ok(Ok(signed)) => signed,
-            Ok(Err(_elapsed)) => Signed::DnsAway,
-            Err(_panicked) => Signed::No("signature_unreadable"),
+            Ok(Err(_elapsed)) => DkimCheck::DnsUnavailable,
+            Err(_panicked) => DkimCheck::Invalid("signature_unreadable"),
         };
-        if signed == Signed::DnsAway {
+        if signed == DkimCheck::DnsUnavailable {
             self.rest(domain);
         }
         signed
@@ -138,29 +143,31 @@ async fn verify(
     raw: &[u8],
     domain: &str,
     at: Timestamp,
-) -> Signed {
+) -> DkimCheck {
     let message = match prepare(raw, domain, at) {
         Ok(message) => message,
-        Err(Unfit(reason)) => return Signed::No(reason),
+        Err(Unfit(reason)) => return DkimCheck::Invalid(reason),
     };
     let outcomes = authenticator.verify_dkim(&message).await;
     let mut results = outcomes.iter().map(DkimOutput::result);
     if results.clone().any(|result| *result == DkimResult::Pass) {
-        return Signed::Yes;
+        return DkimCheck::Valid;
     }
     results
         .next()
-        .map_or(Signed::No("signature_unreadable"), why)
+        .map_or(DkimCheck::Invalid("signature_unreadable"), invalid)
 }
 
 /// Why a signature does not count.
-fn why(result: &DkimResult) -> Signed {
+fn invalid(result: &DkimResult) -> DkimCheck {
     match result {
-        DkimResult::TempError(_) => Signed::DnsAway,
+        DkimResult::TempError(_) => DkimCheck::DnsUnavailable,
         DkimResult::PermError(Error::Dns(_)) | DkimResult::Neutral(Error::Dns(_)) => {
-            Signed::No("key_missing")
+            DkimCheck::Invalid("key_missing")
         }
-        DkimResult::Neutral(Error::Dkim(_)) | DkimResult::Fail(_) => Signed::No("signature_failed"),
-        _ => Signed::No("signature_unreadable"),
+        DkimResult::Neutral(Error::Dkim(_)) | DkimResult::Fail(_) => {
+            DkimCheck::Invalid("signature_failed")
+        }
+        _ => DkimCheck::Invalid("signature_unreadable"),
     }
 }

@@ -1,8 +1,8 @@
 //! An answer to a post whose body is not read to its end.
 //!
-//! Actix discards the rest of a chunked body that nobody holds any more, for as
-//! long as the client cares to send, and keeps the connection. A body that is
-//! still held makes it answer, linger for a moment and close.
+//! When nothing holds the payload any more, Actix discards the rest of a chunked
+//! body for as long as the client sends, and keeps the connection. While the answer
+//! holds the payload, Actix answers, lingers for a moment and closes.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,10 +12,10 @@ use actix_web::HttpResponse;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::web::{Bytes, Payload};
 
-/// Ends the connection after this answer.
-pub(crate) fn closing(answer: HttpResponse<Bytes>, payload: Payload) -> HttpResponse {
+/// Closes the connection after this answer.
+pub(crate) fn close_after(answer: HttpResponse<Bytes>, payload: Payload) -> HttpResponse {
     answer
-        .map_body(|_, text| Closing {
+        .map_body(|_, text| ClosingBody {
             text,
             _payload: payload,
         })
@@ -24,12 +24,12 @@ pub(crate) fn closing(answer: HttpResponse<Bytes>, payload: Payload) -> HttpResp
 
 /// The text of an answer, and the unread body of the request, kept until the
 /// text is sent.
-struct Closing {
+struct ClosingBody {
     text: Bytes,
     _payload: Payload,
 }
 
-impl MessageBody for Closing {
+impl MessageBody for ClosingBody {
     type Error = Infallible;
 
     fn size(&self) -> BodySize {

@@ -1,4 +1,4 @@
-//! From envelope recipients to inboxes.
+//! Which inboxes the envelope recipients of a mail stand for.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,16 @@ use pipeline::{Expectation, InboxId};
 /// Which addresses become inboxes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InboxPolicy {
-    /// Every address; the default of the embedded profile.
+    /// Every address. The default of the embedded profile.
     AnyDomain,
     /// Addresses at these domains.
     Domains(BTreeSet<String>),
 }
 
 impl InboxPolicy {
-    /// The policy behind a list of domains; `*` stands for every one.
+    /// The policy for a list of domains; `*` means every domain.
     pub fn from_domains<'a>(domains: impl IntoIterator<Item = &'a str>) -> Self {
-        let domains: BTreeSet<String> = domains.into_iter().map(folded).collect();
+        let domains: BTreeSet<String> = domains.into_iter().map(normalized).collect();
         if domains.contains("*") {
             Self::AnyDomain
         } else {
@@ -31,39 +31,38 @@ impl InboxPolicy {
         }
     }
 
-    /// The inbox that an address means: the one that is there, or else the one
-    /// that a first mail makes, which has no tag. None where a first mail makes
-    /// none.
+    /// The inbox of an address: the existing one, or the one that a first mail
+    /// creates, which has no tag. `None` when the policy does not accept the domain.
     pub(crate) fn inbox(&self, expected: &Expectation) -> Option<InboxId> {
         let untagged = || expected.address.untagged();
-        let made = || self.accepts(&expected.address).then(untagged);
-        expected.inbox.clone().or_else(made)
+        let created = || self.accepts(&expected.address).then(untagged);
+        expected.inbox.clone().or_else(created)
     }
 }
 
-/// A domain in the form that the domain of an inbox has; what is none stays as it
-/// is and matches nothing.
-fn folded(domain: &str) -> String {
+/// A domain in the form that inbox addresses use. Text that is not a domain is
+/// returned unchanged and matches nothing.
+fn normalized(domain: &str) -> String {
     let address: Result<InboxId, _> = format!("any@{domain}").parse();
     address.map_or_else(|_none| domain.to_owned(), |it| it.domain().to_owned())
 }
 
-/// The recipients that can be inboxes at all, each once; of a source that is kept
-/// to some domains, those at these domains.
+/// The recipients that are valid addresses, each once. For a source that is bound
+/// to domains, only those at its domains.
 pub(crate) fn addresses(recipients: &[String], domains: Option<&[String]>) -> Vec<InboxId> {
-    let is_for = |inbox: &InboxId| {
+    let is_in_domains = |inbox: &InboxId| {
         domains.is_none_or(|domains| domains.iter().any(|domain| domain == inbox.domain()))
     };
     let addresses: BTreeSet<InboxId> = recipients
         .iter()
         .filter_map(|recipient| recipient.trim().parse().ok())
-        .filter(is_for)
+        .filter(is_in_domains)
         .collect();
     addresses.into_iter().collect()
 }
 
-/// Whether the provider states another sender than the message's own. Where
-/// either is not an address, nothing can be said.
+/// Whether the provider states another sender than the message itself. False when
+/// either of them is not an address.
 pub(crate) fn is_other_sender(stated: Option<&str>, own: Option<&str>) -> bool {
     let (Some(stated), Some(own)) = (stated, own) else {
         return false;
@@ -82,8 +81,8 @@ mod tests {
 
     use super::*;
 
-    /// What a first mail to each of the recipients makes.
-    fn made(policy: &InboxPolicy, recipients: &[&str]) -> Vec<String> {
+    /// The inboxes that a first mail to these recipients creates.
+    fn created(policy: &InboxPolicy, recipients: &[&str]) -> Vec<String> {
         let recipients: Vec<String> = recipients.iter().map(ToString::to_string).collect();
         let unknown = |address| Expectation {
             address,
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn only_configured_domains_become_inboxes() {
+    fn only_addresses_at_configured_domains_become_inboxes() {
         let policy = InboxPolicy::from_domains(["Inbox.test"]);
         let recipients = [
             "A@inbox.test",
@@ -108,20 +107,20 @@ mod tests {
             "a@INBOX.test",
             "c@sub.inbox.test",
         ];
-        assert_eq!(made(&policy, &recipients), ["a@inbox.test"]);
+        assert_eq!(created(&policy, &recipients), ["a@inbox.test"]);
     }
 
     #[test]
-    fn a_recipient_in_another_script_reaches_the_inbox_of_its_ascii_form() {
+    fn idn_recipient_maps_to_the_inbox_in_ascii_form() {
         for domain in ["bücher.de", "xn--bcher-kva.de"] {
             let policy = InboxPolicy::from_domains([domain]);
             let recipients = ["a@Bücher.de", "a@xn--bcher-kva.de", "a@bucher.de"];
-            assert_eq!(made(&policy, &recipients), ["a@xn--bcher-kva.de"]);
+            assert_eq!(created(&policy, &recipients), ["a@xn--bcher-kva.de"]);
         }
     }
 
     #[test]
-    fn p8_a_source_reaches_the_inboxes_of_its_own_domains_alone() {
+    fn p8_source_bound_to_domains_drops_recipients_at_other_domains() {
         let own = ["a.test".to_owned(), "c.test".to_owned()];
         let recipients = ["x@a.test", "x@b.test"].map(str::to_owned);
         let found = addresses(&recipients, Some(&own));
@@ -130,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn p16_only_another_address_is_another_sender() {
+    fn p16_sender_mismatch_is_reported_only_for_a_different_address() {
         let other = |stated| is_other_sender(Some(stated), Some("a@b.test"));
         for same in [
             "A@B.test",
@@ -148,20 +147,20 @@ mod tests {
     }
 
     #[test]
-    fn a_star_takes_every_well_formed_address() {
+    fn star_accepts_every_well_formed_address() {
         let policy = InboxPolicy::from_domains(["*"]);
         let recipients = ["b@x.test", "not an address", "a@y.test", "\"a b\"@x.test"];
-        assert_eq!(made(&policy, &recipients), ["a@y.test", "b@x.test"]);
+        assert_eq!(created(&policy, &recipients), ["a@y.test", "b@x.test"]);
     }
 
     #[test]
-    fn a_first_mail_to_a_tagged_address_makes_the_inbox_without_it() {
+    fn first_mail_to_a_tagged_address_creates_the_untagged_inbox() {
         let policy = InboxPolicy::from_domains(["inbox.test"]);
-        assert_eq!(made(&policy, &["a+7@inbox.test"]), ["a@inbox.test"]);
+        assert_eq!(created(&policy, &["a+7@inbox.test"]), ["a@inbox.test"]);
     }
 
     #[test]
-    fn an_inbox_that_is_there_is_meant_whatever_its_domain() {
+    fn existing_inbox_is_used_whatever_its_domain() {
         let policy = InboxPolicy::from_domains(["inbox.test"]);
         let inbox: InboxId = "a+7@elsewhere.test".parse().unwrap();
         let expected = Expectation {

@@ -1,12 +1,12 @@
-//! Where a mail is at its provider.
+//! The URL of a mail at its provider's API.
 
 use providers::RemoteMail;
 use url::Url;
 
 use super::FetchError;
 
-/// The mail's place below the API, each segment escaped.
-pub(super) fn place(base: &Url, mail: &RemoteMail) -> Result<Url, FetchError> {
+/// The mail's URL below the API's base, with each path segment escaped.
+pub(super) fn message_url(base: &Url, mail: &RemoteMail) -> Result<Url, FetchError> {
     let mut url = base.clone();
     if mail
         .path
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_from_a_payload_cannot_leave_their_segment() {
+    fn ids_from_a_payload_stay_in_their_path_segment() {
         let base = Url::parse("https://api.provider.test").unwrap();
         let mail = |id: &str| RemoteMail {
             recipients: Vec::new(),
@@ -41,11 +41,11 @@ mod tests {
             received_at: None,
             sender: None,
         };
-        let url = place(&base, &mail("../keys?x#y")).unwrap();
+        let url = message_url(&base, &mail("../keys?x#y")).unwrap();
         assert_eq!(
             url.as_str(),
             "https://api.provider.test/mails/..%2Fkeys%3Fx%23y"
         );
-        assert_eq!(place(&base, &mail("..")), Err(FetchError::Odd));
+        assert_eq!(message_url(&base, &mail("..")), Err(FetchError::Odd));
     }
 }

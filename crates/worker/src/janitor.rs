@@ -1,4 +1,5 @@
-//! The janitor: what was kept for its time goes, in small batches.
+//! The janitor deletes rows and values whose retention time is over, in small
+//! batches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,24 +8,24 @@ use pipeline::{KindLabel, Meters, RetentionKind, RetentionLog, RetentionPeriods,
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-/// How many things one statement discards: few enough that nobody waits long for
-/// a lock or for the one writer.
+/// How many rows one statement deletes. A small number keeps other callers from
+/// waiting long for a lock or for the one SQLite writer.
 const BATCH: u32 = 256;
 
-/// Clears away what nobody needs any more.
+/// Deletes what is past its retention time.
 pub struct Janitor {
-    /// Where it is cleared away.
+    /// Deletes from the database.
     pub retention: Arc<dyn RetentionLog>,
-    /// What is counted.
+    /// Counters.
     pub meters: Meters,
-    /// For how long things are kept.
+    /// How long each kind of data is kept.
     pub keep: RetentionPeriods,
-    /// How often it looks.
+    /// How often it runs.
     pub every: Duration,
 }
 
 impl Janitor {
-    /// Discards everything whose time is over now.
+    /// Deletes everything that is past its retention time now.
     pub async fn clear(&self) -> Result<(), StoreError> {
         let mut late = Duration::ZERO;
         for what in RetentionKind::ALL {
@@ -46,7 +47,7 @@ impl Janitor {
         Ok(())
     }
 
-    /// Clears away at its pace until `shutdown`.
+    /// Runs `clear` every `every` until `shutdown`.
     pub async fn run(self, shutdown: CancellationToken) {
         let mut pace = interval(self.every);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -59,7 +60,7 @@ impl Janitor {
             if let Err(error) = self.clear().await {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "what is overdue could not be cleared away"
+                    "expired data could not be deleted; the next run tries again"
                 );
             }
         }

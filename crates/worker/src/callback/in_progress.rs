@@ -1,14 +1,14 @@
-//! How many tries are under way, by receiver.
+//! Counts the posts in progress for each receiver.
 
 use std::collections::BTreeMap;
 
 use super::BATCH;
 
-/// Counts the tries under way.
+/// The number of posts in progress for each receiver.
 #[derive(Debug, Default)]
-pub(super) struct Running(BTreeMap<String, u32>);
+pub(super) struct InProgress(BTreeMap<String, u32>);
 
-impl Running {
+impl InProgress {
     pub(super) fn begin(&mut self, name: &str) {
         *self.0.entry(name.to_owned()).or_default() += 1;
     }
@@ -19,7 +19,7 @@ impl Running {
         }
     }
 
-    /// The receivers that have enough to do.
+    /// The receivers that have reached the limit.
     pub(super) fn busy(&self) -> Vec<String> {
         let busy = self.0.iter().filter(|(_, count)| **count >= BATCH);
         busy.map(|(name, _)| name.clone()).collect()

@@ -1,0 +1,73 @@
+//! Rings the doorbell for committed deliveries, in the background. No answer waits
+//! for it or depends on it: the sweeper finds what it could not ring for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::{DeliveryId, Doorbell, Meters, OutcomeLabel};
+use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
+
+/// How many commits may wait for their ring. Rings beyond that are dropped, and the
+/// sweeper rings for them.
+const MOST_WAITING: usize = 256;
+/// How many commits one ring may cover when the doorbell is slower than the commits.
+const MOST_MERGED: usize = 16;
+/// A doorbell has its own deadline. This one only keeps a broken doorbell from
+/// delaying shutdown.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A handle to the notifier task. The task ends when the last handle is dropped and
+/// the last ring is sent.
+#[derive(Clone)]
+pub(crate) struct Notifier {
+    waiting: mpsc::Sender<Vec<DeliveryId>>,
+    meters: Meters,
+}
+
+impl Notifier {
+    pub(crate) fn start(doorbell: Arc<dyn Doorbell>, meters: Meters, tasks: &TaskTracker) -> Self {
+        let (waiting, commits) = mpsc::channel(MOST_WAITING);
+        tasks.spawn(run(commits, doorbell, meters.clone()));
+        Self { waiting, meters }
+    }
+
+    /// Rings once for the deliveries of one commit.
+    pub(crate) fn notify(&self, deliveries: Vec<DeliveryId>) {
+        if !deliveries.is_empty() && self.waiting.try_send(deliveries).is_err() {
+            count(&self.meters, "dropped");
+        }
+    }
+}
+
+async fn run(
+    mut commits: mpsc::Receiver<Vec<DeliveryId>>,
+    doorbell: Arc<dyn Doorbell>,
+    meters: Meters,
+) {
+    let mut waiting = Vec::with_capacity(MOST_MERGED);
+    while commits.recv_many(&mut waiting, MOST_MERGED).await > 0 {
+        let deliveries: Vec<DeliveryId> = waiting.drain(..).flatten().collect();
+        match tokio::time::timeout(TIMEOUT, doorbell.ring(&deliveries)).await {
+            Ok(Ok(())) => count(&meters, "heard"),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, deliveries = deliveries.len(), "the queue took no ring");
+                count(&meters, "failed");
+            }
+            Err(_) => {
+                tracing::warn!(
+                    deliveries = deliveries.len(),
+                    "the queue did not answer in time"
+                );
+                count(&meters, "failed");
+            }
+        }
+    }
+}
+
+fn count(meters: &Meters, outcome: &str) {
+    meters
+        .rings
+        .get_or_create(&OutcomeLabel::new("webhook", outcome))
+        .inc();
+}

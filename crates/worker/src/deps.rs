@@ -1,0 +1,35 @@
+//! What the worker works with.
+
+use std::sync::Arc;
+
+use pipeline::{DeliveryLog, Doorbell, Meters, ServerKey, WorkLog};
+use providers::Sources;
+use tokio::sync::Notify;
+
+use crate::fetch::Fetcher;
+use crate::sender::Dkim;
+use crate::settings::Settings;
+
+/// What the worker works with.
+pub struct Deps {
+    /// Claims deliveries and ends claims.
+    pub work: Arc<dyn WorkLog>,
+    /// Finds due deliveries, for the sweeper.
+    pub deliveries: Arc<dyn DeliveryLog>,
+    /// Notifies workers of due deliveries, for the sweeper.
+    pub doorbell: Arc<dyn Doorbell>,
+    /// The configured sources, which decode their deliveries.
+    pub sources: Arc<Sources>,
+    /// Fetches mail that a webhook does not carry.
+    pub fetcher: Fetcher,
+    /// Checks DKIM signatures; `None` when no DNS server is configured.
+    pub dkim: Option<Dkim>,
+    /// Notified when a completed delivery may have made a callback due.
+    pub callback_due: Arc<Notify>,
+    /// Derives message and artifact keys.
+    pub server_key: ServerKey,
+    /// Counters and histograms.
+    pub meters: Meters,
+    /// What an operator may set.
+    pub settings: Settings,
+}
