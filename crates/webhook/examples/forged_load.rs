@@ -47,7 +47,7 @@ struct Silent;
 
 #[async_trait]
 impl Doorbell for Silent {
-    async fn ring(&self, _deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn notify(&self, _deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         Ok(())
     }
 }

@@ -112,7 +112,7 @@ impl Committer {
         }
     }
 
-    /// Shuts down: waiting posts are committed and answered, the last rings are sent,
+    /// Shuts down: waiting posts are committed and answered, the last notifications are sent,
     /// and later posts are refused. Stop the HTTP server first.
     pub async fn finish(self) {
         self.closing.cancel();

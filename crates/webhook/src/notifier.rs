@@ -1,5 +1,5 @@
-//! Rings the doorbell for committed deliveries, in the background. No answer waits
-//! for it or depends on it: the sweeper finds what it could not ring for.
+//! Notifies workers of committed deliveries, in the background. No answer waits
+//! for it or depends on it: the sweeper finds what it could not announce.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,17 +8,17 @@ use pipeline::{DeliveryId, Doorbell, Meters, OutcomeLabel};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
-/// How many commits may wait for their ring. Rings beyond that are dropped, and the
-/// sweeper rings for them.
+/// How many commits may wait for their notification. Notifications beyond that are dropped, and the
+/// sweeper announces them.
 const MOST_WAITING: usize = 256;
-/// How many commits one ring may cover when the doorbell is slower than the commits.
+/// How many commits one notification may cover when the doorbell is slower than the commits.
 const MOST_MERGED: usize = 16;
 /// A doorbell has its own deadline. This one only keeps a broken doorbell from
 /// delaying shutdown.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A handle to the notifier task. The task ends when the last handle is dropped and
-/// the last ring is sent.
+/// the last notification is sent.
 #[derive(Clone)]
 pub(crate) struct Notifier {
     waiting: mpsc::Sender<Vec<DeliveryId>>,
@@ -32,7 +32,7 @@ impl Notifier {
         Self { waiting, meters }
     }
 
-    /// Rings once for the deliveries of one commit.
+    /// Notifies once of the deliveries of one commit.
     pub(crate) fn notify(&self, deliveries: Vec<DeliveryId>) {
         if !deliveries.is_empty() && self.waiting.try_send(deliveries).is_err() {
             count(&self.meters, "dropped");
@@ -48,10 +48,10 @@ async fn run(
     let mut waiting = Vec::with_capacity(MOST_MERGED);
     while commits.recv_many(&mut waiting, MOST_MERGED).await > 0 {
         let deliveries: Vec<DeliveryId> = waiting.drain(..).flatten().collect();
-        match tokio::time::timeout(TIMEOUT, doorbell.ring(&deliveries)).await {
+        match tokio::time::timeout(TIMEOUT, doorbell.notify(&deliveries)).await {
             Ok(Ok(())) => count(&meters, "heard"),
             Ok(Err(error)) => {
-                tracing::warn!(%error, deliveries = deliveries.len(), "the queue took no ring");
+                tracing::warn!(%error, deliveries = deliveries.len(), "the queue took no notification");
                 count(&meters, "failed");
             }
             Err(_) => {

@@ -59,8 +59,12 @@ impl DeliveryLog for Gate {
         self.store.deliveries.due(limit).await
     }
 
-    async fn rung(&self, deliveries: &[DeliveryId], wait: Duration) -> Result<(), StoreError> {
-        self.store.deliveries.rung(deliveries, wait).await
+    async fn mark_notified(
+        &self,
+        deliveries: &[DeliveryId],
+        wait: Duration,
+    ) -> Result<(), StoreError> {
+        self.store.deliveries.mark_notified(deliveries, wait).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
@@ -68,24 +72,27 @@ impl DeliveryLog for Gate {
     }
 }
 
-/// A doorbell that remembers its rings.
+/// A doorbell that remembers its notifications.
 #[derive(Default)]
-struct Rings(StdMutex<Vec<DeliveryId>>);
+struct Notifications(StdMutex<Vec<DeliveryId>>);
 
 #[async_trait]
-impl Doorbell for Rings {
-    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+impl Doorbell for Notifications {
+    async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         self.0.lock().unwrap().extend(deliveries);
         Ok(())
     }
 }
 
-fn start(gate: &Arc<Gate>, settings: &Settings) -> (Committer, Arc<Rings>) {
-    let rings = Arc::new(Rings::default());
+fn start(gate: &Arc<Gate>, settings: &Settings) -> (Committer, Arc<Notifications>) {
+    let notifications = Arc::new(Notifications::default());
     let meters = Meters::register(&mut Registry::default());
     let log = Arc::<Gate>::clone(gate);
-    let doorbell = Arc::<Rings>::clone(&rings);
-    (Committer::start(log, doorbell, meters, settings), rings)
+    let doorbell = Arc::<Notifications>::clone(&notifications);
+    (
+        Committer::start(log, doorbell, meters, settings),
+        notifications,
+    )
 }
 
 fn delivery(id: &str, body: &[u8]) -> NewDelivery {
@@ -153,9 +160,9 @@ async fn commit_batch_size_is_bounded() {
 }
 
 #[tokio::test]
-async fn duplicates_within_a_batch_write_one_row_and_ring_once() {
+async fn duplicates_within_a_batch_write_one_row_and_notify_once() {
     let gate = Gate::new().await;
-    let (committer, rings) = start(&gate, &long_timeout(64));
+    let (committer, notifications) = start(&gate, &long_timeout(64));
     gate.open();
     let duplicates = (0..10).map(|_| commit(&committer, delivery("same", b"x")));
     let answers: Vec<_> = join_all(duplicates)
@@ -167,7 +174,7 @@ async fn duplicates_within_a_batch_write_one_row_and_ring_once() {
     assert_eq!(fresh.len(), 1, "{answers:?}");
     assert!(answers.iter().all(|one| one.id() == fresh[0].id()));
     committer.finish().await;
-    assert_eq!(*rings.0.lock().unwrap(), [fresh[0].id()]);
+    assert_eq!(*notifications.0.lock().unwrap(), [fresh[0].id()]);
 }
 
 #[tokio::test]
@@ -177,14 +184,14 @@ async fn commit_timeout_ends_the_wait_and_not_the_commit() {
         commit_timeout: Duration::from_millis(50),
         ..Settings::default()
     };
-    let (committer, rings) = start(&gate, &settings);
+    let (committer, notifications) = start(&gate, &settings);
     let late = delivery("late", b"x");
     let id = late.id;
     assert_eq!(commit(&committer, late).await, Err(CommitError::Late));
     gate.open();
     committer.finish().await;
     assert_eq!(gate.backlog().await.unwrap().unfinished, 1);
-    assert_eq!(*rings.0.lock().unwrap(), [id]);
+    assert_eq!(*notifications.0.lock().unwrap(), [id]);
 }
 
 #[tokio::test]
@@ -208,12 +215,12 @@ async fn dropped_caller_does_not_cancel_the_commit() {
 #[tokio::test]
 async fn queued_posts_are_committed_and_answered_at_shutdown() {
     let gate = Gate::new().await;
-    let (committer, rings) = start(&gate, &long_timeout(4));
+    let (committer, notifications) = start(&gate, &long_timeout(4));
     let queued = join_all((0..10).map(|n| commit(&committer, delivery(&n.to_string(), b"x"))));
     let (answers, (), ()) = tokio::join!(queued, committer.clone().finish(), async { gate.open() });
     assert!(answers.iter().all(Result::is_ok), "{answers:?}");
     assert_eq!(gate.backlog().await.unwrap().unfinished, 10);
-    assert_eq!(rings.0.lock().unwrap().len(), 10);
+    assert_eq!(notifications.0.lock().unwrap().len(), 10);
     let after = commit(&committer, delivery("after", b"x")).await;
     assert_eq!(after, Err(CommitError::Closed));
 }

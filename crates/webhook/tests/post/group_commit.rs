@@ -50,7 +50,7 @@ async fn two_hundred_posts_of_one_delivery_write_one_row() {
     assert_eq!(ids.len(), 1, "every answer names the one row");
     assert_eq!(server.rows().await, 1);
     server.finish().await;
-    assert_eq!(server.rings().concat().len(), 1, "one ring");
+    assert_eq!(server.notifications().concat().len(), 1, "one notification");
     let meters = server.meters();
     assert!(meters.contains(r#"deliveries_total{of="main",outcome="accepted"} 1"#));
     assert!(meters.contains(r#"deliveries_total{of="main",outcome="duplicate"} 199"#));
@@ -71,8 +71,8 @@ async fn concurrent_posts_each_get_the_id_of_their_row() {
         assert_eq!(server.stored(answer).await.body, body(n), "post {n}");
     }
     server.finish().await;
-    let rung: BTreeSet<_> = server.rings().concat().into_iter().collect();
-    assert_eq!(rung.len(), 200, "one ring for each delivery");
+    let notified: BTreeSet<_> = server.notifications().concat().into_iter().collect();
+    assert_eq!(notified.len(), 200, "one notification for each delivery");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,7 +19,7 @@ struct Failing;
 
 #[async_trait]
 impl Doorbell for Failing {
-    async fn ring(&self, _: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn notify(&self, _: &[DeliveryId]) -> Result<(), QueueError> {
         Err(QueueError::Refused("failing"))
     }
 }
@@ -29,7 +29,7 @@ struct Hanging;
 
 #[async_trait]
 impl Doorbell for Hanging {
-    async fn ring(&self, _: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn notify(&self, _: &[DeliveryId]) -> Result<(), QueueError> {
         std::future::pending().await
     }
 }
@@ -47,7 +47,7 @@ async fn failing_doorbell_does_not_change_the_answer() {
     let server = with_doorbell(Failing).await;
     assert_eq!(server.post("msg_1", b"{}").await.status, 200);
     assert_eq!(server.rows().await, 1);
-    until("the failed ring to be counted", || async {
+    until("the failed notification to be counted", || async {
         let line = r#"rings_total{of="webhook",outcome="failed"} 1"#;
         server.meters().contains(line).then_some(())
     })
@@ -58,7 +58,7 @@ async fn failing_doorbell_does_not_change_the_answer() {
 async fn hanging_doorbell_delays_no_post() {
     let server = with_doorbell(Hanging).await;
     let mut connection = server.connect().await;
-    // One ring hangs, 256 commits may wait behind it, and later rings are dropped.
+    // One notification hangs, 256 commits may wait behind it, and later notifications are dropped.
     for n in 0..300 {
         let answer = connection
             .exchange(&signed("main", &format!("msg_{n}"), b"{}"))
@@ -79,7 +79,7 @@ async fn unavailable_database_returns_503_with_retry_after_within_3_s() {
     assert!(begun.elapsed() < Duration::from_secs(3));
     assert!(answer.is_problem(503, "unavailable"), "{answer:?}");
     assert!(answer.has_header("retry-after: 5"), "{answer:?}");
-    assert!(server.rings().is_empty());
+    assert!(server.notifications().is_empty());
 }
 
 /// A real database that records only when a test lets it.
@@ -101,8 +101,12 @@ impl DeliveryLog for Paused {
         self.log.due(limit).await
     }
 
-    async fn rung(&self, deliveries: &[DeliveryId], wait: Duration) -> Result<(), StoreError> {
-        self.log.rung(deliveries, wait).await
+    async fn mark_notified(
+        &self,
+        deliveries: &[DeliveryId],
+        wait: Duration,
+    ) -> Result<(), StoreError> {
+        self.log.mark_notified(deliveries, wait).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
@@ -147,7 +151,7 @@ async fn post_in_progress_is_answered_before_shutdown() {
     let ((), answer) = tokio::join!(server.finish(), last);
     assert_eq!(answer.status, 200);
     assert_eq!(server.rows().await, 1);
-    assert_eq!(server.rings().concat().len(), 1);
+    assert_eq!(server.notifications().concat().len(), 1);
 }
 
 #[tokio::test]

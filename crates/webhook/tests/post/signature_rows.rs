@@ -106,7 +106,7 @@ async fn every_forgery_gets_the_same_401_and_no_row() {
         assert_eq!(*first, answer, "{row}");
     }
     assert_eq!(server.rows().await, 0);
-    assert!(server.rings().is_empty());
+    assert!(server.notifications().is_empty());
 }
 
 #[tokio::test]

@@ -51,14 +51,17 @@ impl Clock for FrozenClock {
     }
 }
 
-/// A doorbell that remembers its rings.
+/// A doorbell that remembers its notifications.
 #[derive(Default)]
 pub(crate) struct RecordingDoorbell(Mutex<Vec<Vec<DeliveryId>>>);
 
 #[async_trait]
 impl Doorbell for RecordingDoorbell {
-    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
-        self.0.lock().expect("rings").push(deliveries.to_vec());
+    async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+        self.0
+            .lock()
+            .expect("notifications")
+            .push(deliveries.to_vec());
         Ok(())
     }
 }
@@ -116,7 +119,7 @@ pub(crate) struct Server {
     pub(crate) sources: Arc<Sources>,
     pub(crate) certificates: Arc<CertificateHost>,
     committer: Committer,
-    rings: Arc<RecordingDoorbell>,
+    notifications: Arc<RecordingDoorbell>,
     handle: ServerHandle,
     _directory: TempDir,
 }
@@ -132,10 +135,10 @@ impl Server {
         let store = store::open(&store::Settings::new(url.into()).sealed_with(secrets()))
             .await
             .expect("a database");
-        let rings = Arc::new(RecordingDoorbell::default());
+        let notifications = Arc::new(RecordingDoorbell::default());
         let doorbell = setup
             .doorbell
-            .unwrap_or_else(|| Arc::<RecordingDoorbell>::clone(&rings));
+            .unwrap_or_else(|| Arc::<RecordingDoorbell>::clone(&notifications));
         let clock = Arc::new(FrozenClock(AtomicI64::new(NOW * 1000)));
         let mut registry = Registry::default();
         let meters = Meters::register(&mut registry);
@@ -170,7 +173,7 @@ impl Server {
             sources,
             certificates,
             committer,
-            rings,
+            notifications,
             handle,
             _directory: directory,
         }
@@ -214,9 +217,9 @@ impl Server {
         text
     }
 
-    /// The rings so far.
-    pub(crate) fn rings(&self) -> Vec<Vec<DeliveryId>> {
-        self.rings.0.lock().expect("rings").clone()
+    /// The notifications so far.
+    pub(crate) fn notifications(&self) -> Vec<Vec<DeliveryId>> {
+        self.notifications.0.lock().expect("notifications").clone()
     }
 
     /// Stops accepting posts, finishes those in progress, and drains the committers.
