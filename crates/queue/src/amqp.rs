@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pipeline::{Bell, Probe, ProbeError};
+use pipeline::{DoorbellListener, Probe, ProbeError};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -29,7 +29,7 @@ use crate::settings::Settings;
 
 pub(crate) use address::Address;
 use connection::CurrentConnection;
-use consume::AmqpBell;
+use consume::AmqpListener;
 use supervise::{Plan, Purpose};
 use topology::Topology;
 pub(crate) use transport::Transport;
@@ -86,8 +86,8 @@ impl Amqp {
         }
     }
 
-    pub(crate) fn bell(&self) -> Box<dyn Bell> {
-        Box::new(AmqpBell::new(
+    pub(crate) fn bell(&self) -> Box<dyn DoorbellListener> {
+        Box::new(AmqpListener::new(
             self.consuming().clone(),
             Arc::clone(&self.topology),
             self.prefetch,

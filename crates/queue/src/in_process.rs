@@ -4,7 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use pipeline::{Acknowledge, Bell, DeliveryId, Doorbell, Probe, ProbeError, QueueError, Ring};
+use pipeline::{
+    Acknowledge, DeliveryId, Doorbell, DoorbellListener, Notification, Probe, ProbeError,
+    QueueError,
+};
 use tokio::sync::Semaphore;
 
 /// The queue inside one process.
@@ -13,17 +16,17 @@ pub(crate) struct InProcess {
 }
 
 struct Shared {
-    rings: Mutex<Rings>,
-    /// One permit for each waiting ring, so that consumers sleep while there is none.
+    notifications: Mutex<Notifications>,
+    /// One permit for each waiting notification, so that consumers sleep while there is none.
     /// Closed together with the queue.
     waiting: Semaphore,
-    /// The limit of waiting and unacknowledged rings together, so that an
-    /// unacknowledged ring can always be redelivered.
+    /// The limit of waiting and unacknowledged notifications together, so that an
+    /// unacknowledged notification can always be redelivered.
     capacity: usize,
 }
 
 #[derive(Default)]
-struct Rings {
+struct Notifications {
     waiting: VecDeque<Vec<DeliveryId>>,
     unacknowledged: usize,
 }
@@ -32,15 +35,15 @@ impl InProcess {
     pub(crate) fn new(capacity: u32) -> Self {
         Self {
             shared: Arc::new(Shared {
-                rings: Mutex::default(),
+                notifications: Mutex::default(),
                 waiting: Semaphore::new(0),
                 capacity: usize::try_from(capacity).unwrap_or(usize::MAX),
             }),
         }
     }
 
-    pub(crate) fn bell(&self) -> Box<dyn Bell> {
-        Box::new(InProcessBell {
+    pub(crate) fn bell(&self) -> Box<dyn DoorbellListener> {
+        Box::new(InProcessListener {
             shared: Arc::clone(&self.shared),
         })
     }
@@ -52,38 +55,40 @@ impl InProcess {
 
 impl Shared {
     /// A poisoned lock is safe to use: the list holds only ids and counts.
-    fn rings(&self) -> MutexGuard<'_, Rings> {
-        self.rings.lock().unwrap_or_else(PoisonError::into_inner)
+    fn notifications(&self) -> MutexGuard<'_, Notifications> {
+        self.notifications
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn push(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
-        let mut rings = self.rings();
-        if rings.waiting.len() + rings.unacknowledged >= self.capacity {
+        let mut notifications = self.notifications();
+        if notifications.waiting.len() + notifications.unacknowledged >= self.capacity {
             return Err(QueueError::Refused("it is full"));
         }
-        rings.waiting.push_back(deliveries.to_vec());
-        drop(rings);
+        notifications.waiting.push_back(deliveries.to_vec());
+        drop(notifications);
         self.waiting.add_permits(1);
         Ok(())
     }
 
     fn take(&self) -> Option<Vec<DeliveryId>> {
-        let mut rings = self.rings();
-        let deliveries = rings.waiting.pop_front()?;
-        rings.unacknowledged += 1;
+        let mut notifications = self.notifications();
+        let deliveries = notifications.waiting.pop_front()?;
+        notifications.unacknowledged += 1;
         Some(deliveries)
     }
 
     fn redeliver(&self, deliveries: Vec<DeliveryId>) {
-        let mut rings = self.rings();
-        rings.unacknowledged -= 1;
-        rings.waiting.push_front(deliveries);
-        drop(rings);
+        let mut notifications = self.notifications();
+        notifications.unacknowledged -= 1;
+        notifications.waiting.push_front(deliveries);
+        drop(notifications);
         self.waiting.add_permits(1);
     }
 
     fn forget(&self) {
-        self.rings().unacknowledged -= 1;
+        self.notifications().unacknowledged -= 1;
     }
 }
 
@@ -94,7 +99,7 @@ struct Closed;
 
 #[async_trait]
 impl Doorbell for InProcess {
-    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         if self.shared.waiting.is_closed() {
             return Err(QueueError::Unavailable(Box::new(Closed)));
         }
@@ -119,13 +124,13 @@ impl Probe for InProcess {
     }
 }
 
-struct InProcessBell {
+struct InProcessListener {
     shared: Arc<Shared>,
 }
 
 #[async_trait]
-impl Bell for InProcessBell {
-    async fn next(&mut self) -> Option<Ring> {
+impl DoorbellListener for InProcessListener {
+    async fn next(&mut self) -> Option<Notification> {
         loop {
             // If this future is dropped, the semaphore gives the permit to another.
             let permit = self.shared.waiting.acquire().await.ok()?;
@@ -136,13 +141,13 @@ impl Bell for InProcessBell {
                     shared: Arc::clone(&self.shared),
                     is_acknowledged: false,
                 };
-                return Some(Ring::new(deliveries, Box::new(acknowledgement)));
+                return Some(Notification::new(deliveries, Box::new(acknowledgement)));
             }
         }
     }
 }
 
-/// Acknowledges a ring, or redelivers it when it is dropped.
+/// Acknowledges a notification, or redelivers it when it is dropped.
 struct Acknowledgement {
     deliveries: Vec<DeliveryId>,
     shared: Arc<Shared>,

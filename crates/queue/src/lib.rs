@@ -1,7 +1,7 @@
 //! The doorbell of [`pipeline`], over RabbitMQ and inside one process.
 //!
-//! A ring is one message of the queue. It carries delivery ids and nothing else. The
-//! rows in the database are the truth: a lost ring costs a delay, and a repeated ring
+//! A notification is one message of the queue. It carries delivery ids and nothing else. The
+//! rows in the database are the truth: a lost notification costs a delay, and a repeated notification
 //! costs one look at the row.
 //!
 //! This crate never sees a body, never decides whether a delivery is finished, and

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use pipeline::{Bell, Doorbell, Probe};
+use pipeline::{Doorbell, DoorbellListener, Probe};
 use secrecy::ExposeSecret;
 
 use crate::amqp::{Address, Amqp, Transport};
@@ -14,9 +14,9 @@ use crate::settings::Settings;
 /// An open queue. Clones are handles to the same queue.
 #[derive(Clone)]
 pub struct Queue {
-    /// Sends rings.
+    /// Sends notifications.
     pub doorbell: Arc<dyn Doorbell>,
-    /// Checks whether rings can be sent and consumed.
+    /// Checks whether notifications can be sent and consumed.
     pub probe: Arc<dyn Probe>,
     kind: Kind,
 }
@@ -63,16 +63,16 @@ fn check(settings: &Settings) -> Result<(), OpenError> {
 }
 
 impl Queue {
-    /// A new consumer of the queue. Each ring goes to one of the consumers.
-    pub fn bell(&self) -> Box<dyn Bell> {
+    /// A new consumer of the queue. Each notification goes to one of the consumers.
+    pub fn bell(&self) -> Box<dyn DoorbellListener> {
         match &self.kind {
             Kind::InProcess(queue) => queue.bell(),
             Kind::Amqp(queue) => queue.bell(),
         }
     }
 
-    /// Closes the queue for good: every consumer ends and every later ring fails.
-    /// Rings that are not acknowledged are redelivered to another process, so
+    /// Closes the queue for good: every consumer ends and every later notification fails.
+    /// Notifications that are not acknowledged are redelivered to another process, so
     /// acknowledge them first. A second call does nothing.
     pub async fn close(&self) {
         match &self.kind {

@@ -15,10 +15,10 @@ pub struct Settings {
     /// The name of the queue in the broker. Every process of one installation
     /// uses the same name, two installations on one broker use two.
     pub name: String,
-    /// How many unacknowledged rings one consumer holds. Small, because a crash of
+    /// How many unacknowledged notifications one consumer holds. Small, because a crash of
     /// the consumer counts as one more delivery for all of them.
     pub prefetch: u16,
-    /// How many rings the queue holds before it refuses more; the deliveries then
+    /// How many notifications the queue holds before it refuses more; the deliveries then
     /// wait in the database. A queue that already exists in the broker keeps the
     /// capacity it was declared with. To change it, delete the queue or use another
     /// name.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{Bell, Doorbell, Probe};
+use pipeline::{Doorbell, DoorbellListener, Probe};
 use queue::{Queue, Settings};
 use testkit::queue_contract::Subject;
 
@@ -30,7 +30,7 @@ impl Subject for InProcess {
         Arc::clone(&self.0.probe)
     }
 
-    fn bell(&self) -> Box<dyn Bell> {
+    fn bell(&self) -> Box<dyn DoorbellListener> {
         self.0.bell()
     }
 

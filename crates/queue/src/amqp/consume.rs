@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{Bell, Ring};
+use pipeline::{DoorbellListener, Notification};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -15,14 +15,14 @@ use super::session::{Session, SessionEnd};
 use super::topology::Topology;
 
 /// One consumer of the queue, over any number of sessions.
-pub(super) struct AmqpBell {
+pub(super) struct AmqpListener {
     connection: CurrentConnection,
     topology: Arc<Topology>,
     prefetch: u16,
     closed: CancellationToken,
     session: Option<Session>,
     /// A session that is being opened. It runs in its own task, because a consumer
-    /// whose opening is dropped halfway stays registered in lapin and swallows rings.
+    /// whose opening is dropped halfway stays registered in lapin and swallows notifications.
     opening: Option<JoinHandle<Result<Session, SessionEnd>>>,
     backoff: ReconnectBackoff,
     /// The connection of the last session, and when to try that connection again.
@@ -30,7 +30,7 @@ pub(super) struct AmqpBell {
     not_before: Instant,
 }
 
-impl AmqpBell {
+impl AmqpListener {
     pub(super) fn new(
         connection: CurrentConnection,
         topology: Arc<Topology>,
@@ -50,9 +50,9 @@ impl AmqpBell {
         }
     }
 
-    /// Waits for the next ring over any number of sessions. Every await here may be
+    /// Waits for the next notification over any number of sessions. Every await here may be
     /// dropped; the progress is kept in `self`.
-    async fn next_ring(&mut self) -> Ring {
+    async fn next_notification(&mut self) -> Notification {
         loop {
             if self.session.is_none() {
                 self.open_session().await;
@@ -62,8 +62,8 @@ impl AmqpBell {
             };
             match session.next_message().await {
                 Ok(delivery) => {
-                    if let Some(ring) = session.parse(delivery).await {
-                        return ring;
+                    if let Some(notification) = session.parse(delivery).await {
+                        return notification;
                     }
                 }
                 Err(end) => self.end_session(&end),
@@ -123,9 +123,9 @@ impl AmqpBell {
 }
 
 #[async_trait]
-impl Bell for AmqpBell {
-    async fn next(&mut self) -> Option<Ring> {
+impl DoorbellListener for AmqpListener {
+    async fn next(&mut self) -> Option<Notification> {
         let closed = self.closed.clone();
-        closed.run_until_cancelled(self.next_ring()).await
+        closed.run_until_cancelled(self.next_notification()).await
     }
 }

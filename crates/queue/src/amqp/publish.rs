@@ -1,4 +1,4 @@
-//! Publishes a ring. It counts as sent only when the broker confirms that it is stored.
+//! Publishes a notification. It counts as sent only when the broker confirms that it is stored.
 
 use async_trait::async_trait;
 use lapin::options::BasicPublishOptions;
@@ -13,9 +13,9 @@ use super::{Amqp, DEADLINE, wire};
 /// Persistent: the broker writes the message to disk.
 const PERSISTENT: u8 = 2;
 
-/// Why the broker did not take a ring.
+/// Why the broker did not take a notification.
 #[derive(Debug, thiserror::Error)]
-enum RingError {
+enum NotifyError {
     #[error("not connected to the broker")]
     NotConnected,
     #[error("the connection ended before the broker confirmed")]
@@ -24,26 +24,26 @@ enum RingError {
     Deadline,
     #[error("the broker does not confirm publishes")]
     NotConfirming,
-    #[error("the ring could not be serialized")]
+    #[error("the notification could not be serialized")]
     Serialize(#[source] serde_json::Error),
     #[error("the broker failed")]
     Amqp(#[source] lapin::Error),
 }
 
-impl From<RingError> for QueueError {
-    fn from(error: RingError) -> Self {
+impl From<NotifyError> for QueueError {
+    fn from(error: NotifyError) -> Self {
         Self::Unavailable(Box::new(error))
     }
 }
 
 #[async_trait]
 impl Doorbell for Amqp {
-    async fn ring(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+    async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
         if deliveries.is_empty() {
             return Ok(());
         }
-        let connection = self.publishing.get().ok_or(RingError::NotConnected)?;
-        let message = wire::write(deliveries).map_err(RingError::Serialize)?;
+        let connection = self.publishing.get().ok_or(NotifyError::NotConnected)?;
+        let message = wire::write(deliveries).map_err(NotifyError::Serialize)?;
         let confirmed = confirm(&connection, &self.topology, &message).await;
         let confirmation = confirmed.inspect_err(|_| connection.report_failure())?;
         check(&connection, &confirmation)
@@ -56,14 +56,14 @@ async fn confirm(
     connection: &LiveConnection,
     topology: &Topology,
     message: &[u8],
-) -> Result<Confirmation, RingError> {
+) -> Result<Confirmation, NotifyError> {
     let publishing = publish(&connection.channel, topology, message);
     tokio::select! {
         done = timeout(DEADLINE, publishing) => match done {
-            Ok(confirmation) => confirmation.map_err(RingError::Amqp),
-            Err(_) => Err(RingError::Deadline),
+            Ok(confirmation) => confirmation.map_err(NotifyError::Amqp),
+            Err(_) => Err(NotifyError::Deadline),
         },
-        () = connection.ended.cancelled() => Err(RingError::ConnectionEnded),
+        () = connection.ended.cancelled() => Err(NotifyError::ConnectionEnded),
     }
 }
 
@@ -89,7 +89,7 @@ async fn publish(
         .await
 }
 
-/// The broker has taken a ring if it confirms it and does not return it.
+/// The broker has taken a notification if it confirms it and does not return it.
 fn check(connection: &LiveConnection, confirmation: &Confirmation) -> Result<(), QueueError> {
     match confirmation {
         Confirmation::Ack(None) => Ok(()),
@@ -101,7 +101,7 @@ fn check(connection: &LiveConnection, confirmation: &Confirmation) -> Result<(),
         Confirmation::Nack(None) => Err(QueueError::Refused("it is full")),
         Confirmation::NotRequested => {
             connection.report_failure();
-            Err(RingError::NotConfirming.into())
+            Err(NotifyError::NotConfirming.into())
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One session with the queue: a channel, its consumer, and the rings it delivered.
+//! One session with the queue: a channel, its consumer, and the notifications it delivered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use lapin::message::Delivery;
 use lapin::options::{BasicAckOptions, BasicConsumeOptions, BasicQosOptions};
 use lapin::types::FieldTable;
 use lapin::{Acker, Channel, Consumer};
-use pipeline::{Acknowledge, Ring};
+use pipeline::{Acknowledge, Notification};
 use tokio::sync::Notify;
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout};
@@ -26,21 +26,21 @@ pub(super) struct Session {
     began: Instant,
 }
 
-/// What the rings of one session share. The channel lives as long as the last ring,
-/// so that a consumer may be dropped before its rings are acknowledged.
+/// What the notifications of one session share. The channel lives as long as the last notification,
+/// so that a consumer may be dropped before its notifications are acknowledged.
 struct SessionChannel {
     connection: Arc<LiveConnection>,
     #[expect(dead_code, reason = "held so that the channel stays open")]
     channel: Channel,
-    /// Notified when a ring was dropped or its acknowledgement failed. The broker
-    /// redelivers such a ring only when the channel closes.
+    /// Notified when a notification was dropped or its acknowledgement failed. The broker
+    /// redelivers such a notification only when the channel closes.
     unacknowledged: Notify,
 }
 
 /// Why a session ended.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SessionEnd {
-    #[error("a ring was not acknowledged")]
+    #[error("a notification was not acknowledged")]
     Unacknowledged,
     #[error("the broker cancelled the consumer")]
     Cancelled,
@@ -93,7 +93,7 @@ impl Session {
         let options = BasicConsumeOptions {
             // No effect in RabbitMQ.
             no_local: false,
-            // A ring leaves the queue when it is acknowledged, not when it is sent.
+            // A notification leaves the queue when it is acknowledged, not when it is sent.
             no_ack: false,
             // Workers share the queue.
             exclusive: false,
@@ -130,19 +130,19 @@ impl Session {
         }
     }
 
-    /// The ring in a message. A message that is not a ring is removed from the queue,
+    /// The notification in a message. A message that is not a notification is removed from the queue,
     /// because a redelivery would not help.
-    pub(super) async fn parse(&self, delivery: Delivery) -> Option<Ring> {
+    pub(super) async fn parse(&self, delivery: Delivery) -> Option<Notification> {
         let acknowledgement = Acknowledgement {
             acker: delivery.acker,
             channel: Arc::clone(&self.channel),
             is_acknowledged: false,
         };
         match wire::read(&delivery.data) {
-            Ok(deliveries) => Some(Ring::new(deliveries, Box::new(acknowledgement))),
+            Ok(deliveries) => Some(Notification::new(deliveries, Box::new(acknowledgement))),
             Err(error) => {
                 let bytes = delivery.data.len();
-                warn!(bytes, cause = %error, "removed a message that is not a ring");
+                warn!(bytes, cause = %error, "removed a message that is not a notification");
                 Box::new(acknowledgement).acknowledge().await;
                 None
             }
@@ -150,7 +150,7 @@ impl Session {
     }
 }
 
-/// Acknowledges a ring. Dropping it ends the session, so that the broker redelivers.
+/// Acknowledges a notification. Dropping it ends the session, so that the broker redelivers.
 struct Acknowledgement {
     acker: Acker,
     channel: Arc<SessionChannel>,
@@ -161,19 +161,21 @@ struct Acknowledgement {
 impl Acknowledge for Acknowledgement {
     async fn acknowledge(mut self: Box<Self>) {
         let options = BasicAckOptions {
-            // This ring alone, not all before it.
+            // This notification alone, not all before it.
             multiple: false,
         };
         match timeout(DEADLINE, self.acker.ack(options)).await {
             Ok(Ok(true)) => self.is_acknowledged = true,
-            // The ring's channel is closed, so the broker redelivers the ring.
+            // The notification's channel is closed, so the broker redelivers the notification.
             Ok(Ok(false)) => {
-                debug!("a ring was acknowledged too late; it is redelivered");
+                debug!("a notification was acknowledged too late; it is redelivered");
                 self.is_acknowledged = true;
             }
-            Ok(Err(error)) => debug!(%error, "an acknowledgement failed; the ring is redelivered"),
+            Ok(Err(error)) => {
+                debug!(%error, "an acknowledgement failed; the notification is redelivered");
+            }
             Err(_) => {
-                debug!("an acknowledgement timed out; the ring may be redelivered");
+                debug!("an acknowledgement timed out; the notification may be redelivered");
                 self.channel.connection.report_failure();
             }
         }

@@ -8,14 +8,14 @@ use lapin::Channel;
 use lapin::options::QueueDeclareOptions;
 use lapin::types::{AMQPValue, FieldTable, LongString, ShortString};
 
-/// How often a ring may be redelivered before it is dead-lettered. That takes as many
+/// How often a notification may be redelivered before it is dead-lettered. That takes as many
 /// crashes of a worker; the delivery's own attempts end long before.
 const DELIVERY_LIMIT: i32 = 20;
 
-/// How many dead-lettered rings are kept for the operator.
+/// How many dead-lettered notifications are kept for the operator.
 const DEAD_CAPACITY: i32 = 10_000;
 
-/// The queue of rings and the queue of dead-lettered rings.
+/// The queue of notifications and the queue of dead-lettered notifications.
 #[derive(Debug)]
 pub(super) struct Topology {
     queue: ShortString,
@@ -48,7 +48,7 @@ impl Topology {
             durable: true,
             // Every process uses the same queue.
             exclusive: false,
-            // Rings wait while no worker runs.
+            // Notifications wait while no worker runs.
             auto_delete: false,
             // Wait for the broker's answer.
             nowait: false,
@@ -82,16 +82,16 @@ impl Topology {
             ("x-queue-type", text("quorum")),
             // Explicit, since 3.x has no limit and 4.x has 20.
             ("x-delivery-limit", AMQPValue::LongInt(DELIVERY_LIMIT)),
-            // Where rings over the limit go. Without it they are dropped, also those
+            // Where notifications over the limit go. Without it they are dropped, also those
             // that a crashing worker merely held at the time.
             ("x-dead-letter-exchange", text("")),
             ("x-dead-letter-routing-key", text(self.dead.as_str())),
-            // The default may lose a ring on its way to the other queue.
+            // The default may lose a notification on its way to the other queue.
             ("x-dead-letter-strategy", text("at-least-once")),
-            // Bounded, because the sweeper rings again for waiting rows: without a
+            // Bounded, because the sweeper notifies workers again of waiting rows: without a
             // worker, an unbounded queue would grow without limit.
             ("x-max-length", AMQPValue::LongInt(self.capacity)),
-            // A full queue refuses the newest ring with a nack instead of silently
+            // A full queue refuses the newest notification with a nack instead of silently
             // dropping the oldest. The dead-letter strategy requires this.
             ("x-overflow", text("reject-publish")),
         ])

@@ -1,4 +1,4 @@
-//! The form of a ring in the broker: `{"v":1,"deliveries":["dlv_…"]}`.
+//! The form of a notification in the broker: `{"v":1,"deliveries":["dlv_…"]}`.
 //!
 //! It holds only ids, so a reader of the broker learns that deliveries exist and
 //! nothing about their content.
@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct OutgoingRing<'a> {
+struct OutgoingNotification<'a> {
     v: u32,
     deliveries: &'a [DeliveryId],
 }
 
 #[derive(Deserialize)]
-struct IncomingRing {
+struct IncomingNotification {
     v: u32,
     deliveries: Vec<String>,
 }
 
-/// The message is not a ring.
+/// The message is not a notification.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum MalformedRing {
+pub(super) enum MalformedNotification {
     #[error("it is not a JSON object with a version and deliveries")]
     Json(#[source] serde_json::Error),
     #[error("its version is {0}")]
@@ -33,23 +33,24 @@ pub(super) enum MalformedRing {
     Id(#[source] pipeline::IdError),
 }
 
-/// Writes a ring.
+/// Writes a notification.
 pub(super) fn write(deliveries: &[DeliveryId]) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec(&OutgoingRing {
+    serde_json::to_vec(&OutgoingNotification {
         v: VERSION,
         deliveries,
     })
 }
 
-/// Reads a ring.
-pub(super) fn read(bytes: &[u8]) -> Result<Vec<DeliveryId>, MalformedRing> {
-    let read: IncomingRing = serde_json::from_slice(bytes).map_err(MalformedRing::Json)?;
+/// Reads a notification.
+pub(super) fn read(bytes: &[u8]) -> Result<Vec<DeliveryId>, MalformedNotification> {
+    let read: IncomingNotification =
+        serde_json::from_slice(bytes).map_err(MalformedNotification::Json)?;
     if read.v != VERSION {
-        return Err(MalformedRing::Version(read.v));
+        return Err(MalformedNotification::Version(read.v));
     }
     read.deliveries
         .iter()
-        .map(|id| id.parse().map_err(MalformedRing::Id))
+        .map(|id| id.parse().map_err(MalformedNotification::Id))
         .collect()
 }
 
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ring_round_trips_through_its_wire_form() {
+    fn notification_round_trips_through_its_wire_form() {
         let deliveries = [DeliveryId::new(), DeliveryId::new()];
         let bytes = write(&deliveries).unwrap();
         assert_eq!(read(&bytes).unwrap(), deliveries);
@@ -73,11 +74,11 @@ mod tests {
     #[test]
     fn malformed_messages_are_reported_by_kind() {
         let json = |text: &str| read(text.as_bytes()).unwrap_err();
-        assert!(matches!(json("hello"), MalformedRing::Json(_)));
-        assert!(matches!(json("[]"), MalformedRing::Json(_)));
+        assert!(matches!(json("hello"), MalformedNotification::Json(_)));
+        assert!(matches!(json("[]"), MalformedNotification::Json(_)));
         let later = json(r#"{"v":2,"deliveries":[]}"#);
-        assert!(matches!(later, MalformedRing::Version(2)));
+        assert!(matches!(later, MalformedNotification::Version(2)));
         let other = json(r#"{"v":1,"deliveries":["msg_1"]}"#);
-        assert!(matches!(other, MalformedRing::Id(_)));
+        assert!(matches!(other, MalformedNotification::Id(_)));
     }
 }

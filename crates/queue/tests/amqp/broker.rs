@@ -44,29 +44,29 @@ pub(crate) async fn ready(queue: &Queue) {
     .await;
 }
 
-/// Rings for a new delivery, again and again until it is taken.
-pub(crate) async fn ring_until_taken(queue: &Queue) -> DeliveryId {
+/// Notifies of a new delivery until the queue takes it.
+pub(crate) async fn notify_until_taken(queue: &Queue) -> DeliveryId {
     let delivery = DeliveryId::new();
-    until("a ring is taken", || async {
-        queue.doorbell.ring(&[delivery]).await.ok()
+    until("a notification is taken", || async {
+        queue.doorbell.notify(&[delivery]).await.ok()
     })
     .await;
     delivery
 }
 
-/// Consumes and acknowledges rings until one is for this delivery.
-pub(crate) async fn hear_of(bell: &mut Box<dyn pipeline::Bell>, delivery: DeliveryId) {
-    let hearing = async {
+/// Consumes and acknowledges notifications until one is for this delivery.
+pub(crate) async fn receive(bell: &mut Box<dyn pipeline::DoorbellListener>, delivery: DeliveryId) {
+    let receiving = async {
         loop {
-            let ring = bell.next().await.expect("the bell ended");
-            let found = ring.deliveries.contains(&delivery);
-            ring.done().await;
+            let notification = bell.next().await.expect("the listener ended");
+            let found = notification.deliveries.contains(&delivery);
+            notification.done().await;
             if found {
                 return;
             }
         }
     };
-    soon("the delivery is heard of", hearing).await;
+    soon("the notification arrives", receiving).await;
 }
 
 /// A proxy in front of the shared broker and the URL that leads through it.
@@ -123,7 +123,7 @@ impl Inspector {
         asked.await.is_ok()
     }
 
-    /// How many rings wait and are in nobody's hand.
+    /// How many notifications wait and are in nobody's hand.
     pub(crate) async fn waiting(&self, queue: &str) -> u32 {
         let options = QueueDeclareOptions {
             passive: true,

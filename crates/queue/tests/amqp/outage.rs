@@ -6,25 +6,32 @@ use pipeline::{DeliveryId, QueueError};
 use testkit::patience::{soon, until};
 use tokio::time::timeout;
 
-use crate::broker::{self, Inspector, hear_of, proxied, ring_until_taken, settings, url};
+use crate::broker::{self, Inspector, notify_until_taken, proxied, receive, settings, url};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn absent_broker_fails_a_ring_at_once() {
+async fn absent_broker_fails_a_notification_at_once() {
     // Nobody listens on the discard port of loopback.
     let settings = settings("amqp://guest:guest@127.0.0.1:9/%2f");
     let queue = queue::open(&settings).await.unwrap();
-    let rung = soon("the ring fails", queue.doorbell.ring(&[DeliveryId::new()])).await;
-    assert!(matches!(rung, Err(QueueError::Unavailable(_))), "{rung:?}");
+    let notified = soon(
+        "the notification fails",
+        queue.doorbell.notify(&[DeliveryId::new()]),
+    )
+    .await;
+    assert!(
+        matches!(notified, Err(QueueError::Unavailable(_))),
+        "{notified:?}"
+    );
     let probed = soon("the probe answers", queue.probe.probe()).await;
     assert!(probed.is_err());
     let mut bell = queue.bell();
     let waiter = tokio::spawn(async move { bell.next().await.is_none() });
     soon("it closes", queue.close()).await;
-    assert!(soon("the bell ends", waiter).await.unwrap());
+    assert!(soon("the listener ends", waiter).await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ring_to_a_deleted_queue_is_refused_and_declares_it_again() {
+async fn notification_to_a_deleted_queue_is_refused_and_declares_it_again() {
     let settings = settings(&url());
     let queue = broker::open(&settings).await;
     Inspector::connect(&url())
@@ -32,11 +39,14 @@ async fn ring_to_a_deleted_queue_is_refused_and_declares_it_again() {
         .delete(&settings.name)
         .await;
 
-    let rung = queue.doorbell.ring(&[DeliveryId::new()]).await;
-    assert!(matches!(rung, Err(QueueError::Refused(_))), "{rung:?}");
+    let notified = queue.doorbell.notify(&[DeliveryId::new()]).await;
+    assert!(
+        matches!(notified, Err(QueueError::Refused(_))),
+        "{notified:?}"
+    );
 
-    let delivery = ring_until_taken(&queue).await;
-    hear_of(&mut queue.bell(), delivery).await;
+    let delivery = notify_until_taken(&queue).await;
+    receive(&mut queue.bell(), delivery).await;
     queue.close().await;
 }
 
@@ -45,26 +55,28 @@ async fn consumer_survives_deletion_of_its_queue() {
     let settings = settings(&url());
     let queue = broker::open(&settings).await;
     let mut bell = queue.bell();
-    let delivery = ring_until_taken(&queue).await;
-    hear_of(&mut bell, delivery).await;
+    let delivery = notify_until_taken(&queue).await;
+    receive(&mut bell, delivery).await;
 
     let waiter = tokio::spawn(async move {
-        let ring = bell.next().await.expect("the bell ended");
-        let deliveries = ring.deliveries.clone();
-        ring.done().await;
+        let notification = bell.next().await.expect("the listener ended");
+        let deliveries = notification.deliveries.clone();
+        notification.done().await;
         deliveries
     });
     let inspector = Inspector::connect(&url()).await;
     inspector.delete(&settings.name).await;
     // The consumer is cancelled, notices it, and declares the queue again without
-    // any ring.
+    // any notification.
     until("the consumer declares the queue", || async {
         inspector.has(&settings.name).await.then_some(())
     })
     .await;
-    let delivery = ring_until_taken(&queue).await;
-    let heard = soon("a ring after the deletion", waiter).await.unwrap();
-    assert_eq!(heard, [delivery]);
+    let delivery = notify_until_taken(&queue).await;
+    let received = soon("a notification after the deletion", waiter)
+        .await
+        .unwrap();
+    assert_eq!(received, [delivery]);
     queue.close().await;
 }
 
@@ -74,41 +86,41 @@ async fn cut_connection_is_rebuilt() {
     let queue = broker::open(&settings(&through)).await;
     let mut bell = queue.bell();
     for _ in 0..3 {
-        let delivery = ring_until_taken(&queue).await;
-        hear_of(&mut bell, delivery).await;
+        let delivery = notify_until_taken(&queue).await;
+        receive(&mut bell, delivery).await;
 
         proxy.cut();
-        let refused = until("rings fail while it is cut", || async {
-            queue.doorbell.ring(&[DeliveryId::new()]).await.err()
+        let refused = until("notifications fail while it is cut", || async {
+            queue.doorbell.notify(&[DeliveryId::new()]).await.err()
         });
         assert!(matches!(refused.await, QueueError::Unavailable(_)));
 
         proxy.heal();
     }
-    let delivery = ring_until_taken(&queue).await;
-    hear_of(&mut bell, delivery).await;
+    let delivery = notify_until_taken(&queue).await;
+    receive(&mut bell, delivery).await;
     queue.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unacknowledged_ring_is_redelivered_after_a_cut() {
+async fn unacknowledged_notification_is_redelivered_after_a_cut() {
     let (proxy, through) = proxied().await;
     let queue = broker::open(&settings(&through)).await;
-    let delivery = ring_until_taken(&queue).await;
+    let delivery = notify_until_taken(&queue).await;
     let mut bell = queue.bell();
-    let held = soon("the ring is heard", bell.next()).await.unwrap();
+    let held = soon("the notification arrives", bell.next()).await.unwrap();
     assert_eq!(held.deliveries, [delivery]);
 
     proxy.cut();
     until("the cut is noticed", || async {
-        queue.doorbell.ring(&[DeliveryId::new()]).await.err()
+        queue.doorbell.notify(&[DeliveryId::new()]).await.err()
     })
     .await;
-    // The acknowledgement is lost without an error, so the ring is redelivered.
+    // The acknowledgement is lost without an error, so the notification is redelivered.
     soon("the answer ends", held.done()).await;
     proxy.heal();
 
-    hear_of(&mut bell, delivery).await;
+    receive(&mut bell, delivery).await;
     queue.close().await;
 }
 
@@ -117,19 +129,19 @@ async fn unacknowledged_ring_is_redelivered_after_a_cut() {
 const DEADLINE: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn frozen_broker_times_out_rings_and_acks() {
+async fn frozen_broker_times_out_notifications_and_acks() {
     let (proxy, through) = proxied().await;
     let queue = broker::open(&settings(&through)).await;
-    let delivery = ring_until_taken(&queue).await;
+    let delivery = notify_until_taken(&queue).await;
     let mut bell = queue.bell();
-    let held = soon("the ring is heard", bell.next()).await.unwrap();
+    let held = soon("the notification arrives", bell.next()).await.unwrap();
 
     proxy.freeze();
     for _ in 0..2 {
-        let rung = timeout(DEADLINE, queue.doorbell.ring(&[DeliveryId::new()])).await;
+        let notified = timeout(DEADLINE, queue.doorbell.notify(&[DeliveryId::new()])).await;
         assert!(
-            matches!(rung, Ok(Err(QueueError::Unavailable(_)))),
-            "{rung:?}"
+            matches!(notified, Ok(Err(QueueError::Unavailable(_)))),
+            "{notified:?}"
         );
     }
     let answered = timeout(DEADLINE, held.done()).await;
@@ -137,12 +149,12 @@ async fn frozen_broker_times_out_rings_and_acks() {
 
     // The frozen connections never recover; new ones must be built.
     proxy.heal();
-    let later = ring_until_taken(&queue).await;
-    // The broker redelivers the ring when heartbeats are missing or the connection is
+    let later = notify_until_taken(&queue).await;
+    // The broker redelivers the notification when heartbeats are missing or the connection is
     // closed.
     proxy.cut();
     proxy.heal();
-    hear_of(&mut bell, later).await;
+    receive(&mut bell, later).await;
     assert_ne!(delivery, later);
     queue.close().await;
 }

@@ -2,10 +2,10 @@
 
 use testkit::patience::until;
 
-use crate::broker::{self, hear_of, proxied_with_tls, ring_until_taken, settings};
+use crate::broker::{self, notify_until_taken, proxied_with_tls, receive, settings};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn broker_behind_tls_carries_rings() {
+async fn broker_behind_tls_carries_notifications() {
     let (_proxy, url, certificate) = proxied_with_tls().await;
     let folder = tempfile::tempdir().unwrap();
     let ca_file = folder.path().join("ca.pem");
@@ -13,8 +13,8 @@ async fn broker_behind_tls_carries_rings() {
     let mut settings = settings(&url);
     settings.ca_file = Some(ca_file);
     let queue = broker::open(&settings).await;
-    let delivery = ring_until_taken(&queue).await;
-    hear_of(&mut queue.bell(), delivery).await;
+    let delivery = notify_until_taken(&queue).await;
+    receive(&mut queue.bell(), delivery).await;
     queue.close().await;
 }
 

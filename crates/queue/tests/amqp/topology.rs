@@ -1,4 +1,4 @@
-//! What is in the broker: the declared queues and the form of a ring.
+//! What is in the broker: the declared queues and the form of a notification.
 
 use lapin::options::{BasicNackOptions, QueueDeclareOptions};
 use lapin::types::{AMQPValue, FieldTable, LongString};
@@ -58,10 +58,10 @@ async fn queue_is_declared_as_quorum_with_exactly_these_arguments() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ring_over_the_delivery_limit_is_dead_lettered() {
+async fn notification_over_the_delivery_limit_is_dead_lettered() {
     let settings = settings(&url());
     let queue = broker::open(&settings).await;
-    let delivery = broker::ring_until_taken(&queue).await;
+    let delivery = broker::notify_until_taken(&queue).await;
     let inspector = Inspector::connect(&url()).await;
     let requeue = BasicNackOptions {
         requeue: true,
@@ -79,11 +79,11 @@ async fn ring_over_the_delivery_limit_is_dead_lettered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ring_in_the_broker_holds_only_ids() {
+async fn notification_in_the_broker_holds_only_ids() {
     let settings = settings(&url());
     let queue = broker::open(&settings).await;
     let (one, two) = (DeliveryId::new(), DeliveryId::new());
-    queue.doorbell.ring(&[one, two]).await.unwrap();
+    queue.doorbell.notify(&[one, two]).await.unwrap();
 
     let message = Inspector::connect(&url()).await.take(&settings.name).await;
     let body = String::from_utf8(message.data.clone()).unwrap();
@@ -103,13 +103,13 @@ async fn malformed_message_is_removed_from_the_queue() {
     for body in garbage {
         inspector.publish(&settings.name, body).await;
     }
-    let delivery = broker::ring_until_taken(&queue).await;
+    let delivery = broker::notify_until_taken(&queue).await;
     let mut bell = queue.bell();
-    let ring = soon("the ring behind the garbage", bell.next())
+    let notification = soon("the notification behind the garbage", bell.next())
         .await
         .unwrap();
-    assert_eq!(ring.deliveries, [delivery]);
-    ring.done().await;
+    assert_eq!(notification.deliveries, [delivery]);
+    notification.done().await;
     drop(bell);
     queue.close().await;
     // Nothing was redelivered when the connection ended.
@@ -124,7 +124,7 @@ async fn malformed_message_is_removed_from_the_queue() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn queue_with_other_arguments_gets_no_rings() {
+async fn queue_with_other_arguments_gets_no_notifications() {
     let settings = settings(&url());
     let inspector = Inspector::connect(&url()).await;
     let options = QueueDeclareOptions::default();
@@ -138,10 +138,10 @@ async fn queue_with_other_arguments_gets_no_rings() {
         .await
         .unwrap();
     let queue = queue::open(&settings).await.unwrap();
-    assert!(queue.doorbell.ring(&[DeliveryId::new()]).await.is_err());
+    assert!(queue.doorbell.notify(&[DeliveryId::new()]).await.is_err());
     assert!(queue.probe.probe().await.is_err());
     inspector.delete(&settings.name).await;
     broker::ready(&queue).await;
-    broker::ring_until_taken(&queue).await;
+    broker::notify_until_taken(&queue).await;
     queue.close().await;
 }
