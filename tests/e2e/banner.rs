@@ -54,7 +54,7 @@ async fn a_start_for_development_says_how_to_try_it_and_a_taken_port_how_to_take
 
     let mut create = Command::new(binary());
     create
-        .args(["key", "create", "dev"])
+        .args(["api-key", "create", "dev"])
         .current_dir(dir.path());
     let refused = create.output().await.unwrap();
     let said = String::from_utf8(refused.stderr).unwrap();
@@ -76,7 +76,7 @@ async fn a_start_with_a_source_and_a_key_of_ones_own_says_nothing_of_those_for_d
     for wanted in [
         "/hooks/shop",
         "robot",
-        "key create",
+        "api-key create",
         "source test shop",
         "/docs",
     ] {

@@ -366,6 +366,23 @@ async fn completions_and_help_go_to_standard_output() {
 }
 
 #[tokio::test]
+async fn the_old_names_of_api_key_and_seal_key_work_and_are_hidden() {
+    let dir = tempfile::tempdir().unwrap();
+    let help = ended(in_dir(dir.path(), &["--help"])).await;
+    let commands: Vec<&str> = text(&help.stdout)
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    for (old, new) in [("key", "api-key"), ("keys", "seal-key")] {
+        assert!(commands.contains(&new) && !commands.contains(&old), "{old}");
+        let [by_old, by_new] = [[old, "list"], [new, "list"]].map(|args| in_dir(dir.path(), &args));
+        let [by_old, by_new] = [ended(by_old).await, ended(by_new).await];
+        assert_eq!(by_old.status.code(), Some(1));
+        assert_eq!(text(&by_old.stderr), text(&by_new.stderr));
+    }
+}
+
+#[tokio::test]
 async fn every_act_has_an_example_and_says_which_server_or_data_it_takes() {
     let dir = tempfile::tempdir().unwrap();
     let groups: [(&str, &[&str], &str); 3] = [
@@ -374,8 +391,8 @@ async fn every_act_has_an_example_and_says_which_server_or_data_it_takes() {
             &["new", "show", "wait", "consume", "resend", "finish"],
             "--url",
         ),
-        ("key", &["create", "list", "revoke"], "--data-dir"),
-        ("keys", &["list", "rotate", "retire"], "--data-dir"),
+        ("api-key", &["create", "list", "revoke"], "--data-dir"),
+        ("seal-key", &["list", "rotate", "retire"], "--data-dir"),
     ];
     for (group, acts, option) in groups {
         for act in acts {

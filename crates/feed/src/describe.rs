@@ -73,7 +73,7 @@ pub(crate) fn document(settings: &Settings, policy: &Policy) -> Value {
     let key = json!({
         "type": "http",
         "scheme": "bearer",
-        "description": "A key of `maillatch key create` or of the configuration: `mlk_…`",
+        "description": "A key of `maillatch api-key create` or of the configuration: `mlk_…`",
     });
     if let Some(components) = document
         .pointer_mut("/components")

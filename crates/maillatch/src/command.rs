@@ -1,6 +1,8 @@
-//! One file for each command; this one chooses.
+//! One file for each command; this one dispatches.
 
+pub(crate) mod api_key;
 pub(crate) mod attempt;
+mod cli;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -9,11 +11,10 @@ pub(crate) mod explain;
 pub(crate) mod failures;
 pub(crate) mod healthcheck;
 pub(crate) mod import;
-pub(crate) mod key;
-pub(crate) mod keys;
 pub(crate) mod migrate;
 pub(crate) mod relay;
 pub(crate) mod roles;
+pub(crate) mod seal_key;
 pub(crate) mod source;
 pub(crate) mod trigger;
 pub(crate) mod wait;
@@ -21,14 +22,16 @@ pub(crate) mod wait;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
-use crate::cli::{Cli, Command, Serve};
 use crate::serve::Roles;
 
-/// Does what the command line says and returns what the process ends with.
+use cli::{Cli, Command};
+use roles::ServeArgs;
+
+/// Runs the command line of this process and returns its exit code.
 pub fn main() -> ExitCode {
-    crate::last_words::keep_to_ourselves();
+    crate::panic_hook::install();
     let cli = Cli::parse();
     // One TLS provider for every client in the process. This fails only when
     // one is installed already, and then it is this one.
@@ -45,19 +48,18 @@ fn run(cli: Cli) -> Result<ExitCode> {
         .build()
         .context("failed to start the runtime")?;
     let code = runtime.block_on(dispatch(cli.command));
-    // Database work that outlived its deadline was waited for already.
+    // The store has already waited for database work that outlived its caller.
     runtime.shutdown_background();
     code
 }
 
 async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
-    match command.unwrap_or_else(|| Command::Up(Serve::default())) {
+    match command.unwrap_or_else(|| Command::Up(ServeArgs::default())) {
         Command::Up(args) => roles::run(args, Roles::ALL).await,
         Command::Webhook(args) => roles::run(args, Roles::WEBHOOK).await,
         Command::Worker(args) => roles::run(args, Roles::WORKER).await,
         Command::Feed(args) => roles::run(args, Roles::FEED).await,
         Command::Poll(args) => roles::run(args, Roles::POLL).await,
-        Command::Keys(args) => keys::run(args).await,
         Command::Migrate(args) => migrate::run(args).await,
         Command::Trigger(args) => trigger::run(args).await,
         Command::Wait(args) => wait::run(args).await,
@@ -69,9 +71,10 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Relay(args) => relay::run(args).await,
         Command::Import(args) => import::run(args).await,
         Command::Failures(args) => failures::run(args).await,
-        Command::Key(args) => key::run(args).await,
+        Command::ApiKey(args) => api_key::run(args).await,
+        Command::SealKey(args) => seal_key::run(args).await,
         Command::Doctor(args) => doctor::run(args).await,
         Command::Healthcheck(args) => healthcheck::run(args).await,
-        Command::Completions(args) => Ok(completions::run(&args)),
+        Command::Completions(args) => Ok(completions::run(&args, Cli::command())),
     }
 }

@@ -1,9 +1,10 @@
 //! Configuration: layers of text become one checked [`Config`].
 
+mod args;
 mod layers;
 mod settings;
 mod span;
 
-pub(crate) use layers::{Flags, load};
+pub(crate) use args::ConfigArgs;
 pub(crate) use settings::{Config, LogFormat, Profile};
 pub(crate) use span::Span;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use reqwest::{RequestBuilder, StatusCode, redirect};
 use url::{Host, Url};
 
-use super::problem::Complaint;
+use super::complaint::Complaint;
 
 /// The longest wait of the feed and some time for the way.
 const PATIENCE: Duration = Duration::from_secs(70);

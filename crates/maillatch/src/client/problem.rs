@@ -1,12 +1,11 @@
 //! An answer that is a refusal: what a client reads of its problem document, and
 //! which failure of a call it is.
 
-use std::fmt;
-
 use reqwest::StatusCode;
 use serde::Deserialize;
 
 use super::call::{Answer, CallError};
+use super::complaint::Complaint;
 
 /// No sentence of a server is longer; what is, is none of ours.
 const LONGEST: usize = 400;
@@ -42,32 +41,6 @@ impl Problem {
             detail: self.detail.map(|text| plain(&text)),
             field: self.field.map(|text| plain(&text)),
             rule: self.rule.map(|text| plain(&text)),
-        }
-    }
-}
-
-/// What a server says of a request that it does not grant. Its sentences are its
-/// own and echo nothing.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Complaint {
-    /// The last part of the problem's type.
-    pub slug: Option<String>,
-    /// The sentence.
-    pub detail: Option<String>,
-    /// The field that is at fault.
-    pub field: Option<String>,
-    /// What the field must be.
-    pub rule: Option<String>,
-}
-
-impl fmt::Display for Complaint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sentence = self.detail.as_deref().or(self.slug.as_deref());
-        f.write_str(sentence.unwrap_or("no reason was given"))?;
-        match (&self.field, &self.rule) {
-            (Some(field), Some(rule)) => write!(f, " ({field}: {rule})"),
-            (Some(word), None) | (None, Some(word)) => write!(f, " ({word})"),
-            (None, None) => Ok(()),
         }
     }
 }

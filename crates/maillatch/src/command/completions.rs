@@ -1,11 +1,9 @@
-//! `completions`: a script for the shell.
+//! `completions`: a completion script for the shell.
 
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
-
-use crate::cli::Cli;
 
 /// Prints a completion script for a shell.
 #[derive(Debug, Args)]
@@ -17,13 +15,7 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Completions) -> ExitCode {
-    let mut command = Cli::command();
-    clap_complete::generate(
-        args.shell,
-        &mut command,
-        "maillatch",
-        &mut std::io::stdout(),
-    );
+pub(crate) fn run(args: &Completions, mut cli: clap::Command) -> ExitCode {
+    clap_complete::generate(args.shell, &mut cli, "maillatch", &mut std::io::stdout());
     ExitCode::SUCCESS
 }

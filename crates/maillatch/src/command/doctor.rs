@@ -1,6 +1,6 @@
 //! `doctor`: is this deployment fit to run?
 
-mod keys;
+mod api_keys;
 mod standing;
 
 use std::io::Write;
@@ -14,8 +14,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::cli::Place;
-use crate::config::{Config, Profile};
+use crate::config::{Config, ConfigArgs, Profile};
 use crate::dev::DevEnv;
 use crate::secrets::{is_to_be_minted, keyring};
 use crate::wire::{cautions, queue_settings, store_settings, worker_settings};
@@ -30,7 +29,7 @@ Examples:
 Exit codes: 0 nothing failed, 1 a check failed.")]
 pub(crate) struct Doctor {
     #[command(flatten)]
-    place: Place,
+    config_args: ConfigArgs,
     /// Print JSON on standard output.
     #[arg(long)]
     json: bool,
@@ -87,7 +86,7 @@ impl Check {
 }
 
 pub(crate) async fn run(args: Doctor) -> Result<ExitCode> {
-    let checks = match args.place.load(None) {
+    let checks = match args.config_args.load(None) {
         Ok(config) => examine(&config).await,
         Err(error) => vec![Check::bad("configuration", format!("{error:#}"))],
     };
@@ -192,7 +191,7 @@ fn policy(config: &Config) -> Result<String> {
 async fn database(config: &Config) -> Vec<Check> {
     if config.profile() == Profile::Embedded && !config.data.dir.join("maillatch.db").exists() {
         let yet = Check::good("database", "SQLite, created at the first start");
-        return vec![keys::keys(config, None).await, yet];
+        return vec![api_keys::api_keys(config, None).await, yet];
     }
     let opened = match store_settings(config) {
         Ok(settings) => store::open(&settings.as_guest()).await.map_err(Error::from),
@@ -202,11 +201,11 @@ async fn database(config: &Config) -> Vec<Check> {
         Ok(store) => store,
         Err(error) => {
             let away = Check::of("database", Err(error));
-            return vec![keys::keys(config, None).await, away];
+            return vec![api_keys::api_keys(config, None).await, away];
         }
     };
     let mut checks = vec![
-        keys::keys(config, Some(&store)).await,
+        api_keys::api_keys(config, Some(&store)).await,
         probed("database", &*store.probe).await,
     ];
     if let Ok(backlog) = store.deliveries.backlog().await {

@@ -12,8 +12,7 @@ use pipeline::{DeadCallback, DeadLetter, DeliveryId, InboxId};
 use serde_json::{Value, json};
 use store::Store;
 
-use crate::cli::Place;
-use crate::config::Config;
+use crate::config::{Config, ConfigArgs};
 use crate::wire::store_settings;
 
 use recipients::recipients;
@@ -35,7 +34,7 @@ pub(crate) struct Failures {
     #[command(subcommand)]
     action: Action,
     #[command(flatten)]
-    place: Place,
+    config_args: ConfigArgs,
     /// Print JSON on standard output.
     #[arg(long, global = true)]
     json: bool,
@@ -69,7 +68,7 @@ enum Action {
 }
 
 pub(crate) async fn run(args: Failures) -> Result<ExitCode> {
-    let config = args.place.load(None)?;
+    let config = args.config_args.load(None)?;
     let settings = store_settings(&config)?.as_guest();
     let store = store::open(&settings)
         .await

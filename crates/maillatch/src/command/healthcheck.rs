@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::cli::Place;
+use crate::config::ConfigArgs;
 
 /// Asks a running server whether it is ready.
 #[derive(Debug, Args)]
@@ -17,7 +17,7 @@ Example:
 Exit codes: 0 ready, 1 not ready, 8 unreachable.")]
 pub(crate) struct Healthcheck {
     #[command(flatten)]
-    place: Place,
+    config_args: ConfigArgs,
     /// The server to ask; by default the one that the configuration listens on.
     #[arg(long, env = "MAILLATCH_URL", value_name = "URL")]
     url: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Healthcheck {
 pub(crate) async fn run(args: Healthcheck) -> Result<ExitCode> {
     let url = match args.url {
         Some(url) => url,
-        None => format!("http://{}", args.place.load(None)?.server.listen),
+        None => format!("http://{}", args.config_args.load(None)?.server.listen),
     };
     let client = reqwest::Client::builder()
         .timeout(Duration::from_secs(5))

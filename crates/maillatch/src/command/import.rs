@@ -10,7 +10,7 @@ use pipeline::{InboxId, SourceName};
 use poll::{Import, Imported};
 use serde_json::json;
 
-use crate::cli::Place;
+use crate::config::ConfigArgs;
 use crate::wire::{poll_deps, wire_as_guest};
 
 /// Takes mail from files: a Maildir, or a folder of .eml.
@@ -42,11 +42,11 @@ pub(crate) struct ImportCommand {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    config_args: ConfigArgs,
 }
 
 pub(crate) async fn run(args: ImportCommand) -> Result<ExitCode> {
-    let parts = wire_as_guest(args.place.load(None)?).await?;
+    let parts = wire_as_guest(args.config_args.load(None)?).await?;
     let deps = poll_deps(&parts)?;
     let import = Import {
         source: args.source,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::cli::Place;
+use crate::config::ConfigArgs;
 use crate::wire::migrate_settings;
 
 /// Creates or updates the database's tables.
@@ -18,14 +18,14 @@ Example:
 Running it again changes nothing. The embedded profile migrates when it starts.")]
 pub(crate) struct Migrate {
     #[command(flatten)]
-    place: Place,
+    config_args: ConfigArgs,
     /// Print JSON on standard output.
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) async fn run(args: Migrate) -> Result<ExitCode> {
-    let config = args.place.load(None)?;
+    let config = args.config_args.load(None)?;
     let migrated = store::migrate(&migrate_settings(&config))
         .await
         .context("failed to migrate the database")?;

@@ -1,4 +1,4 @@
-//! `up`, `webhook`, `worker`, `feed`: serve until stopped.
+//! `up`, `webhook`, `worker`, `feed`, `poll`: serve until stopped.
 
 mod banner;
 
@@ -8,10 +8,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use serde_json::json;
 
-use crate::cli::Serve;
-use crate::config::{Config, Profile};
+use crate::config::{Config, ConfigArgs, Profile};
 use crate::dev::DevEnv;
 use crate::secrets::settle_key_file;
 use crate::serve::{Roles, Serving};
@@ -20,9 +20,26 @@ use crate::wire::{check_separate_role, wire};
 
 use banner::Banner;
 
-pub(crate) async fn run(args: Serve, roles: Roles) -> Result<ExitCode> {
+/// How to serve.
+#[derive(Debug, Clone, Default, Args)]
+#[command(after_help = "\
+Examples:
+  maillatch up --listen 127.0.0.1:0 --json
+  MAILLATCH_DATABASE__URL_FILE=database_url MAILLATCH_QUEUE__URL_FILE=queue_url maillatch worker")]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    config_args: ConfigArgs,
+    /// The address to serve HTTP on; port 0 takes a free port.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Print one JSON line on standard output when ready.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: ServeArgs, roles: Roles) -> Result<ExitCode> {
     let began = Instant::now();
-    let mut config = args.place.load(args.listen.as_deref())?;
+    let mut config = args.config_args.load(args.listen.as_deref())?;
     telemetry::start(&config.log.filter, config.log.format)?;
     let mut lent = None;
     if roles.is_separate() {

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use providers::Sources;
 use serde_json::{Value, json};
 
-use crate::cli::Place;
+use crate::config::ConfigArgs;
 
 /// Lists sources, says how to connect one, and tries one out.
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ pub(crate) struct SourceCommand {
     #[command(subcommand)]
     action: Action,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -49,7 +49,7 @@ pub(crate) async fn run(args: SourceCommand) -> Result<ExitCode> {
     }
 }
 
-fn list(place: &Place, as_json: bool) -> Result<ExitCode> {
+fn list(place: &ConfigArgs, as_json: bool) -> Result<ExitCode> {
     let sources = Sources::build(place.load(None)?.source)?;
     let mut out = std::io::stdout().lock();
     if as_json {

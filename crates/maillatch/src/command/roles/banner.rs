@@ -98,9 +98,9 @@ impl Banner {
     fn keys_line(&self) -> String {
         match &self.dev {
             Some(file) if self.has_dev_key => format!("key in {}", file.display()),
-            _ if self.keys.is_empty() => "maillatch key create NAME makes a key".to_owned(),
+            _ if self.keys.is_empty() => "maillatch api-key create NAME makes a key".to_owned(),
             _ => format!(
-                "keys {}; maillatch key create NAME makes another",
+                "keys {}; maillatch api-key create NAME makes another",
                 self.keys.join(", ")
             ),
         }

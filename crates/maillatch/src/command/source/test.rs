@@ -11,8 +11,8 @@ use providers::{Sample, Sources};
 use serde_json::json;
 use url::Url;
 
-use crate::cli::Place;
 use crate::client::send;
+use crate::config::ConfigArgs;
 use crate::dev;
 
 /// Posts a correctly signed sample of the provider's own shape to a running server.
@@ -34,7 +34,7 @@ pub(crate) struct Test {
     json: bool,
 }
 
-pub(super) async fn run(args: Test, place: &Place) -> Result<ExitCode> {
+pub(super) async fn run(args: Test, place: &ConfigArgs) -> Result<ExitCode> {
     let config = place.load(None)?;
     let url = match args.url {
         Some(url) => url,

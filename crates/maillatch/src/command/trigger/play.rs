@@ -13,6 +13,7 @@ use super::Trigger;
 use super::scenario::{Step, Story};
 use crate::client::{CallError, Posted, SampleKind, send};
 use crate::command::wait::exit;
+use crate::config::ConfigArgs;
 
 /// Plays the scenario as often as asked for.
 pub(super) async fn run(args: &Trigger) -> Result<ExitCode> {
@@ -53,9 +54,9 @@ pub(super) async fn run(args: &Trigger) -> Result<ExitCode> {
 fn sources(args: &Trigger) -> Result<Sources> {
     let settings = match &args.provider {
         Some(_) => {
-            crate::cli::Place {
+            ConfigArgs {
                 config: args.config.clone(),
-                ..crate::cli::Place::default()
+                ..ConfigArgs::default()
             }
             .load(None)?
             .source

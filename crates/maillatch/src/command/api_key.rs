@@ -1,4 +1,4 @@
-//! `key`: who may ask, made and revoked while the service runs.
+//! `api-key`: who may ask, made and revoked while the service runs.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -11,8 +11,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use store::Store;
 
-use crate::cli::Place;
-use crate::config::{Config, Profile, Span};
+use crate::config::{Config, ConfigArgs, Profile, Span};
 use crate::dev::DevEnv;
 use crate::wire::store_settings;
 
@@ -20,19 +19,19 @@ use crate::wire::store_settings;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  maillatch key create agent-7
-  maillatch key create reader --scope feed --inbox agent@inbox.test --expires 30d
-  maillatch key list
-  maillatch key revoke agent-7
+  maillatch api-key create agent-7
+  maillatch api-key create reader --scope feed --inbox agent@inbox.test --expires 30d
+  maillatch api-key list
+  maillatch api-key revoke agent-7
 
 A key is printed once, when it is made; only its hash is kept. A revoked key is
 refused by every process within 2 s. These work on the database, also while a
 server runs on it.")]
-pub(crate) struct KeyCommand {
+pub(crate) struct ApiKeyCommand {
     #[command(subcommand)]
     action: Action,
     #[command(flatten)]
-    place: Place,
+    config_args: ConfigArgs,
     /// Print JSON on standard output.
     #[arg(long, global = true)]
     json: bool,
@@ -43,9 +42,9 @@ enum Action {
     /// Make a key and print it, once.
     #[command(after_help = "\
 Examples:
-  maillatch key create agent-7
-  MAILLATCH_KEY=$(maillatch key create reader --scope feed --expires 30d)
-  maillatch key create shared --inbox agent@inbox.test --json")]
+  maillatch api-key create agent-7
+  MAILLATCH_KEY=$(maillatch api-key create reader --scope feed --expires 30d)
+  maillatch api-key create shared --inbox agent@inbox.test --json")]
     Create {
         /// The consumer that it speaks for; what it opens is its own.
         name: String,
@@ -63,13 +62,13 @@ Examples:
     /// List every key, also those that are over; never a token.
     #[command(after_help = "\
 Examples:
-  maillatch key list
-  maillatch key list --json --config /etc/maillatch.toml")]
+  maillatch api-key list
+  maillatch api-key list --json --config /etc/maillatch.toml")]
     List,
     /// Revoke the key of a name.
     #[command(after_help = "\
 Example:
-  maillatch key revoke agent-7
+  maillatch api-key revoke agent-7
 
 One that stands in the configuration is not revoked here, and says so.")]
     Revoke {
@@ -78,8 +77,8 @@ One that stands in the configuration is not revoked here, and says so.")]
     },
 }
 
-pub(crate) async fn run(args: KeyCommand) -> Result<ExitCode> {
-    let config = args.place.load(None)?;
+pub(crate) async fn run(args: ApiKeyCommand) -> Result<ExitCode> {
+    let config = args.config_args.load(None)?;
     let settings = store_settings(&config)?.as_guest();
     let store = store::open(&settings)
         .await

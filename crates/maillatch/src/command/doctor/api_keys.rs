@@ -6,7 +6,7 @@ use super::Check;
 use crate::config::{Config, Profile};
 
 /// The keys that are good, wherever they are kept.
-pub(super) async fn keys(config: &Config, store: Option<&Store>) -> Check {
+pub(super) async fn api_keys(config: &Config, store: Option<&Store>) -> Check {
     if let Err(error) = feed::Keys::build(config.key.clone()) {
         return Check::of("keys", Err(error.into()));
     }
@@ -21,7 +21,7 @@ pub(super) async fn keys(config: &Config, store: Option<&Store>) -> Check {
         names.extend((good > 0).then(|| format!("{good} in the database")));
     }
     if names.is_empty() {
-        let how = "none: no agent can ask; maillatch key create NAME makes one";
+        let how = "none: no agent can ask; maillatch api-key create NAME makes one";
         return Check::doubtful("keys", how);
     }
     Check::good("keys", names.join(", "))

@@ -1,4 +1,4 @@
-//! `keys`: the keys that rows are sealed with.
+//! `seal-key`: the keys that rows are sealed with.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use store::{KeyFile, KeyId, Sealing, Store};
 
-use crate::cli::Place;
+use crate::config::ConfigArgs;
 use crate::secrets::key_file;
 use crate::wire::store_settings;
 
@@ -25,10 +25,10 @@ const SETTLED: Duration = Duration::from_secs(5);
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  maillatch keys list
-  maillatch keys rotate
-  maillatch keys rotate --retire --json
-  maillatch keys retire
+  maillatch seal-key list
+  maillatch seal-key rotate
+  maillatch seal-key rotate --retire --json
+  maillatch seal-key retire
 
 A rotation puts a new key in front of the key file and seals every row anew, also
 while servers run on the database: they notice the new file. One that was cut off
@@ -38,11 +38,11 @@ database takes no row under them, not even from a process that stood still
 meanwhile. Rows that do not open, since they are damaged or their key is gone, are
 left as they are and counted, and the command ends with 1. On several machines, append a new key to every copy of the file first, move it to the front
 of each, and then run this once.")]
-pub(crate) struct Keys {
+pub(crate) struct SealKeyCommand {
     #[command(subcommand)]
     action: Action,
     #[command(flatten)]
-    place: Place,
+    config_args: ConfigArgs,
     /// Print JSON on standard output.
     #[arg(long, global = true)]
     json: bool,
@@ -53,13 +53,13 @@ enum Action {
     /// List the keys and how many rows are sealed under each.
     #[command(after_help = "\
 Example:
-  maillatch keys list --json")]
+  maillatch seal-key list --json")]
     List,
     /// Seal everything anew under a new key.
     #[command(after_help = "\
 Examples:
-  maillatch keys rotate
-  maillatch keys rotate --retire --config /etc/maillatch.toml")]
+  maillatch seal-key rotate
+  maillatch seal-key rotate --retire --config /etc/maillatch.toml")]
     Rotate {
         /// Remove keys that no row is sealed under any more.
         #[arg(long)]
@@ -68,12 +68,12 @@ Examples:
     /// Remove keys that no row is sealed under any more.
     #[command(after_help = "\
 Example:
-  maillatch keys retire --json")]
+  maillatch seal-key retire --json")]
     Retire,
 }
 
-pub(crate) async fn run(args: Keys) -> Result<ExitCode> {
-    let config = args.place.load(None)?;
+pub(crate) async fn run(args: SealKeyCommand) -> Result<ExitCode> {
+    let config = args.config_args.load(None)?;
     let settings = store_settings(&config)?.as_guest();
     let file = key_file(&config).filter(|_| config.seal.keys.is_empty());
     let store = store::open(&settings)
