@@ -33,6 +33,7 @@ mod poll_killed;
 mod poll_leases;
 mod poll_liars;
 mod poll_waiting;
+mod readme;
 mod received;
 mod seal;
 mod senders;
