@@ -1,15 +1,14 @@
-// Cloudflare Email Routing to Maillatch: every mail that is routed to this
-// worker is posted, unchanged and signed by Standard Webhooks, to one source of
-// the provider `cloudflare`.
+// Cloudflare Email Routing to Maillatch: this worker posts every mail that is routed to
+// it, unchanged and signed by Standard Webhooks, to a source of the provider
+// `cloudflare`.
 //
 // Settings of the worker:
 //   MAILLATCH_URL     variable, such as https://mail.example.com/hooks/cloudflare
 //   MAILLATCH_SECRET  secret, `whsec_` and base64; the same as in the source
 //
-// A mail is lost by nobody: if Maillatch does not answer 2xx, the worker throws,
-// Cloudflare answers the sending server with a temporary failure, and that server
-// tries again. The delivery's id is made from the envelope and the bytes of the
-// mail, so a mail that comes again is a duplicate.
+// No mail is lost: if Maillatch does not answer 2xx, the worker throws, Cloudflare
+// answers the sending server with a temporary failure, and that server retries. The
+// delivery's id is a digest of the envelope and the mail, so a retry is a duplicate.
 
 export default {
   async email(message, env) {
@@ -49,7 +48,7 @@ async function headers(secret, id, body) {
   };
 }
 
-// The id stays the same when the sending server tries again.
+// The id stays the same when the sending server retries.
 async function idOf(message, raw) {
   const envelope = new TextEncoder().encode(`${message.from}\n${message.to}\n`);
   const all = new Uint8Array(envelope.length + raw.length);
@@ -59,7 +58,7 @@ async function idOf(message, raw) {
   return "cf_" + Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// In slices, because a call takes only so many arguments.
+// In slices, because a call accepts a limited number of arguments.
 function toBase64(bytes) {
   let text = "";
   for (let at = 0; at < bytes.length; at += 8192) {
