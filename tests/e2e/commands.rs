@@ -407,7 +407,7 @@ async fn every_act_has_an_example_and_says_which_server_or_data_it_takes() {
     let wait = ended(in_dir(dir.path(), &["wait", "--help"])).await;
     let help = text(&wait.stdout);
     assert!(
-        help.contains("unhealthy") && help.contains("9 one came"),
+        help.contains("unhealthy") && help.contains("9 it arrived and expired"),
         "{help}"
     );
 }

@@ -1,4 +1,4 @@
-//! Getting the certificates that providers sign with, over HTTP.
+//! Downloads the certificates that providers sign with.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use async_trait::async_trait;
 use reqwest::{Client, redirect};
 use webhook::{CertificateFetch, CertificateUnavailable};
 
-/// A certificate is a few kilobytes.
-const MOST_BYTES: usize = 64 * 1024;
+/// A certificate has a few kilobytes.
+const MAX_BYTES: usize = 64 * 1024;
 
-/// Gets certificates; which ones may be got is not decided here.
-pub(crate) struct Getter(Client);
+/// Downloads certificates. The caller decides which URLs are allowed.
+pub(crate) struct CertificateClient(Client);
 
-impl Getter {
+impl CertificateClient {
     pub(crate) fn new() -> Result<Self> {
-        // The URL was judged before it came here, and a redirect would leave it.
+        // The caller has checked the URL; a redirect would lead to another one.
         let client = Client::builder()
             .redirect(redirect::Policy::none())
             .timeout(Duration::from_secs(4))
@@ -26,7 +26,7 @@ impl Getter {
 }
 
 #[async_trait]
-impl CertificateFetch for Getter {
+impl CertificateFetch for CertificateClient {
     async fn fetch(&self, url: &str) -> Result<Vec<u8>, CertificateUnavailable> {
         let answer = self.0.get(url).send().await;
         let mut answer = answer
@@ -35,7 +35,7 @@ impl CertificateFetch for Getter {
             .ok_or(CertificateUnavailable)?;
         let mut pem = Vec::new();
         while let Some(chunk) = answer.chunk().await.ok().ok_or(CertificateUnavailable)? {
-            if pem.len() + chunk.len() > MOST_BYTES {
+            if pem.len() + chunk.len() > MAX_BYTES {
                 return Err(CertificateUnavailable);
             }
             pem.extend_from_slice(&chunk);

@@ -1,6 +1,6 @@
-//! A running server, seen from outside: by an agent that waits for its code, and
-//! by a sender that posts mail. `wait`, `trigger`, the demo and the end-to-end
-//! tests all speak to servers through this module and in no other way.
+//! A running server seen from outside: by an agent that waits for its code, and by
+//! a sender that posts mail. `wait`, `trigger`, the demo and the end-to-end tests
+//! use this module.
 
 mod agent;
 mod answer;
@@ -14,7 +14,7 @@ mod sample;
 
 pub use agent::{Client, Connection};
 pub use answer::{Consumption, Disclosed, Item, Kind, Page, State};
-pub use attempt::{Attempt, Ended, Given, Resent, Taken};
+pub use attempt::{Attempt, AttemptConsumption, AttemptValue, FinishAnswer, ResendAnswer};
 pub use call::CallError;
 pub use complaint::Complaint;
 pub(crate) use hook::send;

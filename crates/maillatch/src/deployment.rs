@@ -1,6 +1,6 @@
-//! A deployment of real processes on this machine: all roles in one on SQLite,
-//! or two of each on Postgres and RabbitMQ. The demo runs on one, and so do the
-//! end-to-end tests; whoever has it may kill its processes.
+//! A deployment of real processes on this machine: all roles in one process on
+//! SQLite, or two processes of each role on Postgres and RabbitMQ. The demo and the
+//! end-to-end tests use it; they may kill its processes.
 
 mod process;
 
@@ -18,7 +18,7 @@ pub use process::Process;
 
 use crate::client::{Client, Connection, Hook};
 
-/// What a deployment stands on.
+/// The database and the queue of a deployment.
 #[derive(Debug, Clone)]
 pub enum Backing {
     /// SQLite and an in-process queue: one process.
@@ -35,13 +35,13 @@ pub enum Backing {
 /// One of the roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Takes posts.
+    /// Receives posts.
     Webhook,
     /// Processes deliveries.
     Worker,
     /// Serves agents.
     Feed,
-    /// Asks sources for their mail.
+    /// Polls sources for their mail.
     Poll,
 }
 
@@ -56,7 +56,7 @@ impl Role {
     }
 }
 
-/// The names of the two consumers that every deployment knows.
+/// The names of the two consumers of every deployment.
 pub const CONSUMERS: [&str; 2] = ["agent-a", "agent-b"];
 
 /// Processes that run together on one database.
@@ -70,8 +70,8 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// Writes a configuration into a directory of its own, prepares the
-    /// database and starts every process. `extra` is TOML laid over the rest.
+    /// Writes a configuration into a new directory, prepares the database and starts
+    /// every process. `extra` is TOML that is appended to the configuration.
     pub async fn launch(binary: &Path, backing: Backing, extra: &str) -> Result<Self> {
         let name = format!("maillatch-{}", uuid::Uuid::now_v7().simple());
         let dir = std::env::temp_dir().join(&name);
@@ -130,7 +130,7 @@ impl Deployment {
         std::fs::write(self.config(), text).context("failed to write the configuration")
     }
 
-    /// Every process's configuration file.
+    /// The configuration file of every process.
     pub fn config(&self) -> PathBuf {
         self.dir.join("maillatch.toml")
     }
@@ -156,8 +156,7 @@ impl Deployment {
         Ok(())
     }
 
-    /// Starts one more process that plays a role; of pollers there are none
-    /// before.
+    /// Starts one more process of a role. The full profile starts without pollers.
     pub async fn add(&mut self, role: Role) -> Result<()> {
         let process = self.start(role.command()).await?;
         self.processes.push((vec![role], process));
@@ -179,25 +178,25 @@ impl Deployment {
         SecretString::from(if consumer == 0 { a.clone() } else { b.clone() })
     }
 
-    /// The processes that play a role.
+    /// The processes of a role.
     pub fn playing(&self, role: Role) -> impl Iterator<Item = &Process> {
-        let plays = move |(roles, _): &&(Vec<Role>, Process)| roles.contains(&role);
+        let has_role = move |(roles, _): &&(Vec<Role>, Process)| roles.contains(&role);
         self.processes
             .iter()
-            .filter(plays)
+            .filter(has_role)
             .map(|(_, process)| process)
     }
 
-    /// Where a role is served; `which` picks among several processes.
+    /// The URL of a role; `which` chooses among several processes.
     pub fn url(&self, role: Role, which: usize) -> Result<Url> {
         let urls: Vec<&Url> = self.playing(role).filter_map(Process::url).collect();
         let url = urls
             .get(which % urls.len().max(1))
-            .context("no process plays this role")?;
+            .context("no process has this role")?;
         Ok((*url).clone())
     }
 
-    /// A sender to one of the webhooks.
+    /// A sender that posts to one of the webhooks.
     pub fn hook(&self, which: usize) -> Result<Hook> {
         Hook::new(
             &self.url(Role::Webhook, which)?,
@@ -214,7 +213,7 @@ impl Deployment {
         })
     }
 
-    /// Kills every process that plays a role with SIGKILL.
+    /// Kills every process of a role with SIGKILL.
     pub async fn kill(&mut self, role: Role) -> Result<()> {
         for (roles, process) in &mut self.processes {
             if roles.contains(&role) {
@@ -224,7 +223,7 @@ impl Deployment {
         Ok(())
     }
 
-    /// Starts again what was killed.
+    /// Restarts the processes that were killed.
     pub async fn revive(&mut self) -> Result<()> {
         for index in 0..self.processes.len() {
             let Some((roles, process)) = self.processes.get(index) else {
@@ -237,23 +236,22 @@ impl Deployment {
                 [role] => role.command(),
                 _ => "up",
             };
-            let revived = self.start(command).await?;
+            let restarted = self.start(command).await?;
             if let Some((_, process)) = self.processes.get_mut(index) {
-                *process = revived;
+                *process = restarted;
             }
         }
         Ok(())
     }
 
-    /// Asks every process to stop and waits until it has; fails when one did
-    /// not end well.
+    /// Asks every process to stop and waits for it; fails when one does not exit with 0.
     pub async fn stop(&mut self) -> Result<()> {
         let all = self.processes.iter_mut();
         try_join_all(all.map(|(_, process)| process.stop())).await?;
         Ok(())
     }
 
-    /// All that the processes have logged so far.
+    /// Everything that the processes have logged so far.
     pub fn logs(&self) -> Result<String> {
         let mut logs = String::new();
         for entry in std::fs::read_dir(&self.dir)? {
@@ -266,8 +264,7 @@ impl Deployment {
     }
 }
 
-/// Nothing of a deployment outlives it: a process that still runs is killed
-/// when its handle is dropped, and the directory goes.
+/// A dropped deployment kills its processes and removes its directory.
 impl Drop for Deployment {
     fn drop(&mut self) {
         self.processes.clear();

@@ -1,7 +1,7 @@
-//! What the embedded profile mints for itself, once, and keeps: a server secret,
-//! a source `dev` with its signing secret, and a key `dev` for the feed. They
-//! stand in `dev.env` in the data directory, so that `trigger` and `wait` in
-//! another terminal find them.
+//! What the embedded profile generates at its first start and keeps: a server
+//! secret, a source `dev` with its signing secret, and an API key `dev`. They are
+//! in `dev.env` in the data directory, where `trigger` and `wait` in another
+//! terminal find them.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -31,10 +31,10 @@ pub(crate) struct DevEnv {
 }
 
 impl DevEnv {
-    /// What the source and the key for development are called.
+    /// The name of the development source and of the development key.
     pub(crate) const NAME: &str = "dev";
 
-    /// Reads what an earlier start has minted, if one has.
+    /// Reads what an earlier start has generated, if there was one.
     pub(crate) fn read(dir: &Path) -> Result<Option<Self>> {
         let path = dir.join("dev.env");
         match fs::read_to_string(&path) {
@@ -47,7 +47,7 @@ impl DevEnv {
         }
     }
 
-    /// Reads what is there and mints what is missing.
+    /// Reads what is there and generates what is missing.
     pub(crate) fn open(dir: &Path) -> Result<Self> {
         fs::DirBuilder::new()
             .recursive(true)
@@ -69,13 +69,13 @@ impl DevEnv {
         self.values.entry(name.to_owned()).or_insert_with(mint);
     }
 
-    /// Notes where the server is reached.
-    pub(crate) fn served_at(&mut self, url: &str) -> Result<()> {
+    /// Writes down the server's URL.
+    pub(crate) fn save_url(&mut self, url: &str) -> Result<()> {
         self.values.insert(URL.to_owned(), url.to_owned());
         self.write()
     }
 
-    /// The file that holds all this.
+    /// The file.
     pub(crate) fn path(&self) -> PathBuf {
         self.dir.join("dev.env")
     }
@@ -85,13 +85,13 @@ impl DevEnv {
         self.values.get(name).map(String::as_str)
     }
 
-    /// The source for development.
+    /// The development source.
     pub(crate) fn source(&self) -> SourceSettings {
         let secret = SecretString::from(self.get(SIGNING_SECRET).unwrap_or_default());
         SourceSettings::standard_webhooks([secret])
     }
 
-    /// The key for development, which may do everything.
+    /// The development key, which has every scope.
     pub(crate) fn key(&self) -> KeySettings {
         KeySettings {
             token: Some(SecretString::from(self.get(KEY).unwrap_or_default())),
@@ -101,7 +101,7 @@ impl DevEnv {
         }
     }
 
-    /// The secret that keys digests and cursors.
+    /// The server secret, which keys digests and cursors.
     pub(crate) fn server_secret(&self) -> &str {
         self.get(SERVER_SECRET).unwrap_or_default()
     }
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_minted_once_and_kept() {
+    fn secrets_are_generated_once_and_kept() {
         let dir = tempfile::tempdir().unwrap();
         let first = DevEnv::open(&dir.path().join("data")).unwrap();
         let second = DevEnv::open(&dir.path().join("data")).unwrap();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_owner_may_read_them() {
+    fn the_file_is_readable_by_its_owner_only() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let env = DevEnv::open(dir.path()).unwrap();

@@ -1,4 +1,4 @@
-//! The binary; see the crate's library for the way through it.
+//! The binary. Start reading in the crate's library.
 
 fn main() -> std::process::ExitCode {
     maillatch::main()

@@ -1,4 +1,4 @@
-//! What operators and orchestrators ask: `/livez`, `/readyz`, `/metrics`.
+//! The endpoints for operators and orchestrators: `/livez`, `/readyz`, `/metrics`.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::json;
 
-/// What the answers are made from.
+/// What the endpoints report on.
 #[derive(Clone)]
 pub(crate) struct Deps {
     pub(crate) probes: Vec<Arc<dyn Probe>>,
     pub(crate) registry: Arc<Registry>,
-    /// What an operator should know, and what keeps nothing from working.
+    /// What an operator should change although everything works.
     pub(crate) warnings: Vec<String>,
 }
 
-/// Adds the three routes, which every role has.
+/// Adds the three routes. Every role has them.
 pub(crate) fn routes(deps: Deps) -> impl FnOnce(&mut web::ServiceConfig) + Clone {
     move |config: &mut web::ServiceConfig| {
         config
@@ -29,23 +29,23 @@ pub(crate) fn routes(deps: Deps) -> impl FnOnce(&mut web::ServiceConfig) + Clone
     }
 }
 
-/// Returns: 200 while the process serves at all.
+/// Returns: 200 while the process serves.
 async fn live() -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((CACHE_CONTROL, "no-store"))
         .body("ok\n")
 }
 
-/// Returns: 200 when every part works, 503 with the parts that do not. Warnings
-/// stand beside and change neither.
+/// Returns: 200 when every part works, 503 with the parts that do not. Warnings do
+/// not change the status.
 async fn ready(deps: web::Data<Deps>) -> HttpResponse {
     let mut checks = serde_json::Map::new();
     let mut all = true;
     for probe in &deps.probes {
         let outcome = probe.probe().await;
         all &= outcome.is_ok();
-        let word = outcome.map_or_else(|error| error.to_string(), |()| "ok".to_owned());
-        checks.insert(probe.name().to_owned(), json!(word));
+        let report = outcome.map_or_else(|error| error.to_string(), |()| "ok".to_owned());
+        checks.insert(probe.name().to_owned(), json!(report));
     }
     let mut response = if all {
         HttpResponse::Ok()
@@ -57,7 +57,7 @@ async fn ready(deps: web::Data<Deps>) -> HttpResponse {
         .json(json!({ "ready": all, "checks": checks, "warnings": deps.warnings }))
 }
 
-/// Returns: 200 with every meter in the Prometheus text format.
+/// Returns: 200 with every metric in the Prometheus text format.
 async fn metrics(deps: web::Data<Deps>) -> HttpResponse {
     let mut text = String::new();
     if encode(&mut text, &deps.registry).is_err() {

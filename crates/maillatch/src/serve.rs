@@ -1,4 +1,4 @@
-//! Serving: start the roles, say that they are ready, and end in good order.
+//! Serving: starts the roles and stops them in order.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use webhook::{Certificates, Committer};
 
-use crate::certificates::Getter;
+use crate::certificates::CertificateClient;
 use crate::wire::{
     Parts, callbacks, cautions, dkim, feed_policy, feed_settings, fetcher, janitor, poll_deps,
     webhook_settings, worker_settings,
 };
 use crate::{ops, shutdown};
 
-/// A role that a process can play.
+/// A role that a process can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Webhook,
@@ -29,11 +29,11 @@ pub(crate) enum Role {
     Poll,
 }
 
-/// Which roles a process plays.
+/// The roles of a process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Roles {
     pub(crate) name: &'static str,
-    played: &'static [Role],
+    roles: &'static [Role],
 }
 
 impl Roles {
@@ -44,18 +44,18 @@ impl Roles {
     pub(crate) const FEED: Self = Self::of("feed", &[Role::Feed]);
     pub(crate) const POLL: Self = Self::of("poll", &[Role::Poll]);
 
-    const fn of(name: &'static str, played: &'static [Role]) -> Self {
-        Self { name, played }
+    const fn of(name: &'static str, roles: &'static [Role]) -> Self {
+        Self { name, roles }
     }
 
-    /// Whether this process plays a role.
-    pub(crate) fn play(self, role: Role) -> bool {
-        self.played.contains(&role)
+    /// Whether this process has a role.
+    pub(crate) fn has(self, role: Role) -> bool {
+        self.roles.contains(&role)
     }
 
-    /// Whether this process plays one part of several.
+    /// Whether this process has one role and others have the rest.
     pub(crate) fn is_separate(self) -> bool {
-        self.played.len() == 1
+        self.roles.len() == 1
     }
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Starts the roles; when this returns they take requests.
+    /// Starts the roles; when this returns they accept requests.
     pub(crate) fn start(parts: Parts, roles: Roles) -> Result<Self> {
         let stop = CancellationToken::new();
         let settings = webhook_settings(&parts.config)?;
@@ -82,10 +82,10 @@ impl Serving {
             &settings,
         );
         let mut workers = Vec::new();
-        if roles.play(Role::Worker) {
+        if roles.has(Role::Worker) {
             workers.extend(start_worker(&parts, &stop)?);
         }
-        if roles.play(Role::Poll) {
+        if roles.has(Role::Poll) {
             workers.push(start_poller(&parts, &stop)?);
         }
         let (server, address) = http(&parts, roles, &committer, &stop)?;
@@ -101,29 +101,29 @@ impl Serving {
         })
     }
 
-    /// Where HTTP is served.
+    /// The address that HTTP is served on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves until the process is asked to stop, then ends in order: no new
-    /// requests, waits answered, posts committed, work finished, database closed.
+    /// Serves until the process is asked to stop, then stops in order: refuse new
+    /// requests, answer waits, commit posts, finish work, close the database.
     pub(crate) async fn until_stopped(self) -> Result<()> {
         shutdown::requested().await;
-        tracing::info!("stopping: finishing what is under way");
+        tracing::info!("stopping: finishing requests and work in progress");
         let drain = self.parts.config.server.drain.0;
-        let ended = tokio::time::timeout(drain, self.end());
+        let drained = tokio::time::timeout(drain, self.stop());
         tokio::select! {
-            outcome = ended => match outcome {
+            outcome = drained => match outcome {
                 Ok(()) => tracing::info!("stopped"),
-                Err(_elapsed) => tracing::warn!("stopped with work left; its rows stay due"),
+                Err(_elapsed) => tracing::warn!("stopped with work unfinished; it is retried from its rows"),
             },
-            _ = shutdown::requested() => tracing::warn!("asked twice: stopping at once"),
+            _ = shutdown::requested() => tracing::warn!("second signal: stopping at once"),
         }
         Ok(())
     }
 
-    async fn end(self) {
+    async fn stop(self) {
         self.stop.cancel();
         self.http.stop(true).await;
         let _ = self.http_task.await;
@@ -136,7 +136,7 @@ impl Serving {
     }
 }
 
-/// The processing loop, the sweeper, the janitor, and what tells callbacks.
+/// Starts the processing loop, the sweeper, the janitor and the sender of callbacks.
 fn start_worker(parts: &Parts, stop: &CancellationToken) -> Result<Vec<JoinHandle<()>>> {
     let callback_due: Arc<Notify> = Arc::default();
     let callbacks = callbacks(parts, Arc::clone(&callback_due))?;
@@ -164,7 +164,7 @@ fn start_worker(parts: &Parts, stop: &CancellationToken) -> Result<Vec<JoinHandl
     ])
 }
 
-/// The poller, which also listens for sources that have gone silent.
+/// Starts the poller, which also reports sources that have gone silent.
 fn start_poller(parts: &Parts, stop: &CancellationToken) -> Result<JoinHandle<()>> {
     let deps = Arc::new(poll_deps(parts)?);
     let configured = &parts.config.source;
@@ -175,12 +175,12 @@ fn start_poller(parts: &Parts, stop: &CancellationToken) -> Result<JoinHandle<()
     Ok(tokio::spawn(poll::run(deps, pulls, posting, stop.clone())))
 }
 
-/// What the webhook is served from.
+/// What the webhook's routes need.
 fn hook_deps(parts: &Parts, committer: &Committer) -> Result<webhook::Deps> {
-    let getter = Arc::new(Getter::new()?);
+    let client = Arc::new(CertificateClient::new()?);
     Ok(webhook::Deps {
         sources: Arc::clone(&parts.sources),
-        certificates: Arc::new(Certificates::new(getter, Arc::clone(&parts.clock))),
+        certificates: Arc::new(Certificates::new(client, Arc::clone(&parts.clock))),
         committer: committer.clone(),
         clock: Arc::clone(&parts.clock),
         meters: parts.meters.clone(),
@@ -188,7 +188,7 @@ fn hook_deps(parts: &Parts, committer: &Committer) -> Result<webhook::Deps> {
     })
 }
 
-/// The HTTP server, bound and not yet running.
+/// The HTTP server, bound but not running yet.
 fn http(
     parts: &Parts,
     roles: Roles,
@@ -202,18 +202,18 @@ fn http(
             Arc::clone(&parts.queue.probe),
         ],
         registry: Arc::clone(&parts.registry),
-        warnings: if roles.play(Role::Webhook) {
+        warnings: if roles.has(Role::Webhook) {
             cautions(&parts.sources)
         } else {
             Vec::new()
         },
     });
-    let hooks = if roles.play(Role::Webhook) {
+    let hooks = if roles.has(Role::Webhook) {
         Some(webhook::routes(hook_deps(parts, committer)?))
     } else {
         None
     };
-    let agents = if roles.play(Role::Feed) {
+    let agents = if roles.has(Role::Feed) {
         Some(feed::routes(feed_deps(parts, stop.clone())?))
     } else {
         None
@@ -236,13 +236,13 @@ fn http(
     };
     let server = server
         .workers(threads)
-        // An idle connection would hold up a clean stop for as long as it lives.
+        // An idle connection would delay a clean stop for as long as it lives.
         .keep_alive(Duration::from_secs(5))
         .client_request_timeout(Duration::from_secs(5))
         .shutdown_timeout(config.server.drain.0.as_secs())
         .disable_signals()
         .bind(&config.server.listen)
-        .map_err(|error| unbound(error, &config.server.listen))?;
+        .map_err(|error| bind_error(error, &config.server.listen))?;
     let address = server
         .addrs()
         .first()
@@ -251,19 +251,19 @@ fn http(
     Ok((server.run(), address))
 }
 
-/// Why nothing can be served there, and what to do about it.
-fn unbound(error: std::io::Error, listen: &str) -> anyhow::Error {
+/// Says why the address cannot be bound, and what to do about it.
+fn bind_error(error: std::io::Error, listen: &str) -> anyhow::Error {
     if error.kind() != std::io::ErrorKind::AddrInUse {
         return anyhow::Error::new(error).context(format!("failed to listen on {listen}"));
     }
     let host = listen.rsplit_once(':').map_or(listen, |(host, _)| host);
     anyhow::anyhow!(
-        "another process listens on {listen}; stop it, or take a free port with \
-         --listen {host}:0 or another one with --listen {host}:PORT"
+        "another process listens on {listen}; stop it, or choose another port with \
+         --listen {host}:PORT (port 0 takes a free one: --listen {host}:0)"
     )
 }
 
-/// What the feed works with.
+/// What the feed's routes need.
 fn feed_deps(parts: &Parts, shutdown: CancellationToken) -> Result<feed::Deps> {
     Ok(feed::Deps {
         log: Arc::clone(&parts.store.agents),

@@ -1,22 +1,22 @@
-//! When to stop. For a process that serves, the first SIGTERM or Ctrl-C begins a
-//! clean end and the second ends at once; a command that waits puts away what it
-//! has open, and ends with the code that shells expect.
+//! When to stop. A server stops cleanly at the first SIGTERM or Ctrl-C and at once
+//! at the second. A command that waits finishes its attempt and exits with the
+//! code that shells expect.
 
 use std::process::ExitCode;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Which signal asked the process to stop.
+/// The signal that asked the process to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum StopSignal {
     /// SIGINT, as Ctrl-C sends it.
     Interrupt,
     /// SIGTERM.
     Terminate,
 }
 
-impl Asked {
-    /// What a command ends with that was stopped like this: 128 and the signal.
+impl StopSignal {
+    /// The exit code of a command that was stopped by it: 128 plus the signal.
     pub(crate) fn exit(self) -> ExitCode {
         ExitCode::from(match self {
             Self::Interrupt => 130,
@@ -25,20 +25,20 @@ impl Asked {
     }
 }
 
-/// Returns when the process was asked to stop.
-pub(crate) async fn requested() -> Asked {
+/// Returns when the process is asked to stop.
+pub(crate) async fn requested() -> StopSignal {
     tokio::select! {
-        () = heard(SignalKind::terminate()) => Asked::Terminate,
-        () = heard(SignalKind::interrupt()) => Asked::Interrupt,
+        () = received(SignalKind::terminate()) => StopSignal::Terminate,
+        () = received(SignalKind::interrupt()) => StopSignal::Interrupt,
     }
 }
 
-async fn heard(kind: SignalKind) {
+async fn received(kind: SignalKind) {
     match signal(kind) {
         Ok(mut stream) => {
             stream.recv().await;
         }
-        // Without a handler the signal ends the process by itself.
+        // Without a handler the signal ends the process directly.
         Err(_) => std::future::pending().await,
     }
 }

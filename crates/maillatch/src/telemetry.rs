@@ -9,11 +9,11 @@ use crate::config::LogFormat;
 
 /// Starts logging for a serving process.
 ///
-/// Libraries below us are held to warnings: a driver's debug line may carry what
-/// it was given, and nothing of a mail may reach a log.
+/// Drivers log at warning level at most: their debug lines may contain the data they
+/// were given, and nothing of a mail may reach a log.
 pub(crate) fn start(filter: &str, format: LogFormat) -> Result<()> {
     let filter = EnvFilter::try_new(format!("{filter},sqlx=warn,lapin=warn,actix_server=warn"))
-        .context("log.filter is not a filter")?;
+        .context("log.filter is not valid; write error, warn, info, debug, or info,worker=debug")?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(stderr);

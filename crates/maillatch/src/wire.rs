@@ -1,5 +1,5 @@
-//! The only place that knows the concrete parts: from a [`Config`] to what the
-//! roles are built from.
+//! Builds the concrete parts of the roles from a [`Config`]. No other module knows
+//! them.
 
 mod working;
 
@@ -20,7 +20,7 @@ use crate::secrets::{secrets, server_key};
 
 pub(crate) use working::{callbacks, dkim, fetcher, janitor, worker_settings};
 
-/// Everything a role may need, opened and checked.
+/// Everything that a role may need, opened and checked.
 pub(crate) struct Parts {
     pub(crate) config: Config,
     pub(crate) store: Store,
@@ -34,14 +34,15 @@ pub(crate) struct Parts {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// Opens every part. The broker may be away; the database may not.
+/// Opens every part. The broker may be unavailable; the database may not.
 pub(crate) async fn wire(config: Config) -> Result<Parts> {
     let server_key = server_key(&config)?;
     let settings = store_settings(&config)?;
     open(config, server_key, &settings).await
 }
 
-/// The same beside the processes that serve, under the same secrets.
+/// Opens every part for a command that works beside running servers, with the same
+/// secrets.
 pub(crate) async fn wire_as_guest(config: Config) -> Result<Parts> {
     let server_key = server_key(&config)?;
     let settings = store_settings(&config)?.as_guest();
@@ -79,13 +80,13 @@ pub(crate) fn store_settings(config: &Config) -> Result<store::Settings> {
     Ok(migrate_settings(config).sealed_with(secrets(config)?))
 }
 
-/// What an operator should know about the sources, each with its name in front.
+/// Warnings for the operator about weak sources, each with the source's name.
 pub(crate) fn cautions(sources: &Sources) -> Vec<String> {
-    let said = |source: &Source| Some(format!("{}: {}", source.name(), source.caution()?));
-    sources.iter().filter_map(said).collect()
+    let caution = |source: &Source| Some(format!("{}: {}", source.name(), source.caution()?));
+    sources.iter().filter_map(caution).collect()
 }
 
-/// How to migrate the configured database, which needs no secrets.
+/// How to migrate the configured database. This needs no secrets.
 pub(crate) fn migrate_settings(config: &Config) -> store::Settings {
     store::Settings {
         max_connections: config.database.max_connections,
@@ -121,12 +122,12 @@ pub(crate) fn webhook_settings(config: &Config) -> Result<webhook::Settings> {
             .iter()
             .map(|range| providers::address_range(range))
             .collect::<Option<_>>()
-            .context("webhook.trusted_proxies lists addresses such as 10.0.0.0/8")?,
+            .context("webhook.trusted_proxies is not valid; list addresses such as 10.0.0.0/8")?,
     };
     settings.checked().context("in [webhook]")
 }
 
-/// The poller's settings. A round's answers must come well within its lease.
+/// The poller's settings. A source must answer well within the lease.
 pub(crate) fn poll_settings(config: &Config) -> Result<poll::Settings> {
     let poll = &config.poll;
     if poll.answer_budget.0 * 2 > poll.lease.0 {
@@ -144,7 +145,7 @@ pub(crate) fn poll_settings(config: &Config) -> Result<poll::Settings> {
     })
 }
 
-/// What asks sources for their mail.
+/// What the poller needs.
 pub(crate) fn poll_deps(parts: &Parts) -> Result<poll::Deps> {
     Ok(poll::Deps {
         polls: Arc::clone(&parts.store.polls),
@@ -157,20 +158,20 @@ pub(crate) fn poll_deps(parts: &Parts) -> Result<poll::Deps> {
     })
 }
 
-/// What agents may ask for.
+/// The limits on what agents may ask for.
 pub(crate) fn feed_policy(config: &Config) -> Result<feed::Policy> {
     let links = &config.attempt.links;
-    let has_bound = !links.iter().any(|entry| entry == "*");
-    if has_bound {
+    let has_ceiling = !links.iter().any(|entry| entry == "*");
+    if has_ceiling {
         Allowlist::parse(links).context("attempt.links is not valid")?;
     }
     let domain = config.inbox.mint_domain.to_ascii_lowercase();
     if format!("any@{domain}").parse::<InboxId>().is_err() {
-        bail!("inbox.mint_domain is not a domain");
+        bail!("inbox.mint_domain is not a domain name");
     }
     Ok(feed::Policy {
         mint_domain: domain,
-        link_ceiling: has_bound.then(|| links.clone()),
+        link_ceiling: has_ceiling.then(|| links.clone()),
         is_link_entry: |entry| Allowlist::parse([entry]).is_ok(),
         longest_attempt: config.attempt.longest.0,
         unhealthy_after: config.attempt.unhealthy_after.0,
@@ -195,17 +196,17 @@ pub(crate) fn feed_settings(config: &Config) -> feed::Settings {
     }
 }
 
-/// A role on its own shares the database and the broker with others; an
-/// embedded database and an in-process queue cannot be shared.
+/// Checks that a single role uses a database and a queue that other processes can
+/// share.
 pub(crate) fn check_separate_role(config: &Config) -> Result<()> {
     if config.profile() == Profile::Embedded {
         bail!(
-            "a separate role needs --database-url postgres://…; \
-             `maillatch up` serves every role in one process on SQLite"
+            "a single role needs --database-url: other processes cannot share SQLite; \
+             `maillatch up` serves every role in one process"
         );
     }
     if config.queue.url.expose_secret().is_empty() {
-        bail!("a separate role needs --amqp-url amqp://…, or no other process hears its bell");
+        bail!("a single role needs --amqp-url: the in-process queue reaches no other process");
     }
     Ok(())
 }

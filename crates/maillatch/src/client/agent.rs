@@ -1,4 +1,4 @@
-//! An agent: it opens attempts, lists, waits and consumes.
+//! An agent's client: it opens attempts, lists, waits and consumes.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::answer::{Consumption, Disclosed, Disclosure, Page};
-use super::attempt::{Attempt, Ended, Resent, Taken};
+use super::attempt::{Attempt, AttemptConsumption, FinishAnswer, ResendAnswer};
 use super::call::{self, Answer, CallError};
 use super::problem::{Problem, failure};
 
-/// Where the server is, and what to show it.
+/// The server's URL and the agent's key.
 #[derive(Debug, Clone)]
 pub struct Connection {
     /// The server's address, without `/v1`.
@@ -24,7 +24,7 @@ pub struct Connection {
     pub key: SecretString,
 }
 
-/// An agent's side of the feed.
+/// An agent's client.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -33,7 +33,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// An agent of the server at `connection`; nothing is sent yet.
+    /// A client of the server at `connection`; nothing is sent yet.
     pub fn new(connection: Connection) -> Result<Self> {
         Ok(Self {
             http: call::http(&connection.url)?,
@@ -42,8 +42,8 @@ impl Client {
         })
     }
 
-    /// The items of an inbox after a cursor. With a `wait` the server answers
-    /// when there is an item, or empty after that many whole seconds.
+    /// The items of an inbox after a cursor. With a `wait` the server answers when
+    /// there is an item, or with an empty page after that many whole seconds.
     pub async fn list(
         &self,
         inbox: &InboxId,
@@ -60,13 +60,13 @@ impl Client {
         }
         let answer = call::send(self.http.get(url).bearer_auth(self.key.expose_secret())).await?;
         if answer.status == StatusCode::OK {
-            return serde_json::from_slice(&answer.body).map_err(CallError::Odd);
+            return serde_json::from_slice(&answer.body).map_err(CallError::Unreadable);
         }
         Err(failure(&answer))
     }
 
-    /// Consumes an artifact. When the answer is lost, the same call with the
-    /// same key gets it again.
+    /// Consumes an artifact. When the answer is lost, the same call with the same key
+    /// returns it again.
     pub async fn consume(
         &self,
         artifact: &str,
@@ -97,13 +97,13 @@ impl Client {
         }
     }
 
-    /// Opens an attempt; `wish` has the fields of `POST /v1/attempts`.
-    pub async fn open_attempt(&self, wish: &Value) -> Result<Attempt, CallError> {
-        let request = self.http.post(self.path(&["attempts"])).json(wish);
+    /// Opens an attempt; `body` has the fields of `POST /v1/attempts`.
+    pub async fn open_attempt(&self, body: &Value) -> Result<Attempt, CallError> {
+        let request = self.http.post(self.path(&["attempts"])).json(body);
         self.attempt_in(request).await
     }
 
-    /// How an attempt stands. With a `wait` the server answers when that
+    /// The state of an attempt. With a `wait` the server answers when the state
     /// changes, or after that many whole seconds.
     pub async fn attempt(&self, id: &str, wait: Duration) -> Result<Attempt, CallError> {
         let mut url = self.path(&["attempts", id]);
@@ -114,14 +114,14 @@ impl Client {
         self.attempt_in(self.http.get(url)).await
     }
 
-    /// Waits for an attempt's artifact and consumes it. When the answer is lost,
-    /// the same call with the same key gets it again.
+    /// Waits for an attempt's artifact and consumes it. When the answer is lost, the
+    /// same call with the same key returns it again.
     pub async fn consume_attempt(
         &self,
         id: &str,
         idempotency_key: &str,
         wait: Duration,
-    ) -> Result<Taken, CallError> {
+    ) -> Result<AttemptConsumption, CallError> {
         let request = self
             .http
             .post(self.path(&["attempts", id, "consume"]))
@@ -129,19 +129,19 @@ impl Client {
             .json(&json!({ "wait": wait.as_secs() }));
         let answer = call::send(request.bearer_auth(self.key.expose_secret())).await?;
         if answer.status == StatusCode::OK {
-            return Taken::read(&answer.body).map_err(CallError::Odd);
+            return AttemptConsumption::read(&answer.body).map_err(CallError::Unreadable);
         }
         let problem = Problem::read(&answer.body);
         match problem.slug() {
-            Some("already-consumed") => Ok(Taken::Already {
+            Some("already-consumed") => Ok(AttemptConsumption::Already {
                 consumed_at: problem.consumed_at,
             }),
             _ => Err(failure(&answer)),
         }
     }
 
-    /// Asks whether the sender may be asked for another mail.
-    pub async fn resend(&self, id: &str, idempotency_key: &str) -> Result<Resent, CallError> {
+    /// Asks the server for permission to request another mail from the sender.
+    pub async fn resend(&self, id: &str, idempotency_key: &str) -> Result<ResendAnswer, CallError> {
         #[derive(Deserialize)]
         struct Grant {
             resends_left: u32,
@@ -152,30 +152,31 @@ impl Client {
             .header("Idempotency-Key", idempotency_key);
         let answer = call::send(request.bearer_auth(self.key.expose_secret())).await?;
         if answer.status == StatusCode::OK {
-            let grant: Grant = serde_json::from_slice(&answer.body).map_err(CallError::Odd)?;
-            return Ok(Resent::Granted {
+            let grant: Grant =
+                serde_json::from_slice(&answer.body).map_err(CallError::Unreadable)?;
+            return Ok(ResendAnswer::Granted {
                 left: grant.resends_left,
             });
         }
         match Problem::read(&answer.body).slug() {
-            Some("resends-spent") => Ok(Resent::Spent),
-            Some("attempt-over") => Ok(Resent::Over),
+            Some("resends-spent") => Ok(ResendAnswer::Spent),
+            Some("attempt-over") => Ok(ResendAnswer::Over),
             _ => Err(failure(&answer)),
         }
     }
 
-    /// Says how an attempt ended.
-    pub async fn finish_attempt(&self, id: &str, outcome: &str) -> Result<Ended, CallError> {
+    /// Finishes an attempt.
+    pub async fn finish_attempt(&self, id: &str, outcome: &str) -> Result<FinishAnswer, CallError> {
         let request = self
             .http
             .post(self.path(&["attempts", id, "finish"]))
             .json(&json!({ "outcome": outcome }));
         let answer = call::send(request.bearer_auth(self.key.expose_secret())).await?;
         if answer.status.is_success() {
-            return Ok(Ended::Finished(Box::new(attempt(&answer)?)));
+            return Ok(FinishAnswer::Finished(Box::new(attempt(&answer)?)));
         }
         match Problem::read(&answer.body).slug() {
-            Some("attempt-over") => Ok(Ended::Otherwise),
+            Some("attempt-over") => Ok(FinishAnswer::OtherOutcome),
             _ => Err(failure(&answer)),
         }
     }
@@ -189,7 +190,7 @@ impl Client {
     }
 
     fn path(&self, segments: &[&str]) -> Url {
-        // The base was checked to take segments when this client was built.
+        // `new` has checked that the base accepts path segments.
         call::below(&self.base, segments).unwrap_or_else(|_| self.base.clone())
     }
 }
@@ -200,7 +201,7 @@ fn disclosed(answer: &Answer) -> Result<Disclosed, CallError> {
         kind,
         value,
         consumed_at,
-    } = serde_json::from_slice(&answer.body).map_err(CallError::Odd)?;
+    } = serde_json::from_slice(&answer.body).map_err(CallError::Unreadable)?;
     Ok(Disclosed {
         id,
         kind,
@@ -211,6 +212,6 @@ fn disclosed(answer: &Answer) -> Result<Disclosed, CallError> {
 }
 
 fn attempt(answer: &Answer) -> Result<Attempt, CallError> {
-    let told = serde_json::from_slice(&answer.body).map_err(CallError::Odd)?;
-    Attempt::read(told).map_err(CallError::Odd)
+    let body = serde_json::from_slice(&answer.body).map_err(CallError::Unreadable)?;
+    Attempt::read(body).map_err(CallError::Unreadable)
 }

@@ -1,5 +1,5 @@
-//! What the feed answers, as far as a client reads it. Fields that a newer
-//! server adds are ignored; words it adds are `Other`.
+//! The answers of the feed. Fields that a newer server adds are ignored; kinds and
+//! states that it adds are `Other`.
 
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for it.
+    /// Its name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Code => "code",
@@ -31,7 +31,7 @@ impl Kind {
     }
 }
 
-/// How an artifact stood when the page was written.
+/// The state of an artifact when the server wrote the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -39,13 +39,13 @@ pub enum State {
     Available,
     /// It was consumed.
     Consumed,
-    /// A newer one has taken its place.
+    /// A newer one has replaced it.
     Superseded,
-    /// Its time ended.
+    /// It expired.
     Expired,
-    /// It is kept back.
+    /// It is withheld by policy.
     Withheld,
-    /// There was nothing to give.
+    /// The mail had no code and no link.
     Nothing,
     /// A state that this client does not know.
     #[serde(other)]
@@ -59,32 +59,32 @@ pub struct Item {
     pub id: String,
     /// Code, link or nothing.
     pub kind: Kind,
-    /// How it stands.
+    /// Its state.
     pub state: State,
-    /// Why it is not usable.
+    /// Why it cannot be consumed.
     pub reason: Option<String>,
-    /// The rule that decided.
+    /// The extractor's rule that decided.
     pub rule: String,
-    /// How sure the extractor is, 0 to 100.
+    /// The extractor's confidence, 0 to 100.
     pub confidence: u8,
     /// A link's host.
     pub host: Option<String>,
-    /// The message it came in.
+    /// The message that contained it.
     pub message: String,
-    /// The attempt it is for.
+    /// The attempt that it belongs to.
     pub attempt: Option<String>,
     /// The sender's address, if it is a plain one.
     pub sender: Option<String>,
     /// The sender's domain.
     pub sender_domain: Option<String>,
-    /// Whether it is proven that the mail comes from there.
+    /// Whether it is proven that the mail comes from that domain.
     #[serde(default)]
     pub sender_verified: bool,
-    /// When the message was received, as RFC 3339 has it.
+    /// When the message was received, in RFC 3339.
     pub received_at: String,
-    /// From when on it cannot be consumed, as RFC 3339 has it.
+    /// When it expires, in RFC 3339.
     pub expires_at: String,
-    /// When it was consumed, as RFC 3339 has it.
+    /// When it was consumed, in RFC 3339.
     pub consumed_at: Option<String>,
 }
 
@@ -93,11 +93,11 @@ pub struct Item {
 pub struct Page {
     /// The items, oldest first.
     pub items: Vec<Item>,
-    /// Where the next page begins.
+    /// The cursor of the next page.
     pub next_cursor: String,
 }
 
-/// A value that was given out, to this consumer alone.
+/// A value that was disclosed to this consumer and to nobody else.
 #[derive(Debug, Clone)]
 pub struct Disclosed {
     /// The artifact's id.
@@ -106,38 +106,38 @@ pub struct Disclosed {
     pub kind: Kind,
     /// The code or the link itself.
     pub value: SecretString,
-    /// When it was consumed, as RFC 3339 has it.
+    /// When it was consumed, in RFC 3339.
     pub consumed_at: String,
-    /// Whether this repeats an earlier answer to the same request.
+    /// Whether this is the repeated answer to an earlier request.
     pub is_replay: bool,
 }
 
-/// What came of asking to consume.
+/// The outcome of a consume.
 #[derive(Debug, Clone)]
 pub enum Consumption {
-    /// It is ours.
+    /// This consumer has it.
     Disclosed(Disclosed),
-    /// It was consumed before, then.
+    /// It was consumed before.
     Already {
-        /// As RFC 3339 has it.
+        /// When, in RFC 3339.
         at: Option<String>,
     },
-    /// It is kept back.
+    /// It is withheld by policy.
     Withheld {
-        /// The rule that decided.
+        /// The reason.
         reason: Option<String>,
     },
-    /// A newer one has taken its place.
+    /// A newer one has replaced it.
     Superseded,
-    /// Its time is over.
+    /// It expired.
     Expired,
-    /// It is not there any more, or not for this key.
+    /// It was deleted, or this key may not see it.
     Gone,
     /// The idempotency key was used for another artifact.
     KeyReused,
 }
 
-/// The body of a consume that went through.
+/// The body of a successful consume.
 #[derive(Deserialize)]
 pub(super) struct Disclosure {
     pub(super) id: String,

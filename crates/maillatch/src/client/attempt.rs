@@ -1,30 +1,30 @@
-//! What the feed answers about attempts, as far as a client reads it.
+//! The feed's answers about attempts.
 
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-/// How an attempt stands.
+/// An attempt and its state.
 #[derive(Debug, Clone)]
 pub struct Attempt {
     /// Its id.
     pub id: String,
-    /// The address to give to whoever sends the mail.
+    /// The address that the mail must be sent to.
     pub inbox: String,
-    /// The word for how it stands.
+    /// Its state, as the API names it.
     pub state: String,
-    /// Which rule blocks it, or why nothing safe was found.
+    /// Why there is no value: a policy, or what the extractor found.
     pub reason: Option<String>,
     /// What to do next, in a sentence.
     pub hint: String,
-    /// Which part of the server is not well.
+    /// The part of the server that is unhealthy.
     pub component: Option<String>,
-    /// How it was said to have ended.
+    /// The outcome that it was finished with.
     pub outcome: Option<String>,
-    /// Until when it is awaited, as RFC 3339 has it.
+    /// When the attempt ends, in RFC 3339.
     pub deadline: String,
-    /// All that was said.
-    pub told: Json,
+    /// The whole answer.
+    pub body: Json,
 }
 
 #[derive(Deserialize)]
@@ -41,7 +41,7 @@ struct Fields {
 }
 
 impl Attempt {
-    /// Whether waiting may still bring something to consume.
+    /// Whether waiting may still help.
     pub fn may_change(&self) -> bool {
         let is_open = ["pending", "unhealthy", "blocked", "no_artifact"];
         is_open.contains(&self.state.as_str()) && self.outcome.is_none()
@@ -52,8 +52,8 @@ impl Attempt {
         ["ready", "superseded"].contains(&self.state.as_str())
     }
 
-    pub(super) fn read(told: Json) -> Result<Self, serde_json::Error> {
-        let fields = Fields::deserialize(&told)?;
+    pub(super) fn read(body: Json) -> Result<Self, serde_json::Error> {
+        let fields = Fields::deserialize(&body)?;
         Ok(Self {
             id: fields.id,
             inbox: fields.inbox,
@@ -63,41 +63,41 @@ impl Attempt {
             component: fields.component,
             outcome: fields.outcome,
             deadline: fields.deadline,
-            told,
+            body,
         })
     }
 }
 
-/// What came of asking to consume.
+/// The outcome of consuming an attempt's value.
 #[derive(Debug, Clone)]
-pub enum Taken {
-    /// The value is ours.
-    Value(Given),
-    /// There is nothing to consume yet, or never will be.
+pub enum AttemptConsumption {
+    /// This consumer has the value.
+    Value(AttemptValue),
+    /// There is nothing to consume, now or for good.
     NotReady(Box<Attempt>),
-    /// It was consumed by another request.
+    /// Another request has consumed it.
     Already {
-        /// As RFC 3339 has it.
+        /// When, in RFC 3339.
         consumed_at: Option<String>,
     },
 }
 
-/// A value that was given out, to this consumer alone.
+/// A value that was disclosed to this consumer and to nobody else.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Given {
+pub struct AttemptValue {
     /// The artifact's id.
     pub artifact: String,
     /// Code or link.
     pub kind: String,
-    /// The code or the link, or the field of it that was asked for.
+    /// The code, the link, or the field of the link that was asked for.
     #[serde(alias = "token")]
     pub value: SecretString,
-    /// When it was consumed, as RFC 3339 has it.
+    /// When it was consumed, in RFC 3339.
     pub consumed_at: String,
 }
 
-impl Taken {
-    /// An answer that is a value, or how the attempt stands.
+impl AttemptConsumption {
+    /// Parses an answer that is either a value or the attempt's state.
     pub(super) fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
         if let Ok(value) = serde_json::from_slice(body) {
             return Ok(Self::Value(value));
@@ -107,25 +107,25 @@ impl Taken {
     }
 }
 
-/// What came of asking for another mail.
+/// The outcome of asking for a resend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Resent {
-    /// It may be asked for; this often more after that.
+pub enum ResendAnswer {
+    /// Another mail may be requested.
     Granted {
-        /// How often more.
+        /// How many resends are left after this one.
         left: u32,
     },
-    /// The budget is spent.
+    /// No resends are left.
     Spent,
     /// The attempt is over.
     Over,
 }
 
-/// What came of saying how an attempt ended.
+/// The outcome of finishing an attempt.
 #[derive(Debug, Clone)]
-pub enum Ended {
-    /// It has ended like this, now or before.
+pub enum FinishAnswer {
+    /// It is finished with this outcome, now or before.
     Finished(Box<Attempt>),
-    /// It was said before to have ended otherwise.
-    Otherwise,
+    /// It was finished before with another outcome.
+    OtherOutcome,
 }

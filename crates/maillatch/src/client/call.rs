@@ -8,55 +8,53 @@ use url::{Host, Url};
 
 use super::complaint::Complaint;
 
-/// The longest wait of the feed and some time for the way.
-const PATIENCE: Duration = Duration::from_secs(70);
-const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+/// The feed's longest wait, plus time for the network.
+const TIMEOUT: Duration = Duration::from_secs(70);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A call did not get an answer that it could use.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// There is no server, or the answer was lost on its way; whether the
-    /// request was done is unknown.
+    /// There is no server, or its answer was lost. Whether the server acted is unknown.
     #[error("the server cannot be reached")]
     Unreachable(#[source] reqwest::Error),
     /// The key is missing or wrong.
     #[error("the server does not accept the key")]
     Unauthenticated,
-    /// The key is good, and not for this.
+    /// The key is valid but lacks a scope.
     #[error("the key lacks {}", scope.as_ref().map_or("the scope for this".to_owned(), |scope| format!("the scope `{scope}`")))]
     Forbidden {
         /// The scope that it lacks.
         scope: Option<String>,
     },
-    /// There is no such thing for this key.
-    #[error("the server has nothing there for this key")]
+    /// It does not exist, or this key may not see it.
+    #[error("not found, or not visible to this key")]
     NotFound,
-    /// Too many requests at once.
-    #[error("the server asks to come back later")]
+    /// The server's rate limit was reached.
+    #[error("the server has too many requests from this key")]
     Busy,
-    /// The server is there and its store is not.
+    /// The server runs but its store is unavailable.
     #[error("the server is temporarily unavailable")]
     Unavailable,
-    /// What was asked for cannot be: it is out of bounds, or contradicts what was
-    /// asked for before.
-    #[error("the server does not take this: {0}")]
+    /// A field is out of bounds, or contradicts an earlier request.
+    #[error("the server refused the request: {0}")]
     Invalid(Complaint),
-    /// The server refused, for a reason that the caller cannot act on.
+    /// The server refused for a reason that the caller cannot change.
     #[error("the server answered {status}: {complaint}")]
     Refused {
         /// The status of the answer.
         status: u16,
-        /// What it said.
+        /// What the server says.
         complaint: Complaint,
     },
-    /// The answer is not what this version of the client knows.
+    /// This version of the client does not understand the answer.
     #[error("the server's answer cannot be read")]
-    Odd(#[source] serde_json::Error),
+    Unreadable(#[source] serde_json::Error),
 }
 
 impl CallError {
     /// Whether the same call may succeed later.
-    pub fn is_passing(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Busy | Self::Unavailable => true,
             Self::Unauthenticated
@@ -64,27 +62,27 @@ impl CallError {
             | Self::NotFound
             | Self::Invalid(_)
             | Self::Refused { .. }
-            | Self::Odd(_) => false,
+            | Self::Unreadable(_) => false,
         }
     }
 }
 
 /// A client for a server at `base`.
 pub(super) fn http(base: &Url) -> Result<reqwest::Client> {
-    // Whoever was first has installed this same provider.
+    // An earlier call may have installed it already; it is the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
-        .timeout(PATIENCE)
-        .connect_timeout(CONNECT_PATIENCE)
-        // A redirect would carry the key or the mail to somewhere else.
+        .timeout(TIMEOUT)
+        .connect_timeout(CONNECT_TIMEOUT)
+        // A redirect would send the key or the mail to another server.
         .redirect(redirect::Policy::none());
-    if is_here(base) {
+    if is_loopback(base) {
         builder = builder.no_proxy();
     }
     builder.build().context("failed to build the HTTP client")
 }
 
-fn is_here(base: &Url) -> bool {
+fn is_loopback(base: &Url) -> bool {
     match base.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -93,20 +91,20 @@ fn is_here(base: &Url) -> bool {
     }
 }
 
-/// The address of `segments` below `base`, each segment escaped.
+/// `base` with `segments` appended to its path, each escaped.
 pub(super) fn below(base: &Url, segments: &[&str]) -> Result<Url> {
     let mut url = base.clone();
     url.set_query(None);
     url.set_fragment(None);
     url.path_segments_mut()
         .ok()
-        .context("the server's address must begin with http:// or https://")?
+        .context("the server's URL must begin with http:// or https://")?
         .pop_if_empty()
         .extend(segments);
     Ok(url)
 }
 
-/// An answer that was received whole.
+/// A complete answer.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) is_replay: bool,

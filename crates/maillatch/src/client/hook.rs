@@ -1,4 +1,4 @@
-//! A sender: it posts mail to a webhook, signed as Standard Webhooks has it.
+//! A sender that posts mail to a webhook, signed by Standard Webhooks.
 
 use anyhow::{Context, Result};
 use base64::Engine;
@@ -14,14 +14,14 @@ use url::Url;
 use super::call::{self, CallError};
 use super::problem::Problem;
 
-/// One delivery as its sender keeps it: the id is the same on every try.
+/// One delivery. The id stays the same when the sender retries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// What the receiver deduplicates by.
+    /// The id that the receiver detects duplicates by.
     pub id: String,
-    /// What the body is.
+    /// The content type of the body.
     pub content_type: &'static str,
-    /// What is signed and sent.
+    /// The bytes that are signed and sent.
     pub body: Vec<u8>,
 }
 
@@ -40,10 +40,9 @@ impl Delivery {
         }
     }
 
-    /// A raw mail as a mail server's pipe hands it over: the envelope's
-    /// recipients on lines of their own, then the message as it is. The same
-    /// mail again is the same delivery, since the mail server may try again
-    /// after an answer that it did not get.
+    /// A raw mail as a mail server pipes it: one line for each envelope recipient,
+    /// then the unchanged message. The same mail has the same id, because a mail
+    /// server that missed the answer retries.
     pub fn of_pipe(mail: &[u8], recipients: &[InboxId]) -> Self {
         let mut body = Vec::with_capacity(mail.len() + 64);
         for recipient in recipients {
@@ -60,7 +59,7 @@ impl Delivery {
     }
 }
 
-/// A delivery with its signature; whoever changes it has forged it.
+/// A delivery with its signature. Any change makes it a forgery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedPost {
     /// The `webhook-id` header.
@@ -75,16 +74,16 @@ pub struct SignedPost {
     pub body: Vec<u8>,
 }
 
-/// What the webhook answered.
+/// The webhook's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posted {
-    /// The HTTP status; a 2xx means that the mail is in a committed row.
+    /// The HTTP status; 2xx means that the mail is in a committed row.
     pub http: u16,
     /// `accepted` or `duplicate`.
     pub status: Option<String>,
     /// The delivery's id at the receiver.
     pub delivery: Option<String>,
-    /// The last part of the problem's type, when it was refused.
+    /// The last part of the problem's type, if the post was refused.
     pub problem: Option<String>,
 }
 
@@ -113,7 +112,7 @@ impl Hook {
         })
     }
 
-    /// Signs a delivery for a post at this moment.
+    /// Signs a delivery with the current time.
     pub fn sign(&self, delivery: &Delivery) -> Result<SignedPost> {
         self.sign_at(delivery, SystemClock.now())
     }
@@ -130,7 +129,7 @@ impl Hook {
         })
     }
 
-    /// Posts what was signed, or forged.
+    /// Posts a signed or forged delivery.
     pub async fn post(&self, post: &SignedPost) -> Result<Posted, CallError> {
         let request = self
             .http
@@ -143,14 +142,14 @@ impl Hook {
         posted(request).await
     }
 
-    /// Signs a delivery and posts it: one try of a sender.
+    /// Signs a delivery and posts it once.
     pub async fn post_signed(&self, delivery: &Delivery) -> Result<Posted> {
         let signed = self.sign(delivery)?;
         Ok(self.post(&signed).await?)
     }
 }
 
-/// Sends a post of any provider's shape to the webhook of a source.
+/// Sends a post in any provider's form to the webhook of a source.
 pub(crate) async fn send(base: &Url, source: &str, post: Post) -> Result<Posted> {
     let mut url = call::below(base, &["hooks", source])?;
     url.set_query(post.query.as_deref());
@@ -161,11 +160,13 @@ pub(crate) async fn send(base: &Url, source: &str, post: Post) -> Result<Posted>
     Ok(posted(request).await?)
 }
 
-/// Sends a post and reads what the webhook says to it.
+/// Sends a post and parses the webhook's answer.
 async fn posted(request: RequestBuilder) -> Result<Posted, CallError> {
     let answer = call::send(request).await?;
     let accepted: Option<Accepted> = match answer.status {
-        StatusCode::OK => Some(serde_json::from_slice(&answer.body).map_err(CallError::Odd)?),
+        StatusCode::OK => {
+            Some(serde_json::from_slice(&answer.body).map_err(CallError::Unreadable)?)
+        }
         _ => None,
     };
     let (status, delivery) = accepted.map(|a| (a.status, a.delivery)).unzip();

@@ -1,5 +1,5 @@
-//! An answer that is a refusal: what a client reads of its problem document, and
-//! which failure of a call it is.
+//! Answers that refuse a request: the problem document, and the [`CallError`] that
+//! it stands for.
 
 use reqwest::StatusCode;
 use serde::Deserialize;
@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::call::{Answer, CallError};
 use super::complaint::Complaint;
 
-/// No sentence of a server is longer; what is, is none of ours.
-const LONGEST: usize = 400;
+/// Our servers write shorter sentences; a longer one is cut.
+const MAX_CHARS: usize = 400;
 
 /// The members of a problem that a client reads.
 #[derive(Debug, Default, Deserialize)]
@@ -24,7 +24,7 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// The problem in a body, or one without a name.
+    /// The problem in a body; empty if the body is not a problem.
     pub(super) fn read(body: &[u8]) -> Self {
         serde_json::from_slice(body).unwrap_or_default()
     }
@@ -38,33 +38,33 @@ impl Problem {
         let slug = self.slug().map(str::to_owned);
         Complaint {
             slug,
-            detail: self.detail.map(|text| plain(&text)),
-            field: self.field.map(|text| plain(&text)),
-            rule: self.rule.map(|text| plain(&text)),
+            detail: self.detail.map(|text| printable(&text)),
+            field: self.field.map(|text| printable(&text)),
+            rule: self.rule.map(|text| printable(&text)),
         }
     }
 }
 
-/// A sentence as a terminal may show it.
-fn plain(text: &str) -> String {
+/// Text without control characters, so that a terminal can show it.
+fn printable(text: &str) -> String {
     let shown = text.chars().filter(|c| !c.is_control());
-    shown.take(LONGEST).collect()
+    shown.take(MAX_CHARS).collect()
 }
 
-/// Which failure an answer is that the call itself has no word for.
+/// The error for an answer that the call itself does not handle.
 pub(super) fn failure(answer: &Answer) -> CallError {
     let problem = Problem::read(&answer.body);
     match answer.status {
         StatusCode::UNAUTHORIZED => CallError::Unauthenticated,
         StatusCode::FORBIDDEN => CallError::Forbidden {
-            scope: problem.scope.map(|scope| plain(&scope)),
+            scope: problem.scope.map(|scope| printable(&scope)),
         },
         StatusCode::NOT_FOUND => CallError::NotFound,
         StatusCode::TOO_MANY_REQUESTS => CallError::Busy,
         StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
             CallError::Unavailable
         }
-        // A body that is no problem of ours is of another version, or of a stranger.
+        // A body that is not our problem document comes from another version or program.
         StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY if problem.slug().is_some() => {
             CallError::Invalid(problem.complaint())
         }
@@ -79,7 +79,7 @@ pub(super) fn failure(answer: &Answer) -> CallError {
 mod tests {
     use super::*;
 
-    fn told(status: u16, body: &str) -> String {
+    fn message(status: u16, body: &str) -> String {
         let answer = Answer {
             status: StatusCode::from_u16(status).unwrap(),
             is_replay: false,
@@ -89,10 +89,10 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_names_the_field_and_what_it_must_be() {
+    fn a_refused_field_is_named_with_its_rule() {
         let body = r#"{"type":"urn:maillatch:problem:invalid-body","detail":"no such thing",
             "field":"deadline","rule":"1 to 86400 seconds"}"#;
-        let said = told(400, body);
+        let said = message(400, body);
         assert!(
             said.contains("no such thing (deadline: 1 to 86400 seconds)"),
             "{said}"
@@ -100,14 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_lacks_a_scope_is_told_which() {
+    fn a_missing_scope_is_named() {
         let body = r#"{"type":"urn:maillatch:problem:forbidden","scope":"attempt"}"#;
-        assert!(told(403, body).contains("`attempt`"));
+        assert!(message(403, body).contains("`attempt`"));
     }
 
     #[test]
-    fn what_is_no_problem_of_ours_is_not_repeated() {
-        let said = told(400, "<html>\u{1b}[2J nginx</html>");
+    fn a_foreign_body_is_not_printed() {
+        let said = message(400, "<html>\u{1b}[2J nginx</html>");
         assert!(said.contains("400") && !said.contains("nginx"), "{said}");
     }
 }

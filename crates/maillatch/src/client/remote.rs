@@ -1,5 +1,5 @@
 //! Which server a command talks to, and with which secrets. A secret is never a
-//! flag: flags are seen by every process of the machine.
+//! flag: every process of the machine can see flags.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use url::Url;
 use super::{Connection, Hook};
 use crate::dev::{self, DevEnv};
 
-/// Where a server listens that nobody has configured.
-const BY_HABIT: &str = "http://127.0.0.1:8080";
+/// Where a server without configuration listens.
+const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 
 /// The server to talk to.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Remote {
-    /// The server's address; without it, the one that `maillatch up` has noted
-    /// in the data directory.
+    /// The server's URL; by default the one that `maillatch up` wrote to the data
+    /// directory.
     #[arg(long, global = true, env = dev::URL, value_name = "URL")]
     url: Option<Url>,
-    /// The data directory whose `dev.env` holds what `MAILLATCH_URL`,
-    /// `MAILLATCH_KEY` and `MAILLATCH_SIGNING_SECRET` do not say.
+    /// The data directory; its `dev.env` is used where `MAILLATCH_URL`,
+    /// `MAILLATCH_KEY` or `MAILLATCH_SIGNING_SECRET` is not set.
     #[arg(
         long,
         global = true,
@@ -52,29 +52,29 @@ impl Remote {
         self.secret(dev::SIGNING_SECRET)
     }
 
-    /// Where the server is.
+    /// The server's URL.
     pub(crate) fn url(&self) -> Result<Url> {
         if let Some(url) = &self.url {
             return Ok(url.clone());
         }
-        let noted = self.noted(dev::URL)?;
-        let text = noted.as_deref().unwrap_or(BY_HABIT);
+        let saved = self.saved(dev::URL)?;
+        let text = saved.as_deref().unwrap_or(DEFAULT_URL);
         text.parse()
-            .with_context(|| format!("{} is not an address", dev::URL))
+            .with_context(|| format!("{} is not a URL", dev::URL))
     }
 
     fn secret(&self, name: &str) -> Result<SecretString> {
         let value = match std::env::var(name) {
             Ok(value) => Some(value),
-            Err(_) => self.noted(name)?,
+            Err(_) => self.saved(name)?,
         };
         value.map(SecretString::from).with_context(|| {
             let dir = self.data_dir.display();
-            format!("set {name}, or run this where `maillatch up` keeps its {dir}")
+            format!("{name} is not set, and {dir}/dev.env does not have it; set it, or name the data directory of `maillatch up` with --data-dir")
         })
     }
 
-    fn noted(&self, name: &str) -> Result<Option<String>> {
+    fn saved(&self, name: &str) -> Result<Option<String>> {
         let env = DevEnv::read(&self.data_dir)?;
         Ok(env.and_then(|env| env.get(name).map(str::to_owned)))
     }

@@ -1,5 +1,5 @@
-//! Mail such as a real service sends: a text and an HTML part, a hidden
-//! preheader, and around the code or link the things that are easily taken for
+//! Sample mail like that of a real service: a text and an HTML part, a hidden
+//! preheader, and near the code or link other numbers that are easily mistaken for
 //! it.
 
 mod encode;
@@ -11,7 +11,7 @@ use rand::distr::Alphanumeric;
 
 use encode::{mail_date, quoted_printable, year};
 
-/// What a sample mail is about.
+/// The kind of a sample mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SampleKind {
     /// A six-digit one-time code.
@@ -21,7 +21,7 @@ pub enum SampleKind {
 }
 
 impl SampleKind {
-    /// The word for it on the command line.
+    /// Its name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Otp => "otp",
@@ -30,16 +30,16 @@ impl SampleKind {
     }
 }
 
-/// A mail and what is to be found in it.
+/// A mail and what the extractor must find in it.
 #[derive(Debug, Clone)]
 pub struct Sample {
-    /// What it is about.
+    /// Its kind.
     pub kind: SampleKind,
     /// The code or the link.
     pub value: String,
-    /// What must not be taken for it, and what each of them is.
+    /// What must not be mistaken for it, and what each of them is.
     pub rivals: Vec<(String, &'static str)>,
-    /// The mail as it goes over the wire.
+    /// The raw mail.
     pub mail: Vec<u8>,
 }
 
@@ -51,7 +51,7 @@ struct Story {
     phone: String,
 }
 
-/// A new mail to an inbox, with a code or link that was never sent before.
+/// A new mail to an inbox, with a new random code or link.
 pub fn sample_mail(kind: SampleKind, to: &InboxId) -> Sample {
     let now = SystemClock.now();
     let mut random = rand::rng();

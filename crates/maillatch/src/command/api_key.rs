@@ -1,4 +1,4 @@
-//! `api-key`: who may ask, made and revoked while the service runs.
+//! `api-key`: creates and revokes agents' API keys while servers run.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use crate::config::{Config, ConfigArgs, Profile, Span};
 use crate::dev::DevEnv;
 use crate::wire::store_settings;
 
-/// Makes, lists and revokes the keys of agents.
+/// Creates, lists and revokes the API keys of agents.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,9 +24,9 @@ Examples:
   maillatch api-key list
   maillatch api-key revoke agent-7
 
-A key is printed once, when it is made; only its hash is kept. A revoked key is
-refused by every process within 2 s. These work on the database, also while a
-server runs on it.")]
+A key is printed once, when it is created; only its hash is stored. Every process
+refuses a revoked key within 2 s. These commands work on the database, also while
+servers run on it.")]
 pub(crate) struct ApiKeyCommand {
     #[command(subcommand)]
     action: Action,
@@ -39,40 +39,40 @@ pub(crate) struct ApiKeyCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make a key and print it, once.
+    /// Create a key and print it, once.
     #[command(after_help = "\
 Examples:
   maillatch api-key create agent-7
   MAILLATCH_KEY=$(maillatch api-key create reader --scope feed --expires 30d)
   maillatch api-key create shared --inbox agent@inbox.test --json")]
     Create {
-        /// The consumer that it speaks for; what it opens is its own.
+        /// The consumer's name; attempts and inboxes that it opens belong to it.
         name: String,
-        /// What it may do: attempt, feed, consume, operator; all but the last
-        /// if nothing is said.
+        /// What it may do: attempt, feed, consume, operator; the default is all but
+        /// operator.
         #[arg(long = "scope", value_delimiter = ',', value_name = "SCOPE")]
         scopes: Vec<String>,
-        /// An inbox that it may see besides its own; `*` for all.
+        /// An inbox that it may see besides its own; `*` for all of them.
         #[arg(long = "inbox", value_name = "ADDRESS")]
         inboxes: Vec<String>,
-        /// For how long it is good, such as 30d; without end if nothing is said.
+        /// How long it is valid, such as 30d; without this flag it does not expire.
         #[arg(long, value_name = "TIME")]
         expires: Option<Span>,
     },
-    /// List every key, also those that are over; never a token.
+    /// List every key, also revoked and expired ones; tokens are never shown.
     #[command(after_help = "\
 Examples:
   maillatch api-key list
   maillatch api-key list --json --config /etc/maillatch.toml")]
     List,
-    /// Revoke the key of a name.
+    /// Revoke a key.
     #[command(after_help = "\
 Example:
   maillatch api-key revoke agent-7
 
-One that stands in the configuration is not revoked here, and says so.")]
+A key of the configuration cannot be revoked here; the command says so and exits with 1.")]
     Revoke {
-        /// The consumer that it speaks for.
+        /// The consumer's name.
         name: ConsumerId,
     },
 }
@@ -97,7 +97,7 @@ async fn act(config: &Config, store: &Store, action: Action, as_json: bool) -> R
             expires,
         } => {
             if let Some(place) = configured(config, &name) {
-                bail!("`{name}` is a key of {place}; take another name");
+                bail!("`{name}` is a key in {place}; choose another name");
             }
             let order = KeyOrder {
                 name,
@@ -115,12 +115,12 @@ async fn act(config: &Config, store: &Store, action: Action, as_json: bool) -> R
     }
 }
 
-/// Where a key of this name stands that is none of the database's.
+/// Where a key of this name is defined, if it is not in the database.
 fn configured(config: &Config, name: &str) -> Option<&'static str> {
-    let is_lent = config.profile() == Profile::Embedded && config.key.is_empty();
+    let uses_dev_key = config.profile() == Profile::Embedded && config.key.is_empty();
     match name {
         _ if config.key.contains_key(name) => Some("the configuration"),
-        DevEnv::NAME if is_lent => Some("dev.env in the data directory"),
+        DevEnv::NAME if uses_dev_key => Some("dev.env in the data directory"),
         _ => None,
     }
 }
@@ -129,7 +129,7 @@ async fn create(store: &Store, order: KeyOrder, as_json: bool) -> Result<ExitCod
     let (token, key) = order.mint()?;
     let name = key.name.clone();
     let Some(view) = store.keys.create_key(key).await?.fresh() else {
-        bail!("`{name}` has a key; revoke it first, or take another name");
+        bail!("`{name}` has a key already; revoke it first, or choose another name");
     };
     let mut out = std::io::stdout().lock();
     if as_json {
@@ -140,8 +140,8 @@ async fn create(store: &Store, order: KeyOrder, as_json: bool) -> Result<ExitCod
         writeln!(out, "{object}")?;
     } else {
         writeln!(out, "{}", token.expose_secret())?;
-        let scopes = words(&view);
-        eprintln!("key `{name}` ({scopes}); this is the only time it is shown");
+        let scopes = scopes(&view);
+        eprintln!("key `{name}` ({scopes}); it is shown only this once");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -153,7 +153,7 @@ async fn list(store: &Store, as_json: bool) -> Result<ExitCode> {
         let items: Vec<Value> = keys.iter().map(as_object).collect();
         writeln!(out, "{}", json!({ "items": items }))?;
     } else if keys.is_empty() {
-        eprintln!("no key was made; those of the configuration are not listed");
+        eprintln!("the database has no keys; keys of the configuration are not listed");
     }
     for key in keys.iter().filter(|_| !as_json) {
         let inboxes = if key.inboxes.is_empty() {
@@ -168,7 +168,7 @@ async fn list(store: &Store, as_json: bool) -> Result<ExitCode> {
             key.name,
             key.state(),
             key.id,
-            words(key)
+            scopes(key)
         )?;
     }
     Ok(ExitCode::SUCCESS)
@@ -183,8 +183,8 @@ async fn revoke(
     let Some(view) = store.keys.revoke_key(name).await? else {
         match place {
             Some(place) => bail!(
-                "`{name}` is a key of {place}, which goes on being accepted: take it out there and \
-                 start the server again"
+                "`{name}` is a key in {place} and stays valid; remove it there and restart the \
+                 servers"
             ),
             None => bail!("`{name}` has no key to revoke"),
         }
@@ -192,14 +192,14 @@ async fn revoke(
     if as_json {
         writeln!(std::io::stdout().lock(), "{}", as_object(&view))?;
     }
-    eprintln!("key `{name}` of the database is revoked; every process refuses it within 2 s");
+    eprintln!("key `{name}` is revoked in the database; every process refuses it within 2 s");
     if let Some(place) = place {
-        bail!("`{name}` is also a key of {place}, and that one goes on being accepted");
+        bail!("`{name}` is also a key in {place}; that one stays valid until you remove it there");
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn words(key: &KeyView) -> String {
+fn scopes(key: &KeyView) -> String {
     let scopes: Vec<&str> = key.permissions.iter().map(|one| one.as_str()).collect();
     scopes.join(",")
 }

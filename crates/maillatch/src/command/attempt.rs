@@ -1,4 +1,4 @@
-//! `attempt`: the handle that is opened before the mail is triggered.
+//! `attempt`: opened before the mail is requested, consumed when it arrives.
 
 mod consume;
 mod open;
@@ -16,20 +16,20 @@ use crate::command::wait::exit;
 /// Opens, shows, waits for, consumes and finishes attempts.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example: sign up with an address of one's own, then read the code that was sent there
+Example: sign up with a fresh address, then read the code that was sent to it
   read -r attempt address < <(maillatch attempt new --from example.com)
   # … enter $address at example.com …
   code=$(maillatch attempt consume $attempt --timeout 90s) || echo \"no code: $?\"
   maillatch attempt finish $attempt succeeded
 
-Exit codes: 0 ok, 2 usage, 3 nothing arrived, 4 mail arrived without one, 5 a rule
-blocks it, or the budget of resends is spent, 6 already consumed, or finished
-otherwise, 7 the key is not accepted, or lacks a scope, 8 the server cannot be
-reached or is unhealthy, 9 expired or over.")]
+Exit codes: 0 ok, 2 usage, 3 nothing arrived, 4 mail arrived without a code or link,
+5 withheld by policy, or no resends are left, 6 already consumed, or finished with
+another outcome, 7 the key is not accepted or lacks a scope, 8 the server is
+unreachable or unhealthy, 9 expired or finished.")]
 pub(crate) struct AttemptCommand {
     #[command(subcommand)]
     act: Act,
-    /// Print one JSON object on standard output, whatever comes of it.
+    /// Print one JSON object on standard output, also without a value.
     #[arg(long, global = true)]
     json: bool,
     #[command(flatten)]
@@ -38,17 +38,17 @@ pub(crate) struct AttemptCommand {
 
 #[derive(Debug, Subcommand)]
 enum Act {
-    /// Open an attempt; prints its id and the address to use.
+    /// Open an attempt; print its id and the address to use.
     New(open::New),
-    /// Say how an attempt stands.
+    /// Show the state of an attempt.
     Show(show::Show),
     /// Wait until an attempt is ready, without consuming it.
     Wait(show::Await),
-    /// Wait for the value and consume it; prints the value alone.
+    /// Wait for the value, consume it, and print nothing else.
     Consume(consume::Consume),
-    /// Ask whether the sender may be asked for another mail.
+    /// Ask for permission to request another mail from the sender.
     Resend(consume::Resend),
-    /// Say how an attempt ended.
+    /// Finish an attempt with an outcome.
     Finish(show::Finish),
 }
 
@@ -67,7 +67,7 @@ pub(crate) async fn run(args: AttemptCommand) -> Result<ExitCode> {
         Ok(code) => Ok(code),
         Err(error) => {
             let (_, code) = exit::of_failure(&error);
-            out.object(&exit::told_of(&error));
+            out.object(&exit::describe(&error));
             let advice = exit::advice(&error);
             eprintln!("maillatch: {:#}{advice}", anyhow::Error::new(error));
             Ok(code)
@@ -75,27 +75,27 @@ pub(crate) async fn run(args: AttemptCommand) -> Result<ExitCode> {
     }
 }
 
-/// Where answers go: plain words, or one JSON object.
+/// How answers are printed: as plain lines, or as one JSON object.
 struct Out {
     json: bool,
 }
 
 impl Out {
-    /// A line for people and scripts.
+    /// Prints a line for people and scripts.
     fn line(&self, line: &str) {
         if !self.json {
             write(line);
         }
     }
 
-    /// The object for machines.
+    /// Prints the object for programs.
     fn object(&self, object: &serde_json::Value) {
         if self.json {
             write(&object.to_string());
         }
     }
 
-    /// How an attempt stands; the hint goes to people.
+    /// Prints an attempt's state; its hint goes to standard error.
     fn attempt(&self, attempt: &Attempt) {
         self.line(&match &attempt.reason {
             Some(reason) => format!("{} ({reason})", attempt.state),
@@ -104,13 +104,13 @@ impl Out {
         if !attempt.hint.is_empty() {
             eprintln!("maillatch: {}", attempt.hint);
         }
-        self.object(&attempt.told);
+        self.object(&attempt.body);
     }
 }
 
 fn write(line: &str) {
     let mut out = std::io::stdout().lock();
-    // A reader that is gone wants to hear nothing.
+    // The reader may have closed the pipe; then there is nobody to print for.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 

@@ -1,5 +1,5 @@
-//! `demo`: the whole story against real processes, each line a real request and
-//! a check.
+//! `demo`: runs the whole pipeline against real processes. Each line is a real request
+//! and a check.
 
 mod story;
 mod transcript;
@@ -16,7 +16,7 @@ use crate::deployment::{Backing, Deployment};
 
 use transcript::Transcript;
 
-/// Shows the whole story against real processes of its own, and checks each step.
+/// Runs the whole pipeline against temporary processes and checks each step.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -25,10 +25,10 @@ Examples:
   maillatch demo --database-url postgres://… --amqp-url amqp://…
 
 Without flags it runs one process on SQLite in a temporary directory. With both
-URLs it runs two of each role on a database that it creates on that server and
-drops again. Exit codes: 0 every check passed, 1 one did not.")]
+URLs it runs two processes of each role on a new database of that server, and drops
+the database afterwards. Exit codes: 0 every check passed, 1 a check failed.")]
 pub(crate) struct Demo {
-    /// A Postgres server; the demo's database is created beside the named one.
+    /// A Postgres server; the demo creates its database there.
     #[arg(long, value_name = "URL", requires = "amqp_url")]
     database_url: Option<String>,
     /// A RabbitMQ broker.
@@ -42,10 +42,10 @@ pub(crate) struct Demo {
 pub(crate) async fn run(args: Demo) -> Result<ExitCode> {
     let scratch = Scratch::prepare(&args).await?;
     let mut transcript = Transcript::new(args.json);
-    let told = tell(scratch.backing(), &mut transcript).await;
+    let outcome = play(scratch.backing(), &mut transcript).await;
     let dropped = scratch.discard().await;
-    transcript.finish(told.as_ref().err())?;
-    told.and(dropped)?;
+    transcript.finish(outcome.as_ref().err())?;
+    outcome.and(dropped)?;
     Ok(if transcript.passed() {
         ExitCode::SUCCESS
     } else {
@@ -53,16 +53,16 @@ pub(crate) async fn run(args: Demo) -> Result<ExitCode> {
     })
 }
 
-async fn tell(backing: Backing, transcript: &mut Transcript) -> Result<()> {
+async fn play(backing: Backing, transcript: &mut Transcript) -> Result<()> {
     let binary: PathBuf = std::env::current_exe().context("failed to find this binary")?;
     let settings = "worker.lease = \"2s\"\nworker.sweep_every = \"200ms\"\n";
     let mut deployment = Deployment::launch(&binary, backing, settings).await?;
-    let outcome = story::tell(&mut deployment, transcript).await;
+    let outcome = story::play(&mut deployment, transcript).await;
     let stopped = deployment.stop().await;
     outcome.and(stopped)
 }
 
-/// What the demo leaves nothing of.
+/// The demo's storage; it is removed at the end.
 enum Scratch {
     Directory,
     Database {

@@ -1,7 +1,7 @@
-//! `doctor`: is this deployment fit to run?
+//! `doctor`: checks a deployment.
 
 mod api_keys;
-mod standing;
+mod source_health;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::config::{Config, ConfigArgs, Profile};
 use crate::dev::DevEnv;
-use crate::secrets::{is_to_be_minted, keyring};
+use crate::secrets::{keyring, will_create_key_file};
 use crate::wire::{cautions, queue_settings, store_settings, worker_settings};
 
 /// Checks configuration, database, queue, sources, keys and clock.
@@ -35,12 +35,12 @@ pub(crate) struct Doctor {
     json: bool,
 }
 
-/// How a check ended.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Health {
-    Good,
-    Doubtful,
-    Bad,
+    Ok,
+    Warning,
+    Failed,
 }
 
 struct Check {
@@ -50,8 +50,8 @@ struct Check {
 }
 
 impl Check {
-    fn good(name: &'static str, detail: impl Into<String>) -> Self {
-        let (health, detail) = (Health::Good, detail.into());
+    fn ok(name: &'static str, detail: impl Into<String>) -> Self {
+        let (health, detail) = (Health::Ok, detail.into());
         Self {
             name,
             health,
@@ -59,8 +59,8 @@ impl Check {
         }
     }
 
-    fn doubtful(name: &'static str, detail: impl Into<String>) -> Self {
-        let (health, detail) = (Health::Doubtful, detail.into());
+    fn warning(name: &'static str, detail: impl Into<String>) -> Self {
+        let (health, detail) = (Health::Warning, detail.into());
         Self {
             name,
             health,
@@ -68,8 +68,8 @@ impl Check {
         }
     }
 
-    fn bad(name: &'static str, detail: impl Into<String>) -> Self {
-        let (health, detail) = (Health::Bad, detail.into());
+    fn failed(name: &'static str, detail: impl Into<String>) -> Self {
+        let (health, detail) = (Health::Failed, detail.into());
         Self {
             name,
             health,
@@ -79,16 +79,16 @@ impl Check {
 
     fn of(name: &'static str, outcome: Result<String>) -> Self {
         match outcome {
-            Ok(detail) => Self::good(name, detail),
-            Err(error) => Self::bad(name, format!("{error:#}")),
+            Ok(detail) => Self::ok(name, detail),
+            Err(error) => Self::failed(name, format!("{error:#}")),
         }
     }
 }
 
 pub(crate) async fn run(args: Doctor) -> Result<ExitCode> {
     let checks = match args.config_args.load(None) {
-        Ok(config) => examine(&config).await,
-        Err(error) => vec![Check::bad("configuration", format!("{error:#}"))],
+        Ok(config) => check_all(&config).await,
+        Err(error) => vec![Check::failed("configuration", format!("{error:#}"))],
     };
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -101,14 +101,14 @@ pub(crate) async fn run(args: Doctor) -> Result<ExitCode> {
         } in &checks
         {
             let mark = match health {
-                Health::Good => "ok  ",
-                Health::Doubtful => "warn",
-                Health::Bad => "FAIL",
+                Health::Ok => "ok  ",
+                Health::Warning => "warn",
+                Health::Failed => "FAIL",
             };
             writeln!(out, "{mark}  {name:<14} {detail}")?;
         }
     }
-    let failed = checks.iter().any(|check| check.health == Health::Bad);
+    let failed = checks.iter().any(|check| check.health == Health::Failed);
     Ok(if failed {
         ExitCode::FAILURE
     } else {
@@ -116,9 +116,9 @@ pub(crate) async fn run(args: Doctor) -> Result<ExitCode> {
     })
 }
 
-async fn examine(config: &Config) -> Vec<Check> {
+async fn check_all(config: &Config) -> Vec<Check> {
     let mut checks = vec![
-        Check::good(
+        Check::ok(
             "configuration",
             format!("{} profile", config.profile().name()),
         ),
@@ -135,16 +135,19 @@ async fn examine(config: &Config) -> Vec<Check> {
 fn secret(config: &Config) -> Check {
     let length = config.server.secret().len();
     match (length, config.profile()) {
-        (0, Profile::Embedded) => Check::good("secret", "minted and kept in the data directory"),
-        (32.., _) => Check::good("secret", "set"),
-        _ => Check::bad("secret", "server.secret needs at least 32 characters"),
+        (0, Profile::Embedded) => Check::ok("secret", "generated; kept in the data directory"),
+        (32.., _) => Check::ok("secret", "set"),
+        _ => Check::failed(
+            "secret",
+            "server.secret needs at least 32 characters; use the same secret for every process",
+        ),
     }
 }
 
 fn sealing(config: &Config) -> Check {
     match keyring(config) {
-        Err(_) if is_to_be_minted(config) => {
-            Check::good("sealing", "a key, minted at the first start")
+        Err(_) if will_create_key_file(config) => {
+            Check::ok("sealing", "the first start will create a key")
         }
         keyring => Check::of("sealing", keyring.map(|ring| format!("keys {ring}"))),
     }
@@ -155,7 +158,7 @@ fn sources(config: &Config) -> Check {
     match providers::Sources::build(config.source.clone()) {
         Err(error) => Check::of("sources", Err(error.into())),
         Ok(sources) if !config.source.is_empty() => {
-            if let Err(error) = standing::pulls(config, &sources) {
+            if let Err(error) = source_health::pulls(config, &sources) {
                 return Check::of("sources", Err(error));
             }
             let names: Vec<&str> = sources
@@ -164,16 +167,19 @@ fn sources(config: &Config) -> Check {
                 .collect();
             let cautions = cautions(&sources);
             if cautions.is_empty() {
-                Check::good("sources", names.join(", "))
+                Check::ok("sources", names.join(", "))
             } else {
-                Check::doubtful("sources", cautions.join("; "))
+                Check::warning("sources", cautions.join("; "))
             }
         }
         Ok(_) if embedded => match DevEnv::read(&config.data.dir) {
-            Ok(Some(dev)) => Check::good("sources", format!("dev, from {}", dev.path().display())),
-            _ => Check::good("sources", "dev, minted at the first start"),
+            Ok(Some(dev)) => Check::ok("sources", format!("dev, from {}", dev.path().display())),
+            _ => Check::ok("sources", "dev, created at the first start"),
         },
-        Ok(_) => Check::doubtful("sources", "none: no webhook will be accepted"),
+        Ok(_) => Check::warning(
+            "sources",
+            "none, so every post is refused; add one with: maillatch source add PROVIDER",
+        ),
     }
 }
 
@@ -187,11 +193,11 @@ fn policy(config: &Config) -> Result<String> {
     ))
 }
 
-/// The database, what keys it holds, and by its clock ours.
+/// Checks the database, its API keys, and this machine's clock against the database's.
 async fn database(config: &Config) -> Vec<Check> {
     if config.profile() == Profile::Embedded && !config.data.dir.join("maillatch.db").exists() {
-        let yet = Check::good("database", "SQLite, created at the first start");
-        return vec![api_keys::api_keys(config, None).await, yet];
+        let later = Check::ok("database", "SQLite, created at the first start");
+        return vec![api_keys::api_keys(config, None).await, later];
     }
     let opened = match store_settings(config) {
         Ok(settings) => store::open(&settings.as_guest()).await.map_err(Error::from),
@@ -200,8 +206,8 @@ async fn database(config: &Config) -> Vec<Check> {
     let store = match opened {
         Ok(store) => store,
         Err(error) => {
-            let away = Check::of("database", Err(error));
-            return vec![api_keys::api_keys(config, None).await, away];
+            let failed = Check::of("database", Err(error));
+            return vec![api_keys::api_keys(config, None).await, failed];
         }
     };
     let mut checks = vec![
@@ -212,42 +218,46 @@ async fn database(config: &Config) -> Vec<Check> {
         let now = SystemClock.now();
         let skew = now.since(backlog.at).max(backlog.at.since(now));
         checks.push(match skew {
-            skew if skew > Duration::from_secs(30) => {
-                Check::bad("clock", format!("{} s off the database's", skew.as_secs()))
-            }
-            skew => Check::good(
+            skew if skew > Duration::from_secs(30) => Check::failed(
                 "clock",
-                format!("{} ms off the database's", skew.as_millis()),
+                format!(
+                    "{} s off the database's clock; synchronise both with NTP",
+                    skew.as_secs()
+                ),
+            ),
+            skew => Check::ok(
+                "clock",
+                format!("{} ms off the database's clock", skew.as_millis()),
             ),
         });
         let (oldest, overdue) = (backlog.oldest.as_secs(), backlog.overdue.as_secs());
         let detail = format!(
-            "{} unfinished, the oldest for {oldest} s, due for {overdue} s; {} buried",
+            "{} unfinished, the oldest for {oldest} s, overdue for {overdue} s; {} dead letters",
             backlog.unfinished, backlog.dead_letters
         );
         checks.push(if overdue > 60 || backlog.dead_letters > 0 {
-            Check::doubtful("deliveries", detail)
+            Check::warning("deliveries", detail)
         } else {
-            Check::good("deliveries", detail)
+            Check::ok("deliveries", detail)
         });
     }
-    checks.extend(standing::standing(config, &store).await);
+    checks.extend(source_health::source_health(config, &store).await);
     store.close().await;
     checks
 }
 
 async fn queue(config: &Config) -> Check {
     if config.queue.url.expose_secret().is_empty() {
-        return Check::good("queue", "in process");
+        return Check::ok("queue", "in the process");
     }
     let queue = match queue::open(&queue_settings(config)).await {
         Ok(queue) => queue,
         Err(error) => return Check::of("queue", Err(error.into())),
     };
-    // It connects behind our back; give it the time a broker needs.
-    let patience = Instant::now() + Duration::from_secs(5);
+    // The queue connects in the background; wait for it.
+    let deadline = Instant::now() + Duration::from_secs(5);
     let mut check = probed("queue", &*queue.probe).await;
-    while check.health == Health::Bad && Instant::now() < patience {
+    while check.health == Health::Failed && Instant::now() < deadline {
         sleep(Duration::from_millis(100)).await;
         check = probed("queue", &*queue.probe).await;
     }
@@ -257,8 +267,8 @@ async fn queue(config: &Config) -> Check {
 
 async fn probed(name: &'static str, probe: &dyn Probe) -> Check {
     match probe.probe().await {
-        Ok(()) => Check::good(name, format!("{} works", probe.name())),
-        Err(error) => Check::bad(name, error.to_string()),
+        Ok(()) => Check::ok(name, format!("{} works", probe.name())),
+        Err(error) => Check::failed(name, error.to_string()),
     }
 }
 
@@ -272,9 +282,9 @@ fn as_json(checks: &[Check]) -> Value {
                  detail,
              }| {
                 let health = match health {
-                    Health::Good => "ok",
-                    Health::Doubtful => "warn",
-                    Health::Bad => "fail",
+                    Health::Ok => "ok",
+                    Health::Warning => "warn",
+                    Health::Failed => "fail",
                 };
                 json!({ "check": name, "health": health, "detail": detail })
             },

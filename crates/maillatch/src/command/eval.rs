@@ -25,7 +25,7 @@ Examples:
 A line is a message: id, lang, origin, subject, then text, html or eml_path, and
 expected_otp (null: none), accept, expected_links, forbidden_links, allowlist.
 Or a URL: url, must_reject or expected_host, allowlist, unwrapped. A line with
-`disputed` is left out. Codes are compared without case and punctuation.")]
+`disputed` is skipped. Codes are compared without case and punctuation.")]
 pub(crate) struct Eval {
     /// Files of cases, one JSON object a line.
     #[arg(required = true, value_name = "CASES.jsonl")]
@@ -41,7 +41,7 @@ pub(crate) struct Eval {
 /// Which cases to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Show {
-    /// Another code or link than the expected one, and URLs let through.
+    /// A wrong code or link, or a URL that must be rejected and was accepted.
     Wrong,
     /// Nothing where something was expected.
     Missed,
@@ -49,7 +49,7 @@ pub(crate) enum Show {
     False,
 }
 
-/// Returns: 0 scored, 1 a file cannot be read.
+/// Exit codes: 0 scored, 1 a file cannot be read.
 pub(crate) fn run(args: &Eval) -> Result<ExitCode> {
     let mut score = Score::default();
     for file in &args.files {
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Eval) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A bar on a terminal; a pipe stays clean.
+/// A progress bar on a terminal.
 fn progress(file: &std::path::Path, done: usize, total: usize) {
     let mut err = std::io::stderr().lock();
     if !err.is_terminal() || !(done.is_multiple_of(25) || done == total) {

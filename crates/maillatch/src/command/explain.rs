@@ -1,4 +1,4 @@
-//! `explain`: what a mail holds and why.
+//! `explain`: what the extractor finds in a mail, and why.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -9,31 +9,31 @@ use clap::Args;
 use extract::{Allowlist, Extracted, Policy, Verdict};
 use serde_json::{Value, json};
 
-/// Shows what a mail holds, and the evidence for it.
+/// Shows what the extractor finds in a mail, and the evidence for it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   maillatch explain mail.eml
   maillatch explain --json --allow example.com - < mail.eml
 
-The report names rules, places and points. The code and the link themselves are
-shown only with --values.")]
+The report names rules, positions and points. It contains the code and the link
+only with --values.")]
 pub(crate) struct Explain {
     /// The mail, or `-` for standard input.
     #[arg(value_name = "FILE.eml|-")]
     file: PathBuf,
-    /// Allow links to this host and everything below it; may be repeated.
+    /// Allow links to this domain and its subdomains; may be repeated.
     #[arg(long, value_name = "DOMAIN")]
     allow: Vec<String>,
     /// Print JSON on standard output.
     #[arg(long)]
     json: bool,
-    /// Show the code and the link too.
+    /// Show the code and the link, too.
     #[arg(long)]
     values: bool,
 }
 
-/// Returns: 0 explained, 1 refused or unreadable.
+/// Exit codes: 0 explained, 1 refused or unreadable.
 pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     let raw = read(&args.file)?;
     let policy = Policy {
@@ -73,7 +73,7 @@ fn read(file: &PathBuf) -> Result<Vec<u8>> {
     Ok(raw)
 }
 
-/// No domain allows everything; a domain allows itself and what is below it.
+/// Without domains everything is allowed; a domain allows itself and its subdomains.
 pub(super) fn allowlist(domains: &[String]) -> Result<Allowlist> {
     if domains.is_empty() {
         return Ok(Allowlist::any());
@@ -137,7 +137,7 @@ fn report(out: &mut impl Write, mail: &Extracted, values: bool) -> Result<()> {
         mail.sender
             .address
             .as_deref()
-            .unwrap_or("(none that can be trusted)")
+            .unwrap_or("(none, or ambiguous)")
     )?;
     writeln!(
         out,
@@ -200,7 +200,7 @@ fn evidence(out: &mut impl Write, mail: &Extracted) -> Result<()> {
         writeln!(
             out,
             "  {:<8} {} bytes visible, {} hidden{cut}",
-            word(&source.source),
+            name(&source.source),
             source.visible,
             source.hidden
         )?;
@@ -213,14 +213,14 @@ fn evidence(out: &mut impl Write, mail: &Extracted) -> Result<()> {
         let rules: Vec<_> = one
             .rules
             .iter()
-            .map(|(rule, points)| format!("{} {points:+}", word(rule)))
+            .map(|(rule, points)| format!("{} {points:+}", name(rule)))
             .collect();
         writeln!(
             out,
             "  {:>4}  #{} {} at {}+{}  {}",
             one.score,
             one.value,
-            word(&one.source),
+            name(&one.source),
             one.at,
             one.length,
             rules.join("  ")
@@ -231,7 +231,7 @@ fn evidence(out: &mut impl Write, mail: &Extracted) -> Result<()> {
         let rules: Vec<_> = one
             .rules
             .iter()
-            .map(|(rule, points)| format!("{} {points:+}", word(rule)))
+            .map(|(rule, points)| format!("{} {points:+}", name(rule)))
             .collect();
         let place = one.rejected.map_or_else(
             || one.host.clone().unwrap_or_default(),
@@ -242,7 +242,7 @@ fn evidence(out: &mut impl Write, mail: &Extracted) -> Result<()> {
             "  {:>4}  {} {} at {}  {place}  {}",
             one.score,
             one.kind.as_str(),
-            word(&one.source),
+            name(&one.source),
             one.at,
             rules.join("  ")
         )?;
@@ -250,8 +250,8 @@ fn evidence(out: &mut impl Write, mail: &Extracted) -> Result<()> {
     Ok(())
 }
 
-/// The word an enum is serialised as.
-fn word(value: &impl serde::Serialize) -> String {
+/// The name that an enum is serialised as.
+fn name(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value)
         .ok()
         .and_then(|value| value.as_str().map(str::to_owned))

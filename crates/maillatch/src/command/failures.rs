@@ -1,4 +1,4 @@
-//! `failures`: what was given up, and the way back.
+//! `failures`: lists, shows and requeues dead letters.
 
 mod recipients;
 mod requeue;
@@ -18,7 +18,7 @@ use crate::wire::store_settings;
 use recipients::recipients;
 use requeue::{Failed, requeue};
 
-/// Lists, shows and requeues deliveries and callbacks that were given up.
+/// Lists, shows and requeues dead letters: deliveries and callbacks that failed for good.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,9 +27,9 @@ Examples:
   maillatch failures requeue dlv_0190… cbk_0190…
   maillatch failures requeue --all
 
-`show` names the recipients where the source's mail can be read, so that an
-`inbox_unknown` says which. These work on the database, also while a server runs on
-it.")]
+`show` names the recipients if the source's mail can be decoded, so that you see
+which inbox is unknown. These commands work on the database, also while servers run
+on it.")]
 pub(crate) struct Failures {
     #[command(subcommand)]
     action: Action,
@@ -42,13 +42,13 @@ pub(crate) struct Failures {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List buried deliveries and callbacks that were given up, newest first.
+    /// List dead letters, newest first.
     List {
-        /// The most to list.
+        /// How many to list at most.
         #[arg(long, default_value_t = 100)]
         limit: u32,
     },
-    /// Show one buried delivery.
+    /// Show one dead delivery.
     Show {
         /// Its id.
         delivery: DeliveryId,
@@ -56,12 +56,12 @@ enum Action {
         #[arg(long)]
         body: bool,
     },
-    /// Make deliveries pending again, with their attempts at zero, and have callbacks
-    /// told again while their values are good.
+    /// Process deliveries again, with their attempts at zero, and send callbacks again
+    /// while their values are valid.
     Requeue {
         /// The ids: `dlv_…` or `cbk_…`.
         ids: Vec<Failed>,
-        /// Every one that was given up.
+        /// Every dead letter.
         #[arg(long, conflicts_with = "ids")]
         all: bool,
     },
@@ -83,7 +83,7 @@ async fn act(config: &Config, store: &Store, action: Action, as_json: bool) -> R
         Action::List { limit } => list(store, limit, as_json).await,
         Action::Show { delivery, body } => {
             let Some((item, bytes)) = store.failures.find_dead_letter(delivery).await? else {
-                bail!("{delivery} is not buried");
+                bail!("{delivery} is not a dead letter");
             };
             if body {
                 return print_body(delivery, bytes.as_deref());
@@ -96,17 +96,17 @@ async fn act(config: &Config, store: &Store, action: Action, as_json: bool) -> R
 }
 
 async fn list(store: &Store, limit: u32, as_json: bool) -> Result<ExitCode> {
-    let buried = store.failures.dead_letters(limit).await?;
+    let dead_letters = store.failures.dead_letters(limit).await?;
     let dead = store.callbacks.dead_callbacks(limit).await?;
     let mut out = std::io::stdout().lock();
     if as_json {
-        let items: Vec<Value> = buried.iter().map(as_object).collect();
+        let items: Vec<Value> = dead_letters.iter().map(as_object).collect();
         let callbacks: Vec<Value> = dead.iter().map(callback_object).collect();
         writeln!(out, "{}", json!({ "items": items, "callbacks": callbacks }))?;
-    } else if buried.is_empty() && dead.is_empty() {
-        eprintln!("no delivery and no callback was given up");
+    } else if dead_letters.is_empty() && dead.is_empty() {
+        eprintln!("there are no dead letters");
     } else {
-        for item in &buried {
+        for item in &dead_letters {
             let DeadLetter {
                 id,
                 source,
@@ -148,7 +148,7 @@ fn callback_object(callback: &DeadCallback) -> Value {
 
 fn print_body(id: DeliveryId, body: Option<&[u8]>) -> Result<ExitCode> {
     let Some(body) = body else {
-        bail!("the body of {id} was wiped");
+        bail!("the body of {id} was deleted (retention.buried_bodies)");
     };
     std::io::stdout().lock().write_all(body)?;
     Ok(ExitCode::SUCCESS)
@@ -171,11 +171,11 @@ fn show(item: &DeadLetter, to: &[InboxId], as_json: bool) -> Result<ExitCode> {
         }
         writeln!(out, "attempts      {}", item.attempts)?;
         writeln!(out, "recorded      {}", item.recorded_at)?;
-        writeln!(out, "buried        {}", item.dead_lettered_at)?;
+        writeln!(out, "failed        {}", item.dead_lettered_at)?;
         writeln!(out, "content type  {}", item.content_type)?;
         match item.body_bytes {
             Some(bytes) => writeln!(out, "body          {bytes} bytes (--body prints it)")?,
-            None => writeln!(out, "body          wiped")?,
+            None => writeln!(out, "body          deleted")?,
         }
         writeln!(
             out,

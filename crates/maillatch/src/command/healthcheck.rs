@@ -1,4 +1,5 @@
-//! `healthcheck`: is the server of this machine ready? For images without a shell.
+//! `healthcheck`: asks the server of this machine whether it is ready, for images
+//! without a shell.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -18,7 +19,7 @@ Exit codes: 0 ready, 1 not ready, 8 unreachable.")]
 pub(crate) struct Healthcheck {
     #[command(flatten)]
     config_args: ConfigArgs,
-    /// The server to ask; by default the one that the configuration listens on.
+    /// The server's URL; by default the address that the configuration listens on.
     #[arg(long, env = "MAILLATCH_URL", value_name = "URL")]
     url: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `import`: mail from files, by the same intake as everything that is polled.
+//! `import`: records mail from files, through the same intake as polled mail.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::config::ConfigArgs;
 use crate::wire::{poll_deps, wire_as_guest};
 
-/// Takes mail from files: a Maildir, or a folder of .eml.
+/// Imports mail from files: a Maildir, or a folder of .eml files.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -21,21 +21,21 @@ Examples:
   maillatch import --to agent@inbox.test ~/Maildir
   maillatch import --json backup/
 
-A mail is for the address in its topmost Delivered-To, X-Original-To or
-Envelope-To, else for those in To and Cc; --to says otherwise. It is as old as
-its file, and so are its codes. What was imported before is not recorded again.
-This works on the database, also while a server runs on it, which then processes
-what was recorded.
+A mail belongs to the address in its topmost Delivered-To, X-Original-To or
+Envelope-To, else to those in To and Cc, unless --to names others. Its time of
+receipt is the file's, so codes of old files have expired. A mail that was imported
+before is not recorded again. The command works on the database, also while servers
+run on it, which then process the recorded mail.
 
 Exit codes: 0 everything is in committed rows, 1 failure; try again.")]
 pub(crate) struct ImportCommand {
     /// Files, Maildirs, and folders with .eml files, at any depth.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Whose mail it is.
+    /// The inboxes that the mail belongs to.
     #[arg(long, value_name = "ADDRESS")]
     to: Vec<InboxId>,
-    /// The source that it will be from.
+    /// The source name to record it under.
     #[arg(long, default_value = "import")]
     source: SourceName,
     /// Print one JSON object on standard output.
@@ -67,7 +67,7 @@ pub(crate) async fn run(args: ImportCommand) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A bar on a terminal; a pipe stays clean.
+/// A progress bar on a terminal.
 fn progress(done: u64, total: u64) {
     let mut err = std::io::stderr().lock();
     if !err.is_terminal() {

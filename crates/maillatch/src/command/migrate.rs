@@ -1,4 +1,4 @@
-//! `migrate`: create or update the tables.
+//! `migrate`: creates or updates the tables.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -12,8 +12,9 @@ use crate::wire::migrate_settings;
 /// Creates or updates the database's tables.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  maillatch migrate --database-url postgres://maillatch@db/maillatch
+Examples:
+  MAILLATCH_DATABASE__URL_FILE=database_url maillatch migrate
+  maillatch migrate --config /etc/maillatch.toml --json
 
 Running it again changes nothing. The embedded profile migrates when it starts.")]
 pub(crate) struct Migrate {
@@ -33,7 +34,7 @@ pub(crate) async fn run(args: Migrate) -> Result<ExitCode> {
         eprintln!("applied {name}");
     }
     eprintln!(
-        "{} applied, {} were there already",
+        "{} migrations applied, {} were applied before",
         migrated.applied.len(),
         migrated.present
     );

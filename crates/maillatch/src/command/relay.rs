@@ -1,4 +1,4 @@
-//! `relay`: a mail server pipes a message in, and it is posted signed.
+//! `relay`: posts a message that a mail server pipes in.
 
 use std::io::Read;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use pipeline::{InboxId, SourceName};
 
 use crate::client::{Delivery, Remote};
 
-/// What sendmail-like programs end with to say "keep it and try again".
+/// `EX_TEMPFAIL`: the mail server keeps the mail and tries again.
 const TRY_AGAIN: u8 = 75;
 
 /// Posts a message from standard input, as a mail server pipes it.
@@ -25,13 +25,13 @@ Examples:
   qmail, a .qmail file:
     |/usr/local/bin/maillatch relay \"$RECIPIENT\"
 
-The server is MAILLATCH_URL and the source's secret MAILLATCH_SIGNING_SECRET.
+MAILLATCH_URL is the server and MAILLATCH_SIGNING_SECRET the source's secret.
 Exit codes: 0 the mail is in a committed row, 2 usage, 75 try again later.")]
 pub(crate) struct Relay {
-    /// The envelope's recipients.
+    /// The recipients of the envelope.
     #[arg(required = true, value_name = "ADDRESS")]
     recipients: Vec<InboxId>,
-    /// The source that the message is posted to; its provider is `relay`.
+    /// The source to post to; its provider is `relay`.
     #[arg(long, default_value = "relay")]
     source: SourceName,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub(crate) struct Relay {
 pub(crate) async fn run(args: Relay) -> Result<ExitCode> {
     match post(&args).await {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        // The mail server still has the mail, and must be told to keep it.
+        // The mail server still has the mail and must keep it.
         Err(error) => {
             eprintln!("maillatch: {error:#}");
             Ok(ExitCode::from(TRY_AGAIN))
@@ -55,7 +55,7 @@ async fn post(args: &Relay) -> Result<()> {
         .read_to_end(&mut mail)
         .context("failed to read the message")?;
     if mail.is_empty() {
-        bail!("there is no message on standard input");
+        bail!("standard input has no message");
     }
     let hook = args.remote.hook(args.source.as_str())?;
     let delivery = Delivery::of_pipe(&mail, &args.recipients);

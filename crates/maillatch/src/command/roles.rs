@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::config::{Config, ConfigArgs, Profile};
 use crate::dev::DevEnv;
-use crate::secrets::settle_key_file;
+use crate::secrets::prepare_key_file;
 use crate::serve::{Roles, Serving};
 use crate::telemetry;
 use crate::wire::{check_separate_role, wire};
@@ -41,19 +41,20 @@ pub(crate) async fn run(args: ServeArgs, roles: Roles) -> Result<ExitCode> {
     let began = Instant::now();
     let mut config = args.config_args.load(args.listen.as_deref())?;
     telemetry::start(&config.log.filter, config.log.format)?;
-    let mut lent = None;
+    let mut defaults = None;
     if roles.is_separate() {
         check_separate_role(&config)?;
     } else if config.profile() == Profile::Embedded {
-        lent = Some(settle_in(&mut config)?);
+        defaults = Some(fill_in_defaults(&mut config)?);
     }
     let profile = config.profile();
     let parts = wire(config).await?;
-    let banner = Banner::of(&parts, roles, lent.as_ref());
+    let banner = Banner::of(&parts, roles, defaults.as_ref());
     let serving = Serving::start(parts, roles)?;
-    if let Some(lent) = &mut lent {
-        lent.dev
-            .served_at(&format!("http://{}", serving.address()))?;
+    if let Some(defaults) = &mut defaults {
+        defaults
+            .dev
+            .save_url(&format!("http://{}", serving.address()))?;
     }
     let ready = Ready {
         roles,
@@ -66,38 +67,42 @@ pub(crate) async fn run(args: ServeArgs, roles: Roles) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the embedded profile works with for want of something of one's own.
-struct Lent {
+/// What the embedded profile uses because the configuration does not have it.
+struct DevDefaults {
     dev: DevEnv,
-    /// Whether its source is the one for development.
-    source: bool,
-    /// Whether its key is.
-    key: bool,
+    /// Whether the source is the development source.
+    has_source: bool,
+    /// Whether the key is the development key.
+    has_key: bool,
 }
 
-/// Gives the embedded profile what was not configured: a server secret, and a
-/// source and a key for development when there are none.
-fn settle_in(config: &mut Config) -> Result<Lent> {
-    let (source, key) = (config.source.is_empty(), config.key.is_empty());
+/// Completes the configuration of the embedded profile: a server secret, and the
+/// development source and key when no others are configured.
+fn fill_in_defaults(config: &mut Config) -> Result<DevDefaults> {
+    let (has_source, has_key) = (config.source.is_empty(), config.key.is_empty());
     let dev = DevEnv::open(&config.data.dir)?;
     if config.server.secret().is_empty() {
         config.server.set_secret(dev.server_secret().to_owned());
     }
-    settle_key_file(config)?;
-    if (source || key) && !is_loopback(&config.server.listen)? {
+    prepare_key_file(config)?;
+    if (has_source || has_key) && !is_loopback(&config.server.listen)? {
         bail!(
-            "{} is reachable from other machines: configure a source and a key of your own first \
-             (see deploy/default.toml), or listen on 127.0.0.1",
+            "other machines can reach {}, and the development source and key are for this machine \
+             only; configure a source and a key (see deploy/default.toml), or listen on 127.0.0.1",
             config.server.listen
         );
     }
-    if source {
+    if has_source {
         config.source.insert(DevEnv::NAME.to_owned(), dev.source());
     }
-    if key {
+    if has_key {
         config.key.insert(DevEnv::NAME.to_owned(), dev.key());
     }
-    Ok(Lent { dev, source, key })
+    Ok(DevDefaults {
+        dev,
+        has_source,
+        has_key,
+    })
 }
 
 fn is_loopback(listen: &str) -> Result<bool> {
@@ -107,7 +112,7 @@ fn is_loopback(listen: &str) -> Result<bool> {
     Ok(addresses.all(|address| address.ip().is_loopback()))
 }
 
-/// What is said when requests are taken, and not before.
+/// What a server prints once it accepts requests.
 struct Ready {
     roles: Roles,
     profile: Profile,
@@ -132,7 +137,7 @@ impl Ready {
         }
         let mut stderr = std::io::stderr().lock();
         let url = format!("http://{}", self.address);
-        banner.tell(&mut stderr, &url)?;
+        banner.print(&mut stderr, &url)?;
         writeln!(
             stderr,
             "Ready on {url} after {} ms. Ctrl-C stops; data is kept.",

@@ -1,4 +1,4 @@
-//! `seal-key`: the keys that rows are sealed with.
+//! `seal-key`: the keys that encrypt bodies and values in the database.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -14,14 +14,13 @@ use crate::config::ConfigArgs;
 use crate::secrets::key_file;
 use crate::wire::store_settings;
 
-/// Rows that one transaction seals anew; a body may have ten megabytes.
+/// Rows that one transaction encrypts again; a body may have ten megabytes.
 const BATCH: u32 = 16;
-/// Longer than a process goes on sealing under the key it knew. What comes later
-/// under an older key is refused by the database, so this saves those who seal from
-/// doing it twice, and nothing hangs on it.
-const SETTLED: Duration = Duration::from_secs(5);
+/// Running processes use a new key within this time. The database refuses later rows
+/// under an older key, so this wait only saves those processes a refused commit.
+const PROPAGATION: Duration = Duration::from_secs(5);
 
-/// Shows and rotates the keys that bodies and values are sealed with.
+/// Lists, rotates and retires the keys that encrypt bodies and values.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -30,14 +29,15 @@ Examples:
   maillatch seal-key rotate --retire --json
   maillatch seal-key retire
 
-A rotation puts a new key in front of the key file and seals every row anew, also
-while servers run on the database: they notice the new file. One that was cut off
-is finished by the next. With --retire, keys that no row needs any more leave the
-file, and what an old backup holds can then be read by nobody. From then on the
-database takes no row under them, not even from a process that stood still
-meanwhile. Rows that do not open, since they are damaged or their key is gone, are
-left as they are and counted, and the command ends with 1. On several machines, append a new key to every copy of the file first, move it to the front
-of each, and then run this once.")]
+`rotate` adds a new key to the first line of the key file and encrypts every row
+again, also while servers run on the database: they notice the new file. An
+interrupted rotation is finished by the next one. --retire removes keys that no row
+needs from the file; backups from before cannot be read any more. From then on the
+database refuses rows under a retired key, also from a process that still uses it.
+Rows that cannot be opened, because they are damaged or their key is missing, stay
+as they are and are counted, and the command exits with 1. If the file is on several
+machines, append a new key to every copy first, move it to the first line of each,
+and then run `rotate` on one.")]
 pub(crate) struct SealKeyCommand {
     #[command(subcommand)]
     action: Action,
@@ -50,22 +50,22 @@ pub(crate) struct SealKeyCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the keys and how many rows are sealed under each.
+    /// List the keys and how many rows each of them seals.
     #[command(after_help = "\
 Example:
   maillatch seal-key list --json")]
     List,
-    /// Seal everything anew under a new key.
+    /// Encrypt every row again under a new key.
     #[command(after_help = "\
 Examples:
   maillatch seal-key rotate
   maillatch seal-key rotate --retire --config /etc/maillatch.toml")]
     Rotate {
-        /// Remove keys that no row is sealed under any more.
+        /// Remove keys that no row needs any more.
         #[arg(long)]
         retire: bool,
     },
-    /// Remove keys that no row is sealed under any more.
+    /// Remove keys that no row needs any more.
     #[command(after_help = "\
 Example:
   maillatch seal-key retire --json")]
@@ -84,12 +84,12 @@ pub(crate) async fn run(args: SealKeyCommand) -> Result<ExitCode> {
     outcome
 }
 
-/// What came of sealing anew.
+/// The result of encrypting rows again.
 #[derive(Clone, Copy)]
-struct Anew {
-    /// Rows that are under the new key now.
+struct Resealed {
+    /// Rows that are now sealed with the new key.
     count: u64,
-    /// Rows that do not open.
+    /// Rows that cannot be opened.
     stuck: u64,
 }
 
@@ -99,44 +99,44 @@ async fn act(
     file: Option<KeyFile>,
     as_json: bool,
 ) -> Result<ExitCode> {
-    let clears = match action {
+    let also_retire = match action {
         Action::List => return list(store, as_json).await.map(|()| ExitCode::SUCCESS),
         Action::Rotate { retire } => retire,
         Action::Retire => true,
     };
     let Some(file) = file else {
-        bail!("the keys are not in a file: set seal.file instead of seal.keys to change them");
+        bail!("the keys are in seal.keys, not in a file; set seal.file instead to rotate them");
     };
     let (key, count) = match action {
         Action::Retire => (first(&file)?, 0),
         Action::List | Action::Rotate { .. } => newest(store, &file).await?,
     };
-    let mut anew = seal_anew(store, &key).await?;
-    anew.count += count;
+    let mut outcome = reseal(store, &key).await?;
+    outcome.count += count;
     let mut retired = Vec::new();
-    if clears {
-        settle(&file).await?;
+    if also_retire {
+        wait_for_propagation(&file).await?;
         let older = older_keys(&file, &key)?;
         for older in &older {
             store.forbid(older).await?;
         }
-        // What was sealed under the old keys until nothing could be any more.
-        let late = seal_anew(store, &key).await?;
-        anew = Anew {
-            count: anew.count + late.count,
+        // Rows that were sealed with the old keys before the database refused them.
+        let late = reseal(store, &key).await?;
+        outcome = Resealed {
+            count: outcome.count + late.count,
             ..late
         };
         retired = retire_unused(store, &file, older).await?;
     }
-    report(&key, anew, &retired, as_json)?;
-    Ok(if anew.stuck == 0 {
+    report(&key, outcome, &retired, as_json)?;
+    Ok(if outcome.stuck == 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     })
 }
 
-/// How many rows are sealed under each key, of all columns.
+/// How many rows each key seals, over all columns.
 async fn in_use(store: &Store) -> Result<BTreeMap<String, u64>> {
     let mut rows = BTreeMap::new();
     for column in [Sealing::Bodies, Sealing::Values] {
@@ -164,19 +164,19 @@ async fn list(store: &Store, as_json: bool) -> Result<()> {
         writeln!(out, "{}", json!({ "keys": items, "lost": rows }))?;
     }
     for (key, count) in &rows {
-        eprintln!("{count} rows are sealed under {key}, which is not among the keys");
+        eprintln!("{count} rows are sealed with {key}, which is not in the key file");
     }
     Ok(())
 }
 
-fn report(key: &KeyId, anew: Anew, retired: &[KeyId], as_json: bool) -> Result<()> {
-    let Anew { count, stuck } = anew;
+fn report(key: &KeyId, outcome: Resealed, retired: &[KeyId], as_json: bool) -> Result<()> {
+    let Resealed { count, stuck } = outcome;
     eprintln!(
-        "{count} rows sealed anew under {key}; {} keys retired",
+        "{count} rows sealed again with {key}; {} keys retired",
         retired.len()
     );
     if stuck > 0 {
-        eprintln!("{stuck} rows do not open, and stay under the keys they name");
+        eprintln!("{stuck} rows cannot be opened and stay as they are");
     }
     if as_json {
         let retired: Vec<&str> = retired.iter().map(KeyId::as_str).collect();
@@ -188,23 +188,23 @@ fn report(key: &KeyId, anew: Anew, retired: &[KeyId], as_json: bool) -> Result<(
     Ok(())
 }
 
-/// The key to seal under: a new one, unless rows under older keys say that the
-/// last rotation was cut off; and how many of them it has sealed to find out.
+/// The key to seal with, and how many rows it has sealed already. It is a new key,
+/// unless rows under older keys show that the last rotation was interrupted.
 async fn newest(store: &Store, file: &KeyFile) -> Result<(KeyId, u64)> {
     let first = first(file)?;
     let is_unfinished = in_use(store).await?.keys().any(|key| key != first.as_str());
-    // What cannot be opened is no reason to keep the others under this key for ever.
+    // Rows that cannot be opened must not block every later rotation.
     if is_unfinished {
-        let count = seal_anew(store, &first).await?.count;
+        let count = reseal(store, &first).await?.count;
         if count > 0 {
-            eprintln!("an earlier rotation to {first} is finished first");
+            eprintln!("finishing the interrupted rotation to {first}");
             return Ok((first, count));
         }
     }
     Ok((file.put_in_front()?, 0))
 }
 
-/// The keys of the file that do not seal.
+/// The keys of the file but the one that seals.
 fn older_keys(file: &KeyFile, sealing: &KeyId) -> Result<Vec<KeyId>> {
     let keys = file.read()?;
     let others = keys.iter().skip(1).map(|key| key.id().clone());
@@ -213,11 +213,11 @@ fn older_keys(file: &KeyFile, sealing: &KeyId) -> Result<Vec<KeyId>> {
 
 fn first(file: &KeyFile) -> Result<KeyId> {
     let keys = file.read()?;
-    let first = keys.first().context("there is no sealing key")?;
+    let first = keys.first().context("the key file has no key")?;
     Ok(first.id().clone())
 }
 
-async fn seal_anew(store: &Store, key: &KeyId) -> Result<Anew> {
+async fn reseal(store: &Store, key: &KeyId) -> Result<Resealed> {
     let older = |rows: &BTreeMap<String, u64>| -> u64 {
         let older = rows.iter().filter(|(name, _)| *name != key.as_str());
         older.map(|(_, count)| count).sum()
@@ -237,10 +237,10 @@ async fn seal_anew(store: &Store, key: &KeyId) -> Result<Anew> {
             }
         }
     }
-    Ok(Anew { count: done, stuck })
+    Ok(Resealed { count: done, stuck })
 }
 
-/// A bar for people; machines read the last line.
+/// A progress bar on a terminal.
 fn show_progress(done: u64, total: u64) {
     const WIDTH: u64 = 30;
     let mut stderr = std::io::stderr().lock();
@@ -252,14 +252,14 @@ fn show_progress(done: u64, total: u64) {
         .map(|at| if at < filled { '#' } else { '.' })
         .collect();
     let end = if done >= total { "\n" } else { "" };
-    // A terminal that has gone away is no reason to stop.
+    // A closed terminal does not stop the command.
     let _ = write!(stderr, "\r[{bar}] {done} of {total}{end}");
 }
 
-/// Waits until every process that runs has noticed the key in front.
-async fn settle(file: &KeyFile) -> Result<()> {
+/// Waits until every running process uses the new key.
+async fn wait_for_propagation(file: &KeyFile) -> Result<()> {
     let age = file.modified()?.elapsed().unwrap_or_default();
-    let rest = SETTLED.saturating_sub(age);
+    let rest = PROPAGATION.saturating_sub(age);
     if !rest.is_zero() {
         eprintln!(
             "waiting {} s until every process uses the new key",
@@ -270,7 +270,7 @@ async fn settle(file: &KeyFile) -> Result<()> {
     Ok(())
 }
 
-/// Removes those of the forbidden keys that no row needs.
+/// Removes the forbidden keys that no row needs.
 async fn retire_unused(store: &Store, file: &KeyFile, forbidden: Vec<KeyId>) -> Result<Vec<KeyId>> {
     let rows = in_use(store).await?;
     let unused: Vec<KeyId> = forbidden

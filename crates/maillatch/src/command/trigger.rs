@@ -1,4 +1,4 @@
-//! `trigger`: posts mail the way a provider does, correctly signed.
+//! `trigger`: posts correctly signed sample mail, as a provider would.
 
 mod play;
 mod scenario;
@@ -16,7 +16,7 @@ use crate::client::{CallError, Delivery, Hook, Posted, Remote, Sample, SampleKin
 use crate::command::wait::exit;
 use scenario::Scenario;
 
-/// Posts a correctly signed, realistic delivery to a running server.
+/// Posts a correctly signed, realistic sample mail to a running server.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,34 +26,34 @@ Examples:
   maillatch trigger otp --as mailgun --scenario forged
   maillatch trigger otp --as standard-webhooks --scenario stale --json
 
-With --as the post has that provider's own shape and proof, by a source of the
-configuration; a scenario says for each post what was done and which answer came,
-and ends with 1 if one was not what the provider's contract asks for.
+--as posts in that provider's form and with its signature, for a source of the
+configuration. A scenario prints each post and its answer, and exits with 1 if an
+answer is not the one that the provider's contract requires.
 
-The mail has a text and an HTML part, a hidden preheader, and beside the code or
-link a year, a phone number and an order number that must not be taken for it.")]
+The mail has a text and an HTML part, a hidden preheader, and near the code or link
+a year, a phone number and an order number that must not be mistaken for it.")]
 pub(crate) struct Trigger {
-    /// What the mail is about.
+    /// The kind of mail.
     #[arg(value_enum)]
     kind: SampleKind,
-    /// The inbox it is sent to.
+    /// The inbox to send it to.
     #[arg(long, value_name = "ADDRESS", default_value = "agent@inbox.test")]
     to: InboxId,
-    /// The source that posts it, by default `dev`; its secret is in
-    /// `MAILLATCH_SIGNING_SECRET` or in the data directory, or with `--as` in the
+    /// The source to post to, by default `dev`. Its secret is in
+    /// `MAILLATCH_SIGNING_SECRET` or in the data directory; with `--as`, in the
     /// configuration.
     #[arg(long)]
     source: Option<SourceName>,
-    /// Post as this provider does, by the first source of it in the configuration.
+    /// Post as this provider does, to its first source in the configuration.
     #[arg(long = "as", value_name = "PROVIDER")]
     provider: Option<String>,
-    /// What happens to the post on its way.
+    /// What happens to the post on the way.
     #[arg(long, value_enum, default_value_t = Scenario::Plain)]
     scenario: Scenario,
     /// With `--as`: a TOML file with settings.
     #[arg(long, value_name = "FILE", requires = "provider")]
     config: Option<PathBuf>,
-    /// How many different mails to post, one after the other.
+    /// How many different mails to post, one after another.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
     /// Print one JSON object for each delivery on standard output, with the code
@@ -65,7 +65,7 @@ pub(crate) struct Trigger {
 }
 
 impl Trigger {
-    /// The source that posts.
+    /// The name of the source.
     fn source(&self) -> String {
         let named = self.source.as_ref().map(SourceName::to_string);
         named.unwrap_or_else(|| "dev".to_owned())
@@ -106,7 +106,7 @@ pub(crate) async fn run(args: Trigger) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One try; a bad secret is an error of ours, a missing server is an answer.
+/// Posts once. The outer error is about the secret, the inner one about the server.
 async fn post(hook: &Hook, delivery: &Delivery) -> Result<Result<Posted, CallError>> {
     let signed = hook.sign(delivery)?;
     Ok(hook.post(&signed).await)
@@ -132,23 +132,23 @@ fn print_object(
     Ok(())
 }
 
-/// The exit code of a post that was not accepted, or an error.
+/// The exit code for a post that was refused; `None` if it was accepted.
 fn refusal(args: &Trigger, posted: &Posted) -> Result<Option<ExitCode>> {
     let problem = posted.problem.as_deref().unwrap_or("no reason given");
     match posted.http {
         200 => Ok(None),
         401 => {
             eprintln!(
-                "maillatch: the server refused the signature of source {} ({problem}): is \
-                 MAILLATCH_SIGNING_SECRET the secret of this source?",
+                "maillatch: the server refused the signature for source {} ({problem}); check that \
+                 MAILLATCH_SIGNING_SECRET is the secret of this source",
                 args.source()
             );
             Ok(Some(ExitCode::from(exit::AUTH)))
         }
         404 => bail!("the server has no source named {}", args.source()),
         http @ 500.. => bail!(
-            "the server answered {http} ({problem}); whether the mail was recorded is unknown, and \
-             a provider would post it again"
+            "the server answered {http} ({problem}); whether it recorded the mail is unknown; a \
+             provider would post it again"
         ),
         http => bail!("the server answered {http} ({problem}); nothing was recorded"),
     }

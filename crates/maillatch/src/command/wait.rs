@@ -1,4 +1,4 @@
-//! `wait`: the one call an agent needs. The value alone goes to standard output.
+//! `wait`: the one command that an agent needs. Only the value goes to standard output.
 
 mod candidates;
 pub(crate) mod exit;
@@ -34,16 +34,16 @@ Examples:
   maillatch wait link --to shop-7@inbox.test --from-domain example.com --timeout 2m
   code=$(maillatch wait code --timeout 90s) || echo \"no code: $?\"
 
-The newest one counts, also if it came before this call; standard error then says
-how long before. None is given out that is older than one that was consumed: it is
-consumed now, so a second `wait` waits for a newer one. While it waits, mail to the
-inbox is for it; it lets go when it ends, also by Ctrl-C or SIGTERM.
+`wait` takes the newest code or link. If it arrived before this call, standard error
+says how long before. `wait` never returns a value that is older than a consumed one,
+so a second `wait` waits for a newer one. While it waits, an attempt is open: mail to
+the inbox belongs to it. The attempt ends with the command, also after Ctrl-C or
+SIGTERM.
 
-Exit codes: 0 printed, 2 usage, 3 nothing arrived, 4 mail arrived without one, or
-it was given to another attempt that waits there, 5 one was withheld by policy or
-came from another sender, 6 the newest was already consumed, 7 the key is not
-accepted, 8 the server cannot be reached, or is unhealthy, 9 one came and expired,
-130 interrupted, 143 terminated.")]
+Exit codes: 0 printed, 2 usage, 3 nothing arrived, 4 mail arrived without a code or
+link, or another attempt on this inbox got it, 5 withheld by policy or from another
+sender, 6 the newest was already consumed, 7 the key is not accepted, 8 the server is
+unreachable or unhealthy, 9 it arrived and expired, 130 interrupted, 143 terminated.")]
 pub(crate) struct Wait {
     /// What to wait for.
     #[arg(value_enum)]
@@ -54,20 +54,20 @@ pub(crate) struct Wait {
     /// How long to wait: 500ms, 30s, 10m.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     timeout: Span,
-    /// Only mail from this domain, or from one below it.
+    /// Accept only mail from this domain or a subdomain of it.
     #[arg(long, value_name = "DOMAIN", value_parser = domain)]
     from_domain: Option<String>,
-    /// Only mail whose sender is proven, by the provider or by DKIM.
+    /// Accept only mail whose sender is proven, by the provider or by DKIM.
     #[arg(long)]
     verified: bool,
-    /// Print one JSON object on standard output, whatever comes of it.
+    /// Print one JSON object on standard output, also without a value.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     remote: Remote,
 }
 
-/// What may be waited for.
+/// What to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Wanted {
     /// A one-time code.
@@ -85,7 +85,7 @@ impl Wanted {
     }
 }
 
-/// What is searched for, where, and for how long.
+/// What to search for, where, and for how long.
 struct Search<'a> {
     client: &'a Client,
     inbox: &'a InboxId,
@@ -95,8 +95,7 @@ struct Search<'a> {
     timeout: Duration,
 }
 
-/// A domain as the feed has it, in lower case and ASCII, without the `@` that people
-/// write before it.
+/// Parses a domain into the feed's form: lower case, ASCII, without a leading `@`.
 fn domain(text: &str) -> Result<String, String> {
     let wrong = || "write a domain, such as example.com".to_owned();
     let Ok(Host::Domain(domain)) = Host::parse(text.trim_start_matches('@')) else {
@@ -124,19 +123,19 @@ pub(crate) async fn run(args: Wait) -> Result<ExitCode> {
         Ok(Found::None(miss)) => {
             let explained = miss.explain(args.kind.kind(), &args.to, args.timeout.0);
             eprintln!("maillatch: {explained}");
-            let [component, attempt] = miss.whose();
+            let (component, attempt) = (miss.component(), miss.attempt());
             let reason = miss.reason();
-            let told = json!({ "reason": reason, "component": component, "attempt": attempt });
-            print_miss(&args, miss.word(), told)?;
+            let details = json!({ "reason": reason, "component": component, "attempt": attempt });
+            print_miss(&args, miss.as_str(), details)?;
             Ok(miss.exit())
         }
-        Ok(Found::Stopped(asked)) => {
+        Ok(Found::Stopped(signal)) => {
             print_miss(&args, "interrupted", json!({}))?;
-            Ok(asked.exit())
+            Ok(signal.exit())
         }
         Err(error) => {
             let (word, code) = exit::of_failure(&error);
-            print_miss(&args, word, exit::told_of(&error))?;
+            print_miss(&args, word, exit::describe(&error))?;
             let advice = exit::advice(&error);
             eprintln!("maillatch: {:#}{advice}", anyhow::Error::new(error));
             Ok(code)
@@ -154,7 +153,7 @@ fn print_value(args: &Wait, found: &Value) -> Result<()> {
             0 => "a moment".to_owned(),
             seconds => format!("{seconds} s"),
         };
-        eprintln!("maillatch: this {kind} came {age} before this call");
+        eprintln!("maillatch: this {kind} arrived {age} before this call");
     }
     let mut out = std::io::stdout().lock();
     let value = disclosed.value.expose_secret();
@@ -175,15 +174,15 @@ fn print_value(args: &Wait, found: &Value) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// How many seconds ago an item's mail was received.
+/// How long ago an item's mail was received, in whole seconds.
 fn age(item: &Item) -> Option<Duration> {
     let received = OffsetDateTime::parse(&item.received_at, &Rfc3339).ok()?;
     let seconds = SystemClock.now().as_seconds() - received.unix_timestamp();
     Some(Duration::from_secs(seconds.max(0).unsigned_abs()))
 }
 
-/// Prints what came of it, and what else is to be told.
-fn print_miss(args: &Wait, outcome: &str, told: serde_json::Value) -> Result<()> {
+/// Prints the outcome and its details as JSON, if JSON is wanted.
+fn print_miss(args: &Wait, outcome: &str, details: serde_json::Value) -> Result<()> {
     if !args.json {
         return Ok(());
     }
@@ -191,8 +190,8 @@ fn print_miss(args: &Wait, outcome: &str, told: serde_json::Value) -> Result<()>
     object.insert("outcome".to_owned(), outcome.into());
     object.insert("kind".to_owned(), args.kind.kind().as_str().into());
     object.insert("inbox".to_owned(), json!(args.to));
-    if let serde_json::Value::Object(told) = told {
-        object.extend(told);
+    if let serde_json::Value::Object(details) = details {
+        object.extend(details);
     }
     let object = serde_json::Value::Object(object);
     Ok(writeln!(std::io::stdout().lock(), "{object}")?)

@@ -14,11 +14,11 @@ pub(crate) struct ConfigArgs {
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The Postgres database of the full profile. A URL with a password belongs in a
-    /// file named by MAILLATCH_DATABASE__URL_FILE: every user of the machine sees flags.
+    /// file named by `MAILLATCH_DATABASE__URL_FILE`: every user of the machine sees flags.
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) database_url: Option<String>,
     /// The RabbitMQ broker of the full profile. A URL with a password belongs in a file
-    /// named by MAILLATCH_QUEUE__URL_FILE.
+    /// named by `MAILLATCH_QUEUE__URL_FILE`.
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) amqp_url: Option<String>,
     /// The data directory of the embedded profile.

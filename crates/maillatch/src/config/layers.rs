@@ -1,5 +1,5 @@
-//! Defaults, file, environment, flags: each layer is merged over the one before
-//! and the whole is read again, so that an error names the layer it came with.
+//! Defaults, file, environment, flags. Each layer is merged over the previous ones
+//! and the result is checked at once, so an error names the layer it came from.
 
 use std::path::{Path, PathBuf};
 
@@ -28,12 +28,12 @@ pub(crate) fn load(file: Option<&Path>, flags: &Flags) -> Result<Config> {
     let environment = std::env::vars().collect::<Vec<_>>();
     let file = file
         .map(Path::to_path_buf)
-        .or_else(|| file_by_habit(&environment));
+        .or_else(|| default_file(&environment));
     merge(file.as_deref(), &environment, flags)
 }
 
-/// The file that is read without being named on the command line.
-fn file_by_habit(environment: &[(String, String)]) -> Option<PathBuf> {
+/// The file that is read when the command line names none.
+fn default_file(environment: &[(String, String)]) -> Option<PathBuf> {
     let named = environment
         .iter()
         .find(|(name, _)| name == "MAILLATCH_CONFIG");
@@ -60,8 +60,8 @@ fn merge(file: Option<&Path>, environment: &[(String, String)], flags: &Flags) -
         let Some(path) = setting_path(name) else {
             continue;
         };
-        let (path, text) =
-            from_file(path, value).with_context(|| format!("failed to read what {name} names"))?;
+        let (path, text) = from_file(path, value)
+            .with_context(|| format!("failed to read the file that {name} names"))?;
         assign(&mut merged, &path, &text).with_context(|| format!("{name} is not valid"))?;
         read(&merged).with_context(|| format!("{name} is not a valid setting"))?;
     }
@@ -89,19 +89,19 @@ fn overlay(base: &mut Table, layer: Table) {
     }
 }
 
-/// `MAILLATCH_SERVER__LISTEN` is `server.listen`; names without `__` are not
-/// settings but the client's own variables.
+/// `MAILLATCH_SERVER__LISTEN` is `server.listen`. Names without `__` are no settings:
+/// they are variables of the client commands.
 fn setting_path(name: &str) -> Option<Vec<String>> {
     let rest = name.strip_prefix(PREFIX)?;
     let path: Vec<String> = rest.split("__").map(str::to_lowercase).collect();
     (path.len() > 1).then_some(path)
 }
 
-/// The setting that is itself the name of a file.
+/// A setting whose value is itself a file name.
 const NAMES_A_FILE: &str = "ca_file";
 
-/// `…__SECRET_FILE` gives `…__secret` the content of a file, as secrets are
-/// handed to containers.
+/// `…__SECRET_FILE` sets `…__secret` to the content of a file: the usual way to give
+/// secrets to containers.
 fn from_file(mut path: Vec<String>, value: &str) -> Result<(Vec<String>, String)> {
     let Some(last) = path.last_mut() else {
         bail!("the name is empty");
@@ -117,7 +117,7 @@ fn from_file(mut path: Vec<String>, value: &str) -> Result<(Vec<String>, String)
     }
 }
 
-/// Puts a text at a path, as the type that the default there has.
+/// Sets a path to a text, converted to the type of the default there.
 fn assign(table: &mut Table, path: &[String], text: &str) -> Result<()> {
     let (last, sections) = path
         .split_last()
@@ -145,7 +145,7 @@ fn typed(default: Option<&Value>, text: &str) -> Result<Value> {
     match default {
         _ if text.starts_with('[') => parse(text),
         Some(Value::Array(_)) => Ok(Value::Array(list())),
-        // Lists of sources and keys have no default to tell their type by.
+        // Lists of sources and keys have no default that says their type.
         None if text.contains(',') => Ok(Value::Array(list())),
         Some(Value::String(_)) | None => Ok(Value::String(text.to_owned())),
         Some(_) => parse(text),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_wins_over_defaults_and_flags_over_it() {
+    fn flags_override_the_environment_which_overrides_defaults() {
         let environment = [
             ("MAILLATCH_SERVER__LISTEN", "127.0.0.1:1"),
             ("MAILLATCH_WORKER__CONCURRENCY", "7"),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_an_error_that_names_it() {
+    fn an_unknown_key_is_refused_by_name() {
         let error = load_from(&[("MAILLATCH_SERVER__LISTN", "x")], &Flags::default()).unwrap_err();
         let text = format!("{error:#}");
         assert!(
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_can_come_from_a_file() {
+    fn a_file_variable_sets_the_value_to_the_content_of_the_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("secret");
         std::fs::write(&path, "s".repeat(40) + "\n").unwrap();
@@ -217,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_names_a_file_is_not_read_from_one() {
+    fn ca_file_keeps_the_file_name_as_its_value() {
         let environment = [("MAILLATCH_QUEUE__CA_FILE", "/nowhere/ca.pem")];
         let config = load_from(&environment, &Flags::default()).unwrap();
         assert_eq!(config.queue.ca_file, "/nowhere/ca.pem");
     }
 
     #[test]
-    fn a_file_is_laid_over_the_defaults_key_by_key() {
+    fn a_file_overrides_the_defaults_key_by_key() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("maillatch.toml");
         std::fs::write(&path, "[worker]\nlease = \"5s\"\n").unwrap();

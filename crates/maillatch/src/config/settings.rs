@@ -1,5 +1,4 @@
-//! The shape of the configuration; what each key means is said in
-//! `deploy/default.toml`.
+//! The shape of the configuration. `deploy/default.toml` says what each key means.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -12,7 +11,7 @@ use serde::Deserialize;
 
 use super::span::Span;
 
-/// The whole configuration, read and not yet judged.
+/// The whole configuration: parsed, its values not checked yet.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
@@ -38,7 +37,7 @@ pub(crate) struct Config {
     pub(crate) callback: BTreeMap<String, Callback>,
 }
 
-/// Which of the two ways to run was chosen.
+/// The two ways to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Profile {
     /// SQLite and an in-process queue.
@@ -48,7 +47,7 @@ pub(crate) enum Profile {
 }
 
 impl Profile {
-    /// The word for it in reports.
+    /// Its name in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Embedded => "embedded",
@@ -58,7 +57,7 @@ impl Profile {
 }
 
 impl Config {
-    /// Which way to run the configuration chooses.
+    /// The profile that the configuration selects.
     pub(crate) fn profile(&self) -> Profile {
         if self.database.url.expose_secret().starts_with("postgres") {
             Profile::Full

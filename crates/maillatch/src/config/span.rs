@@ -1,17 +1,17 @@
-//! A length of time as a person writes it: `500ms`, `30s`, `10m`, `24h`, `7d`.
+//! A duration as a person writes it: `500ms`, `30s`, `10m`, `24h`, `7d`.
 
 use std::str::FromStr;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-/// A length of time in the configuration or on the command line.
+/// A duration in the configuration or on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span(pub(crate) Duration);
 
-/// The text is no length of time.
+/// The text is not a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no length of time; write 500ms, 30s, 10m, 24h or 7d")]
+#[error("`{0}` is not a duration; write 500ms, 30s, 10m, 24h or 7d")]
 pub(crate) struct SpanError(String);
 
 impl FromStr for Span {
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_read_in_every_unit() {
+    fn every_unit_is_parsed() {
         let read = |text: &str| text.parse::<Span>().map(|span| span.0.as_millis());
         assert_eq!(read("500ms"), Ok(500));
         assert_eq!(read("30s"), Ok(30_000));
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn other_texts_are_refused() {
         for bad in [
             "",
             "30",

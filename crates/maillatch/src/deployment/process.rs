@@ -1,4 +1,4 @@
-//! One child process that serves.
+//! One server process.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -13,15 +13,15 @@ use url::Url;
 const START: Duration = Duration::from_secs(30);
 const STOP: Duration = Duration::from_secs(30);
 
-/// A child that said it is ready; without a URL once it is gone.
+/// A process that has reported ready. Once it is stopped it has no URL.
 pub struct Process {
     child: Child,
     url: Option<Url>,
 }
 
 impl Process {
-    /// Starts `binary command --config config` on a free port and waits for its
-    /// ready line. Its log goes to a file in `logs`.
+    /// Starts `binary command --config config` on a free port and waits for its ready
+    /// line. It logs to a file in the directory `logs`.
     pub(super) async fn start(
         binary: &Path,
         command: &str,
@@ -39,25 +39,25 @@ impl Process {
             .kill_on_drop(true)
             .spawn()
             .with_context(|| format!("failed to start {}", binary.display()))?;
-        let stdout = child.stdout.take().context("the child has no output")?;
+        let stdout = child
+            .stdout
+            .take()
+            .context("the process has no standard output")?;
         let mut lines = BufReader::new(stdout).lines();
         let Ok(Ok(Some(line))) = timeout(START, lines.next_line()).await else {
-            let said = std::fs::read_to_string(&log).unwrap_or_default();
-            bail!(
-                "`maillatch {command}` did not become ready: {}",
-                said.trim()
-            );
+            let log = std::fs::read_to_string(&log).unwrap_or_default();
+            bail!("`maillatch {command}` did not become ready: {}", log.trim());
         };
         let url = Some(url_in(&line)?);
         Ok(Self { child, url })
     }
 
-    /// Where it serves, while it lives.
+    /// Its URL, while it runs.
     pub fn url(&self) -> Option<&Url> {
         self.url.as_ref()
     }
 
-    /// Its process id, while it lives.
+    /// Its process id, while it runs.
     pub fn pid(&self) -> Option<u32> {
         self.url.as_ref().and_then(|_| self.child.id())
     }
@@ -68,7 +68,7 @@ impl Process {
         self.child.kill().await.context("failed to kill a process")
     }
 
-    /// Asks it to stop with SIGTERM and waits for a clean end.
+    /// Asks it to stop with SIGTERM and waits until it exits with 0.
     pub async fn stop(&mut self) -> Result<()> {
         let Some(pid) = self.pid() else { return Ok(()) };
         self.url = None;
@@ -96,7 +96,7 @@ fn url_in(ready: &str) -> Result<Url> {
     Url::parse(url).context("the ready line's url is not a URL")
 }
 
-/// Runs a command that ends by itself.
+/// Runs a command to its end.
 pub(super) async fn run_to_end(binary: &Path, args: &[&str], config: &Path) -> Result<()> {
     let output = Command::new(binary).args(args).arg(config).output().await?;
     if !output.status.success() {

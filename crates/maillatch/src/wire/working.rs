@@ -1,4 +1,4 @@
-//! What the worker is built from.
+//! Builds the parts of the worker.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -44,7 +44,7 @@ pub(crate) fn worker_settings(config: &Config) -> Result<worker::Settings> {
     })
 }
 
-/// What checks signatures, if it is to and can.
+/// The DKIM checker, if it is enabled and a DNS server is known.
 pub(crate) fn dkim(config: &Config) -> Result<Option<Dkim>> {
     if !config.sender.dkim {
         return Ok(None);
@@ -54,12 +54,13 @@ pub(crate) fn dkim(config: &Config) -> Result<Option<Dkim>> {
             let ip: Result<IpAddr, _> = server.parse();
             ip.map(|ip| SocketAddr::new(ip, 53))
         });
-        address.with_context(|| format!("sender.dns: {server:?} is no address of a server"))
+        address
+            .with_context(|| format!("sender.dns: {server:?} is not the address of a DNS server"))
     });
     let servers = servers.collect::<Result<Vec<_>>>()?;
     let dkim = Dkim::new(&servers, config.sender.budget.0).context("in [sender]")?;
     if dkim.is_none() {
-        info!("no DNS server is known, so no sender is checked");
+        info!("no DNS server is known; DKIM signatures are not checked");
     }
     Ok(dkim)
 }
@@ -69,7 +70,7 @@ fn policy(allow_links: &[String]) -> Result<Policy> {
     Ok(Policy { links })
 }
 
-/// What clears away.
+/// The task that deletes expired data.
 pub(crate) fn janitor(parts: &Parts) -> Janitor {
     let retention = &parts.config.retention;
     Janitor {
@@ -88,7 +89,7 @@ pub(crate) fn janitor(parts: &Parts) -> Janitor {
     }
 }
 
-/// What gets mail from a provider's API.
+/// The client that fetches mail from providers' APIs.
 pub(crate) fn fetcher(config: &Config) -> Result<Fetcher> {
     Ok(Fetcher::new(
         Arc::new(SystemClock),
@@ -97,7 +98,7 @@ pub(crate) fn fetcher(config: &Config) -> Result<Fetcher> {
     )?)
 }
 
-/// What tells callbacks.
+/// The sender of callbacks.
 pub(crate) fn callbacks(parts: &Parts, due: Arc<Notify>) -> Result<Callbacks> {
     let mut receivers = BTreeMap::new();
     for (name, callback) in &parts.config.callback {

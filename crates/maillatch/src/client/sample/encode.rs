@@ -1,4 +1,4 @@
-//! How a mail writes its text and its date.
+//! Quoted-printable text and dates for mail.
 
 use std::fmt::Write;
 
@@ -6,8 +6,8 @@ use pipeline::Timestamp;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
-/// RFC 2045 lets a line have 76 characters, and a soft break is one of them.
-const LONGEST_LINE: usize = 75;
+/// RFC 2045 allows 76 characters in a line; a soft line break takes one.
+const MAX_LINE: usize = 75;
 
 /// Text as quoted-printable, RFC 2045 section 6.7.
 pub(super) fn quoted_printable(text: &str) -> String {
@@ -17,17 +17,17 @@ pub(super) fn quoted_printable(text: &str) -> String {
 
 fn quoted_line(line: &str) -> String {
     let mut written = String::new();
-    let mut room = LONGEST_LINE;
+    let mut room = MAX_LINE;
     let mut bytes = line.bytes().peekable();
     while let Some(byte) = bytes.next() {
         let is_last = bytes.peek().is_none();
-        // White space at the end of a line gets lost on the way, so it is coded.
+        // Mail servers may strip white space at the end of a line, so it is encoded.
         let is_plain =
             matches!(byte, b'!'..=b'<' | b'>'..=b'~') || (matches!(byte, b' ' | b'\t') && !is_last);
         let width = if is_plain { 1 } else { 3 };
         if width > room {
             written.push_str("=\r\n");
-            room = LONGEST_LINE;
+            room = MAX_LINE;
         }
         room -= width;
         if is_plain {
@@ -40,13 +40,13 @@ fn quoted_line(line: &str) -> String {
     written
 }
 
-/// The `Date` header's form of a moment.
+/// A time in the form of the `Date` header.
 pub(super) fn mail_date(at: Timestamp) -> String {
     let text = moment(at).format(&Rfc2822);
     text.unwrap_or_else(|_| "Thu, 01 Jan 1970 00:00:00 +0000".to_owned())
 }
 
-/// The year of a moment.
+/// The year of a time.
 pub(super) fn year(at: Timestamp) -> String {
     moment(at).year().to_string()
 }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_short_and_equal_signs_are_coded() {
+    fn long_lines_are_broken_and_equal_signs_encoded() {
         let long = format!("a=\"{}\" é ", "x".repeat(200));
         let coded = quoted_printable(&long);
         assert!(coded.lines().all(|line| line.len() <= 76), "{coded}");
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_written_as_mail_has_them() {
+    fn dates_are_in_rfc_2822_form() {
         let at = Timestamp::from_millis(1_763_164_800_000);
         assert_eq!(mail_date(at), "Sat, 15 Nov 2025 00:00:00 +0000");
         assert_eq!(year(at), "2025");

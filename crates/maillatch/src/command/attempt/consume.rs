@@ -8,18 +8,18 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::show::ONE_WAIT;
+use super::show::MAX_WAIT;
 use super::{Done, Out};
-use crate::client::{Attempt, CallError, Client, Given, Resent, Taken};
+use crate::client::{Attempt, AttemptConsumption, AttemptValue, CallError, Client, ResendAnswer};
 use crate::command::wait::exit;
 use crate::command::wait::pace::Pace;
 use crate::config::Span;
 
-/// How often a call is repeated at most that fails, or that finds what is there gone
-/// again, also when no time is left to wait.
-const TRIES: u32 = 10;
-/// No single pause is longer than this.
-const AT_LAST: Duration = Duration::from_mins(1);
+/// How often a call is retried that fails, or whose value is replaced at the same
+/// moment, also after the timeout.
+const MAX_RETRIES: u32 = 10;
+/// The longest pause between two calls.
+const MAX_PAUSE: Duration = Duration::from_mins(1);
 
 /// Waits for the value and consumes it.
 #[derive(Debug, Args)]
@@ -28,27 +28,28 @@ Examples:
   code=$(maillatch attempt consume att_0190… --timeout 90s) || echo \"no code: $?\"
   maillatch attempt consume att_0190… --key signup-7 --json
 
-The value alone is printed; without one, nothing is, and the exit code is not 0.")]
+Only the value is printed. Without a value nothing is printed and the exit code is
+not 0.")]
 pub(super) struct Consume {
     /// The attempt's id.
     attempt: String,
     /// How long to wait: 500ms, 30s, 10m.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     timeout: Span,
-    /// The Idempotency-Key; the same one gets the same answer again for two minutes.
+    /// The Idempotency-Key; for two minutes the same key returns the same answer.
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
 
 impl Consume {
     pub(super) async fn run(self, client: &Client, out: &Out) -> Done {
-        // One key for all of it: whatever is lost on the way is asked for again.
+        // The same key for every retry, so a lost answer is returned again.
         let key = self.key.clone().unwrap_or_else(fresh_key);
         match self.take(client, &key).await? {
-            Taken::Value(given) => Ok(self.print(out, &given)),
-            Taken::NotReady(attempt) => Ok(refuse(out, &attempt)),
-            Taken::Already { consumed_at } => {
-                let hint = "it was consumed by another request";
+            AttemptConsumption::Value(given) => Ok(self.print(out, &given)),
+            AttemptConsumption::NotReady(attempt) => Ok(report_miss(out, &attempt)),
+            AttemptConsumption::Already { consumed_at } => {
+                let hint = "another request has consumed the value";
                 eprintln!("maillatch: {hint}");
                 out.object(&json!({
                     "id": self.attempt, "state": "consumed", "next": "nothing", "hint": hint,
@@ -59,7 +60,7 @@ impl Consume {
         }
     }
 
-    fn print(&self, out: &Out, given: &Given) -> ExitCode {
+    fn print(&self, out: &Out, given: &AttemptValue) -> ExitCode {
         let value = given.value.expose_secret();
         out.line(value);
         out.object(&json!({
@@ -69,26 +70,30 @@ impl Consume {
         ExitCode::SUCCESS
     }
 
-    async fn take(&self, client: &Client, key: &str) -> Result<Taken, CallError> {
+    async fn take(&self, client: &Client, key: &str) -> Result<AttemptConsumption, CallError> {
         let until = Instant::now() + self.timeout.0;
         let mut pace = Pace::new();
-        let mut tries = 0;
+        let mut retries = 0;
         loop {
             let began = Instant::now();
             let left = until.saturating_duration_since(began);
-            let taken = client.consume_attempt(&self.attempt, key, left.min(ONE_WAIT));
+            let taken = client.consume_attempt(&self.attempt, key, left.min(MAX_WAIT));
             match taken.await {
-                // It is there, and came or changed at the very moment.
-                Ok(Taken::NotReady(attempt)) if attempt.is_ready() && tries < TRIES => {
-                    tries += 1;
-                    pace.rest(began + AT_LAST).await;
+                // The value arrived or was replaced at this moment.
+                Ok(AttemptConsumption::NotReady(attempt))
+                    if attempt.is_ready() && retries < MAX_RETRIES =>
+                {
+                    retries += 1;
+                    pace.pause(began + MAX_PAUSE).await;
                 }
-                Ok(Taken::NotReady(attempt)) if attempt.may_change() && !left.is_zero() => {
+                Ok(AttemptConsumption::NotReady(attempt))
+                    if attempt.may_change() && !left.is_zero() =>
+                {
                     pace.after(began, until).await;
                 }
-                Err(error) if error.is_passing() && tries < TRIES => {
-                    tries += 1;
-                    pace.rest(began + AT_LAST).await;
+                Err(error) if error.is_transient() && retries < MAX_RETRIES => {
+                    retries += 1;
+                    pace.pause(began + MAX_PAUSE).await;
                 }
                 outcome => return outcome,
             }
@@ -96,27 +101,27 @@ impl Consume {
     }
 }
 
-/// Says why there is no value.
-fn refuse(out: &Out, attempt: &Attempt) -> ExitCode {
+/// Reports why there is no value.
+fn report_miss(out: &Out, attempt: &Attempt) -> ExitCode {
     let why = attempt.reason.as_ref().or(attempt.component.as_ref());
     let why = why.map(|word| format!(" ({word})")).unwrap_or_default();
     eprintln!("maillatch: {}{why}: {}", attempt.state, attempt.hint);
-    out.object(&attempt.told);
+    out.object(&attempt.body);
     exit::of_state(&attempt.state)
 }
 
-/// Asks whether the sender may be asked for another mail.
+/// Asks for permission to request another mail from the sender.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  maillatch attempt resend att_0190… && ask-for-another-mail
+  maillatch attempt resend att_0190… && click-resend-on-the-site
 
-Nothing is sent. Exit codes: 0 it may be asked, 5 the budget of `--resends` is spent,
-9 the attempt is over.")]
+Maillatch sends nothing. Exit codes: 0 allowed, 5 no resends are left (`--resends`),
+9 the attempt is finished or expired.")]
 pub(super) struct Resend {
     /// The attempt's id.
     attempt: String,
-    /// The Idempotency-Key; the same one counts once.
+    /// The Idempotency-Key; the same key counts once.
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
@@ -125,9 +130,9 @@ impl Resend {
     pub(super) async fn run(self, client: &Client, out: &Out) -> Done {
         let key = self.key.unwrap_or_else(fresh_key);
         let (left, refusal) = match client.resend(&self.attempt, &key).await? {
-            Resent::Granted { left } => (left, None),
-            Resent::Spent => (0, Some(("spent", exit::WITHHELD))),
-            Resent::Over => (0, Some(("over", exit::EXPIRED))),
+            ResendAnswer::Granted { left } => (left, None),
+            ResendAnswer::Spent => (0, Some(("spent", exit::WITHHELD))),
+            ResendAnswer::Over => (0, Some(("over", exit::EXPIRED))),
         };
         let why = refusal.map(|(why, _)| why);
         out.object(&json!({ "allowed": why.is_none(), "reason": why, "resends_left": left }));
@@ -139,8 +144,8 @@ impl Resend {
         eprintln!(
             "maillatch: {}",
             match why {
-                "spent" => "the attempt's budget of resends is spent; open another attempt",
-                _ => "the attempt is over, or was finished; open another one",
+                "spent" => "the attempt has no resends left; open another attempt",
+                _ => "the attempt is finished or expired; open another one",
             }
         );
         Ok(ExitCode::from(code))

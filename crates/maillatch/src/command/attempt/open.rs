@@ -21,31 +21,31 @@ pub(super) struct New {
     /// What to wait for.
     #[arg(long, value_enum, default_value = "code")]
     kind: Kind,
-    /// A domain that the sender may have, it or one below; may be repeated.
+    /// A domain that the mail must come from, or a subdomain of it; may be repeated.
     #[arg(long, value_name = "DOMAIN")]
     from: Vec<String>,
-    /// Only mail whose sender is proven, by the provider or by DKIM.
+    /// Accept only mail whose sender is proven, by the provider or by DKIM.
     #[arg(long)]
     verified: bool,
-    /// A host that a link may lead to: example.com or *.example.com; may be repeated.
+    /// A host that the link may lead to: example.com or *.example.com; may be repeated.
     #[arg(long = "link", value_name = "HOST")]
     links: Vec<String>,
-    /// Hand out this query parameter or fragment field in place of the link.
+    /// Return this query parameter or fragment field instead of the link.
     #[arg(long, value_name = "FIELD")]
     token: Option<String>,
-    /// How long to wait in all: 30s, 10m, 2h.
+    /// How long the attempt stays open: 30s, 10m, 2h.
     #[arg(long, value_name = "TIME", default_value = "10m")]
     deadline: Span,
-    /// How often the sender may be asked for another mail.
+    /// How many resends may be requested.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     resends: u32,
-    /// The inbox to wait on; a fresh address when left out.
+    /// The inbox to wait on; by default a fresh address.
     #[arg(long, value_name = "ADDRESS")]
     to: Option<InboxId>,
-    /// A word of your own; the same word means the same attempt.
+    /// Your name for the attempt; the same name returns the same attempt.
     #[arg(long, value_name = "WORD")]
     reference: Option<String>,
-    /// The configured callback that gets the value.
+    /// The configured callback that receives the value.
     #[arg(long, value_name = "NAME")]
     callback: Option<String>,
 }
@@ -56,45 +56,45 @@ enum Kind {
     Code,
     /// A link.
     Link,
-    /// Whichever comes; a code first.
+    /// Either of them; a code is preferred.
     Either,
 }
 
 impl New {
     pub(super) async fn run(self, client: &Client, out: &Out) -> Done {
-        let attempt = client.open_attempt(&self.wish()).await?;
+        let attempt = client.open_attempt(&self.request()).await?;
         out.line(&format!("{} {}", attempt.id, attempt.inbox));
-        out.object(&attempt.told);
+        out.object(&attempt.body);
         Ok(ExitCode::SUCCESS)
     }
 
-    fn wish(self) -> Value {
+    fn request(self) -> Value {
         let kind = match self.kind {
             Kind::Code => "code",
             Kind::Link => "link",
             Kind::Either => "either",
         };
-        let mut wish = Map::new();
-        let mut say = |name: &str, value: Value| wish.insert(name.to_owned(), value);
-        say("kind", json!(kind));
-        say("from", json!(self.from));
-        say("deadline", json!(self.deadline.0.as_secs()));
-        say("resends", json!(self.resends));
+        let mut request = Map::new();
+        let mut set = |name: &str, value: Value| request.insert(name.to_owned(), value);
+        set("kind", json!(kind));
+        set("from", json!(self.from));
+        set("deadline", json!(self.deadline.0.as_secs()));
+        set("resends", json!(self.resends));
         if !self.links.is_empty() {
-            say("links", json!(self.links));
+            set("links", json!(self.links));
         }
-        let words = [
+        let optional = [
             ("token", self.token),
             ("inbox", self.to.map(|inbox| inbox.to_string())),
             ("reference", self.reference),
             ("callback", self.callback),
             ("require", self.verified.then(|| "verified".to_owned())),
         ];
-        for (name, word) in words {
-            if let Some(word) = word {
-                say(name, json!(word));
+        for (name, value) in optional {
+            if let Some(value) = value {
+                set(name, json!(value));
             }
         }
-        Value::Object(wish)
+        Value::Object(request)
     }
 }

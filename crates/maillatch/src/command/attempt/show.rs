@@ -8,15 +8,15 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::{Done, Out};
-use crate::client::{Attempt, CallError, Client, Ended};
+use crate::client::{Attempt, CallError, Client, FinishAnswer};
 use crate::command::wait::exit;
 use crate::command::wait::pace::Pace;
 use crate::config::Span;
 
-/// One wait of the server; a longer timeout is several of them.
-pub(super) const ONE_WAIT: Duration = Duration::from_secs(50);
+/// The longest wait of one request; a longer timeout takes several requests.
+pub(super) const MAX_WAIT: Duration = Duration::from_secs(50);
 
-/// Says how an attempt stands.
+/// Shows the state of an attempt.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -41,8 +41,7 @@ impl Show {
 Example:
   maillatch attempt wait att_0190… --timeout 2m && maillatch attempt consume att_0190…
 
-Exit codes: 0 it is ready, or was consumed; the others tell why it is not, as those
-of `attempt consume` do.")]
+Exit codes: 0 ready or consumed; otherwise the same codes as `attempt consume`.")]
 pub(super) struct Await {
     /// The attempt's id.
     attempt: String,
@@ -53,10 +52,10 @@ pub(super) struct Await {
 
 impl Await {
     pub(super) async fn run(self, client: &Client, out: &Out) -> Done {
-        let attempt = self.settled(client).await?;
+        let attempt = self.wait_until_final(client).await?;
         out.attempt(&attempt);
         if let Some(outcome) = &attempt.outcome {
-            eprintln!("maillatch: it was finished ({outcome}); no mail counts for it any more");
+            eprintln!("maillatch: the attempt is finished ({outcome}); it accepts no more mail");
         }
         Ok(match attempt.state.as_str() {
             "ready" | "superseded" | "consumed" => ExitCode::SUCCESS,
@@ -64,14 +63,14 @@ impl Await {
         })
     }
 
-    /// The attempt, as soon as waiting changes nothing more.
-    async fn settled(&self, client: &Client) -> Result<Attempt, CallError> {
+    /// Returns the attempt when waiting cannot change it any more, or at the timeout.
+    async fn wait_until_final(&self, client: &Client) -> Result<Attempt, CallError> {
         let until = Instant::now() + self.timeout.0;
         let mut pace = Pace::new();
         loop {
             let began = Instant::now();
             let left = until.saturating_duration_since(began);
-            let attempt = client.attempt(&self.attempt, left.min(ONE_WAIT)).await?;
+            let attempt = client.attempt(&self.attempt, left.min(MAX_WAIT)).await?;
             if !attempt.may_change() || left.is_zero() {
                 return Ok(attempt);
             }
@@ -80,47 +79,47 @@ impl Await {
     }
 }
 
-/// Says how an attempt ended.
+/// Finishes an attempt with an outcome.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
   maillatch attempt finish att_0190… succeeded
 
-Saying the same again changes nothing; another outcome than before is refused, with
-exit code 6.")]
+Repeating the same outcome changes nothing; another outcome is refused with exit
+code 6.")]
 pub(super) struct Finish {
     /// The attempt's id.
     attempt: String,
-    /// How it ended.
+    /// The outcome.
     #[arg(value_enum)]
-    outcome: Outcome,
+    outcome: FinishOutcome,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Outcome {
-    /// The value did what it was for.
+enum FinishOutcome {
+    /// The value worked.
     Succeeded,
-    /// It did not.
+    /// The value did not work.
     Failed,
-    /// It is no longer needed.
+    /// The value is no longer needed.
     Abandoned,
 }
 
 impl Finish {
     pub(super) async fn run(self, client: &Client, out: &Out) -> Done {
         let outcome = match self.outcome {
-            Outcome::Succeeded => "succeeded",
-            Outcome::Failed => "failed",
-            Outcome::Abandoned => "abandoned",
+            FinishOutcome::Succeeded => "succeeded",
+            FinishOutcome::Failed => "failed",
+            FinishOutcome::Abandoned => "abandoned",
         };
         match client.finish_attempt(&self.attempt, outcome).await? {
-            Ended::Finished(attempt) => {
+            FinishAnswer::Finished(attempt) => {
                 out.line(outcome);
-                out.object(&attempt.told);
+                out.object(&attempt.body);
                 Ok(ExitCode::SUCCESS)
             }
-            Ended::Otherwise => {
-                let hint = "it was finished before with another outcome, which stays";
+            FinishAnswer::OtherOutcome => {
+                let hint = "the attempt was finished before with another outcome, which is kept";
                 eprintln!("maillatch: {hint}");
                 out.object(&json!({ "id": self.attempt, "state": "over", "hint": hint }));
                 Ok(ExitCode::from(exit::ALREADY_CONSUMED))

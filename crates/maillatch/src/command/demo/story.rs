@@ -1,5 +1,5 @@
-//! The story: one signed mail, its duplicates, a forgery, one code, one
-//! consumer, and workers that die in the middle.
+//! The demo's steps: one signed mail, its duplicates, a forgery, one code, one
+//! consumer, and workers that are killed while they work.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -16,20 +16,20 @@ use crate::deployment::{CONSUMERS, Deployment, Role};
 
 use super::transcript::Transcript;
 
-/// Mails posted around the kill; more if the workers were too quick.
-const CROWD: usize = 30;
-/// Text that makes each of them some milliseconds of work.
-const FILLER: usize = 7_000;
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Mails that are posted before the kill; posted again if the workers were too fast.
+const BATCH: usize = 30;
+/// Lines of text in each mail, so that processing takes some milliseconds.
+const FILLER_LINES: usize = 7_000;
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(super) async fn tell(deployment: &mut Deployment, transcript: &mut Transcript) -> Result<()> {
+pub(super) async fn play(deployment: &mut Deployment, transcript: &mut Transcript) -> Result<()> {
     let inbox: InboxId = "demo@inbox.test".parse()?;
     let sample = sample_mail(SampleKind::Otp, &inbox);
     open(deployment, &inbox, transcript)?;
-    posts(deployment, &inbox, &sample, transcript).await?;
-    let artifact = finds(deployment, &inbox, &sample, transcript).await?;
-    consumes(deployment, &artifact, &sample, transcript).await?;
-    survives(deployment, transcript).await
+    post_and_forge(deployment, &inbox, &sample, transcript).await?;
+    let artifact = find_code(deployment, &inbox, &sample, transcript).await?;
+    consume_once(deployment, &artifact, &sample, transcript).await?;
+    kill_workers(deployment, transcript).await
 }
 
 fn open(deployment: &Deployment, inbox: &InboxId, transcript: &mut Transcript) -> Result<()> {
@@ -41,7 +41,7 @@ fn open(deployment: &Deployment, inbox: &InboxId, transcript: &mut Transcript) -
     transcript.step("open", line, webhooks > 0 && workers > 0 && feeds > 0)
 }
 
-async fn posts(
+async fn post_and_forge(
     deployment: &Deployment,
     inbox: &InboxId,
     sample: &Sample,
@@ -51,17 +51,22 @@ async fn posts(
     let began = Instant::now();
     let first = deployment.hook(0)?.post_signed(&delivery).await?;
     let (bytes, ms) = (delivery.body.len(), began.elapsed().as_millis());
-    let line = format!("signed post of {bytes} bytes → {} in {ms} ms", said(&first));
-    transcript.step("webhook", line, said(&first) == "200 accepted")?;
+    let line = format!(
+        "signed post of {bytes} bytes → {} in {ms} ms",
+        answer_of(&first)
+    );
+    transcript.step("webhook", line, answer_of(&first) == "200 accepted")?;
 
     let mut answers = Vec::new();
     for which in 0..3 {
-        answers.push(said(&deployment.hook(which)?.post_signed(&delivery).await?));
+        answers.push(answer_of(
+            &deployment.hook(which)?.post_signed(&delivery).await?,
+        ));
     }
     let passed = answers.iter().all(|answer| answer == "200 duplicate");
     transcript.step(
         "again",
-        format!("the same three times more → {}", answers.join(", ")),
+        format!("the same post three more times → {}", answers.join(", ")),
         passed,
     )?;
 
@@ -76,7 +81,7 @@ async fn posts(
     transcript.step("forged", line, answer.http == 401)
 }
 
-fn said(posted: &Posted) -> String {
+fn answer_of(posted: &Posted) -> String {
     format!(
         "{} {}",
         posted.http,
@@ -84,14 +89,14 @@ fn said(posted: &Posted) -> String {
     )
 }
 
-async fn finds(
+async fn find_code(
     deployment: &Deployment,
     inbox: &InboxId,
     sample: &Sample,
     transcript: &mut Transcript,
 ) -> Result<String> {
     let items = until_items(deployment, inbox, 1).await?;
-    let item = items.first().context("no item came")?;
+    let item = items.first().context("there is no item")?;
     let rivals: Vec<String> = sample
         .rivals
         .iter()
@@ -108,7 +113,7 @@ async fn finds(
     Ok(item.id.clone())
 }
 
-async fn consumes(
+async fn consume_once(
     deployment: &Deployment,
     artifact: &str,
     sample: &Sample,
@@ -137,7 +142,7 @@ async fn consumes(
     )
 }
 
-/// The value of an answer that is, or is not, a replay.
+/// The disclosed value, if the answer is a replay or not as expected.
 fn disclosed(consumption: &Consumption, replay: bool) -> Option<String> {
     match consumption {
         Consumption::Disclosed(disclosed) if disclosed.is_replay == replay => {
@@ -147,39 +152,39 @@ fn disclosed(consumption: &Consumption, replay: bool) -> Option<String> {
     }
 }
 
-/// Kills the workers while they work and shows that every mail is there once.
-async fn survives(deployment: &mut Deployment, transcript: &mut Transcript) -> Result<()> {
+/// Kills the workers while they work and checks that every mail has one item.
+async fn kill_workers(deployment: &mut Deployment, transcript: &mut Transcript) -> Result<()> {
     let inbox: InboxId = "busy@inbox.test".parse()?;
     let mut codes = BTreeSet::new();
-    let left = loop {
-        crowd(deployment, &inbox, &mut codes).await?;
+    let unfinished = loop {
+        post_batch(deployment, &inbox, &mut codes).await?;
         let posted = codes.len();
         let done = items(deployment, &inbox).await?.len();
         deployment.kill(Role::Worker).await?;
         deployment.revive().await?;
-        // With nothing left at the kill it would prove nothing: once more.
-        if done < posted || posted >= 10 * CROWD {
+        // If nothing was unfinished at the kill, the step proves nothing: repeat it.
+        if done < posted || posted >= 10 * BATCH {
             break posted - done;
         }
     };
     let posted = codes.len();
     let items = until_items(deployment, &inbox, posted).await?;
     let line = format!(
-        "workers killed with {left} of {posted} mails unfinished, restarted → {} items",
+        "workers killed with {unfinished} of {posted} mails unfinished, restarted → {} items",
         items.len()
     );
-    transcript.step("kill -9", line, left > 0 && items.len() == posted)
+    transcript.step("kill -9", line, unfinished > 0 && items.len() == posted)
 }
 
-/// Posts a crowd of mails as fast as they are taken. The same code twice would
-/// be one artifact, so each has one that no other has.
-async fn crowd(
+/// Posts a batch of mails as fast as possible. Each has a different code, because the
+/// same code twice would be one artifact.
+async fn post_batch(
     deployment: &Deployment,
     inbox: &InboxId,
     codes: &mut BTreeSet<String>,
 ) -> Result<()> {
     let mut posts = tokio::task::JoinSet::new();
-    let full = codes.len() + CROWD;
+    let full = codes.len() + BATCH;
     while codes.len() < full {
         let code = rand::random_range(100_000..=999_999).to_string();
         if !codes.insert(code.clone()) {
@@ -187,7 +192,7 @@ async fn crowd(
         }
         let hook = deployment.hook(codes.len())?;
         let delivery = Delivery::of_mail(&long_mail(&code), std::slice::from_ref(inbox));
-        posts.spawn(async move { post_as_providers_do(&hook, &delivery).await });
+        posts.spawn(async move { post_with_retries(&hook, &delivery).await });
     }
     while let Some(post) = posts.join_next().await {
         let posted = post??;
@@ -196,9 +201,9 @@ async fn crowd(
     Ok(())
 }
 
-/// Posts a delivery, and again while the server asks for that.
-async fn post_as_providers_do(hook: &Hook, delivery: &Delivery) -> Result<Posted> {
-    let deadline = Instant::now() + PATIENCE;
+/// Posts a delivery, and retries while the server answers 503.
+async fn post_with_retries(hook: &Hook, delivery: &Delivery) -> Result<Posted> {
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let posted = hook.post_signed(delivery).await?;
         if posted.http != 503 || Instant::now() > deadline {
@@ -208,12 +213,12 @@ async fn post_as_providers_do(hook: &Hook, delivery: &Delivery) -> Result<Posted
     }
 }
 
-/// A mail long enough that a worker is in the middle of it when it is killed.
+/// A mail so long that a kill hits a worker while it processes one.
 fn long_mail(code: &str) -> Vec<u8> {
     let mail = format!(
         "From: no-reply@example.com\r\nMessage-ID: <{code}@example.com>\r\n\
          Subject: Your verification code\r\n\r\nYour verification code is {code}.\r\n\r\n{}",
-        "Thank you for reading.\r\n".repeat(FILLER)
+        "Thank you for reading.\r\n".repeat(FILLER_LINES)
     );
     mail.into_bytes()
 }
@@ -234,7 +239,7 @@ async fn items(deployment: &Deployment, inbox: &InboxId) -> Result<Vec<Item>> {
 }
 
 async fn until_items(deployment: &Deployment, inbox: &InboxId, count: usize) -> Result<Vec<Item>> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let items = items(deployment, inbox).await?;
         if items.len() >= count {
@@ -242,7 +247,7 @@ async fn until_items(deployment: &Deployment, inbox: &InboxId, count: usize) -> 
         }
         ensure!(
             Instant::now() < deadline,
-            "{} of {count} items came",
+            "{} of {count} items arrived",
             items.len()
         );
         sleep(Duration::from_millis(20)).await;

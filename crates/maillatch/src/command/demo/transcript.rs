@@ -1,4 +1,4 @@
-//! What the demo says, line by line, and whether each line was as it should be.
+//! The demo's output: one line for each step, and whether its check passed.
 
 use std::io::Write;
 use std::time::Instant;
@@ -29,7 +29,7 @@ impl Transcript {
         }
     }
 
-    /// Notes a step; people see it at once.
+    /// Records a step and prints it at once.
     pub(super) fn step(&mut self, name: &'static str, line: String, passed: bool) -> Result<()> {
         if !self.as_json {
             let number = self.steps.len() + 1;
@@ -43,12 +43,12 @@ impl Transcript {
         Ok(())
     }
 
-    /// Whether every check passed, and there were any.
+    /// Whether there were checks and all of them passed.
     pub(super) fn passed(&self) -> bool {
         !self.steps.is_empty() && self.steps.iter().all(|step| step.passed)
     }
 
-    /// The last word.
+    /// Prints the summary.
     pub(super) fn finish(&self, error: Option<&anyhow::Error>) -> Result<()> {
         let passed = self.steps.iter().filter(|step| step.passed).count();
         let (count, ms) = (self.steps.len(), self.began.elapsed().as_millis());

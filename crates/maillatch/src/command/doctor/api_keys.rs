@@ -1,11 +1,11 @@
-//! Whether any agent can ask: keys of the configuration, and those that were made.
+//! Whether any agent has access: API keys of the configuration and of the database.
 
 use store::Store;
 
 use super::Check;
 use crate::config::{Config, Profile};
 
-/// The keys that are good, wherever they are kept.
+/// Checks that there is a valid key, in the configuration or in the database.
 pub(super) async fn api_keys(config: &Config, store: Option<&Store>) -> Check {
     if let Err(error) = feed::Keys::build(config.key.clone()) {
         return Check::of("keys", Err(error.into()));
@@ -15,14 +15,14 @@ pub(super) async fn api_keys(config: &Config, store: Option<&Store>) -> Check {
         names.push("dev, kept in the data directory".to_owned());
     }
     if let Some(store) = store
-        && let Ok(made) = store.keys.keys().await
+        && let Ok(stored) = store.keys.keys().await
     {
-        let good = made.iter().filter(|key| key.state() == "good").count();
-        names.extend((good > 0).then(|| format!("{good} in the database")));
+        let valid = stored.iter().filter(|key| key.state() == "good").count();
+        names.extend((valid > 0).then(|| format!("{valid} in the database")));
     }
     if names.is_empty() {
-        let how = "none: no agent can ask; maillatch api-key create NAME makes one";
-        return Check::doubtful("keys", how);
+        let next = "none, so no agent has access; create one with: maillatch api-key create NAME";
+        return Check::warning("keys", next);
     }
-    Check::good("keys", names.join(", "))
+    Check::ok("keys", names.join(", "))
 }

@@ -1,4 +1,4 @@
-//! How sources have been doing: silent ones, and those that cannot be polled.
+//! The state of the sources: which are silent, and which cannot be polled.
 
 use anyhow::Result;
 use pipeline::SourceHealth;
@@ -10,13 +10,13 @@ use super::Check;
 use crate::config::Config;
 use crate::wire::poll_settings;
 
-/// Whether what is to be polled can be.
+/// Checks that every source with a `poll` table can be polled.
 pub(super) fn pulls(config: &Config, sources: &Sources) -> Result<Pulls> {
     let settings = poll_settings(config)?;
     Ok(Pulls::build(&config.source, sources, &settings)?)
 }
 
-/// One line for each kind of trouble, or one that says there is none.
+/// One line about silent sources and one about polling.
 pub(super) async fn standing(config: &Config, store: &Store) -> Vec<Check> {
     let Ok(standings) = store.silence.source_health().await else {
         return Vec::new();
@@ -35,15 +35,15 @@ fn silence(config: &Config, standings: &[&SourceHealth]) -> Check {
             let quiet = one.since_last_post.unwrap_or_default().as_secs();
             let habit = one.usual_gap.as_secs();
             format!(
-                "{} is silent for {quiet} s, usually at most {habit} s",
+                "{} has posted nothing for {quiet} s, usually at most {habit} s: check its webhook",
                 one.source
             )
         })
         .collect();
     if silent.is_empty() {
-        Check::good("webhooks", "no source is silent beyond its habit")
+        Check::ok("webhooks", "no source is silent for unusually long")
     } else {
-        Check::doubtful("webhooks", silent.join("; "))
+        Check::warning("webhooks", silent.join("; "))
     }
 }
 
@@ -57,13 +57,17 @@ fn polling(config: &Config, standings: &[&SourceHealth]) -> Check {
         .iter()
         .filter_map(|one| Some((one, one.failure.as_ref()?)))
         .map(|(one, why)| match one.since_last_poll {
-            Some(ago) => format!("{}: {why}, last good {} s ago", one.source, ago.as_secs()),
-            None => format!("{}: {why}, never good", one.source),
+            Some(ago) => format!(
+                "{}: {why}, last success {} s ago",
+                one.source,
+                ago.as_secs()
+            ),
+            None => format!("{}: {why}, never a success", one.source),
         })
         .collect();
     if failing.is_empty() {
-        Check::good("polling", format!("{polled} sources are polled"))
+        Check::ok("polling", format!("{polled} sources are polled"))
     } else {
-        Check::doubtful("polling", failing.join("; "))
+        Check::warning("polling", failing.join("; "))
     }
 }

@@ -1,4 +1,4 @@
-//! One labelled line, and the mail it stands for.
+//! One labelled line, and the mail that it describes.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use base64::Engine;
 use serde::Deserialize;
 
-/// A labelled message or URL; what a line does not have is absent.
+/// A labelled message or URL. Fields that a line does not have are empty.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Case {
@@ -36,7 +36,7 @@ impl Case {
         serde_json::from_str(line).context("failed to read the case")
     }
 
-    /// Whether a code is the expected one, or one written another way.
+    /// Whether a code is an expected one, ignoring case and punctuation.
     pub(super) fn accepts(&self, code: &str) -> bool {
         let compact = |code: &str| -> String {
             code.chars()
@@ -50,7 +50,7 @@ impl Case {
             .any(|expected| compact(expected) == compact(code))
     }
 
-    /// The bytes of the mail: the file, or one built around the text.
+    /// The raw mail: the file, or a mail built from the text.
     pub(super) fn mail(&self, folder: &Path) -> Result<Vec<u8>> {
         if let Some(path) = &self.eml_path {
             let path = folder.join(path);

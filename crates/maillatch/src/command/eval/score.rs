@@ -1,4 +1,4 @@
-//! What was right, wrong, missed and made up.
+//! Counts right, wrong, missed and false answers.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::case::Case;
 use super::tally::{Tally, UrlTally};
 use crate::command::explain::allowlist;
 
-/// What was expected, what came, and why nothing did.
+/// What was expected, what the extractor returned, and its reason for nothing.
 #[derive(Debug, Default)]
 struct Answer {
     expected: Vec<String>,
@@ -21,7 +21,7 @@ struct Answer {
     reason: Option<&'static str>,
 }
 
-/// One case that did not go as labelled.
+/// One case whose answer differs from its label.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct Deviation {
     pub(super) id: String,
@@ -62,7 +62,7 @@ impl Score {
             return Ok(());
         }
         let raw = case.mail(folder)?;
-        // The first mail would pay for building the lexicons.
+        // The first call builds the lexicons; it must not count.
         if self.milliseconds.is_empty() {
             extract::extract(&raw, &policy).ok();
         }
@@ -196,7 +196,7 @@ impl Score {
                 },
             );
         } else if url.starts_with("https://") && case.reason.is_none() {
-            // Only https is ever good, and a tracker is good for its owner alone.
+            // Only https URLs can be good, and a tracker is no good target.
             self.urls.good += 1;
             self.urls.good_rejected += u32::from(judged.is_err());
             let outcome = if judged.is_err() { "missed" } else { "correct" };

@@ -1,4 +1,4 @@
-//! Counts, and the ratios made of them.
+//! Counts, and the ratios computed from them.
 
 /// Counts of one kind of answer.
 #[derive(Debug, Default, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! Whom a buried delivery was for, for the operator's eyes alone.
+//! The recipients of a dead delivery. Only the operator sees them.
 
 use pipeline::{DeadLetter, InboxId};
 use providers::{Decoded, Sources};
@@ -6,11 +6,11 @@ use providers::{Decoded, Sources};
 use crate::config::{Config, Profile};
 use crate::dev::DevEnv;
 
-/// More are not shown.
-const MOST: usize = 10;
+/// At most so many are shown.
+const MAX_SHOWN: usize = 10;
 
-/// The addresses that the mails of a delivery were sent to, as far as its source's
-/// adapter can read it: plain addresses alone, each once, and no more than ten.
+/// The addresses that the mails of a delivery were sent to, if its source's contract
+/// can decode it: each valid address once, at most ten.
 pub(super) fn recipients(config: &Config, item: &DeadLetter, body: &[u8]) -> Vec<InboxId> {
     let mut settings = config.source.clone();
     if settings.is_empty()
@@ -30,6 +30,6 @@ pub(super) fn recipients(config: &Config, item: &DeadLetter, body: &[u8]) -> Vec
     let mut addresses: Vec<InboxId> = named.filter_map(|one| one.trim().parse().ok()).collect();
     addresses.sort();
     addresses.dedup();
-    addresses.truncate(MOST);
+    addresses.truncate(MAX_SHOWN);
     addresses
 }

@@ -1,4 +1,4 @@
-//! `failures requeue`: the way back.
+//! `failures requeue`.
 
 use std::fmt;
 use std::io::Write;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::json;
 use store::Store;
 
-/// Something that was given up, by its id.
+/// The id of a dead letter.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(untagged)]
 pub(super) enum Failed {
@@ -47,11 +47,11 @@ impl Failed {
         })
     }
 
-    /// Why it was not.
+    /// Why it was not requeued.
     fn refusal(self) -> &'static str {
         match self {
-            Self::Delivery(_) => "is not buried, or its body was wiped",
-            Self::Callback(_) => "was not given up, or its value is no longer good",
+            Self::Delivery(_) => "is not a dead letter, or its body was deleted",
+            Self::Callback(_) => "is not a dead letter, or its value is no longer valid",
         }
     }
 }
@@ -64,7 +64,7 @@ pub(super) async fn requeue(
 ) -> Result<ExitCode> {
     let ids = if all { every(store).await? } else { ids };
     if ids.is_empty() && !all {
-        bail!("name what to requeue, or say --all");
+        bail!("name the ids to requeue, or use --all");
     }
     let mut requeued = Vec::new();
     let mut refused = Vec::new();
@@ -81,20 +81,23 @@ pub(super) async fn requeue(
         let line = json!({ "requeued": requeued, "not_buried": refused });
         writeln!(std::io::stdout().lock(), "{line}")?;
     }
-    // Callbacks are seldom good for long; with `--all` one that is not is no failure.
-    let is_meant = |id: &Failed| !all || matches!(id, Failed::Delivery(_));
-    Ok(if refused.iter().any(is_meant) {
+    // A callback's value is valid for a short time only, so with `--all` a callback that
+    // cannot be requeued is not a failure.
+    let is_failure = |id: &Failed| !all || matches!(id, Failed::Delivery(_));
+    Ok(if refused.iter().any(is_failure) {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
     })
 }
 
-/// Everything that was given up.
+/// Every dead letter.
 async fn every(store: &Store) -> Result<Vec<Failed>> {
-    let buried = store.failures.dead_letters(u32::MAX).await?;
+    let dead_letters = store.failures.dead_letters(u32::MAX).await?;
     let dead = store.callbacks.dead_callbacks(u32::MAX).await?;
-    let deliveries = buried.into_iter().map(|item| Failed::Delivery(item.id));
+    let deliveries = dead_letters
+        .into_iter()
+        .map(|item| Failed::Delivery(item.id));
     let callbacks = dead.into_iter().map(|dead| Failed::Callback(dead.id));
     Ok(deliveries.chain(callbacks).collect())
 }

@@ -1,35 +1,35 @@
-//! What a person reads when requests are taken: which doors there are, and what
-//! opens them. Only what is true of this very start is said.
+//! What a server prints for people when it is ready: its URLs, and where the secrets
+//! for them are. Every line fits the configuration at hand.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::Lent;
+use super::DevDefaults;
 use crate::config::Profile;
 use crate::dev;
 use crate::serve::{Role, Roles};
 use crate::wire::Parts;
 
-/// More sources than these are counted.
-const MOST_SOURCES: usize = 5;
+/// At most so many sources are listed.
+const MAX_SOURCES: usize = 5;
 
-/// The doors of a process that serves.
+/// The lines for one server.
 pub(super) struct Banner {
     roles: Roles,
     profile: Profile,
-    /// Each source that is posted to, and its provider.
+    /// Each source that has a webhook, and its provider.
     sources: Vec<(String, &'static str)>,
     /// The names of configured keys.
     keys: Vec<String>,
-    /// Where the secrets for development stand.
+    /// The file with the development secrets.
     dev: Option<PathBuf>,
     has_dev_source: bool,
     has_dev_key: bool,
 }
 
 impl Banner {
-    /// What there is to say of these parts.
-    pub(super) fn of(parts: &Parts, roles: Roles, lent: Option<&Lent>) -> Self {
+    /// The banner of these parts.
+    pub(super) fn of(parts: &Parts, roles: Roles, defaults: Option<&DevDefaults>) -> Self {
         let posting = parts.sources.iter().filter(|source| source.posts());
         Self {
             roles,
@@ -38,27 +38,27 @@ impl Banner {
                 .map(|source| (source.name().to_string(), source.provider()))
                 .collect(),
             keys: parts.config.key.keys().cloned().collect(),
-            dev: lent.map(|lent| lent.dev.path()),
-            has_dev_source: lent.is_some_and(|lent| lent.source),
-            has_dev_key: lent.is_some_and(|lent| lent.key),
+            dev: defaults.map(|defaults| defaults.dev.path()),
+            has_dev_source: defaults.is_some_and(|defaults| defaults.has_source),
+            has_dev_key: defaults.is_some_and(|defaults| defaults.has_key),
         }
     }
 
-    /// Says it all but when it was ready.
-    pub(super) fn tell(&self, out: &mut impl Write, url: &str) -> io::Result<()> {
+    /// Prints everything but the ready line.
+    pub(super) fn print(&self, out: &mut impl Write, url: &str) -> io::Result<()> {
         let version = env!("CARGO_PKG_VERSION");
         let (role, profile) = (self.roles.name, self.profile.name());
         writeln!(out, "maillatch {version}  {role}  {profile} profile\n")?;
-        if self.roles.play(Role::Webhook) {
-            self.tell_sources(out, url)?;
+        if self.roles.has(Role::Webhook) {
+            self.print_sources(out, url)?;
         }
-        if self.roles.play(Role::Feed) {
+        if self.roles.has(Role::Feed) {
             let keys = self.keys_line();
-            door(out, "Agent API", &format!("{url}/v1"), &keys)?;
-            let whole = "the whole contract; OpenAPI at /openapi.json";
-            door(out, "Docs", &format!("{url}/docs"), whole)?;
+            line(out, "Agent API", &format!("{url}/v1"), &keys)?;
+            let docs = "the API described; OpenAPI at /openapi.json";
+            line(out, "Docs", &format!("{url}/docs"), docs)?;
         }
-        door(
+        line(
             out,
             "Health",
             &format!("{url}/readyz"),
@@ -66,27 +66,27 @@ impl Banner {
         )?;
         writeln!(out)?;
         if !self.roles.is_separate() {
-            self.tell_try(out)?;
+            self.print_next_steps(out)?;
         }
         Ok(())
     }
 
-    fn tell_sources(&self, out: &mut impl Write, url: &str) -> io::Result<()> {
+    fn print_sources(&self, out: &mut impl Write, url: &str) -> io::Result<()> {
         if self.sources.is_empty() {
-            let how = "none is posted to: maillatch source add PROVIDER says how";
-            return door(out, "Webhook", "-", how);
+            let how = "no source has one; connect one with: maillatch source add PROVIDER";
+            return line(out, "Webhook", "-", how);
         }
-        for (name, provider) in self.sources.iter().take(MOST_SOURCES) {
+        for (name, provider) in self.sources.iter().take(MAX_SOURCES) {
             let secret = match &self.dev {
                 Some(file) if self.has_dev_source => format!("; secret in {}", file.display()),
                 _ => String::new(),
             };
-            let says = format!("{provider}{secret}");
-            door(out, "Webhook", &format!("{url}/hooks/{name}"), &says)?;
+            let note = format!("{provider}{secret}");
+            line(out, "Webhook", &format!("{url}/hooks/{name}"), &note)?;
         }
-        match self.sources.len().saturating_sub(MOST_SOURCES) {
+        match self.sources.len().saturating_sub(MAX_SOURCES) {
             0 => Ok(()),
-            more => door(
+            more => line(
                 out,
                 "",
                 &format!("and {more} more"),
@@ -98,15 +98,17 @@ impl Banner {
     fn keys_line(&self) -> String {
         match &self.dev {
             Some(file) if self.has_dev_key => format!("key in {}", file.display()),
-            _ if self.keys.is_empty() => "maillatch api-key create NAME makes a key".to_owned(),
+            _ if self.keys.is_empty() => {
+                "create a key with: maillatch api-key create NAME".to_owned()
+            }
             _ => format!(
-                "keys {}; maillatch api-key create NAME makes another",
+                "keys {}; create another with: maillatch api-key create NAME",
                 self.keys.join(", ")
             ),
         }
     }
 
-    fn tell_try(&self, out: &mut impl Write) -> io::Result<()> {
+    fn print_next_steps(&self, out: &mut impl Write) -> io::Result<()> {
         let post = match self.sources.first() {
             _ if self.has_dev_source => "maillatch trigger otp".to_owned(),
             Some((name, _)) => format!("maillatch source test {name}"),
@@ -129,6 +131,6 @@ impl Banner {
     }
 }
 
-fn door(out: &mut impl Write, name: &str, place: &str, says: &str) -> io::Result<()> {
-    writeln!(out, "  {name:<9}  {place:<38}  {says}")
+fn line(out: &mut impl Write, name: &str, place: &str, note: &str) -> io::Result<()> {
+    writeln!(out, "  {name:<9}  {place:<38}  {note}")
 }

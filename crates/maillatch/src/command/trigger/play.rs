@@ -1,5 +1,5 @@
-//! `trigger --as` and `trigger --scenario`: a provider's own shape, and what can
-//! happen to it.
+//! `trigger --as` and `trigger --scenario`: posts in a provider's form, and what can
+//! happen to them on the way.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,24 +10,24 @@ use providers::{Source, SourceSettings, Sources};
 use serde_json::json;
 
 use super::Trigger;
-use super::scenario::{Step, Story};
+use super::scenario::{Script, Step};
 use crate::client::{CallError, Posted, SampleKind, send};
 use crate::command::wait::exit;
 use crate::config::ConfigArgs;
 
-/// Plays the scenario as often as asked for.
+/// Plays the scenario `--count` times.
 pub(super) async fn run(args: &Trigger) -> Result<ExitCode> {
     let sources = sources(args)?;
     let source = pick(args, &sources)?;
     let write = || write(args.kind);
-    let story = Story {
+    let script = Script {
         source,
         recipient: args.to.as_str(),
         write: &write,
     };
     let mut all_as_expected = true;
     for _ in 0..args.count {
-        for step in story.steps(args.scenario)? {
+        for step in script.steps(args.scenario)? {
             let base = args.remote.url()?;
             let posted = match send(&base, source.name().as_str(), step.post.clone()).await {
                 Ok(posted) => posted,
@@ -50,7 +50,7 @@ pub(super) async fn run(args: &Trigger) -> Result<ExitCode> {
     })
 }
 
-/// The configured sources; or, without `--as`, the one whose secret is at hand.
+/// The configured sources; without `--as`, one source with the given secret.
 fn sources(args: &Trigger) -> Result<Sources> {
     let settings = match &args.provider {
         Some(_) => {
@@ -76,7 +76,7 @@ fn pick<'s>(args: &Trigger, sources: &'s Sources) -> Result<&'s Source> {
         return only.context("no source is configured");
     };
     if !providers::contracts().any(|contract| contract.name == provider) {
-        bail!("no such provider as {provider}; `maillatch source add ?` lists all");
+        bail!("unknown provider {provider}; `maillatch source add ?` lists all");
     }
     let mut fitting = sources.iter().filter(|source| {
         source.provider() == provider
@@ -86,7 +86,7 @@ fn pick<'s>(args: &Trigger, sources: &'s Sources) -> Result<&'s Source> {
                 .is_none_or(|name| name == source.name())
     });
     fitting.next().with_context(|| {
-        format!("no such source of {provider} is configured; `maillatch source add {provider}` prints one")
+        format!("no such source of {provider} is configured; `maillatch source add {provider}` prints its settings")
     })
 }
 
@@ -107,7 +107,7 @@ fn write(kind: SampleKind) -> [String; 3] {
     }
 }
 
-/// Says what was done and which answer came; whether it was the right one.
+/// Reports a step and its answer; returns whether the answer was the expected one.
 fn report(args: &Trigger, source: &Source, step: &Step, posted: &Posted) -> Result<bool> {
     let status = posted.status.as_deref();
     let is_status = step.status.is_none_or(|expected| status == Some(expected));

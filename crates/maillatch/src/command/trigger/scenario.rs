@@ -1,4 +1,4 @@
-//! What can happen to a post between a provider and us, played step by step.
+//! What can happen to a post between a provider and the server, step by step.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use clap::ValueEnum;
 use pipeline::{Clock, SystemClock, Timestamp};
 use providers::{Coverage, Post, Sample, Source};
 
-/// What happens to the post on its way.
+/// What happens to the post on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scenario {
-    /// Nothing: one post, as it should be.
+    /// Nothing: one correct post.
     Plain,
-    /// The answer is lost, and the provider posts it again.
+    /// The answer is lost, and the provider posts again.
     Duplicate,
-    /// A retry comes as late as the provider's retries go, and one later still.
+    /// One retry at the end of the accepted time window, and one after it.
     Stale,
     /// Somebody without the secret posts.
     Forged,
@@ -25,7 +25,7 @@ pub(crate) enum Scenario {
 }
 
 impl Scenario {
-    /// The word for it on the command line.
+    /// Its name on the command line.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -40,30 +40,30 @@ impl Scenario {
 
 /// One post of a scenario.
 pub(crate) struct Step {
-    /// What is done.
+    /// What this step does.
     pub(crate) what: &'static str,
-    /// What is sent.
+    /// The post.
     pub(crate) post: Post,
     /// The code or link in it.
     pub(crate) value: String,
-    /// The answer that it must get.
+    /// The status that it must be answered with.
     pub(crate) expected: u16,
-    /// What an accepted one must be called.
+    /// The `status` of the answer, if it is accepted.
     pub(crate) status: Option<&'static str>,
 }
 
-/// The mail that the posts of a scenario tell of.
-pub(crate) struct Story<'a> {
+/// Writes the posts of a scenario.
+pub(crate) struct Script<'a> {
     pub(crate) source: &'a Source,
     pub(crate) recipient: &'a str,
     /// Makes the subject, the text, and the code or link in it.
     pub(crate) write: &'a dyn Fn() -> [String; 3],
 }
 
-/// A proof this much inside or outside of the window is clearly so.
+/// How far inside or outside of the accepted time window a signature is.
 const MARGIN: Duration = Duration::from_secs(20);
 
-impl Story<'_> {
+impl Script<'_> {
     /// The steps of a scenario, in order.
     pub(crate) fn steps(&self, scenario: Scenario) -> Result<Vec<Step>> {
         let now = SystemClock.now();
@@ -92,7 +92,7 @@ impl Story<'_> {
                 let half = step.post.body.len() / 2;
                 step.post.body.truncate(half);
                 Ok(vec![match self.source.coverage() {
-                    // Nothing tells that it is not whole; it is kept for a person.
+                    // Nothing shows that it is incomplete, so it is accepted and dead-lettered.
                     Coverage::Password => step.accepted(),
                     Coverage::Body | Coverage::TokenOnly => self.refused(step),
                 }])
@@ -103,14 +103,14 @@ impl Story<'_> {
     fn stale(&self, now: Timestamp) -> Result<Vec<Step>> {
         let Some(window) = self.source.tolerance() else {
             let week = before(now, Duration::from_hours(24 * 7));
-            let step = self.step("a week late; this provider signs no time", week)?;
+            let step = self.step("a week late (this provider signs no time)", week)?;
             return Ok(vec![step.accepted()]);
         };
         let late = before(now, window.saturating_sub(MARGIN));
         let too_late = before(now, window + MARGIN);
-        let too_late = self.step("signed longer ago than a retry can be", too_late)?;
+        let too_late = self.step("signed before the accepted time window", too_late)?;
         Ok(vec![
-            self.step("signed as long ago as a late retry may be", late)?
+            self.step("signed at the start of the accepted time window", late)?
                 .accepted(),
             self.refused(too_late),
         ])
@@ -122,7 +122,7 @@ impl Story<'_> {
             Coverage::Body => step.post.body.push(b'x'),
             Coverage::Password => {
                 step.what = "another password";
-                spoil_password(&mut step.post);
+                break_password(&mut step.post);
             }
             Coverage::TokenOnly => {
                 let first = Step {
@@ -184,8 +184,8 @@ fn before(now: Timestamp, span: Duration) -> Timestamp {
     Timestamp::from_millis(now.as_millis().saturating_sub(millis))
 }
 
-/// Changes the password of a post, wherever it is.
-fn spoil_password(post: &mut Post) {
+/// Makes the password of a post wrong, in the query or in a header.
+fn break_password(post: &mut Post) {
     if let Some(query) = &mut post.query {
         query.push('x');
     }

@@ -1,24 +1,24 @@
-//! Which of the items that can be had is taken: the newest, and none that is older
-//! than one of its kind that was used. A code that a newer one has replaced is the
-//! code of yesterday, whether somebody has used it or not.
+//! Chooses among the available items: the newest, and none that is older than a
+//! consumed item of its kind. A code that a newer one has replaced is stale, consumed
+//! or not.
 
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::client::Item;
 
-/// An item that can be had.
+/// An available item.
 pub(super) struct Candidate {
     pub(super) item: Item,
-    /// Whether it came during the wait.
+    /// Whether it arrived during the wait.
     pub(super) is_new: bool,
     age: Age,
 }
 
-/// When a mail was received, and its place in the feed among those of that time.
+/// When a mail was received, then its position in the feed.
 type Age = (Option<OffsetDateTime>, usize);
 
-/// The items that can be had, and how old the newest is that was used.
+/// The available items, and the age of the newest item that is used.
 #[derive(Default)]
 pub(super) struct Candidates {
     usable: Vec<Candidate>,
@@ -27,24 +27,24 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Takes in an item of the feed that can be had; they come in its order.
+    /// Adds an available item; call this in the order of the feed.
     pub(super) fn add(&mut self, item: Item, is_new: bool) {
         let age = self.age(&item);
         self.usable.push(Candidate { item, is_new, age });
     }
 
-    /// Takes in an item of the feed that was used, or that a newer one replaces.
+    /// Records an item that was consumed or replaced.
     pub(super) fn note_used(&mut self, item: &Item) {
         let age = self.age(item);
         self.used = self.used.max(Some(age));
     }
 
-    /// Notes that somebody was faster.
+    /// Records that somebody else consumed a candidate first.
     pub(super) fn was_used(&mut self, candidate: &Candidate) {
         self.used = self.used.max(Some(candidate.age));
     }
 
-    /// The newest that may be taken.
+    /// Takes the newest candidate that is not stale.
     pub(super) fn pop(&mut self) -> Option<Candidate> {
         let used = self.used;
         self.usable.retain(|one| Some(one.age) > used);

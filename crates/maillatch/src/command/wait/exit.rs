@@ -1,4 +1,4 @@
-//! What a process ends with, so that a script can tell the misses apart.
+//! Exit codes; a script can tell the reasons for a missing value apart.
 
 use std::process::ExitCode;
 
@@ -6,28 +6,28 @@ use serde_json::{Value, json};
 
 use crate::client::CallError;
 
-/// Something else went wrong.
+/// Any other failure.
 const FAILURE: u8 = 1;
-/// What was asked for cannot be.
+/// The request is wrong.
 const USAGE: u8 = 2;
-/// Waited, and no mail arrived.
+/// No mail arrived.
 pub(crate) const NOTHING_ARRIVED: u8 = 3;
-/// Mail arrived, and nothing wanted was in it.
+/// Mail arrived without a code or link.
 pub(crate) const NO_ARTIFACT: u8 = 4;
-/// Something wanted was in it and is kept back.
+/// A code or link is withheld by policy.
 pub(crate) const WITHHELD: u8 = 5;
-/// Somebody else has it.
+/// Somebody else consumed it.
 pub(crate) const ALREADY_CONSUMED: u8 = 6;
 /// The key or the signature is not accepted.
 pub(crate) const AUTH: u8 = 7;
-/// There is no server, or it cannot do its work.
+/// The server is unreachable or unhealthy.
 pub(crate) const UNREACHABLE: u8 = 8;
 
-/// It came in time and its time is over.
+/// It arrived and expired.
 pub(crate) const EXPIRED: u8 = 9;
 
-/// What a process ends with that has no value to show, when an attempt stands like
-/// this. It is never 0: a script would take the empty line for the code.
+/// The exit code of a process without a value, by the attempt's state. It is never 0:
+/// a script would take the empty output for the code.
 pub(crate) fn of_state(state: &str) -> ExitCode {
     ExitCode::from(match state {
         "pending" | "nothing_arrived" => NOTHING_ARRIVED,
@@ -36,28 +36,28 @@ pub(crate) fn of_state(state: &str) -> ExitCode {
         "consumed" => ALREADY_CONSUMED,
         "unhealthy" => UNREACHABLE,
         "expired" => EXPIRED,
-        // It is there, and the server does not hand it out.
+        // A value exists, and the server does not disclose it.
         _ => FAILURE,
     })
 }
 
-/// The word and the exit code for a call that failed for good.
+/// The name and the exit code of a failed call.
 pub(crate) fn of_failure(error: &CallError) -> (&'static str, ExitCode) {
     let (word, code) = match error {
         CallError::Unauthenticated => ("unauthenticated", AUTH),
         CallError::Forbidden { .. } => ("forbidden", AUTH),
-        // An inbox that the key does not cover does not exist for it.
+        // The server hides inboxes that the key may not see.
         CallError::NotFound => ("not_found", AUTH),
         CallError::Unreachable(_) => ("unreachable", UNREACHABLE),
         CallError::Busy | CallError::Unavailable => ("unavailable", UNREACHABLE),
         CallError::Invalid(_) => ("invalid", USAGE),
-        CallError::Refused { .. } | CallError::Odd(_) => ("failed", FAILURE),
+        CallError::Refused { .. } | CallError::Unreadable(_) => ("failed", FAILURE),
     };
     (word, ExitCode::from(code))
 }
 
-/// What machines are told of a call that failed for good.
-pub(crate) fn told_of(error: &CallError) -> Value {
+/// A failed call as JSON.
+pub(crate) fn describe(error: &CallError) -> Value {
     let (word, _) = of_failure(error);
     match error {
         CallError::Invalid(complaint) => json!({
@@ -72,16 +72,20 @@ pub(crate) fn told_of(error: &CallError) -> Value {
     }
 }
 
-/// What to do about it, in a few words.
+/// The next step after a failed call.
 pub(crate) fn advice(error: &CallError) -> &'static str {
     match error {
-        CallError::Unauthenticated => "; is MAILLATCH_KEY a key of this server?",
-        CallError::Forbidden { .. } => "; ask the operator for one that has it",
-        CallError::NotFound => "; does the key cover this inbox?",
-        CallError::Unreachable(_) => "; does `maillatch up` run, and is MAILLATCH_URL its address?",
-        CallError::Busy | CallError::Unavailable => "; try again in a while",
+        CallError::Unauthenticated => "; check that MAILLATCH_KEY is a key of this server",
+        CallError::Forbidden { .. } => "; ask the operator for a key with this scope",
+        CallError::NotFound => "; check that the key may see this inbox",
+        CallError::Unreachable(_) => {
+            "; check that `maillatch up` runs and that MAILLATCH_URL is its URL"
+        }
+        CallError::Busy | CallError::Unavailable => "; try again later",
         CallError::Invalid(_) => "",
-        CallError::Refused { .. } | CallError::Odd(_) => "; are client and server of one version?",
+        CallError::Refused { .. } | CallError::Unreadable(_) => {
+            "; check that client and server have the same version"
+        }
     }
 }
 
@@ -90,14 +94,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_state_without_a_value_ends_with_success() {
+    fn no_state_without_a_value_exits_with_0() {
         let success = format!("{:?}", ExitCode::SUCCESS);
         for state in [
             "ready",
             "superseded",
             "consumed",
             "pending",
-            "of a newer server",
+            "unknown_state",
         ] {
             assert_ne!(format!("{:?}", of_state(state)), success, "{state}");
         }

@@ -1,4 +1,4 @@
-//! The attempt that a wait holds open, from before it is there until it has ended.
+//! The attempt that a wait holds open.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use tokio::time::timeout;
 
 use super::Search;
 use super::miss::Miss;
-use crate::client::{Attempt, Ended};
+use crate::client::{Attempt, FinishAnswer};
 
-/// How long a server may take for each of the last questions. Who waits for the end
-/// of this process has been told already that there is nothing.
-const LAST_PATIENCE: Duration = Duration::from_secs(1);
+/// The timeout of each request at the end of a wait, when the user already waits for
+/// the process to exit.
+const LAST_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How much longer it is open than the wait lasts, so that it can still be asked at
-/// the end how it stands.
+/// How much longer than the wait the attempt is open, so that its state can be read
+/// at the end.
 const MARGIN: Duration = Duration::from_secs(5);
 
-/// An attempt of a wait's own.
+/// The attempt of one wait.
 #[derive(Default)]
 pub(super) struct Handle {
-    /// Our word for it, from before it is asked for: an attempt whose id was lost
-    /// on the way is found again by it.
+    /// Its reference, chosen before it is opened. If the answer with the id is lost,
+    /// the same reference returns the same attempt.
     reference: Option<String>,
     id: Option<String>,
 }
@@ -33,8 +33,8 @@ impl Handle {
         self.id.as_deref()
     }
 
-    /// Opens it unless it is open. A key that may not open attempts waits without
-    /// one. What came since the last page is on the next one, so nothing is missed.
+    /// Opens it unless it is open. A key that may not open attempts waits without one.
+    /// Mail that arrived since the last page is on the next one, so nothing is missed.
     pub(super) async fn open(&mut self, search: &Search<'_>) {
         if self.id.is_some() {
             return;
@@ -42,7 +42,7 @@ impl Handle {
         let reference = self
             .reference
             .get_or_insert_with(|| format!("wait-{}", uuid::Uuid::now_v7().simple()));
-        let wish = json!({
+        let request = json!({
             "kind": search.kind.as_str(),
             "inbox": search.inbox.as_str(),
             "from": search.from_domain.map(|domain| vec![domain]).unwrap_or_default(),
@@ -51,12 +51,12 @@ impl Handle {
             "require": search.verified.then_some("verified"),
             "reference": reference,
         });
-        let opened = search.client.open_attempt(&wish).await;
+        let opened = search.client.open_attempt(&request).await;
         self.id = opened.ok().map(|attempt| attempt.id);
     }
 
-    /// Says how it ended, if it may be open. It ends by itself at its deadline, too,
-    /// but until then it would get the mail of whoever waits next.
+    /// Finishes the attempt if it may be open. Otherwise it would receive the mail of
+    /// the next wait until its deadline.
     pub(super) async fn finish(&mut self, search: &Search<'_>, outcome: &str) -> Option<Attempt> {
         let finish = async {
             if self.reference.is_some() {
@@ -64,15 +64,16 @@ impl Handle {
             }
             let id = self.id.as_deref()?;
             match search.client.finish_attempt(id, outcome).await {
-                Ok(Ended::Finished(attempt)) => Some(*attempt),
-                Ok(Ended::Otherwise) | Err(_) => None,
+                Ok(FinishAnswer::Finished(attempt)) => Some(*attempt),
+                Ok(FinishAnswer::OtherOutcome) | Err(_) => None,
             }
         };
-        timeout(LAST_PATIENCE, finish).await.ok().flatten()
+        timeout(LAST_TIMEOUT, finish).await.ok().flatten()
     }
 
-    /// Ends it, and tells what the server knows of mail that the feed does not show.
-    pub(super) async fn last_words(&mut self, search: &Search<'_>) -> Option<Miss> {
+    /// Finishes the attempt and returns what the server knows about mail that the feed
+    /// does not show.
+    pub(super) async fn finish_and_explain(&mut self, search: &Search<'_>) -> Option<Miss> {
         let component = self.unhealthy(search).await;
         let ended = self.finish(search, "abandoned").await?;
         let reason = ended.reason;
@@ -87,10 +88,10 @@ impl Handle {
         }
     }
 
-    /// Which part of the server is not well, as long as it may be asked.
+    /// The part of the server that is unhealthy, according to the open attempt.
     async fn unhealthy(&self, search: &Search<'_>) -> Option<String> {
-        let standing = search.client.attempt(self.attempt()?, Duration::ZERO);
-        let standing = timeout(LAST_PATIENCE, standing).await;
-        standing.ok()?.ok()?.component
+        let attempt = search.client.attempt(self.attempt()?, Duration::ZERO);
+        let attempt = timeout(LAST_TIMEOUT, attempt).await;
+        attempt.ok()?.ok()?.component
     }
 }

@@ -1,4 +1,4 @@
-//! Why there is nothing to print. "Timed out" alone helps nobody.
+//! Why there is no value to print. "Timed out" alone would not help.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -11,31 +11,31 @@ use crate::client::{Item, Kind, State};
 /// Why a wait ended without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Miss {
-    /// No mail that counts arrived.
+    /// No mail arrived that could belong to this wait.
     NothingArrived,
-    /// Mail arrived, and nothing of the wanted kind was in it.
+    /// Mail arrived without a value of the wanted kind.
     NoArtifact {
-        /// The slug of why, if it was said.
+        /// The reason, if the server gave one.
         reason: Option<String>,
     },
-    /// One arrived and was consumed by somebody.
+    /// A value arrived and somebody consumed it.
     AlreadyConsumed {
-        /// When, as RFC 3339 has it.
+        /// When, in RFC 3339.
         at: Option<String>,
     },
-    /// One arrived and is kept back.
+    /// A value arrived and is withheld.
     Withheld {
-        /// The slug of the rule that decided.
+        /// The reason.
         reason: Option<String>,
     },
-    /// One arrived and is for another attempt that waits on the same inbox.
+    /// A value arrived and belongs to another attempt on the same inbox.
     GivenAway {
-        /// Which, if it was said.
+        /// The other attempt, if the server named it.
         attempt: Option<String>,
     },
-    /// One arrived and its time was over before it could be consumed.
+    /// A value arrived and expired before it could be consumed.
     Expired,
-    /// Mail may have arrived, and a part of the server does not get on with it.
+    /// Mail may have arrived, and a part of the server does not process it.
     Unhealthy {
         /// Which part.
         component: Option<String>,
@@ -47,7 +47,7 @@ const OTHER_SENDER: &str = "sender_not_allowed";
 const UNPROVEN_SENDER: &str = "sender_not_verified";
 
 impl Miss {
-    /// What an item that cannot be had says about the wait for `kind`.
+    /// What an unavailable item means for a wait for `kind`.
     pub(super) fn of(item: &Item, kind: Kind) -> Self {
         match item.state {
             State::Withheld if item.kind == kind => Self::Withheld {
@@ -62,22 +62,22 @@ impl Miss {
         }
     }
 
-    /// One is there whose sender is not proven.
+    /// A value is there, but its sender is not proven.
     pub(super) fn unverified() -> Self {
         Self::Withheld {
             reason: Some(UNPROVEN_SENDER.to_owned()),
         }
     }
 
-    /// One is there whose sender is not of the wanted domain.
+    /// A value is there, but its sender is of another domain.
     pub(super) fn other_sender() -> Self {
         Self::Withheld {
             reason: Some(OTHER_SENDER.to_owned()),
         }
     }
 
-    /// The word for it in JSON.
-    pub(super) fn word(&self) -> &'static str {
+    /// Its name in JSON.
+    pub(super) fn as_str(&self) -> &'static str {
         match self {
             Self::NothingArrived => "nothing_arrived",
             Self::NoArtifact { .. } | Self::GivenAway { .. } => "no_artifact",
@@ -88,7 +88,7 @@ impl Miss {
         }
     }
 
-    /// The slug of the rule that decided, if one did.
+    /// The reason, if there is one.
     pub(super) fn reason(&self) -> Option<&str> {
         match self {
             Self::NoArtifact { reason } | Self::Withheld { reason } => reason.as_deref(),
@@ -100,16 +100,23 @@ impl Miss {
         }
     }
 
-    /// Which part of the server is not well, and which attempt has it.
-    pub(super) fn whose(&self) -> [Option<&str>; 2] {
+    /// The part of the server that is unhealthy.
+    pub(super) fn component(&self) -> Option<&str> {
         match self {
-            Self::Unhealthy { component } => [component.as_deref(), None],
-            Self::GivenAway { attempt } => [None, attempt.as_deref()],
-            _ => [None, None],
+            Self::Unhealthy { component } => component.as_deref(),
+            _ => None,
         }
     }
 
-    /// What the process ends with.
+    /// The other attempt that got the value.
+    pub(super) fn attempt(&self) -> Option<&str> {
+        match self {
+            Self::GivenAway { attempt } => attempt.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The exit code.
     pub(super) fn exit(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::NothingArrived => exit::NOTHING_ARRIVED,
@@ -121,13 +128,13 @@ impl Miss {
         })
     }
 
-    /// What was waited for and how long, what came, and what to do next.
+    /// What was waited for and how long, what arrived, and what to do next.
     pub(super) fn explain(&self, kind: Kind, inbox: &InboxId, time: Duration) -> String {
-        let came = self.came(kind.as_str());
-        format!("waited {time:?} for a {} at {inbox}: {came}", kind.as_str())
+        let what = self.what_arrived(kind.as_str());
+        format!("waited {time:?} for a {} at {inbox}: {what}", kind.as_str())
     }
 
-    fn came(&self, wanted: &str) -> String {
+    fn what_arrived(&self, wanted: &str) -> String {
         let because = self.reason().map(|reason| format!(" ({reason})"));
         let because = because.unwrap_or_default();
         match self {
@@ -135,61 +142,62 @@ impl Miss {
                 "no mail arrived; check that it was sent to this inbox".to_owned()
             }
             Self::NoArtifact { .. } => format!(
-                "mail arrived, and no {wanted} that is safe to give out was in it{because}; ask \
-                 its sender for another"
+                "mail arrived, but no {wanted} in it is safe to give out{because}; request another \
+                 mail from its sender"
             ),
             Self::AlreadyConsumed { at } => format!(
-                "the newest {wanted} was consumed before{}, and no older one is given out; ask its \
-                 sender for another",
+                "the newest {wanted} was already consumed{}, and older ones are stale; request \
+                 another mail from its sender",
                 at.as_ref()
                     .map(|at| format!(", at {at}"))
                     .unwrap_or_default()
             ),
             Self::Withheld { reason } => format!(
-                "a {wanted} arrived and is withheld{because}; {}",
+                "a {wanted} arrived but is withheld{because}; {}",
                 match reason.as_deref() {
-                    Some(OTHER_SENDER) => "its sender is of another domain than --from-domain",
+                    Some(OTHER_SENDER) => "its sender has another domain than --from-domain",
                     Some(UNPROVEN_SENDER) => "nothing proves who its sender is",
-                    _ => "the operator's allowlist decides",
+                    _ => "the operator's allowlist does not allow it",
                 }
             ),
             Self::GivenAway { attempt } => format!(
-                "a {wanted} arrived and is for another attempt that waits on this inbox{because}; \
-                 {}, or use an address of its own: maillatch attempt new",
+                "a {wanted} arrived and belongs to another attempt on this inbox{because}; {}, or \
+                 use a separate address: maillatch attempt new",
                 match attempt {
-                    Some(id) => format!("take it with: maillatch attempt consume {id}"),
-                    None => "end that one and ask the sender for another".to_owned(),
+                    Some(id) => format!("consume it with: maillatch attempt consume {id}"),
+                    None =>
+                        "finish that attempt and request another mail from the sender".to_owned(),
                 }
             ),
             Self::Expired => format!(
-                "a {wanted} arrived and its time was over before it could be consumed; ask its \
-                 sender for another"
+                "a {wanted} arrived and expired before it could be consumed; request another mail \
+                 from its sender"
             ),
             Self::Unhealthy { component } => format!(
-                "mail waits to be processed, and the {} does not get on with it; tell the operator",
+                "mail waits to be processed, and the {} is unhealthy; tell the operator",
                 component.as_deref().unwrap_or("server")
             ),
         }
     }
 }
 
-/// What was seen on the way: what came during the wait says more than what had
-/// come before it.
+/// The explanations seen so far. What arrived during the wait explains more than what
+/// had arrived before it.
 #[derive(Debug, Default)]
-pub(super) struct Sight {
+pub(super) struct Explanations {
     before: Option<Miss>,
     during: Option<Miss>,
 }
 
-impl Sight {
-    /// Notes an item that cannot be had.
-    pub(super) fn note(&mut self, miss: Miss, is_new: bool) {
+impl Explanations {
+    /// Records an item that is not available.
+    pub(super) fn add(&mut self, miss: Miss, is_new: bool) {
         let kept = if is_new {
             &mut self.during
         } else {
             &mut self.before
         };
-        // The newest of those that say most; "nothing" says nothing.
+        // Keep the newest of the most specific explanations.
         if miss != Miss::NothingArrived
             && kept.as_ref().is_none_or(|kept| rank(kept) <= rank(&miss))
         {
@@ -198,7 +206,7 @@ impl Sight {
     }
 
     /// The best explanation.
-    pub(super) fn miss(self) -> Miss {
+    pub(super) fn best(self) -> Miss {
         self.during.or(self.before).unwrap_or(Miss::NothingArrived)
     }
 }

@@ -1,5 +1,5 @@
-//! How soon to ask again. A server that answers a wait early, because it is ending
-//! or because it has nothing to wait for, is not asked a thousand times a second.
+//! How soon to repeat a request. A server may answer a wait early, because it stops
+//! or has nothing to wait for; the pause keeps the client from asking in a busy loop.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use tokio::time::{Instant, sleep_until};
 
 const FIRST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(2);
-/// Who waits as long as this between two answers asks rarely enough.
-const PATIENT: Duration = Duration::from_secs(1);
+/// An answer that took this long needs no further pause.
+const SLOW_ANSWER: Duration = Duration::from_secs(1);
 
-/// The pause before the next call, doubled each time up to the most.
+/// The pause before the next call; it doubles up to the longest one.
 #[derive(Debug)]
 pub(crate) struct Pace {
     next: Duration,
@@ -26,23 +26,23 @@ impl Pace {
         self.next
     }
 
-    /// Begins again with the shortest.
+    /// Starts again with the shortest pause.
     pub(crate) fn reset(&mut self) {
         self.next = FIRST;
     }
 
-    /// Rests, at most until then.
-    pub(crate) async fn rest(&mut self, until: Instant) {
+    /// Pauses, at most until the given time.
+    pub(crate) async fn pause(&mut self, until: Instant) {
         sleep_until(until.min(Instant::now() + self.next)).await;
         self.next = (self.next * 2).min(LONGEST);
     }
 
-    /// Rests if the answer to a wait that began then says nothing new and came early.
+    /// Pauses if a wait that began at `began` was answered early and without a change.
     pub(crate) async fn after(&mut self, began: Instant, until: Instant) {
-        if began.elapsed() >= PATIENT {
+        if began.elapsed() >= SLOW_ANSWER {
             self.reset();
         } else {
-            self.rest(until).await;
+            self.pause(until).await;
         }
     }
 }

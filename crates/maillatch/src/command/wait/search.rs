@@ -1,4 +1,4 @@
-//! From an inbox to a consumed value: read what is there, then wait for more.
+//! Searches an inbox and consumes a value: reads what is there, then waits for more.
 
 use std::time::Duration;
 
@@ -7,65 +7,65 @@ use tokio::time::{Instant, timeout_at};
 use super::Search;
 use super::candidates::{Candidate, Candidates};
 use super::handle::Handle;
-use super::miss::{Miss, Sight};
+use super::miss::{Explanations, Miss};
 use super::pace::Pace;
 use super::sorted::{Sorted, is_used, sort};
 use crate::client::{CallError, Consumption, Disclosed, Item, Page};
-use crate::shutdown::{self, Asked};
+use crate::shutdown::{self, StopSignal};
 
-/// One wait of the server; a longer timeout is several of them.
-const ONE_WAIT: Duration = Duration::from_secs(50);
-/// How often a consume whose answer was lost is asked for again; this takes
-/// half a minute, well within the window in which the server repeats itself.
+/// The longest wait of one request; a longer timeout takes several requests.
+const MAX_WAIT: Duration = Duration::from_secs(50);
+/// How often a consume whose answer was lost is retried. This takes half a minute,
+/// well within the server's replay window.
 const CONSUME_TRIES: u32 = 16;
-/// Nothing that is asked for again is asked for longer than this.
-const AT_LAST: Duration = Duration::from_mins(2);
+/// The longest pause between two tries.
+const MAX_PAUSE: Duration = Duration::from_mins(2);
 
-/// What came of a search.
+/// The outcome of a search.
 pub(super) enum Found {
-    /// A value, which is now ours alone.
+    /// A value that only this process has.
     Value(Box<Value>),
-    /// None, and why.
+    /// No value, and why.
     None(Miss),
     /// The process was asked to stop.
-    Stopped(Asked),
+    Stopped(StopSignal),
 }
 
-/// A value and what it came in.
+/// A value and its item.
 pub(super) struct Value {
     pub(super) disclosed: Disclosed,
     pub(super) item: Item,
-    /// Whether it came during the wait.
+    /// Whether it arrived during the wait.
     pub(super) is_new: bool,
 }
 
-/// Where a search has got to.
+/// The progress of a search.
 #[derive(Default)]
 struct Progress {
     cursor: Option<String>,
     candidates: Candidates,
-    sight: Sight,
-    /// Whether all that had come before the search was read.
+    explanations: Explanations,
+    /// Whether every item from before the search was read.
     is_caught_up: bool,
-    /// Whether the server has answered yet.
-    has_met_server: bool,
-    /// What says to the server that somebody waits here.
+    /// Whether the server has ever answered.
+    server_answered: bool,
+    /// The open attempt.
     handle: Handle,
 }
 
-/// Finds the newest artifact that can be had and consumes it. While there is
-/// none, an attempt is open, so that the server knows that somebody waits and
-/// polls the inbox if no webhook comes. However the search ends, the attempt ends
-/// with it: one that nobody waits for would get the mail of the next search.
+/// Finds the newest available artifact and consumes it. While there is none, an
+/// attempt is open, so that the server polls the sources if no webhook arrives.
+/// The attempt ends with the search, whatever the outcome: a forgotten attempt would
+/// receive the mail of the next search.
 pub(super) async fn search(search: &Search<'_>) -> Result<Found, CallError> {
     let mut progress = Progress::default();
     let found = tokio::select! {
         found = search_on(search, &mut progress) => found,
-        asked = shutdown::requested() => Ok(Found::Stopped(asked)),
+        signal = shutdown::requested() => Ok(Found::Stopped(signal)),
     };
     match found {
         Ok(Found::None(Miss::NothingArrived)) => {
-            let miss = progress.handle.last_words(search).await;
+            let miss = progress.handle.finish_and_explain(search).await;
             Ok(Found::None(miss.unwrap_or(Miss::NothingArrived)))
         }
         found => {
@@ -98,33 +98,39 @@ async fn search_on(search: &Search<'_>, progress: &mut Progress) -> Result<Found
             continue;
         }
         if progress.is_caught_up && Instant::now() >= until {
-            return Ok(Found::None(std::mem::take(&mut progress.sight).miss()));
+            return Ok(Found::None(
+                std::mem::take(&mut progress.explanations).best(),
+            ));
         }
         if progress.is_caught_up {
             progress.handle.open(search).await;
         }
         let began = Instant::now();
-        match look(search, progress, until).await {
-            Ok(news) => {
-                let is_quick = news.items.is_empty() && progress.is_caught_up;
-                progress.sort(search, news);
-                if is_quick {
+        match next_page(search, progress, until).await {
+            Ok(listed) => {
+                let is_unchanged = listed.items.is_empty() && progress.is_caught_up;
+                progress.sort(search, listed);
+                if is_unchanged {
                     pace.after(began, until).await;
                 } else {
                     pace.reset();
                 }
             }
             Err(error) if progress.may_retry(&error) && Instant::now() + pace.next() < until => {
-                pace.rest(until).await;
+                pace.pause(until).await;
             }
             Err(error) => return Err(error),
         }
     }
 }
 
-/// One page: at once while catching up, then with a wait. Dropping a wait at
-/// the deadline loses nothing, for listing changes nothing.
-async fn look(search: &Search<'_>, progress: &Progress, until: Instant) -> Result<Page, CallError> {
+/// Reads one page: at once while catching up, then with a wait. Dropping a wait at the
+/// deadline loses nothing, because listing changes nothing.
+async fn next_page(
+    search: &Search<'_>,
+    progress: &Progress,
+    until: Instant,
+) -> Result<Page, CallError> {
     let after = progress.cursor.as_deref();
     if !progress.is_caught_up {
         return search
@@ -134,7 +140,7 @@ async fn look(search: &Search<'_>, progress: &Progress, until: Instant) -> Resul
     }
     let left = until.saturating_duration_since(Instant::now());
     // The server counts whole seconds.
-    let wait = (left + Duration::from_millis(999)).min(ONE_WAIT);
+    let wait = (left + Duration::from_millis(999)).min(MAX_WAIT);
     let listed = timeout_at(until, search.client.list(search.inbox, after, wait)).await;
     listed.unwrap_or_else(|_elapsed| {
         Ok(Page {
@@ -145,9 +151,9 @@ async fn look(search: &Search<'_>, progress: &Progress, until: Instant) -> Resul
 }
 
 impl Progress {
-    /// Sorts a page into what can be had and what only explains.
+    /// Sorts a page into available items and explanations.
     fn sort(&mut self, search: &Search<'_>, page: Page) {
-        self.has_met_server = true;
+        self.server_answered = true;
         let is_new = self.is_caught_up;
         self.is_caught_up = self.is_caught_up || page.items.is_empty();
         self.cursor = Some(page.next_cursor);
@@ -156,20 +162,21 @@ impl Progress {
                 self.candidates.note_used(&item);
             }
             match sort(search, &item, self.handle.attempt(), is_new) {
-                Sorted::Usable => self.candidates.add(item, is_new),
-                Sorted::Tells(miss) => self.sight.note(miss, is_new),
-                Sorted::Nothing => {}
+                Sorted::Available => self.candidates.add(item, is_new),
+                Sorted::Explains(miss) => self.explanations.add(miss, is_new),
+                Sorted::Irrelevant => {}
             }
         }
     }
 
-    /// A server that was never met is not waited for: it does not run.
+    /// A server that never answered does not run, so it is not waited for.
     fn may_retry(&self, error: &CallError) -> bool {
-        error.is_passing() && (self.has_met_server || !matches!(error, CallError::Unreachable(_)))
+        error.is_transient()
+            && (self.server_answered || !matches!(error, CallError::Unreachable(_)))
     }
 }
 
-/// Tries to consume a candidate, and notes why it cannot be had.
+/// Tries to consume a candidate, and records why it failed.
 async fn take(
     search: &Search<'_>,
     progress: &mut Progress,
@@ -181,7 +188,7 @@ async fn take(
             progress.candidates.was_used(candidate);
             Miss::AlreadyConsumed { at }
         }
-        // What has replaced it is on the next page.
+        // The artifact that replaced it is on the next page.
         Consumption::Superseded => {
             progress.candidates.was_used(candidate);
             Miss::NothingArrived
@@ -190,12 +197,12 @@ async fn take(
         Consumption::Expired => Miss::Expired,
         Consumption::Gone | Consumption::KeyReused => Miss::NothingArrived,
     };
-    progress.sight.note(miss, true);
+    progress.explanations.add(miss, true);
     Ok(None)
 }
 
-/// Consumes an artifact, and asks again with the same key when the answer was
-/// lost: the server then repeats it instead of refusing.
+/// Consumes an artifact. When the answer is lost, it retries with the same key, and
+/// the server repeats its answer.
 async fn consume(search: &Search<'_>, item: &Item) -> Result<Consumption, CallError> {
     let key = uuid::Uuid::now_v7().to_string();
     let mut pace = Pace::new();
@@ -203,8 +210,8 @@ async fn consume(search: &Search<'_>, item: &Item) -> Result<Consumption, CallEr
     loop {
         tries += 1;
         match search.client.consume(&item.id, &key).await {
-            Err(error) if error.is_passing() && tries < CONSUME_TRIES => {
-                pace.rest(Instant::now() + AT_LAST).await;
+            Err(error) if error.is_transient() && tries < CONSUME_TRIES => {
+                pace.pause(Instant::now() + MAX_PAUSE).await;
             }
             outcome => return outcome,
         }

@@ -18,7 +18,7 @@ use super::pace::Pace;
 use super::search::{Found, search};
 use crate::client::{CallError, Client, Consumption, Kind};
 
-use inbox::{Inbox, Mishap, code, relay_with};
+use inbox::{Fault, Inbox, code, relay_with};
 
 const SOON: Duration = Duration::from_millis(300);
 /// Only a failing test waits this long.
@@ -52,7 +52,7 @@ fn value(found: Result<Found, CallError>) -> String {
     match found.unwrap() {
         Found::Value(found) => found.disclosed.value.expose_secret().to_owned(),
         Found::None(miss) => panic!("no value: {miss:?}"),
-        Found::Stopped(asked) => panic!("{asked:?}"),
+        Found::Stopped(signal) => panic!("{signal:?}"),
     }
 }
 
@@ -60,7 +60,7 @@ fn miss(found: Result<Found, CallError>) -> Miss {
     match found.unwrap() {
         Found::Value(_) => panic!("a value"),
         Found::None(miss) => miss,
-        Found::Stopped(asked) => panic!("{asked:?}"),
+        Found::Stopped(signal) => panic!("{signal:?}"),
     }
 }
 
@@ -73,7 +73,7 @@ fn withheld(reason: &'static str) -> NewArtifact {
 }
 
 #[tokio::test]
-async fn the_newest_code_that_came_before_the_call_is_found_and_no_older_one_after_it() {
+async fn the_newest_earlier_code_is_consumed_and_older_ones_are_stale() {
     let inbox = Inbox::open().await;
     let client = inbox.client();
     inbox.arrives("example.com", code("111111")).await;
@@ -90,7 +90,7 @@ async fn the_newest_code_that_came_before_the_call_is_found_and_no_older_one_aft
 }
 
 #[tokio::test]
-async fn what_another_sender_sent_does_not_make_a_code_old() {
+async fn a_code_of_another_sender_does_not_make_a_code_stale() {
     let inbox = Inbox::open().await;
     let client = inbox.client();
     inbox.arrives("example.com", code("111111")).await;
@@ -102,7 +102,7 @@ async fn what_another_sender_sent_does_not_make_a_code_old() {
 }
 
 #[tokio::test]
-async fn the_newest_is_found_behind_more_than_one_page() {
+async fn the_newest_code_is_found_after_several_pages() {
     let inbox = Inbox::open().await;
     for number in 0..205 {
         inbox
@@ -113,7 +113,7 @@ async fn the_newest_is_found_behind_more_than_one_page() {
 }
 
 #[tokio::test]
-async fn a_code_that_comes_during_the_wait_is_found() {
+async fn a_code_that_arrives_during_the_wait_is_found() {
     let inbox = Inbox::open().await;
     let client = inbox.client();
     let arrive = async {
@@ -126,7 +126,7 @@ async fn a_code_that_comes_during_the_wait_is_found() {
 }
 
 #[tokio::test]
-async fn every_miss_says_what_came() {
+async fn every_miss_reports_what_arrived() {
     let inbox = Inbox::open().await;
     let client = inbox.client();
     assert_eq!(
@@ -166,7 +166,7 @@ async fn every_miss_says_what_came() {
 }
 
 #[tokio::test]
-async fn what_came_during_the_wait_says_more_than_what_came_before() {
+async fn mail_during_the_wait_explains_more_than_earlier_mail() {
     let inbox = Inbox::open().await;
     let client = inbox.client();
     inbox
@@ -185,7 +185,7 @@ async fn what_came_during_the_wait_says_more_than_what_came_before() {
 }
 
 #[tokio::test]
-async fn what_has_expired_is_as_if_it_had_not_come() {
+async fn items_that_expired_before_the_wait_are_nothing_arrived() {
     let inbox = Inbox::open().await;
     for artifact in [code("493817"), withheld("ambiguous")] {
         let lifetime = Duration::ZERO;
@@ -206,7 +206,7 @@ async fn what_has_expired_is_as_if_it_had_not_come() {
 }
 
 #[tokio::test]
-async fn what_expires_during_the_wait_is_told() {
+async fn an_item_that_expires_during_the_wait_is_reported_as_expired() {
     let inbox = Inbox::open().await;
     let client = inbox.client();
     let arrive = async {
@@ -223,7 +223,7 @@ async fn what_expires_during_the_wait_is_told() {
 }
 
 #[tokio::test]
-async fn only_mail_from_the_domain_or_below_it_counts() {
+async fn from_domain_accepts_the_domain_and_its_subdomains_only() {
     let inbox = Inbox::open().await;
     let client = inbox.client();
     inbox.arrives("mail.example.com", code("111111")).await;
@@ -239,7 +239,7 @@ async fn only_mail_from_the_domain_or_below_it_counts() {
 }
 
 #[tokio::test]
-async fn a_sender_that_must_be_proven_and_is_not_is_a_miss_that_says_so() {
+async fn an_unproven_sender_is_withheld_when_verified_is_required() {
     let inbox = Inbox::open().await;
     let client = inbox.client();
     let verified = async || {
@@ -262,10 +262,10 @@ async fn a_sender_that_must_be_proven_and_is_not_is_a_miss_that_says_so() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_asked_for_again_and_the_value_is_not_lost() {
+async fn a_consume_whose_answer_is_lost_is_retried_and_returns_the_value() {
     let inbox = Inbox::open().await;
     inbox.arrives("example.com", code("493817")).await;
-    let relay = relay_with(Mishap::Lose, inbox.server()).await;
+    let relay = relay_with(Fault::LoseAnswer, inbox.server()).await;
     let client = inbox.client_through(relay);
     match find(&inbox, &client, LONG).await.unwrap() {
         Found::Value(found) => {
@@ -273,12 +273,12 @@ async fn a_lost_answer_is_asked_for_again_and_the_value_is_not_lost() {
             assert!(found.disclosed.is_replay, "the first answer was not lost");
         }
         Found::None(miss) => panic!("no value: {miss:?}"),
-        Found::Stopped(asked) => panic!("{asked:?}"),
+        Found::Stopped(signal) => panic!("{signal:?}"),
     }
 }
 
 #[tokio::test]
-async fn a_server_that_goes_away_in_the_middle_is_waited_for() {
+async fn a_wait_continues_after_an_outage_of_the_server() {
     let inbox = Inbox::open().await;
     let proxy = Proxy::to(&inbox.server().to_string()).await;
     let client = inbox.client_through(proxy.address());
@@ -293,7 +293,7 @@ async fn a_server_that_goes_away_in_the_middle_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_server_that_was_never_there_is_not_waited_for() {
+async fn a_server_that_never_answered_is_unreachable_at_once() {
     let inbox = Inbox::open().await;
     let nowhere = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
@@ -305,7 +305,7 @@ async fn a_server_that_was_never_there_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_told_at_once() {
+async fn a_wrong_key_is_unauthenticated_at_once() {
     let inbox = Inbox::open().await;
     let client = inbox.client_with_key(&feed::Keys::mint());
     let error = find(&inbox, &client, LONG).await.err().unwrap();
@@ -313,10 +313,10 @@ async fn a_wrong_key_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_code_that_is_superseded_at_the_last_moment_makes_way_for_the_newer_one() {
+async fn a_code_superseded_during_the_consume_yields_the_newer_one() {
     let inbox = Inbox::open().await;
     let [has, go] = [Arc::<Notify>::default(), Arc::default()];
-    let held = Mishap::Hold {
+    let held = Fault::Hold {
         has: Arc::clone(&has),
         go: Arc::clone(&go),
     };
@@ -334,11 +334,11 @@ async fn a_code_that_is_superseded_at_the_last_moment_makes_way_for_the_newer_on
 }
 
 #[tokio::test]
-async fn a_code_that_went_to_another_attempt_is_told_with_its_id() {
+async fn a_code_of_another_attempt_is_reported_with_the_attempts_id() {
     let inbox = Inbox::open().await;
     let client = inbox.client();
-    let wish = json!({ "inbox": inbox.address, "from": ["example.com"] });
-    let other = client.open_attempt(&wish).await.unwrap();
+    let request = json!({ "inbox": inbox.address, "from": ["example.com"] });
+    let other = client.open_attempt(&request).await.unwrap();
     let arrive = async {
         inbox.someone_waits().await;
         inbox.arrives_for_all("493817").await;
@@ -346,13 +346,13 @@ async fn a_code_that_went_to_another_attempt_is_told_with_its_id() {
     let (found, ()) = tokio::join!(find(&inbox, &client, Duration::from_secs(1)), arrive);
     let attempt = Some(other.id);
     assert_eq!(miss(found), Miss::GivenAway { attempt });
-    // And after the fact, as long as it can be had there.
+    // A later wait reports the same, while the other attempt can still consume it.
     let again = miss(find(&inbox, &client, SOON).await);
     assert!(matches!(again, Miss::GivenAway { .. }), "{again:?}");
 }
 
 #[tokio::test]
-async fn a_wait_that_has_ended_holds_no_attempt_open() {
+async fn a_finished_wait_leaves_no_attempt_open() {
     let inbox = Inbox::open().await;
     let client = inbox.client();
     let arrive = async {
@@ -365,7 +365,7 @@ async fn a_wait_that_has_ended_holds_no_attempt_open() {
 }
 
 #[tokio::test]
-async fn an_artifact_that_is_not_there_any_more_is_gone_and_no_failure() {
+async fn consuming_an_unknown_artifact_returns_gone() {
     let inbox = Inbox::open().await;
     let nowhere = pipeline::ArtifactId::new().to_string();
     let consumed = inbox.client().consume(&nowhere, "k").await;
@@ -373,7 +373,7 @@ async fn an_artifact_that_is_not_there_any_more_is_gone_and_no_failure() {
 }
 
 #[tokio::test]
-async fn answers_that_come_early_are_not_asked_for_in_a_circle() {
+async fn early_answers_are_followed_by_a_pause() {
     let until = Instant::now() + Duration::from_millis(600);
     let mut pace = Pace::new();
     let mut calls = 0;
@@ -385,7 +385,7 @@ async fn answers_that_come_early_are_not_asked_for_in_a_circle() {
 }
 
 #[test]
-fn a_domain_is_taken_as_people_write_it() {
+fn domains_are_normalised_and_other_texts_refused() {
     assert_eq!(super::domain("@Example.com").unwrap(), "example.com");
     assert_eq!(super::domain("bücher.de").unwrap(), "xn--bcher-kva.de");
     for odd in [

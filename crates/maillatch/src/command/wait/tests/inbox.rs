@@ -1,4 +1,4 @@
-//! An inbox behind a real feed, and the ways to reach it.
+//! An inbox behind a real feed, and clients for it.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -85,13 +85,13 @@ impl Inbox {
         connect(self.server, token)
     }
 
-    /// Has an artifact arrive in a message from somebody at a domain.
+    /// Stores an artifact in a message from a sender of the domain.
     pub(super) async fn arrives(&self, domain: &str, artifact: NewArtifact) {
         self.arrives_with(SenderProof::default(), domain, artifact)
             .await;
     }
 
-    /// The same, with this proof of the sender.
+    /// Stores an artifact with this proof of the sender.
     pub(super) async fn arrives_with(
         &self,
         proof: SenderProof,
@@ -110,8 +110,7 @@ impl Inbox {
         self.seams.process(&id, vec![message]).await;
     }
 
-    /// Has a code arrive that suits every attempt that is open, as a worker that
-    /// has read it finds.
+    /// Stores a code that matches every open attempt, as a worker would record it.
     pub(super) async fn arrives_for_all(&self, value: &str) {
         let to = std::slice::from_ref(&self.address);
         let expected = self.seams.work.expectations(to).await.unwrap();
@@ -185,50 +184,45 @@ pub(super) fn code(value: &str) -> NewArtifact {
     }
 }
 
-/// What a relay does to the first consume that passes.
+/// What a relay does to the first consume.
 #[derive(Clone)]
-pub(super) enum Mishap {
-    /// It hands it to the server, reads the answer, and hangs up on the client
-    /// without a word of it.
-    Lose,
-    /// It says that it has it, and holds it until it is told to go on.
+pub(super) enum Fault {
+    /// It forwards the request, reads the answer, and closes the client's connection
+    /// without forwarding it.
+    LoseAnswer,
+    /// It notifies `has`, and forwards the request after `go` is notified.
     Hold { has: Arc<Notify>, go: Arc<Notify> },
 }
 
-/// A relay to the server that has a mishap with the first consume.
-pub(super) async fn relay_with(mishap: Mishap, server: SocketAddr) -> SocketAddr {
+/// A relay to the server with a fault at the first consume.
+pub(super) async fn relay_with(fault: Fault, server: SocketAddr) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let happened = Arc::new(AtomicBool::new(false));
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
-            let (mishap, happened) = (mishap.clone(), Arc::clone(&happened));
+            let (fault, happened) = (fault.clone(), Arc::clone(&happened));
             tokio::spawn(async move {
                 let server = TcpStream::connect(server).await.unwrap();
-                relay(client, server, &mishap, &happened).await;
+                relay(client, server, &fault, &happened).await;
             });
         }
     });
     address
 }
 
-async fn relay(
-    mut client: TcpStream,
-    mut server: TcpStream,
-    mishap: &Mishap,
-    happened: &AtomicBool,
-) {
+async fn relay(mut client: TcpStream, mut server: TcpStream, fault: &Fault, happened: &AtomicBool) {
     let (mut asked, mut answered) = ([0; 4096], [0; 4096]);
-    let mut is_mute = false;
+    let mut drops_answers = false;
     loop {
         tokio::select! {
             read = client.read(&mut asked) => {
                 let Ok(count @ 1..) = read else { return };
                 let is_consume = asked.starts_with(b"POST /v1/artifacts/");
                 if is_consume && !happened.swap(true, Ordering::SeqCst) {
-                    match mishap {
-                        Mishap::Lose => is_mute = true,
-                        Mishap::Hold { has, go } => {
+                    match fault {
+                        Fault::LoseAnswer => drops_answers = true,
+                        Fault::Hold { has, go } => {
                             has.notify_one();
                             go.notified().await;
                         }
@@ -238,7 +232,7 @@ async fn relay(
             }
             read = server.read(&mut answered) => {
                 let Ok(count @ 1..) = read else { return };
-                if is_mute {
+                if drops_answers {
                     return;
                 }
                 client.write_all(&answered[..count]).await.unwrap();
