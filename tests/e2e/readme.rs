@@ -133,7 +133,7 @@ impl NewUser {
         let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
         loop {
             let line = patience::soon("the server is ready", lines.next_line()).await;
-            let line = line.unwrap().expect("the server ended");
+            let line = line.unwrap().unwrap();
             if line.starts_with("Ready on ") {
                 break;
             }

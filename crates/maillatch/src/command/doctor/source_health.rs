@@ -17,18 +17,18 @@ pub(super) fn pulls(config: &Config, sources: &Sources) -> Result<Pulls> {
 }
 
 /// One line about silent sources and one about polling.
-pub(super) async fn standing(config: &Config, store: &Store) -> Vec<Check> {
-    let Ok(standings) = store.silence.source_health().await else {
+pub(super) async fn source_health(config: &Config, store: &Store) -> Vec<Check> {
+    let Ok(all) = store.silence.source_health().await else {
         return Vec::new();
     };
     let configured = |one: &&SourceHealth| config.source.contains_key(one.source.as_str());
-    let standings: Vec<&SourceHealth> = standings.iter().filter(configured).collect();
-    vec![silence(config, &standings), polling(config, &standings)]
+    let sources: Vec<&SourceHealth> = all.iter().filter(configured).collect();
+    vec![silence(config, &sources), polling(config, &sources)]
 }
 
-fn silence(config: &Config, standings: &[&SourceHealth]) -> Check {
+fn silence(config: &Config, sources: &[&SourceHealth]) -> Check {
     let floor = config.poll.silence.0;
-    let silent: Vec<String> = standings
+    let silent: Vec<String> = sources
         .iter()
         .filter(|one| one.is_silent(floor))
         .map(|one| {
@@ -47,13 +47,13 @@ fn silence(config: &Config, standings: &[&SourceHealth]) -> Check {
     }
 }
 
-fn polling(config: &Config, standings: &[&SourceHealth]) -> Check {
+fn polling(config: &Config, sources: &[&SourceHealth]) -> Check {
     let polled = config
         .source
         .values()
         .filter(|source| source.poll.is_some());
     let polled = polled.count();
-    let failing: Vec<String> = standings
+    let failing: Vec<String> = sources
         .iter()
         .filter_map(|one| Some((one, one.failure.as_ref()?)))
         .map(|(one, why)| match one.since_last_poll {
