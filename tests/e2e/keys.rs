@@ -45,10 +45,7 @@ async fn a_key_revoked_by_one_process_is_refused_by_the_others_within_seconds() 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_of_the_configuration_is_neither_made_nor_revoked_beside_it() {
     let harness = Harness::embedded().await;
-    for (act, sentence) in [
-        ("create", "take another name"),
-        ("revoke", "being accepted"),
-    ] {
+    for (act, sentence) in [("create", "choose another name"), ("revoke", "stays valid")] {
         let mut command = harness.command(&["key", act, "agent-a"]);
         let output = tokio::task::spawn_blocking(move || command.output().unwrap());
         let output = output.await.unwrap();
