@@ -5,12 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pipeline::{Doorbell, DoorbellListener, Probe};
 use queue::{Queue, Settings};
-use testkit::queue_contract::Subject;
+use testkit::queue_contract::QueueSubject;
 
 struct InProcess(Queue);
 
 #[async_trait]
-impl Subject for InProcess {
+impl QueueSubject for InProcess {
     async fn open(capacity: u32) -> Self {
         let settings = Settings {
             capacity,
@@ -30,7 +30,7 @@ impl Subject for InProcess {
         Arc::clone(&self.0.probe)
     }
 
-    fn bell(&self) -> Box<dyn DoorbellListener> {
+    fn listener(&self) -> Box<dyn DoorbellListener> {
         self.0.bell()
     }
 

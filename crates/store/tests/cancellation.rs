@@ -8,7 +8,7 @@ use std::time::Duration;
 use pipeline::{Claimed, DeliveryId, StoreError};
 use sqlx::{Connection, PgConnection, SqliteConnection};
 use testkit::store_contract::{
-    LONG, Seams, Subject, code, delivery, held, inbox, mail, must, request,
+    LONG, Seams, StoreSubject, code, delivery, held, inbox, mail, must, request,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;

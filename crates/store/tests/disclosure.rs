@@ -6,7 +6,7 @@
 
 use pipeline::{Consumed, StoreError};
 use sqlx::{Connection, PgConnection, SqliteConnection};
-use testkit::store_contract::{Seams, Subject, code, inbox, must, request};
+use testkit::store_contract::{Seams, StoreSubject, code, inbox, must, request};
 
 use crate::subject::{PostgresDatabase, SqliteFile};
 

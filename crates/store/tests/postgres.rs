@@ -10,7 +10,7 @@ use store::{Migrated, OpenError, Settings};
 use testkit::patience::{soon, until};
 use testkit::poll_contract::{found, held};
 use testkit::proxy::Proxy;
-use testkit::store_contract::{Subject, code, delivery, inbox, mail, must, server_key};
+use testkit::store_contract::{StoreSubject, code, delivery, inbox, mail, must, server_key};
 use tokio::task::JoinSet;
 use url::Url;
 

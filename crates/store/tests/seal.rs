@@ -9,8 +9,8 @@ use pipeline::{
 use sqlx::{Connection, PgConnection, SqliteConnection};
 use store::{Keyring, OpenError, SealKey, Sealing, Secrets, Settings, Store};
 use testkit::store_contract::{
-    LONG, Seams, Subject, attempt, code, delivery, held, inbox, mail, must, request, server_key,
-    suited,
+    LONG, Seams, StoreSubject, attempt, code, delivery, held, inbox, mail, must, request,
+    server_key, suited,
 };
 
 use crate::subject::{Directory, PostgresDatabase, SqliteFile};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use pipeline::{Claimed, Completed, Processed, Reason, Recorded};
 use store::{Migrated, OpenError};
 use testkit::poll_contract::{found, held};
-use testkit::store_contract::{LONG, Subject, code, delivery, inbox, must};
+use testkit::store_contract::{LONG, StoreSubject, code, delivery, inbox, must};
 
 use crate::subject::{Directory, SqliteFile, seams};
 

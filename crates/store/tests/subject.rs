@@ -11,7 +11,7 @@ use testkit::key_contract::KeySubject;
 use testkit::poll_contract::PollSubject;
 use testkit::retention_contract::RetentionSubject;
 use testkit::server::shared_url;
-use testkit::store_contract::{Seams, Subject, must, server_key};
+use testkit::store_contract::{Seams, StoreSubject, must, server_key};
 use url::Url;
 use uuid::Uuid;
 
@@ -75,7 +75,7 @@ pub(crate) struct SqliteFile {
 }
 
 #[async_trait]
-impl Subject for SqliteFile {
+impl StoreSubject for SqliteFile {
     async fn open() -> Self {
         let directory = Directory::new();
         let store = must(store::open(&directory.settings()).await);
@@ -122,7 +122,7 @@ pub(crate) struct PostgresDatabase {
 }
 
 #[async_trait]
-impl Subject for PostgresDatabase {
+impl StoreSubject for PostgresDatabase {
     async fn open() -> Self {
         let database = Database::create().await;
         let settings = Settings {

@@ -1,4 +1,4 @@
-//! A provider's API on loopback: it answers each path with what it was told to.
+//! A fake provider API on loopback: a test sets its answers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,18 +9,18 @@ use tokio::net::{TcpListener, TcpStream};
 /// One answer: a status, extra header lines, a body.
 pub type Answer = (u16, String, Vec<u8>);
 
-/// A server that speaks a provider's contract, as far as it was told.
+/// An HTTP server with preset answers.
 #[derive(Clone)]
 pub struct Api {
-    /// Where it is.
+    /// Its URL.
     pub url: String,
     answers: Arc<Mutex<BTreeMap<String, Vec<Answer>>>>,
-    /// Every request head, as it came.
+    /// Every request head that it received.
     pub asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Api {
-    /// One that answers every path with 404 until it is told otherwise.
+    /// A server that answers 404 to every path without preset answers.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let api = Self {
@@ -37,7 +37,7 @@ impl Api {
         api
     }
 
-    /// Answers a path so: each answer once, the last one for ever.
+    /// Sets the answers of a path: each is used once, the last one repeatedly.
     pub fn on(&self, path: &str, answers: Vec<Answer>) {
         self.answers
             .lock()

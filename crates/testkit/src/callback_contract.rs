@@ -1,5 +1,5 @@
-//! What every database must do for callbacks; as with the contract of the store,
-//! one test is made of each function below.
+//! The contract of a database for callbacks. Its tests are made as those of
+//! [`crate::store_contract`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use pipeline::{
 use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
 
-use crate::patience::until;
 use crate::retention_contract::RetentionSubject;
 use crate::store_contract::{LONG, attempt, code, inbox, must, request, suited};
+use crate::wait::until;
 
-/// A database under test that has values to tell.
+/// A database under test with callbacks.
 pub trait CallbackSubject: RetentionSubject {
     /// Its callbacks.
     fn callbacks(&self) -> Arc<dyn CallbackLog>;
@@ -28,29 +28,29 @@ macro_rules! callback_contract {
     ($subject:ty) => {
         $crate::callback_contract!(
             $subject:
-            a_callback_consumes_and_nobody_else_can,
-            a_worker_that_died_leaves_the_same_callback_behind,
-            of_many_workers_one_tells,
-            a_callback_put_back_waits,
-            a_busy_receiver_is_left_alone,
-            a_dead_callback_is_listed_and_never_told_again,
-            a_value_stays_until_its_callback_was_told,
-            a_dead_callback_is_told_again_while_its_value_is_good,
+            callback_consumes_and_nobody_else_can,
+            callback_of_a_dead_worker_is_claimed_again_unchanged,
+            of_many_workers_one_claims_a_callback,
+            retried_callback_waits,
+            busy_receiver_gets_no_callback,
+            dead_callback_is_listed_and_not_claimed_again,
+            value_is_kept_until_its_callback_was_sent,
+            dead_callback_can_be_requeued_while_its_value_is_usable,
         );
     };
     ($subject:ty: $($rule:ident),+ $(,)?) => {
         $(
             #[tokio::test(flavor = "multi_thread")]
             async fn $rule() {
-                let subject = <$subject as $crate::store_contract::Subject>::open().await;
+                let subject = <$subject as $crate::store_contract::StoreSubject>::open().await;
                 $crate::callback_contract::$rule(&subject).await;
-                $crate::store_contract::Subject::close(&subject).await;
+                $crate::store_contract::StoreSubject::close(&subject).await;
             }
         )+
     };
 }
 
-/// An attempt whose code has come and goes to the callback `flow`.
+/// An attempt whose code has arrived and is sent to the callback `flow`.
 async fn code_for_a_callback(subject: &dyn CallbackSubject, value: &str) -> AttemptId {
     code_for(subject, "flow", value).await
 }
@@ -69,7 +69,7 @@ async fn code_for(subject: &dyn CallbackSubject, name: &str, value: &str) -> Att
     id
 }
 
-/// No value is kept.
+/// Keeps no values.
 fn nothing() -> RetentionPeriods {
     RetentionPeriods {
         consumed_values: Duration::ZERO,
@@ -82,12 +82,12 @@ fn nothing() -> RetentionPeriods {
     }
 }
 
-/// The callbacks that are due, for so long.
+/// Claims the due callbacks for this lease.
 async fn claim(subject: &dyn CallbackSubject, lease: Duration) -> Vec<Callback> {
     must(subject.callbacks().claim_callbacks(10, lease, &[]).await)
 }
 
-/// The one that is due.
+/// Claims the only due callback.
 async fn claim_one(subject: &dyn CallbackSubject, lease: Duration) -> Callback {
     let mut claimed = claim(subject, lease).await;
     match (claimed.pop(), claimed.is_empty()) {
@@ -101,8 +101,8 @@ async fn end(subject: &dyn CallbackSubject, callback: &Callback, told: CallbackR
     must(log.end_callback(callback.id, callback.token, told).await)
 }
 
-/// The row of the consume names the callback before anybody could ask.
-pub async fn a_callback_consumes_and_nobody_else_can(subject: &dyn CallbackSubject) {
+/// The consume row names the callback before anybody else can consume.
+pub async fn callback_consumes_and_nobody_else_can(subject: &dyn CallbackSubject) {
     let seams = subject.seams();
     let id = code_for_a_callback(subject, "493817").await;
     let callback = claim_one(subject, LONG).await;
@@ -127,15 +127,15 @@ pub async fn a_callback_consumes_and_nobody_else_can(subject: &dyn CallbackSubje
     );
 }
 
-/// The receiver knows the second post by its id, and finds the same in it.
-pub async fn a_worker_that_died_leaves_the_same_callback_behind(subject: &dyn CallbackSubject) {
+/// The receiver recognises the second post by its id and gets the same body.
+pub async fn callback_of_a_dead_worker_is_claimed_again_unchanged(subject: &dyn CallbackSubject) {
     code_for_a_callback(subject, "493817").await;
     let dead = claim_one(subject, Duration::ZERO).await;
     let next = claim_one(subject, LONG).await;
     assert_eq!((next.id, next.tries), (dead.id, 2));
     assert_eq!(next.value.expose_secret(), dead.value.expose_secret());
     assert_eq!(next.artifact, dead.artifact);
-    // The dead one wakes up and has nothing to say any more.
+    // The first worker wakes up and can no longer end the claim.
     let again = CallbackResult::RetryLater(Duration::ZERO, Reason::new("failed"));
     assert!(!end(subject, &dead, again).await);
     assert!(end(subject, &next, CallbackResult::Done).await);
@@ -143,8 +143,8 @@ pub async fn a_worker_that_died_leaves_the_same_callback_behind(subject: &dyn Ca
     assert!(claim(subject, LONG).await.is_empty());
 }
 
-/// Two posts at the same time would be one too many.
-pub async fn of_many_workers_one_tells(subject: &dyn CallbackSubject) {
+/// Two workers must not post the same callback at once.
+pub async fn of_many_workers_one_claims_a_callback(subject: &dyn CallbackSubject) {
     code_for_a_callback(subject, "493817").await;
     let mut workers = JoinSet::new();
     for _ in 0..8 {
@@ -154,8 +154,8 @@ pub async fn of_many_workers_one_tells(subject: &dyn CallbackSubject) {
     assert_eq!(workers.join_all().await.into_iter().sum::<usize>(), 1);
 }
 
-/// A receiver that failed is left alone for a while.
-pub async fn a_callback_put_back_waits(subject: &dyn CallbackSubject) {
+/// A failed callback is retried after a wait.
+pub async fn retried_callback_waits(subject: &dyn CallbackSubject) {
     code_for_a_callback(subject, "493817").await;
     let first = claim_one(subject, LONG).await;
     let soon = CallbackResult::RetryLater(Duration::from_millis(300), Reason::new("failed"));
@@ -165,8 +165,8 @@ pub async fn a_callback_put_back_waits(subject: &dyn CallbackSubject) {
     assert_eq!((second.id, second.tries), (first.id, 2));
 }
 
-/// What waits for one receiver holds up no other.
-pub async fn a_busy_receiver_is_left_alone(subject: &dyn CallbackSubject) {
+/// Callbacks of one receiver do not block those of another.
+pub async fn busy_receiver_gets_no_callback(subject: &dyn CallbackSubject) {
     code_for(subject, "flow", "493817").await;
     code_for(subject, "other", "493818").await;
     let names = async |busy: &[&str]| {
@@ -183,8 +183,8 @@ pub async fn a_busy_receiver_is_left_alone(subject: &dyn CallbackSubject) {
     assert_eq!(names(&[]).await, ["flow", "other"]);
 }
 
-/// What was given up is the operator's to see.
-pub async fn a_dead_callback_is_listed_and_never_told_again(subject: &dyn CallbackSubject) {
+/// The operator sees callbacks that were given up.
+pub async fn dead_callback_is_listed_and_not_claimed_again(subject: &dyn CallbackSubject) {
     let id = code_for_a_callback(subject, "493817").await;
     let callback = claim_one(subject, LONG).await;
     assert!(must(subject.callbacks().dead_callbacks(10).await).is_empty());
@@ -212,8 +212,10 @@ pub async fn a_dead_callback_is_listed_and_never_told_again(subject: &dyn Callba
     assert_eq!(seen, [(callback.id, id, "flow", "gone")]);
 }
 
-/// The receiver was mended: it gets what it did not get, under the same id.
-pub async fn a_dead_callback_is_told_again_while_its_value_is_good(subject: &dyn CallbackSubject) {
+/// After the receiver was fixed, it gets the callback with the same id.
+pub async fn dead_callback_can_be_requeued_while_its_value_is_usable(
+    subject: &dyn CallbackSubject,
+) {
     let attempt = code_for_a_callback(subject, "493817").await;
     let log = subject.callbacks();
     let callback = claim_one(subject, LONG).await;
@@ -231,7 +233,7 @@ pub async fn a_dead_callback_is_told_again_while_its_value_is_good(subject: &dyn
         must(view).and_then(|view| view.callback_state)
     };
     assert_eq!(state().await, Some(CallbackState::Dead));
-    // Its window is over, and yet it is there until it expires.
+    // The replay window is over, but the value is kept until it expires.
     let keep = RetentionPeriods {
         expired_values: LONG,
         ..nothing()
@@ -250,8 +252,8 @@ pub async fn a_dead_callback_is_told_again_while_its_value_is_good(subject: &dyn
     assert!(!must(log.requeue_callback(callback.id).await));
 }
 
-/// A value that is wiped before it was told is lost to everybody.
-pub async fn a_value_stays_until_its_callback_was_told(subject: &dyn CallbackSubject) {
+/// A value that is wiped before it was sent would be lost.
+pub async fn value_is_kept_until_its_callback_was_sent(subject: &dyn CallbackSubject) {
     code_for_a_callback(subject, "493817").await;
     let keep = nothing();
     let retention: Arc<dyn RetentionLog> = subject.retention();

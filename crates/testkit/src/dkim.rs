@@ -1,5 +1,5 @@
-//! A sender's side of DKIM, made apart from the library that checks it: simple
-//! canonicalisation, RSA with SHA-256, or with SHA-1 as nobody should.
+//! Signs mail with DKIM, without using the library that checks it: simple
+//! canonicalisation, RSA with SHA-256, or with SHA-1, which must not be accepted.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,7 @@ pub struct Signer<'s> {
     pub domain: &'s str,
     /// The fields that are signed.
     pub fields: &'s [&'s str],
-    /// When it is signed, in Unix seconds, if that is said.
+    /// The time of signing in Unix seconds, if it is stated.
     pub at: Option<i64>,
     /// Further tags, such as `l=10; `.
     pub tags: &'s str,
@@ -36,8 +36,8 @@ pub fn key_record() -> String {
 }
 
 impl Signer<'_> {
-    /// The mail with a signature before it. It has lines that end in CRLF and ends in
-    /// one of them.
+    /// The mail with a signature field in front. The mail must have CRLF line ends and
+    /// end with one.
     pub fn sign(&self, mail: &str) -> String {
         let sign = |text: &str| {
             let hash = Sha256::digest(text);
@@ -47,7 +47,7 @@ impl Signer<'_> {
         self.sign_with("rsa-sha256", mail, hash, sign)
     }
 
-    /// The same, by an algorithm that counts no more.
+    /// Like [`Self::sign`], with SHA-1, which must not be accepted.
     pub fn sign_by_sha1(&self, mail: &str) -> String {
         let sign = |text: &str| {
             let hash = Sha1::digest(text);

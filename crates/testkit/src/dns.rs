@@ -17,8 +17,8 @@ pub struct Dns {
 }
 
 impl Dns {
-    /// A server that knows these names, in lower case and without a dot behind, and
-    /// says of every other that there is none.
+    /// A server with these names, in lower case and without a final dot. It answers
+    /// NXDOMAIN for all others.
     pub async fn knowing(records: BTreeMap<String, String>) -> Self {
         Self::start(Some(records)).await
     }
@@ -49,7 +49,7 @@ impl Dns {
         self.address
     }
 
-    /// How many questions it has heard.
+    /// How many questions it received.
     pub fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
     }
@@ -74,7 +74,7 @@ async fn answer(
             .as_ref()
             .and_then(|records| respond(question, records));
         if let Some(answer) = answer {
-            // Whoever asked may have gone.
+            // The client may have gone.
             let _ = socket.send_to(&answer, from).await;
         }
     }

@@ -1,16 +1,16 @@
-//! What every database must do for keys; as with the contract of the store, one
-//! test is made of each function below.
+//! The contract of a database for API keys. Its tests are made as those of
+//! [`crate::store_contract`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{ConsumerId, Created, KeyLog, NewKey, Permission, Request, RequestKind};
 
-use crate::patience;
-use crate::store_contract::{Subject, must};
+use crate::store_contract::{StoreSubject, must};
+use crate::wait;
 
-/// A database under test that keeps keys.
-pub trait KeySubject: Subject {
+/// A database under test with API keys.
+pub trait KeySubject: StoreSubject {
     /// Its keys.
     fn keys(&self) -> Arc<dyn KeyLog>;
 }
@@ -21,21 +21,21 @@ macro_rules! key_contract {
     ($subject:ty) => {
         $crate::key_contract!(
             $subject:
-            a_key_is_found_by_its_id_until_it_is_revoked,
-            a_key_is_over_when_its_time_is,
-            a_name_has_one_token_at_a_time,
-            of_many_who_make_one_name_one_does,
-            a_request_that_is_repeated_makes_no_second_key,
-            a_use_is_noted_now_and_then,
+            key_is_found_by_its_id_until_it_is_revoked,
+            expired_key_is_not_found,
+            name_has_one_valid_key_at_a_time,
+            of_many_concurrent_creations_of_one_name_one_succeeds,
+            repeated_request_creates_no_second_key,
+            use_of_a_key_is_recorded_every_few_minutes,
         );
     };
     ($subject:ty: $($rule:ident),+ $(,)?) => {
         $(
             #[tokio::test(flavor = "multi_thread")]
             async fn $rule() {
-                let subject = <$subject as $crate::store_contract::Subject>::open().await;
+                let subject = <$subject as $crate::store_contract::StoreSubject>::open().await;
                 $crate::key_contract::$rule(&subject).await;
-                $crate::store_contract::Subject::close(&subject).await;
+                $crate::store_contract::StoreSubject::close(&subject).await;
             }
         )+
     };
@@ -57,8 +57,8 @@ fn consumer(name: &str) -> ConsumerId {
     must(name.parse())
 }
 
-/// What was written comes back; a revoked key stays for the record only.
-pub async fn a_key_is_found_by_its_id_until_it_is_revoked(subject: &dyn KeySubject) {
+/// A key is returned as it was written. A revoked key is only listed.
+pub async fn key_is_found_by_its_id_until_it_is_revoked(subject: &dyn KeySubject) {
     let keys = subject.keys();
     let made = must(keys.create_key(key("k1", "a")).await).fresh();
     let live = must(keys.live_key("k1").await).map(|live| {
@@ -78,15 +78,15 @@ pub async fn a_key_is_found_by_its_id_until_it_is_revoked(subject: &dyn KeySubje
     assert_eq!(must(keys.keys().await).len(), 1);
 }
 
-/// The database's clock ends a key, without anybody's help.
-pub async fn a_key_is_over_when_its_time_is(subject: &dyn KeySubject) {
+/// A key expires by the database's clock.
+pub async fn expired_key_is_not_found(subject: &dyn KeySubject) {
     let keys = subject.keys();
     let mut short = key("k1", "a");
     short.expires_in = Some(Duration::from_millis(700));
     must(keys.create_key(short).await);
     let left = must(keys.live_key("k1").await).and_then(|live| live.expires_in);
     assert!(left.is_some_and(|left| left <= Duration::from_millis(700)));
-    patience::until("the key is over", async || {
+    wait::until("the key expires", async || {
         must(keys.live_key("k1").await).is_none().then_some(())
     })
     .await;
@@ -100,8 +100,8 @@ pub async fn a_key_is_over_when_its_time_is(subject: &dyn KeySubject) {
     );
 }
 
-/// A second token for a name needs the first one to be revoked.
-pub async fn a_name_has_one_token_at_a_time(subject: &dyn KeySubject) {
+/// A name gets a second key only after the first one was revoked.
+pub async fn name_has_one_valid_key_at_a_time(subject: &dyn KeySubject) {
     let keys = subject.keys();
     assert!(
         must(keys.create_key(key("k1", "a")).await)
@@ -128,8 +128,8 @@ pub async fn a_name_has_one_token_at_a_time(subject: &dyn KeySubject) {
     assert!(must(keys.live_key("k2").await).is_some());
 }
 
-/// The index decides, not a look before the leap.
-pub async fn of_many_who_make_one_name_one_does(subject: &dyn KeySubject) {
+/// The unique index decides, not a prior read.
+pub async fn of_many_concurrent_creations_of_one_name_one_succeeds(subject: &dyn KeySubject) {
     let tasks: Vec<_> = (0..20)
         .map(|n| {
             let keys = subject.keys();
@@ -143,8 +143,8 @@ pub async fn of_many_who_make_one_name_one_does(subject: &dyn KeySubject) {
     assert_eq!(made, 1);
 }
 
-/// A retry is known for one, also when another name is said under its key.
-pub async fn a_request_that_is_repeated_makes_no_second_key(subject: &dyn KeySubject) {
+/// A retry is recognised, and another name under the same idempotency key is refused.
+pub async fn repeated_request_creates_no_second_key(subject: &dyn KeySubject) {
     let keys = subject.keys();
     let asked = |id: &str, name: &str, tag| NewKey {
         asked: Some(Request {
@@ -163,8 +163,8 @@ pub async fn a_request_that_is_repeated_makes_no_second_key(subject: &dyn KeySub
     assert_eq!(must(keys.keys().await).len(), 1);
 }
 
-/// Not with every request: once is enough for some minutes.
-pub async fn a_use_is_noted_now_and_then(subject: &dyn KeySubject) {
+/// Not with every request: once in a few minutes is enough.
+pub async fn use_of_a_key_is_recorded_every_few_minutes(subject: &dyn KeySubject) {
     let keys = subject.keys();
     must(keys.create_key(key("k1", "a")).await);
     let is_stale = async || must(keys.live_key("k1").await).map(|live| live.use_is_stale);

@@ -1,62 +1,65 @@
-//! What the tests of several crates share: the contracts that every database
-//! and every queue must keep, and private servers to keep them against.
+//! Shared by the tests of several crates: the contracts that every database and every
+//! queue must fulfil, private servers, and fake counterparts (a DNS server, a provider's
+//! API, signing providers).
 //!
-//! This crate never ships: it is a dependency of tests only.
+//! This crate is a dependency of tests only and is never shipped.
 
-/// A provider's API on loopback.
+/// A fake provider API on loopback.
 #[expect(
     clippy::expect_used,
-    reason = "it runs in tests alone, where a failure is a panic"
+    reason = "used only in tests, where a failure is a panic"
 )]
 pub mod api;
-/// What every database must do for callbacks; run by `crates/store` on each of its kinds.
+/// The contract of a database for callbacks; `crates/store` runs it on each database.
 pub mod callback_contract;
-/// A sender's side of DKIM.
+/// Signs mail with DKIM.
 #[expect(
     clippy::expect_used,
-    reason = "it runs in tests alone, where a failure is a panic"
+    reason = "used only in tests, where a failure is a panic"
 )]
 pub mod dkim;
 /// A DNS server on loopback.
 pub mod dns;
-/// What every database must do for keys; run by `crates/store` on each of its kinds.
+/// The contract of a database for API keys; `crates/store` runs it on each database.
 pub mod key_contract;
-/// Bounded waiting for something that is to come true.
-pub mod patience;
-/// What every database must do for pollers; run by `crates/store` on each of its kinds.
+/// The contract of a database for polling; `crates/store` runs it on each database.
 pub mod poll_contract;
-/// Postal's side of its webhooks.
+/// Makes posts as Postal signs them.
 #[expect(
     clippy::expect_used,
-    reason = "it runs in tests alone, where a failure is a panic"
+    reason = "used only in tests, where a failure is a panic"
 )]
 pub mod postal;
-/// A TCP proxy that cuts or freezes what runs through it.
+/// A TCP proxy that can cut or freeze its connections.
 pub mod proxy;
-/// What every queue must do; run by `crates/queue` on each of its kinds.
+/// The contract of a queue; `crates/queue` runs it on each queue.
 pub mod queue_contract;
-/// What every database must do with what is no longer needed; run by `crates/store`.
+/// The contract of a database for retention; `crates/store` runs it on each database.
 pub mod retention_contract;
 #[expect(
     clippy::expect_used,
-    reason = "it runs in tests alone, where a failure is a panic"
+    reason = "used only in tests, where a failure is a panic"
 )]
 mod rsa_key;
-/// `SendGrid`'s side of its webhooks.
+/// Makes posts as `SendGrid` signs them.
 #[expect(
     clippy::expect_used,
-    reason = "it runs in tests alone, where a failure is a panic"
+    reason = "used only in tests, where a failure is a panic"
 )]
 pub mod sendgrid;
-/// A server of one's own, to be stopped, killed and started again.
+/// A private server that a test can stop, kill and restart.
 pub mod server;
-/// A shared secret's side of webhooks.
+/// Signs posts with a shared secret.
 pub mod shared_secret;
-/// Amazon's side of SNS.
+/// Makes posts as Amazon SNS signs them.
 #[expect(
     clippy::expect_used,
-    reason = "it runs in tests alone, where a failure is a panic"
+    reason = "used only in tests, where a failure is a panic"
 )]
 pub mod sns;
-/// What every database must do; run by `crates/store` on each of its kinds.
+/// The contract of a database; `crates/store` runs it on each database.
 pub mod store_contract;
+/// Waits for a condition, with a timeout.
+pub mod wait;
+/// The old name of [`wait`].
+pub use wait as patience;

@@ -1,5 +1,5 @@
-//! What every database must do for pollers, whatever it is made of; beside
-//! [`crate::store_contract`] and made the same way.
+//! The contract of a database for polling. Its tests are made as those of
+//! [`crate::store_contract`].
 
 mod leases;
 mod paths;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use pipeline::{ContentDigest, DeliveryKey, Lease, Leased, PollLog, Polled, PollerId, SilenceLog};
 
-use crate::store_contract::{LONG, Subject, delivery, must, source};
+use crate::store_contract::{LONG, StoreSubject, delivery, must, source};
 
 pub use leases::*;
 pub use paths::*;
@@ -20,16 +20,16 @@ pub use saves::*;
 pub use silence::*;
 pub use waiting::*;
 
-/// An open database under test that pollers may use.
-pub trait PollSubject: Subject {
-    /// What pollers remember.
+/// A database under test with polling.
+pub trait PollSubject: StoreSubject {
+    /// Leases, cursors and finds.
     fn polls(&self) -> Arc<dyn PollLog>;
 
-    /// What is heard of sources.
+    /// The health of sources.
     fn silence(&self) -> Arc<dyn SilenceLog>;
 }
 
-/// A mail that was found under the source's own id for it.
+/// A mail that was found by polling, with the source's id for it.
 pub fn found(id: &str) -> Polled {
     let mut delivery = delivery(id, id.as_bytes());
     delivery.key = DeliveryKey::from_poll(&source(), id);
@@ -60,39 +60,39 @@ macro_rules! poll_contract {
         $crate::poll_contract!(
             $subject:
             of_many_pollers_one_holds_a_source,
-            a_lease_is_prolonged_under_the_same_fence,
-            a_source_is_taken_over_when_its_lease_has_passed,
-            a_source_given_back_is_free_at_once,
-            a_lease_that_was_lost_gives_nothing_back,
+            lease_is_extended_with_the_same_fence,
+            source_is_taken_over_after_its_lease_expired,
+            released_source_is_free_at_once,
+            lost_lease_releases_nothing,
 
-            what_is_found_and_how_far_that_is_are_saved_together,
-            what_is_found_twice_is_recorded_once,
-            a_poller_that_was_overtaken_saves_nothing,
-            of_two_pollers_with_the_same_finds_one_saves,
-            what_is_known_need_not_be_fetched,
-            a_round_is_noted_with_how_it_ended,
+            mails_and_cursor_are_saved_together,
+            mail_found_twice_is_recorded_once,
+            poller_with_an_old_fence_saves_nothing,
+            of_two_pollers_with_the_same_mail_one_saves,
+            unseen_leaves_out_recorded_mail,
+            outcome_of_a_round_is_recorded,
 
-            a_mail_first_found_by_polling_is_recovered,
-            the_other_path_is_noted_once_with_how_late_it_was,
-            a_mail_that_its_provider_names_is_one_whatever_it_looks_like,
-            a_code_that_is_found_late_is_as_old_as_its_mail,
-            a_mail_from_the_future_arrives_now,
+            mail_first_found_by_polling_counts_as_recovered,
+            lag_of_the_second_path_is_reported_once,
+            same_provider_id_is_one_message_whatever_the_content,
+            code_found_late_expires_by_the_age_of_its_mail,
+            mail_with_a_future_time_counts_as_received_now,
 
-            an_attempt_without_mail_is_left_waiting_until_something_comes,
-            an_attempt_that_is_over_is_not_waited_for,
-            a_resend_is_waited_for_anew,
+            attempt_without_mail_is_overdue_until_mail_arrives,
+            finished_attempt_is_not_overdue,
+            resend_restarts_the_wait_for_mail,
 
-            posts_make_a_habit_and_finds_do_not,
-            what_came_before_the_first_listening_is_not_counted,
+            only_posts_change_the_usual_gap,
+            posts_before_the_first_observation_do_not_count,
         );
     };
     ($subject:ty: $($rule:ident),+ $(,)?) => {
         $(
             #[tokio::test(flavor = "multi_thread")]
             async fn $rule() {
-                let subject = <$subject as $crate::store_contract::Subject>::open().await;
+                let subject = <$subject as $crate::store_contract::StoreSubject>::open().await;
                 $crate::poll_contract::$rule(&subject).await;
-                $crate::store_contract::Subject::close(&subject).await;
+                $crate::store_contract::StoreSubject::close(&subject).await;
             }
         )+
     };

@@ -1,5 +1,4 @@
-//! Postal's side of its webhooks: a server's key, and posts signed with it, made
-//! apart from the product's own code.
+//! Makes posts as Postal signs them, without using the product's code.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,13 +9,13 @@ use sha1::{Digest, Sha1};
 
 use crate::rsa_key::rsa_key;
 
-/// The public key as Postal's DKIM record shows it behind `p=`.
+/// The public key as it stands after `p=` in Postal's DKIM record.
 pub fn public_key() -> String {
     let document = rsa_key().to_public_key().to_public_key_der();
     STANDARD.encode(document.expect("a document"))
 }
 
-/// A post that carries a mail, as an HTTP endpoint in "raw message" form gets it.
+/// A post with a mail in Postal's "raw message" format.
 pub fn mail(id: u64, recipient: &str, raw: &[u8]) -> String {
     let post = json!({
         "id": id,

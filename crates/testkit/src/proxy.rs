@@ -1,4 +1,4 @@
-//! A TCP proxy on loopback, to stand between a client and its server and fail.
+//! A TCP proxy on loopback that can fail between a client and its server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ enum Mode {
     Freeze,
 }
 
-/// Passes connections on to a server until it is told to fail them.
+/// Forwards connections to a server until a test makes it fail.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
@@ -33,7 +33,7 @@ pub struct Proxy {
     accepting: JoinHandle<()>,
 }
 
-/// How greetings with TLS ended.
+/// Counts TLS handshakes.
 #[derive(Debug, Default)]
 struct Handshakes {
     carried: AtomicUsize,
@@ -46,8 +46,8 @@ impl Proxy {
         Self::start(server, None).await
     }
 
-    /// A proxy that speaks TLS with its clients and plainly with `server`, and the
-    /// certificate of `localhost` that it shows, in PEM.
+    /// A proxy that uses TLS towards its clients and plain TCP towards `server`, and its
+    /// certificate for `localhost` in PEM.
     pub async fn with_tls(server: &str) -> (Self, String) {
         let Ok(CertifiedKey { cert, signing_key }) =
             generate_simple_self_signed(vec!["localhost".to_owned()])
@@ -99,28 +99,28 @@ impl Proxy {
         self.address
     }
 
-    /// How many connections were carried on after their greeting with TLS.
+    /// How many connections completed the TLS handshake.
     pub fn carried(&self) -> usize {
         self.handshakes.carried.load(Ordering::SeqCst)
     }
 
-    /// How many clients ended the greeting with TLS.
+    /// How many clients aborted the TLS handshake.
     pub fn refused(&self) -> usize {
         self.handshakes.refused.load(Ordering::SeqCst)
     }
 
-    /// Closes every connection and accepts none that lives.
+    /// Closes every connection, also every new one.
     pub fn cut(&self) {
         self.mode.send_replace(Mode::Cut);
     }
 
-    /// Keeps every connection open and passes nothing more; frozen connections
-    /// stay frozen for good.
+    /// Keeps every connection open and forwards nothing more. A frozen connection stays
+    /// frozen.
     pub fn freeze(&self) {
         self.mode.send_replace(Mode::Freeze);
     }
 
-    /// Passes new connections again.
+    /// Forwards new connections again.
     pub fn heal(&self) {
         self.mode.send_replace(Mode::Pass);
     }
@@ -133,7 +133,7 @@ impl Drop for Proxy {
     }
 }
 
-/// What every new connection meets.
+/// What happens to a new connection.
 #[derive(Clone)]
 struct Door {
     tls: Option<TlsAcceptor>,
@@ -177,6 +177,6 @@ async fn carry(
             changed = mode.wait_for(|mode| *mode != Mode::Pass) => drop(changed),
         }
     }
-    // Frozen: the sockets are held and nobody reads them, until they are cut.
+    // Frozen: the sockets stay open and nobody reads them, until they are cut.
     drop(mode.wait_for(|mode| *mode == Mode::Cut).await);
 }

@@ -1,68 +1,68 @@
-//! What every queue must do, whatever it is made of.
+//! The contract of a queue.
 //!
-//! A kind of queue implements [`Subject`] and calls [`crate::queue_contract!`],
-//! which makes one test of each function below. Every function gets a queue of
-//! its own. A bell holds one unanswered ring at a time, so that which bell hears
-//! which ring does not hang on chance.
+//! A queue implements [`QueueSubject`] and calls [`crate::queue_contract!`], which turns
+//! each function below into a test. Every function gets its own queue. A listener holds
+//! one unacknowledged notification at a time, so that it is certain which listener gets
+//! which notification.
 
-mod answering;
-mod ending;
-mod hearing;
+mod acknowledging;
+mod closing;
+mod receiving;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use pipeline::{DeliveryId, Doorbell, DoorbellListener, Notification, Probe};
 
-use crate::patience::soon;
+use crate::wait::soon;
 
-pub use answering::*;
-pub use ending::*;
-pub use hearing::*;
+pub use acknowledging::*;
+pub use closing::*;
+pub use receiving::*;
 
 /// An open queue under test.
 #[async_trait]
-pub trait Subject: Send + Sync {
-    /// Opens an empty queue that is ready to be rung. It holds `capacity` rings
-    /// or somewhat more, and its bells hold one unanswered ring each.
+pub trait QueueSubject: Send + Sync {
+    /// Opens an empty queue. It holds `capacity` notifications or slightly more, and
+    /// its listeners hold one unacknowledged notification each.
     async fn open(capacity: u32) -> Self
     where
         Self: Sized;
 
-    /// Its doorbell.
+    /// Its sending side.
     fn doorbell(&self) -> Arc<dyn Doorbell>;
 
     /// Its probe.
     fn probe(&self) -> Arc<dyn Probe>;
 
-    /// A new bell.
-    fn bell(&self) -> Box<dyn DoorbellListener>;
+    /// A new listener.
+    fn listener(&self) -> Box<dyn DoorbellListener>;
 
     /// Closes it.
     async fn close(&self);
 }
 
-/// Makes a test of every rule of the contract for a [`Subject`].
+/// Makes a test of every rule of the contract for a [`QueueSubject`].
 #[macro_export]
 macro_rules! queue_contract {
     ($subject:ty) => {
         $crate::queue_contract!(
             $subject:
-            a_ring_arrives_with_its_ids,
-            one_ring_carries_many_ids_in_order,
-            ringing_for_nothing_rings_nothing,
-            rings_wait_until_somebody_listens,
-            two_bells_hold_two_rings_at_once,
-            bells_share_the_rings_without_doubling_any,
-            a_bell_dropped_while_it_waits_loses_nothing,
-            a_ring_dropped_without_an_answer_comes_again,
-            the_ring_of_a_dropped_bell_comes_to_another,
-            an_answered_ring_does_not_come_again,
-            a_ring_may_be_answered_after_its_bell_is_gone,
-            a_full_queue_refuses_and_takes_again_when_it_has_room,
-            closing_ends_every_bell,
-            a_closed_queue_cannot_be_rung,
-            the_probe_tells_an_open_queue_from_a_closed_one,
+            notification_arrives_with_its_ids,
+            one_notification_carries_many_ids_in_order,
+            notification_about_no_deliveries_is_not_sent,
+            notifications_wait_for_a_listener,
+            two_listeners_hold_two_notifications_at_once,
+            each_notification_goes_to_one_listener,
+            listener_dropped_while_it_waits_loses_nothing,
+            notification_dropped_without_acknowledgement_comes_again,
+            notification_of_a_dropped_listener_goes_to_another,
+            acknowledged_notification_does_not_come_again,
+            notification_can_be_acknowledged_after_its_listener_is_dropped,
+            full_queue_refuses_until_it_has_room,
+            closing_ends_every_listener,
+            closed_queue_cannot_be_notified,
+            probe_fails_when_the_queue_is_closed,
         );
     };
     ($subject:ty: $($rule:ident),+ $(,)?) => {
@@ -75,25 +75,25 @@ macro_rules! queue_contract {
     };
 }
 
-/// Enough for every rule that is not about fullness.
+/// Enough for every rule that does not fill the queue.
 const ROOMY: u32 = 1_000;
 
-async fn ring(queue: &impl Subject, deliveries: &[DeliveryId]) {
+async fn notify(queue: &impl QueueSubject, deliveries: &[DeliveryId]) {
     if let Err(error) = queue.doorbell().notify(deliveries).await {
-        panic!("the ring was not taken: {error:?}");
+        panic!("the queue refused the notification: {error:?}");
     }
 }
 
-/// Rings for a new delivery.
-async fn ring_once(queue: &impl Subject) -> DeliveryId {
+/// Notifies about a new delivery.
+async fn notify_once(queue: &impl QueueSubject) -> DeliveryId {
     let delivery = DeliveryId::new();
-    ring(queue, &[delivery]).await;
+    notify(queue, &[delivery]).await;
     delivery
 }
 
-async fn hear(bell: &mut Box<dyn DoorbellListener>) -> Notification {
-    match soon("a ring is heard", bell.next()).await {
-        Some(ring) => ring,
-        None => panic!("the bell ended"),
+async fn receive(listener: &mut Box<dyn DoorbellListener>) -> Notification {
+    match soon("a notification arrives", listener.next()).await {
+        Some(notification) => notification,
+        None => panic!("the listener ended"),
     }
 }

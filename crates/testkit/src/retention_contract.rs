@@ -1,5 +1,5 @@
-//! What every database must do with what is no longer needed; beside
-//! [`crate::store_contract`] and made the same way.
+//! The contract of a database for retention. Its tests are made as those of
+//! [`crate::store_contract`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use pipeline::{
     ResendOutcome, RetentionKind, RetentionLog, RetentionPeriods, Scope, Seq, ServerKey,
 };
 
-use crate::patience;
 use crate::store_contract::{
-    LONG, Subject, attempt, code, delivery, held, inbox, mail, must, request, resend, suited,
+    LONG, StoreSubject, attempt, code, delivery, held, inbox, mail, must, request, resend, suited,
 };
+use crate::wait;
 
 const NOW: Duration = Duration::ZERO;
 
-/// An open database under test that is cleared away in.
-pub trait RetentionSubject: Subject {
-    /// What clears away.
+/// A database under test with retention.
+pub trait RetentionSubject: StoreSubject {
+    /// Its retention.
     fn retention(&self) -> Arc<dyn RetentionLog>;
 }
 
-/// Everything is kept for longer than any test takes.
+/// Keeps everything for longer than any test takes.
 fn everything() -> RetentionPeriods {
     RetentionPeriods {
         consumed_values: LONG,
@@ -44,8 +44,8 @@ async fn discard(
     must(subject.retention().discard(what, keep, 100).await).count
 }
 
-/// What was given is given again for a while, and then it is gone.
-pub async fn a_consumed_value_is_wiped_when_its_window_has_ended(subject: &dyn RetentionSubject) {
+/// A consumed value is given to a retry for a while, and then it is wiped.
+pub async fn consumed_value_is_wiped_after_its_replay_window(subject: &dyn RetentionSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let id = seams.bring(&to, "m1", code(&to, "493817")).await;
@@ -64,14 +64,14 @@ pub async fn a_consumed_value_is_wiped_when_its_window_has_ended(subject: &dyn R
     };
     assert_eq!(discard(subject, RetentionKind::Values, &keep).await, 1);
     assert_eq!(discard(subject, RetentionKind::Values, &keep).await, 0);
-    // Even a feed that would still tell it again has nothing to tell.
+    // Even with an open replay window there is no value to return.
     let late = seams.consume(&asked).await;
     assert!(matches!(late, Consumed::Already { .. }), "{late:?}");
     assert_eq!(seams.items(&to).await.len(), 1);
 }
 
-/// What nobody used is of no use any more.
-pub async fn an_unused_value_is_wiped_after_it_has_expired(subject: &dyn RetentionSubject) {
+/// A value that expired unused is wiped.
+pub async fn unused_value_is_wiped_after_it_expired(subject: &dyn RetentionSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let expired = NewArtifact {
@@ -95,8 +95,8 @@ pub async fn an_unused_value_is_wiped_after_it_has_expired(subject: &dyn Retenti
     assert!(matches!(answer, Consumed::First { .. }), "{answer:?}");
 }
 
-/// What is still to be done is never touched.
-pub async fn bodies_are_wiped_when_nobody_needs_them(subject: &dyn RetentionSubject) {
+/// The bodies of unfinished deliveries are never wiped.
+pub async fn bodies_are_wiped_after_their_retention_time(subject: &dyn RetentionSubject) {
     let seams = subject.seams();
     let pending = seams.new_delivery("pending").await;
     let done = seams.new_delivery("done").await;
@@ -125,13 +125,13 @@ pub async fn bodies_are_wiped_when_nobody_needs_them(subject: &dyn RetentionSubj
     assert!(!must(seams.failures.requeue(buried).await));
     let (_, stored) = seams.claim(pending, LONG).await;
     assert_eq!(stored.body, b"pending");
-    // It is still known that it came.
+    // Its row still detects duplicates.
     let again = seams.record(delivery("done", b"done")).await;
     assert_eq!(again, Recorded::Duplicate(done));
 }
 
-/// Whoever reads on can tell that something is missing.
-pub async fn discarded_items_leave_a_mark_in_their_inbox(subject: &dyn RetentionSubject) {
+/// A reader can tell that items before its cursor were deleted.
+pub async fn deleted_items_move_the_bounds_of_their_inbox(subject: &dyn RetentionSubject) {
     let seams = subject.seams();
     let (to, other) = (inbox("agent"), inbox("other"));
     let nowhere = must(seams.agents.feed_bounds(&to).await);
@@ -168,8 +168,8 @@ pub async fn discarded_items_leave_a_mark_in_their_inbox(subject: &dyn Retention
     assert_eq!(must(seams.agents.feed_bounds(&other).await), bounds(0, 1));
 }
 
-/// An inbox may be kept for longer or shorter than the others.
-pub async fn an_inbox_has_a_retention_of_its_own(subject: &dyn RetentionSubject) {
+/// An inbox may have a longer or shorter retention time than the default.
+pub async fn retention_of_an_inbox_overrides_the_default(subject: &dyn RetentionSubject) {
     let seams = subject.seams();
     let (short, long, usual) = (inbox("short"), inbox("long"), inbox("usual"));
     for (to, retention) in [(&short, NOW), (&long, LONG)] {
@@ -205,8 +205,8 @@ pub async fn an_inbox_has_a_retention_of_its_own(subject: &dyn RetentionSubject)
     assert_eq!(seams.items(&long).await.len(), 1);
 }
 
-/// Nothing is forgotten while something that is kept depends on it.
-pub async fn what_others_depend_on_goes_last(subject: &dyn RetentionSubject) {
+/// A row is not deleted while another row depends on it.
+pub async fn deletion_keeps_rows_that_others_depend_on(subject: &dyn RetentionSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let id = seams.bring(&to, "m1", code(&to, "493817")).await;
@@ -239,8 +239,8 @@ pub async fn what_others_depend_on_goes_last(subject: &dyn RetentionSubject) {
     assert!(matches!(again, Recorded::New(_)), "{again:?}");
 }
 
-/// After that the same key is a new one.
-pub async fn a_request_is_known_for_its_time(subject: &dyn RetentionSubject) {
+/// After that the same idempotency key counts as new.
+pub async fn request_is_kept_for_its_retention_time(subject: &dyn RetentionSubject) {
     let seams = subject.seams();
     let asked = || NewAttempt {
         asked: Some(Request {
@@ -266,8 +266,8 @@ pub async fn a_request_is_known_for_its_time(subject: &dyn RetentionSubject) {
     assert!(matches!(open().await, Opened::New(_)));
 }
 
-/// An attempt is known for as long as something that came of it is.
-pub async fn an_attempt_goes_after_its_deadline_and_its_items(subject: &dyn RetentionSubject) {
+/// An attempt is kept for as long as it has items.
+pub async fn attempt_is_deleted_after_its_deadline_and_its_items(subject: &dyn RetentionSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let (open, used, idle) = (attempt(&to), attempt(&to), attempt(&to));
@@ -296,7 +296,7 @@ pub async fn an_attempt_goes_after_its_deadline_and_its_items(subject: &dyn Rete
         discard(subject, RetentionKind::Attempts, &everything()).await,
         0
     );
-    patience::until("the one that nothing came of goes", || async {
+    wait::until("the one that nothing came of goes", || async {
         let gone = discard(subject, RetentionKind::Attempts, &nothing).await;
         (gone == 1).then_some(())
     })
@@ -315,8 +315,8 @@ pub async fn an_attempt_goes_after_its_deadline_and_its_items(subject: &dyn Rete
     assert_eq!([known(open.id).await, known(used.id).await], [true, false]);
 }
 
-/// A copy of a mail may come by another way when nothing is left to see of it.
-pub async fn a_message_is_known_for_longer_than_its_items(subject: &dyn RetentionSubject) {
+/// A duplicate of a mail may arrive by another path after the mail's items were deleted.
+pub async fn message_key_is_kept_longer_than_its_items(subject: &dyn RetentionSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let again = async |delivery: &str| {
@@ -342,8 +342,8 @@ pub async fn a_message_is_known_for_longer_than_its_items(subject: &dyn Retentio
     assert_eq!(again("years later").await, (0, 1));
 }
 
-/// The same code again must still be the same one.
-pub async fn what_an_open_attempt_has_is_kept(subject: &dyn RetentionSubject) {
+/// A repeated code must still be recognised as the same artifact.
+pub async fn items_of_an_open_attempt_are_kept(subject: &dyn RetentionSubject) {
     let seams = subject.seams();
     let asked = attempt(&inbox("agent"));
     let (to, id) = (asked.inbox.clone(), asked.id);
@@ -365,8 +365,9 @@ pub async fn what_an_open_attempt_has_is_kept(subject: &dyn RetentionSubject) {
     assert_eq!(discard(subject, RetentionKind::Items, &short).await, 1);
 }
 
-/// Strangers make inboxes by writing to them, and attempts make one each.
-pub async fn an_inbox_that_nobody_asked_for_goes_at_last(subject: &dyn RetentionSubject) {
+/// Anybody can create inboxes by sending mail to new addresses, and each attempt may generate
+/// one.
+pub async fn ownerless_empty_inbox_is_deleted(subject: &dyn RetentionSubject) {
     let seams = subject.seams();
     let new = NewInbox {
         inbox: inbox("asked-for"),
@@ -394,7 +395,7 @@ pub async fn an_inbox_that_nobody_asked_for_goes_at_last(subject: &dyn Retention
         known: NOW,
         ..everything()
     };
-    // A message lies in one, and an attempt waits at another.
+    // One has a message, and an attempt waits on the other.
     assert_eq!(discard(subject, RetentionKind::Inboxes, &nothing).await, 0);
     assert_eq!(discard(subject, RetentionKind::Items, &nothing).await, 1);
     assert_eq!(discard(subject, RetentionKind::Messages, &nothing).await, 1);
@@ -414,26 +415,26 @@ macro_rules! retention_contract {
     ($subject:ty) => {
         $crate::retention_contract!(
             $subject:
-            a_consumed_value_is_wiped_when_its_window_has_ended,
-            an_unused_value_is_wiped_after_it_has_expired,
-            bodies_are_wiped_when_nobody_needs_them,
-            discarded_items_leave_a_mark_in_their_inbox,
-            an_inbox_has_a_retention_of_its_own,
-            what_others_depend_on_goes_last,
-            an_attempt_goes_after_its_deadline_and_its_items,
-            a_message_is_known_for_longer_than_its_items,
-            what_an_open_attempt_has_is_kept,
-            an_inbox_that_nobody_asked_for_goes_at_last,
-            a_request_is_known_for_its_time,
+            consumed_value_is_wiped_after_its_replay_window,
+            unused_value_is_wiped_after_it_expired,
+            bodies_are_wiped_after_their_retention_time,
+            deleted_items_move_the_bounds_of_their_inbox,
+            retention_of_an_inbox_overrides_the_default,
+            deletion_keeps_rows_that_others_depend_on,
+            attempt_is_deleted_after_its_deadline_and_its_items,
+            message_key_is_kept_longer_than_its_items,
+            items_of_an_open_attempt_are_kept,
+            ownerless_empty_inbox_is_deleted,
+            request_is_kept_for_its_retention_time,
         );
     };
     ($subject:ty: $($rule:ident),+ $(,)?) => {
         $(
             #[tokio::test(flavor = "multi_thread")]
             async fn $rule() {
-                let subject = <$subject as $crate::store_contract::Subject>::open().await;
+                let subject = <$subject as $crate::store_contract::StoreSubject>::open().await;
                 $crate::retention_contract::$rule(&subject).await;
-                $crate::store_contract::Subject::close(&subject).await;
+                $crate::store_contract::StoreSubject::close(&subject).await;
             }
         )+
     };

@@ -1,12 +1,11 @@
-//! `SendGrid`'s side of its webhooks: the key of a security policy, and posts
-//! signed with it.
+//! Makes posts as `SendGrid` signs them, with the key of a security policy.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{KeyPair, PublicKeyData, SigningKey};
 use serde_json::json;
 
-/// A security policy with a key of its own.
+/// A security policy with its own key.
 pub struct Policy(KeyPair);
 
 /// A post, ready to be sent.
@@ -18,18 +17,18 @@ pub struct Post {
 }
 
 impl Policy {
-    /// One whose key is new.
+    /// A policy with a new key.
     pub fn attach() -> Self {
         // Keys are of P-256 unless another curve is named.
         Self(KeyPair::generate().expect("a key"))
     }
 
-    /// The public key as the policy shows it, once.
+    /// The public key as the policy shows it.
     pub fn public_key(&self) -> String {
         STANDARD.encode(self.0.subject_public_key_info())
     }
 
-    /// A form signed at `seconds`; the boundary is another one on every try.
+    /// A form signed at `seconds`; each call uses another boundary.
     pub fn post(&self, fields: &[(&str, &str)], boundary: &str, seconds: i64) -> Post {
         let mut body = String::new();
         for (name, value) in fields {

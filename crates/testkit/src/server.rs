@@ -6,8 +6,8 @@ use std::{env, fs, process};
 
 use uuid::Uuid;
 
-/// The URL of the shared test server in `variable`. Without it the test fails:
-/// a test of a server that is silently skipped proves nothing.
+/// The URL of the shared test server in the environment variable `variable`. Without it the
+/// test fails; it is not skipped.
 #[track_caller]
 pub fn shared_url(variable: &str) -> String {
     match env::var(variable) {
@@ -18,8 +18,7 @@ pub fn shared_url(variable: &str) -> String {
     }
 }
 
-/// A server that belongs to one test. Dropped, it is killed and its data are
-/// deleted.
+/// A private server of one test. Dropping it kills it and deletes its data.
 #[derive(Debug)]
 pub struct Server {
     kind: &'static str,
@@ -51,7 +50,7 @@ impl Server {
         let name = format!(
             "maillatch-{kind}-{}-{}",
             process::id(),
-            // Short, for the paths of sockets below it are bounded.
+            // Short, because the length of socket paths is limited.
             Uuid::new_v4().simple().to_string().split_at(8).0
         );
         let directory = env::temp_dir().join(name);
@@ -64,23 +63,23 @@ impl Server {
         server
     }
 
-    /// Where it listens; the same over restarts.
+    /// Its URL; the same after a restart.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Where its data are.
+    /// The directory of its data.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Starts it again, with the data it had, and waits until it is ready.
+    /// Starts it again with its data and waits until it is ready.
     #[track_caller]
     pub fn start(&mut self) {
         self.url = self.run("start", &[]);
     }
 
-    /// Stops it in good order.
+    /// Stops it cleanly.
     #[track_caller]
     pub fn stop(&self) {
         self.run("stop", &[]);
@@ -123,7 +122,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A failing test unwinds through here: nothing may panic again.
+        // This may run while a failing test unwinds: it must not panic again.
         for act in ["kill", "stop"] {
             let command = Command::new(script())
                 .args([act, self.kind])

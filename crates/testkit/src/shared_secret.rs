@@ -1,5 +1,4 @@
-//! The HMAC of whoever shares a secret with us, made apart from the product's own
-//! code.
+//! The HMAC of a sender with a shared secret, without using the product's code.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! Amazon's side of SNS: a key, its certificate, and posts signed with it, made
-//! apart from the product's own code.
+//! Makes posts as Amazon SNS signs them, with a certificate, without using the product's
+//! code.
 
 use std::sync::OnceLock;
 
@@ -14,34 +14,34 @@ use serde_json::{Map, Value, json};
 
 use crate::rsa_key::rsa_key;
 
-/// The topic that posts are of.
+/// The topic of the posts.
 pub const TOPIC: &str = "arn:aws:sns:eu-west-1:123456789012:mail";
 
-/// The path of the certificate, below wherever SNS is.
+/// The path of the certificate below the origin of SNS.
 pub const CERTIFICATE: &str = "/SimpleNotificationService-0a1b2c3d4e5f.pem";
 
-/// What a post is for.
+/// The kind of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A message.
     Notification,
-    /// The question whether we want to be subscribed.
+    /// A request to confirm a subscription.
     SubscriptionConfirmation,
-    /// The news that we are no longer.
+    /// The end of a subscription.
     UnsubscribeConfirmation,
 }
 
-/// SNS with a key of its own.
+/// A fake SNS with its own key.
 pub struct Sns {
-    /// Where it is said to be: scheme and host.
+    /// Its origin as posts state it: scheme and host.
     pub origin: String,
     key: &'static RsaPrivateKey,
     pem: &'static str,
 }
 
 impl Sns {
-    /// One that is said to be at `origin`. All of a process share one key,
-    /// which is new in every run.
+    /// An SNS whose posts state this origin. The whole process shares one key, which is
+    /// new in every run.
     pub fn at(origin: &str) -> Self {
         static PEM: OnceLock<String> = OnceLock::new();
         let key = rsa_key();
@@ -57,7 +57,7 @@ impl Sns {
         self.pem
     }
 
-    /// A post that tells of a mail, which it carries in base64.
+    /// A post that contains a mail in Base64.
     pub fn mail(&self, id: &str, recipient: &str, raw: &[u8], at: Timestamp) -> String {
         let message = json!({
             "notificationType": "Received",
@@ -71,7 +71,7 @@ impl Sns {
         self.post(Kind::Notification, id, &message.to_string(), at)
     }
 
-    /// A post that tells of a mail which was put into a bucket.
+    /// A post about a mail that was stored in a bucket.
     pub fn mail_in(&self, [bucket, key]: [&str; 2], recipient: &str, at: Timestamp) -> String {
         let message = json!({
             "notificationType": "Received",
@@ -89,7 +89,7 @@ impl Sns {
         Value::Object(self.signed(fields, "2")).to_string()
     }
 
-    /// The fields of a post that is not signed yet.
+    /// The fields of an unsigned post.
     pub fn fields(&self, kind: Kind, id: &str, message: &str, at: Timestamp) -> Map<String, Value> {
         let mut fields = Map::new();
         let mut set = |name: &str, value: &str| fields.insert(name.to_owned(), json!(value));
@@ -109,7 +109,7 @@ impl Sns {
         fields
     }
 
-    /// The fields with a signature of version `1` or `2` over them.
+    /// The fields with a signature of version `1` or `2`.
     pub fn signed(&self, mut fields: Map<String, Value>, version: &str) -> Map<String, Value> {
         let covered: &[&str] = match fields.get("Type").and_then(Value::as_str) {
             Some("Notification") => &[

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pipeline::{Doorbell, DoorbellListener, Probe};
 use queue::{Queue, Settings};
-use testkit::queue_contract::Subject;
+use testkit::queue_contract::QueueSubject;
 
 use crate::broker;
 
 struct Amqp(Queue);
 
 #[async_trait]
-impl Subject for Amqp {
+impl QueueSubject for Amqp {
     async fn open(capacity: u32) -> Self {
         let settings = Settings {
             capacity,
@@ -29,7 +29,7 @@ impl Subject for Amqp {
         Arc::clone(&self.0.probe)
     }
 
-    fn bell(&self) -> Box<dyn DoorbellListener> {
+    fn listener(&self) -> Box<dyn DoorbellListener> {
         self.0.bell()
     }
 

@@ -1,4 +1,4 @@
-//! Who may ask a source, and for how long.
+//! Leases: which poller may poll a source, and for how long.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use super::{PollSubject, held, held_for};
 use crate::store_contract::{LONG, must, source};
 
-/// The row decides, however many ask at once.
+/// The row decides when many ask at once.
 pub async fn of_many_pollers_one_holds_a_source(subject: &dyn PollSubject) {
     let polls = subject.polls();
     let mut tasks = JoinSet::new();
@@ -29,8 +29,8 @@ pub async fn of_many_pollers_one_holds_a_source(subject: &dyn PollSubject) {
     );
 }
 
-/// What is under way when a lease is prolonged must still count.
-pub async fn a_lease_is_prolonged_under_the_same_fence(subject: &dyn PollSubject) {
+/// A round that is running while its lease is extended can still save.
+pub async fn lease_is_extended_with_the_same_fence(subject: &dyn PollSubject) {
     let polls = subject.polls();
     let poller = PollerId::new();
     let first = held_for(&*polls, poller, LONG).await;
@@ -39,16 +39,16 @@ pub async fn a_lease_is_prolonged_under_the_same_fence(subject: &dyn PollSubject
     assert_eq!(first.since_last, None);
 }
 
-/// A poller that died does not keep its source.
-pub async fn a_source_is_taken_over_when_its_lease_has_passed(subject: &dyn PollSubject) {
+/// The source of a dead poller can be taken over.
+pub async fn source_is_taken_over_after_its_lease_expired(subject: &dyn PollSubject) {
     let polls = subject.polls();
     let dead = held_for(&*polls, PollerId::new(), Duration::ZERO).await;
     let heir = held(&*polls).await;
     assert!(heir.fence > dead.fence);
 }
 
-/// A poller that ends in good order does not make the next one wait.
-pub async fn a_source_given_back_is_free_at_once(subject: &dyn PollSubject) {
+/// A poller that stops cleanly releases its source at once.
+pub async fn released_source_is_free_at_once(subject: &dyn PollSubject) {
     let polls = subject.polls();
     let first = held(&*polls).await;
     must(polls.release(&first).await);
@@ -56,8 +56,8 @@ pub async fn a_source_given_back_is_free_at_once(subject: &dyn PollSubject) {
     assert!(second.fence > first.fence);
 }
 
-/// Somebody who was overtaken cannot free what another one holds.
-pub async fn a_lease_that_was_lost_gives_nothing_back(subject: &dyn PollSubject) {
+/// A poller whose lease was taken over cannot release it.
+pub async fn lost_lease_releases_nothing(subject: &dyn PollSubject) {
     let polls = subject.polls();
     let lost = held_for(&*polls, PollerId::new(), Duration::ZERO).await;
     held(&*polls).await;

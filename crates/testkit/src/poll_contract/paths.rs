@@ -1,4 +1,4 @@
-//! One mail by two paths, and how old what is found late is.
+//! One mail by two paths, webhook and polling, and the age of mail that is found late.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::store_contract::{
     LONG, code, held as holding, inbox, mail, must, request, server_key, source,
 };
 
-/// Saves what was found and takes it all the way.
+/// Saves a found mail and processes it.
 async fn find(subject: &dyn PollSubject, polled: Polled, messages: Vec<NewMessage>) -> Finished {
     let polls = subject.polls();
     let lease = held(&*polls).await;
@@ -30,8 +30,8 @@ async fn finish(subject: &dyn PollSubject, id: DeliveryId, messages: Vec<NewMess
     seams.complete(claim, holding(messages)).await
 }
 
-/// The number that says what polling is for.
-pub async fn a_mail_first_found_by_polling_is_recovered(subject: &dyn PollSubject) {
+/// The metric that shows the use of polling.
+pub async fn mail_first_found_by_polling_counts_as_recovered(subject: &dyn PollSubject) {
     let to = inbox("agent");
     let by_poll = vec![mail(&to, "<1@shop.test>", vec![code(&to, "111111")])];
     let finished = find(subject, found("a"), by_poll).await;
@@ -42,8 +42,8 @@ pub async fn a_mail_first_found_by_polling_is_recovered(subject: &dyn PollSubjec
     assert_eq!((finished.messages, finished.recovered), (1, 0));
 }
 
-/// Both directions: a late webhook, and a poll that finds what was posted.
-pub async fn the_other_path_is_noted_once_with_how_late_it_was(subject: &dyn PollSubject) {
+/// Both directions: a late webhook, and polling that finds posted mail.
+pub async fn lag_of_the_second_path_is_reported_once(subject: &dyn PollSubject) {
     let to = inbox("agent");
     let letter = |id: &str| vec![mail(&to, id, vec![code(&to, id)])];
     find(subject, found("a"), letter("<1@shop.test>")).await;
@@ -65,11 +65,9 @@ pub async fn the_other_path_is_noted_once_with_how_late_it_was(subject: &dyn Pol
     assert!(reconciled.other_path_lag.is_some());
 }
 
-/// A provider that posts the original and lists the parts: the content differs,
-/// and it is one mail all the same.
-pub async fn a_mail_that_its_provider_names_is_one_whatever_it_looks_like(
-    subject: &dyn PollSubject,
-) {
+/// A provider may post the original and list only its parts. The content differs, but it is
+/// one mail.
+pub async fn same_provider_id_is_one_message_whatever_the_content(subject: &dyn PollSubject) {
     let named = |to: &InboxId, content: &str, id: &str| {
         let key = MessageKey::of_provider(&server_key(), &source(), to, id);
         vec![NewMessage {
@@ -92,13 +90,13 @@ pub async fn a_mail_that_its_provider_names_is_one_whatever_it_looks_like(
         let polled = find(subject, found(&n.to_string()), named(to, content, id)).await;
         assert_eq!((polled.messages, polled.recovered), (1, 1), "{content}");
     }
-    // The same content under another id is what it always was: the same mail.
+    // The same content under another id is still the same mail.
     let again = find(subject, found("b"), named(&to, "another", "3")).await;
     assert_eq!((again.messages, again.duplicate_messages), (0, 1));
 }
 
-/// Old mail that a first poll brings must not pass for a fresh code.
-pub async fn a_code_that_is_found_late_is_as_old_as_its_mail(subject: &dyn PollSubject) {
+/// Old mail found by a first poll must not look like a fresh code.
+pub async fn code_found_late_expires_by_the_age_of_its_mail(subject: &dyn PollSubject) {
     let to = inbox("agent");
     let past = SystemClock.now().as_millis() - 2 * i64::try_from(LONG.as_millis()).unwrap_or(0);
     let old = Polled {
@@ -125,8 +123,8 @@ pub async fn a_code_that_is_found_late_is_as_old_as_its_mail(subject: &dyn PollS
     assert!(matches!(consumed, Consumed::Expired { .. }), "{consumed:?}");
 }
 
-/// A source whose clock is wrong, or lies, cannot make a code live longer.
-pub async fn a_mail_from_the_future_arrives_now(subject: &dyn PollSubject) {
+/// A wrong or forged time of the source cannot extend the lifetime of a code.
+pub async fn mail_with_a_future_time_counts_as_received_now(subject: &dyn PollSubject) {
     let to = inbox("agent");
     let ahead = Polled {
         arrived_at: Some(SystemClock.now().plus(Duration::from_hours(9))),

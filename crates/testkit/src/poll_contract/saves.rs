@@ -1,4 +1,4 @@
-//! What is found, and how far that is.
+//! Saving found mails together with the cursor.
 
 use std::time::Duration;
 
@@ -25,8 +25,8 @@ fn fresh(saved: &Completed<Vec<Recorded>>) -> usize {
     }
 }
 
-/// Otherwise a crash between the two loses or repeats.
-pub async fn what_is_found_and_how_far_that_is_are_saved_together(subject: &dyn PollSubject) {
+/// Otherwise a crash between the two would lose or repeat mail.
+pub async fn mails_and_cursor_are_saved_together(subject: &dyn PollSubject) {
     let polls = subject.polls();
     let poller = PollerId::new();
     let lease = held_for(&*polls, poller, Duration::from_hours(1)).await;
@@ -40,8 +40,8 @@ pub async fn what_is_found_and_how_far_that_is_are_saved_together(subject: &dyn 
     );
 }
 
-/// Pages shift, cursors are read again: the key decides.
-pub async fn what_is_found_twice_is_recorded_once(subject: &dyn PollSubject) {
+/// Pages may overlap and cursors may repeat; the key decides.
+pub async fn mail_found_twice_is_recorded_once(subject: &dyn PollSubject) {
     let polls = subject.polls();
     let lease = held(&*polls).await;
     assert_eq!(
@@ -55,25 +55,28 @@ pub async fn what_is_found_twice_is_recorded_once(subject: &dyn PollSubject) {
     );
 }
 
-/// The fence: not a row and not the cursor.
-pub async fn a_poller_that_was_overtaken_saves_nothing(subject: &dyn PollSubject) {
+/// The fencing token protects the rows and the cursor.
+pub async fn poller_with_an_old_fence_saves_nothing(subject: &dyn PollSubject) {
     let polls = subject.polls();
     let frozen = held_for(&*polls, PollerId::new(), Duration::ZERO).await;
     let poller = PollerId::new();
-    let heir = held_for(&*polls, poller, Duration::from_hours(1)).await;
-    assert_eq!(fresh(&save(&*polls, &heir, &["a"], "heir").await), 1);
+    let successor = held_for(&*polls, poller, Duration::from_hours(1)).await;
+    assert_eq!(
+        fresh(&save(&*polls, &successor, &["a"], "successor").await),
+        1
+    );
     let late = save(&*polls, &frozen, &["b"], "frozen").await;
     assert!(matches!(late, Completed::Lost), "{late:?}");
     let again = held_for(&*polls, poller, Duration::from_hours(1)).await;
-    assert_eq!(again.cursor, "heir");
+    assert_eq!(again.cursor, "successor");
     assert_eq!(
         must(subject.seams().deliveries.backlog().await).unfinished,
         1
     );
 }
 
-/// Whoever comes first is the one whose fence counts, and the rows are there once.
-pub async fn of_two_pollers_with_the_same_finds_one_saves(subject: &dyn PollSubject) {
+/// The poller with the current fencing token saves, and each mail is recorded once.
+pub async fn of_two_pollers_with_the_same_mail_one_saves(subject: &dyn PollSubject) {
     for round in 0..10 {
         let polls = subject.polls();
         let old = held_for(&*polls, PollerId::new(), Duration::ZERO).await;
@@ -94,8 +97,8 @@ pub async fn of_two_pollers_with_the_same_finds_one_saves(subject: &dyn PollSubj
     );
 }
 
-/// A hint for whoever would otherwise fetch a mail to throw it away.
-pub async fn what_is_known_need_not_be_fetched(subject: &dyn PollSubject) {
+/// A poller need not fetch mail that is recorded.
+pub async fn unseen_leaves_out_recorded_mail(subject: &dyn PollSubject) {
     let polls = subject.polls();
     let lease = held(&*polls).await;
     save(&*polls, &lease, &["a"], "1").await;
@@ -104,8 +107,8 @@ pub async fn what_is_known_need_not_be_fetched(subject: &dyn PollSubject) {
     assert_eq!(unseen, [key("b"), key("c")]);
 }
 
-/// An operator sees which source cannot be asked, and why.
-pub async fn a_round_is_noted_with_how_it_ended(subject: &dyn PollSubject) {
+/// The operator sees which source cannot be polled, and why.
+pub async fn outcome_of_a_round_is_recorded(subject: &dyn PollSubject) {
     let polls = subject.polls();
     let lease = held(&*polls).await;
     must(polls.round_ended(&lease, None).await);
@@ -114,16 +117,16 @@ pub async fn a_round_is_noted_with_how_it_ended(subject: &dyn PollSubject) {
             .round_ended(&lease, Some(Reason::new("poll_away")))
             .await,
     );
-    let standings = must(subject.silence().source_health().await);
-    let [standing] = standings.as_slice() else {
-        panic!("one source, not {standings:?}");
+    let sources = must(subject.silence().source_health().await);
+    let [health] = sources.as_slice() else {
+        panic!("one source, not {sources:?}");
     };
     assert!(
-        standing.since_last_poll.is_some(),
+        health.since_last_poll.is_some(),
         "the good round is not forgotten"
     );
-    assert_eq!(standing.failure, Some(Reason::new("poll_away")));
+    assert_eq!(health.failure, Some(Reason::new("poll_away")));
     must(polls.round_ended(&lease, None).await);
-    let standings = must(subject.silence().source_health().await);
-    assert!(standings.iter().all(|standing| standing.failure.is_none()));
+    let sources = must(subject.silence().source_health().await);
+    assert!(sources.iter().all(|health| health.failure.is_none()));
 }

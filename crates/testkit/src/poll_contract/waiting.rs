@@ -1,4 +1,4 @@
-//! Whose mail is awaited and has not come.
+//! Inboxes with attempts that wait for overdue mail.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ async fn open(subject: &dyn PollSubject, attempt: NewAttempt) -> NewAttempt {
     attempt
 }
 
-/// A mail with a code that suits an attempt.
+/// A mail with a code for this attempt.
 fn suited(to: &InboxId, id: &str, attempt: &NewAttempt) -> NewMessage {
     let mut artifact = code(to, id);
     let key = artifact.key;
@@ -30,13 +30,11 @@ fn suited(to: &InboxId, id: &str, attempt: &NewAttempt) -> NewMessage {
     mail(to, id, vec![artifact])
 }
 
-/// Polling begins when patience ends, and ends when the mail is there.
-pub async fn an_attempt_without_mail_is_left_waiting_until_something_comes(
-    subject: &dyn PollSubject,
-) {
+/// An inbox is overdue after a while, until its mail has arrived.
+pub async fn attempt_without_mail_is_overdue_until_mail_arrives(subject: &dyn PollSubject) {
     let to = inbox("agent");
     let opened = open(subject, attempt(&to)).await;
-    assert_eq!(left(subject, LONG).await, [], "it may take its time");
+    assert_eq!(left(subject, LONG).await, [], "not overdue yet");
     assert_eq!(
         left(subject, Duration::ZERO).await,
         std::slice::from_ref(&to)
@@ -47,8 +45,8 @@ pub async fn an_attempt_without_mail_is_left_waiting_until_something_comes(
     assert_eq!(left(subject, Duration::ZERO).await, []);
 }
 
-/// Polling stops by itself.
-pub async fn an_attempt_that_is_over_is_not_waited_for(subject: &dyn PollSubject) {
+/// Attempts that are over are not overdue.
+pub async fn finished_attempt_is_not_overdue(subject: &dyn PollSubject) {
     let (over, ended) = (inbox("over"), inbox("ended"));
     let brief = NewAttempt {
         timeout: Duration::ZERO,
@@ -66,8 +64,8 @@ pub async fn an_attempt_that_is_over_is_not_waited_for(subject: &dyn PollSubject
     assert_eq!(left(subject, Duration::ZERO).await, []);
 }
 
-/// What came before the resend is not what is waited for.
-pub async fn a_resend_is_waited_for_anew(subject: &dyn PollSubject) {
+/// Mail from before the resend does not end the wait.
+pub async fn resend_restarts_the_wait_for_mail(subject: &dyn PollSubject) {
     let to = inbox("agent");
     let opened = open(subject, attempt(&to)).await;
     let message = suited(&to, "111111", &opened);

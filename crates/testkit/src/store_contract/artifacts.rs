@@ -1,15 +1,15 @@
-//! The third layer, and the order in which agents see it.
+//! The third layer against duplicates, and the order in which agents see artifacts.
 
 use pipeline::{ArtifactKind, ArtifactView, InboxId, NewArtifact, Reason, Seq, Verdict};
 use tokio::task::JoinSet;
 
 use super::{
-    LONG, Seams, Subject, code, code_in_window, held, inbox, mail, must, places, valueless,
+    LONG, Seams, StoreSubject, code, code_in_window, held, inbox, mail, must, places, valueless,
 };
-use crate::patience::soon;
+use crate::wait::soon;
 
-/// Every field an agent may see, and with it the proof that there is no other.
-pub async fn an_artifact_shows_what_an_agent_may_see(subject: &dyn Subject) {
+/// Compares the whole view, so that no other field can appear unnoticed.
+pub async fn artifact_view_has_what_an_agent_may_see(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let link = NewArtifact {
@@ -46,8 +46,8 @@ pub async fn an_artifact_shows_what_an_agent_may_see(subject: &dyn Subject) {
     assert_eq!(seams.items(&to).await, [view(&link, 1), view(&nothing, 2)]);
 }
 
-/// The sender mails the code again; it is still one code. Later it is another.
-pub async fn the_same_value_in_one_window_is_one_artifact(subject: &dyn Subject) {
+/// A code that is mailed again within the window is the same artifact. Later it is a new one.
+pub async fn same_value_in_one_window_is_one_artifact(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let mut finished = Vec::new();
@@ -60,8 +60,8 @@ pub async fn the_same_value_in_one_window_is_one_artifact(subject: &dyn Subject)
     assert_eq!(seams.items(&to).await.len(), 2);
 }
 
-/// A place is taken only by what is there to be seen.
-pub async fn a_known_artifact_leaves_no_gap(subject: &dyn Subject) {
+/// Only visible items take a position.
+pub async fn duplicate_artifact_leaves_no_gap_in_the_positions(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let artifacts = ["111111", "111111", "222222"].map(|value| code(&to, value));
@@ -77,8 +77,8 @@ pub async fn a_known_artifact_leaves_no_gap(subject: &dyn Subject) {
     assert_eq!(places(&seams.items(&to).await), [1, 2, 3]);
 }
 
-/// A page is what stands behind the cursor.
-pub async fn items_are_listed_behind_a_place_in_order(subject: &dyn Subject) {
+/// A page contains the items after the cursor.
+pub async fn items_after_a_position_are_listed_in_order(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     for number in 1..=5 {
@@ -97,8 +97,8 @@ pub async fn items_are_listed_behind_a_place_in_order(subject: &dyn Subject) {
     assert_eq!(list(0, 0).await, Vec::<i64>::new());
 }
 
-/// Places are counted for each inbox.
-pub async fn an_inbox_shows_its_own_items_only(subject: &dyn Subject) {
+/// Each inbox counts its own positions.
+pub async fn inbox_lists_only_its_own_items(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (a, b) = (inbox("a"), inbox("b"));
     let first = seams.bring(&a, "m1", code(&a, "111111")).await;
@@ -114,9 +114,11 @@ pub async fn an_inbox_shows_its_own_items_only(subject: &dyn Subject) {
     assert_eq!(seams.items(&inbox("c")).await, []);
 }
 
-/// A cursor that moves over a place never has to come back for it: commits out
-/// of order, and artifacts that turn out to be known, must not show as gaps.
-pub async fn readers_see_every_place_once_in_order_while_eight_write(subject: &dyn Subject) {
+/// A reader never has to return to an earlier position: neither commits out of order nor
+/// duplicate artifacts may appear as gaps.
+pub async fn readers_see_every_position_once_in_order_while_eight_write(
+    subject: &dyn StoreSubject,
+) {
     const EACH: i64 = 12;
     let seams = subject.seams();
     let to = inbox("agent");
@@ -130,7 +132,7 @@ pub async fn readers_see_every_place_once_in_order_while_eight_write(subject: &d
         writers.spawn(async move {
             for number in 0..EACH {
                 let name = format!("{writer}_{number}");
-                // Every second mail also repeats a code that somebody has sent.
+                // Every second mail repeats a code of another writer.
                 let mut artifacts = vec![code(&to, &name)];
                 if number % 2 == 1 {
                     let known = format!("{writer}_{}", number - 1);
@@ -161,8 +163,8 @@ async fn read_to(seams: Seams, inbox: InboxId, last: i64, page: u32) -> Vec<i64>
     seen
 }
 
-/// An agent that waits is woken.
-pub async fn a_watch_hears_of_what_arrives(subject: &dyn Subject) {
+/// A new item wakes an agent that waits.
+pub async fn watch_wakes_for_a_new_item(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let waiting = tokio::spawn({
@@ -183,13 +185,13 @@ pub async fn a_watch_hears_of_what_arrives(subject: &dyn Subject) {
     assert_eq!(items.len(), 1);
 }
 
-/// Between the look and the wait there is a gap, and the watch covers it.
-pub async fn news_between_watching_and_waiting_is_not_missed(subject: &dyn Subject) {
+/// A change after the items were read and before the wait begins still wakes the watch.
+pub async fn change_between_watching_and_waiting_is_not_missed(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let mut watch = seams.agents.watch(&to);
     assert_eq!(seams.items(&to).await, []);
     seams.bring(&to, "m1", code(&to, "493817")).await;
-    soon("there is news", watch.changed()).await;
+    soon("the watch wakes", watch.changed()).await;
     assert_eq!(seams.items(&to).await.len(), 1);
 }

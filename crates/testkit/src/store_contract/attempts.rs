@@ -1,4 +1,4 @@
-//! Attempts: which mail is for which, and that each gets its own once.
+//! Attempts: which mail each one gets, once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use pipeline::{
 use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
 
-use super::{LONG, Seams, Subject, code, inbox, mail, must, request, resend};
-use crate::patience::{soon, until, until_quiet};
+use super::{LONG, Seams, StoreSubject, code, inbox, mail, must, request, resend};
+use crate::wait::{soon, until, until_quiet};
 
-/// The whole point of opening one first.
-pub async fn an_attempt_gets_what_comes_after_it_was_opened(subject: &dyn Subject) {
+/// The reason to open an attempt before triggering the mail.
+pub async fn attempt_gets_mail_that_arrives_after_it_was_opened(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
     assert_eq!(seams.status(attempt).await, AttemptStatus::Pending);
@@ -31,12 +31,12 @@ pub async fn an_attempt_gets_what_comes_after_it_was_opened(subject: &dyn Subjec
     assert_eq!(seams.status(attempt).await, AttemptStatus::Consumed);
 }
 
-/// Yesterday's code.
-pub async fn what_came_before_an_attempt_is_never_for_it(subject: &dyn Subject) {
+/// For example yesterday's code.
+pub async fn mail_recorded_before_an_attempt_is_never_for_it(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     bring_for(&seams, &to, "m1", "111111", &[]).await;
-    // Recorded before, processed after: the worker had it in its hands.
+    // Recorded before the attempt was opened, and processed after.
     let delivery = seams.new_delivery("m2").await;
     seams
         .clock_passes(must(seams.deliveries.backlog().await).at)
@@ -52,8 +52,8 @@ pub async fn what_came_before_an_attempt_is_never_for_it(subject: &dyn Subject) 
     ));
 }
 
-/// A provider that was away delivers its backlog.
-pub async fn mail_that_was_received_before_an_attempt_is_not_for_it(subject: &dyn Subject) {
+/// For example when a provider delivers its backlog after an outage.
+pub async fn mail_received_before_an_attempt_is_not_for_it(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
     let view = seams.look(attempt).await;
@@ -67,8 +67,8 @@ pub async fn mail_that_was_received_before_an_attempt_is_not_for_it(subject: &dy
     assert_eq!(item.map(|item| item.attempt), Some(None));
 }
 
-/// A resent code makes the one before it worthless.
-pub async fn the_newest_mail_of_an_attempt_wins(subject: &dyn Subject) {
+/// A newer code invalidates the older one.
+pub async fn newest_mail_of_an_attempt_supersedes_older_mail(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
     let old = bring_for(&seams, &to, "m1", "111111", &[attempt]).await;
@@ -85,8 +85,8 @@ pub async fn the_newest_mail_of_an_attempt_wins(subject: &dyn Subject) {
     assert_eq!(superseded, [true, false]);
 }
 
-/// Queues reorder; the provider's time does not.
-pub async fn an_older_mail_that_comes_late_replaces_nothing(subject: &dyn Subject) {
+/// The time of receipt decides, not the order of processing.
+pub async fn older_mail_that_arrives_late_supersedes_nothing(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
     let opened_at = seams.look(attempt).await.opened_at;
@@ -102,8 +102,8 @@ pub async fn an_older_mail_that_comes_late_replaces_nothing(subject: &dyn Subjec
     assert_eq!(value(seams.take(attempt, "a", "k").await).0, "222222");
 }
 
-/// A mail that was sent twice, and digits that repeat by themselves.
-pub async fn a_value_is_one_artifact_within_an_attempt_and_another_outside(subject: &dyn Subject) {
+/// The same code twice in one attempt is one artifact; in two attempts it is two.
+pub async fn repeated_value_is_one_artifact_per_attempt(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, first) = opened(&seams, "agent").await;
     bring_for(&seams, &to, "m1", "493817", &[first]).await;
@@ -117,8 +117,8 @@ pub async fn a_value_is_one_artifact_within_an_attempt_and_another_outside(subje
     assert_eq!(value(seams.take(second, "a", "k2").await).0, "493817");
 }
 
-/// The answer was lost, and meanwhile a newer mail came.
-pub async fn a_retry_gets_what_its_first_request_got(subject: &dyn Subject) {
+/// The answer was lost, and a newer mail arrived before the retry.
+pub async fn retry_of_an_attempt_consume_gets_the_first_answer(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
     bring_for(&seams, &to, "m1", "111111", &[attempt]).await;
@@ -138,8 +138,8 @@ pub async fn a_retry_gets_what_its_first_request_got(subject: &dyn Subject) {
     );
 }
 
-/// A race has one winner here as well.
-pub async fn of_fifty_consumers_of_an_attempt_one_gets_the_value(subject: &dyn Subject) {
+/// Of many concurrent requests one succeeds.
+pub async fn of_fifty_consumers_of_an_attempt_one_gets_the_value(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
     bring_for(&seams, &to, "m1", "493817", &[attempt]).await;
@@ -155,8 +155,8 @@ pub async fn of_fifty_consumers_of_an_attempt_one_gets_the_value(subject: &dyn S
     assert_eq!(answers.iter().filter(is_already).count(), 49);
 }
 
-/// A key stands for one request.
-pub async fn a_key_used_for_another_attempt_is_refused(subject: &dyn Subject) {
+/// An idempotency key names one request.
+pub async fn idempotency_key_used_for_another_attempt_is_refused(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, first) = opened(&seams, "agent").await;
     let (_, second) = opened(&seams, "agent").await;
@@ -167,8 +167,8 @@ pub async fn a_key_used_for_another_attempt_is_refused(subject: &dyn Subject) {
     assert!(matches!(answer, AttemptConsumed::KeyReused), "{answer:?}");
 }
 
-/// Twenty retries of opening are one attempt.
-pub async fn a_reference_means_one_attempt(subject: &dyn Subject) {
+/// Twenty concurrent retries open one attempt.
+pub async fn same_reference_returns_the_same_attempt(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let asked = NewAttempt {
         reference: Some(must("signup-7".parse())),
@@ -204,8 +204,8 @@ pub async fn a_reference_means_one_attempt(subject: &dyn Subject) {
     assert!(matches!(answer, Opened::ReferenceReused), "{answer:?}");
 }
 
-/// A retry is no new attempt, so it needs no inbox that takes mail.
-pub async fn a_reference_outlives_its_inbox(subject: &dyn Subject) {
+/// A retry opens nothing new, so it works even when the inbox accepts no mail any more.
+pub async fn reference_works_after_its_inbox_expired(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let owner: ConsumerId = must("a".parse());
@@ -255,8 +255,8 @@ pub async fn a_reference_outlives_its_inbox(subject: &dyn Subject) {
     assert!(matches!(answer, Opened::InboxUnknown), "{answer:?}");
 }
 
-/// Whoever may ask again and again floods the sender.
-pub async fn resends_are_counted_once_for_each_key(subject: &dyn Subject) {
+/// Unlimited resends could flood the sender.
+pub async fn resends_are_counted_once_for_each_key(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (_, attempt) = opened(&seams, "agent").await;
     let resend = async |key| must(seams.attempts.resend(&resend(attempt, "a", key)).await);
@@ -269,8 +269,8 @@ pub async fn resends_are_counted_once_for_each_key(subject: &dyn Subject) {
     assert_eq!(resend("k4").await, ResendOutcome::Over);
 }
 
-/// A key is a word of whoever uses it.
-pub async fn two_askers_with_one_key_ask_twice(subject: &dyn Subject) {
+/// Idempotency keys belong to their caller.
+pub async fn same_key_of_two_callers_counts_two_resends(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (_, first) = opened(&seams, "agent").await;
     let (_, second) = opened(&seams, "agent").await;
@@ -285,8 +285,8 @@ pub async fn two_askers_with_one_key_ask_twice(subject: &dyn Subject) {
     assert_eq!(seams.look(second).await.resends_left, 2);
 }
 
-/// Whoever comes first has the key; the other's budget is not touched.
-pub async fn one_key_for_two_attempts_at_once_is_granted_once(subject: &dyn Subject) {
+/// The first request gets the key; the other attempt's budget is unchanged.
+pub async fn one_key_for_two_attempts_at_once_is_granted_once(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     for round in 0..10 {
         let mut askers = JoinSet::new();
@@ -306,8 +306,8 @@ pub async fn one_key_for_two_attempts_at_once_is_granted_once(subject: &dyn Subj
     }
 }
 
-/// After a wrong code the agent asks for another and waits again.
-pub async fn a_resend_after_a_consume_waits_for_the_next(subject: &dyn Subject) {
+/// After a wrong code the agent asks for another one and waits again.
+pub async fn resend_after_a_consume_is_pending_until_new_mail(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
     bring_for(&seams, &to, "m1", "111111", &[attempt]).await;
@@ -324,8 +324,8 @@ pub async fn a_resend_after_a_consume_waits_for_the_next(subject: &dyn Subject) 
     assert_eq!(value(seams.take(attempt, "a", "k2").await).0, "222222");
 }
 
-/// Whoever waits for an attempt waits no longer than it is open.
-pub async fn whoever_waits_is_told_that_it_is_over(subject: &dyn Subject) {
+/// An agent does not wait for an attempt that is finished.
+pub async fn watch_wakes_when_an_attempt_is_finished(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
     let mut arrival = seams.agents.watch(&to);
@@ -335,8 +335,8 @@ pub async fn whoever_waits_is_told_that_it_is_over(subject: &dyn Subject) {
     assert_eq!(seams.status(attempt).await, AttemptStatus::Expired);
 }
 
-/// What an agent has closed stays closed.
-pub async fn a_finished_attempt_gets_nothing_more(subject: &dyn Subject) {
+/// Mail after the end is not given to the attempt.
+pub async fn finished_attempt_gets_no_more_mail(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
     seams.end(attempt).await;
@@ -355,8 +355,8 @@ pub async fn a_finished_attempt_gets_nothing_more(subject: &dyn Subject) {
     );
 }
 
-/// Time is up.
-pub async fn after_its_deadline_an_attempt_gives_nothing(subject: &dyn Subject) {
+/// An attempt does not give out a value after its deadline.
+pub async fn attempt_gives_no_value_after_its_deadline(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let asked = NewAttempt {
         timeout: Duration::from_millis(1500),
@@ -384,8 +384,8 @@ pub async fn after_its_deadline_an_attempt_gives_nothing(subject: &dyn Subject) 
     assert!(matches!(answer, AttemptConsumed::NotReady(_)), "{answer:?}");
 }
 
-/// "Timed out" alone helps nobody.
-pub async fn a_miss_is_told_until_something_comes(subject: &dyn Subject) {
+/// /// The agent is told why the last mail gave nothing.
+pub async fn miss_is_reported_until_an_artifact_arrives(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
     let why = Reason::new("host_not_allowed");
@@ -403,8 +403,8 @@ pub async fn a_miss_is_told_until_something_comes(subject: &dyn Subject) {
     assert_eq!(seams.status(attempt).await, AttemptStatus::Ready);
 }
 
-/// Another tenant's attempt does not exist.
-pub async fn an_attempt_outside_the_scope_does_not_exist(subject: &dyn Subject) {
+/// A caller cannot see the attempts of others.
+pub async fn attempt_outside_the_scope_is_unknown(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let minted = NewAttempt {
         is_minted: true,
@@ -469,7 +469,7 @@ pub fn attempt(inbox: &InboxId) -> NewAttempt {
     }
 }
 
-/// An artifact that may be for these attempts.
+/// An artifact that matches these attempts.
 pub fn suited(artifact: NewArtifact, attempts: &[AttemptId]) -> NewArtifact {
     let server = ServerKey::new([7; 32]);
     let value = artifact
@@ -519,7 +519,7 @@ fn consume(attempt: AttemptId, consumer: &str, key: &str) -> AttemptConsume {
     }
 }
 
-/// The value and whether it was told before.
+/// The value, and whether the answer is a replay.
 #[track_caller]
 pub(super) fn value(answer: AttemptConsumed) -> (String, bool) {
     match answer {

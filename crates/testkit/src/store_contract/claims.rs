@@ -1,15 +1,15 @@
-//! Who may work on a delivery, and how that ends.
+//! Claims: which worker may process a delivery, and how a claim ends.
 
 use std::time::Duration;
 
 use pipeline::{Claim, Claimed, Completed, DeliveryId, Reason};
 use tokio::task::JoinSet;
 
-use super::{LONG, Subject, code, held, inbox, mail, must};
-use crate::patience::until;
+use super::{LONG, StoreSubject, code, held, inbox, mail, must};
+use crate::wait::until;
 
-/// Everything a worker needs comes with the claim.
-pub async fn a_claim_brings_the_delivery_and_its_first_attempt(subject: &dyn Subject) {
+/// The claim contains everything that a worker needs.
+pub async fn first_claim_returns_the_delivery_and_attempt_one(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
     let (claim, stored) = seams.claim(id, LONG).await;
@@ -21,8 +21,8 @@ pub async fn a_claim_brings_the_delivery_and_its_first_attempt(subject: &dyn Sub
     );
 }
 
-/// The row decides, not the ring.
-pub async fn of_many_claimers_one_gets_it(subject: &dyn Subject) {
+/// The row decides who gets the claim, not the notification.
+pub async fn of_many_concurrent_claims_one_succeeds(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     for round in 0..20 {
         let id = seams.new_delivery(&format!("evt_{round}")).await;
@@ -39,19 +39,19 @@ pub async fn of_many_claimers_one_gets_it(subject: &dyn Subject) {
     }
 }
 
-/// Otherwise a mail that kills its worker would kill workers for ever.
-pub async fn an_attempt_counts_even_if_the_worker_dies(subject: &dyn Subject) {
+/// Otherwise a mail that crashes its worker would crash workers forever.
+pub async fn attempt_is_counted_even_if_the_worker_dies(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
     for attempt in 1..=3 {
         let (claim, _) = seams.claim(id, Duration::ZERO).await;
         assert_eq!(claim.attempt, attempt);
-        // The worker is gone; its lease passes at once.
+        // The worker is gone; its lease expires at once.
     }
 }
 
-/// A worker that died is noticed by the sweeper, one at work is left alone.
-pub async fn a_claimed_delivery_is_due_when_its_lease_has_passed(subject: &dyn Subject) {
+/// The sweeper notices a dead worker and does not disturb a working one.
+pub async fn claimed_delivery_is_due_after_its_lease_expires(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let at_work = seams.new_delivery("at_work").await;
     let dead = seams.new_delivery("dead").await;
@@ -64,9 +64,9 @@ pub async fn a_claimed_delivery_is_due_when_its_lease_has_passed(subject: &dyn S
     .await;
 }
 
-/// The fence: whatever the first worker still tries after a second one has
-/// taken over, not a row of it is written.
-pub async fn a_worker_whose_lease_has_passed_writes_nothing(subject: &dyn Subject) {
+/// The fencing token: nothing is written by the first worker after a second one has taken
+/// over.
+pub async fn worker_with_an_expired_lease_writes_nothing(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let id = seams.new_delivery("evt_1").await;
@@ -102,8 +102,8 @@ pub async fn a_worker_whose_lease_has_passed_writes_nothing(subject: &dyn Subjec
     assert_eq!(seams.complete(current, good).await.artifacts, 1);
 }
 
-/// Not even by a worker that answers twice.
-pub async fn an_ended_claim_cannot_be_ended_again(subject: &dyn Subject) {
+/// Not even by the worker that ended it.
+pub async fn ended_claim_cannot_be_ended_again(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let (claim, _) = seams.claim(seams.new_delivery("evt_1").await, LONG).await;
@@ -125,8 +125,8 @@ pub async fn an_ended_claim_cannot_be_ended_again(subject: &dyn Subject) {
     assert_eq!(seams.items(&to).await.len(), 1);
 }
 
-/// A transient failure: later, and counted.
-pub async fn a_delivery_put_back_waits_and_comes_again(subject: &dyn Subject) {
+/// A transient failure: retried later, and the attempt counts.
+pub async fn retried_delivery_waits_and_is_due_again(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
     let (claim, _) = seams.claim(id, LONG).await;
@@ -151,8 +151,9 @@ pub async fn a_delivery_put_back_waits_and_comes_again(subject: &dyn Subject) {
     assert_eq!(claim.attempt, 2);
 }
 
-/// Something that belongs to it is not there yet: later, and not counted.
-pub async fn a_delivery_that_is_put_off_has_used_no_attempt(subject: &dyn Subject) {
+/// Something that the mail needs is unavailable: retried later, and the attempt does not
+/// count.
+pub async fn uncounted_retry_uses_no_attempt(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
     for _ in 0..3 {
@@ -176,8 +177,8 @@ pub async fn a_delivery_that_is_put_off_has_used_no_attempt(subject: &dyn Subjec
     ));
 }
 
-/// A bell may ring twice, late, or for a row that was purged.
-pub async fn a_ring_for_a_finished_delivery_is_an_echo(subject: &dyn Subject) {
+/// A notification may arrive twice, late, or for a row that was deleted.
+pub async fn claim_of_a_finished_delivery_answers_finished(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let done = seams.new_delivery("done").await;
     let (claim, _) = seams.claim(done, LONG).await;

@@ -1,4 +1,4 @@
-//! At most once: one artifact, one consumer, one value given out.
+//! At most once: the value of an artifact is given to one consumer.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
 
 use super::attempts::{bring_for, opened, value};
-use super::{LONG, Seams, Subject, attempt, code, inbox, must, request, valueless};
-use crate::patience::until;
+use super::{LONG, Seams, StoreSubject, attempt, code, inbox, must, request, valueless};
+use crate::wait::until;
 
-/// The whole point.
-pub async fn the_first_consume_gets_the_value(subject: &dyn Subject) {
+/// The consumer gets the value, and it gets it once.
+pub async fn first_consume_gets_the_value(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = code_for_agent(&seams).await;
     let (kind, value, at) = first(seams.consume(&request(id, "agent", "k1")).await);
@@ -24,8 +24,8 @@ pub async fn the_first_consume_gets_the_value(subject: &dyn Subject) {
     assert_eq!(consumed, [Some(at)]);
 }
 
-/// The second one learns when, and not what.
-pub async fn of_two_consumers_one_gets_the_value(subject: &dyn Subject) {
+/// The second consumer is told when it was consumed, but not the value.
+pub async fn of_two_consumers_one_gets_the_value(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = code_for_agent(&seams).await;
     let (_, _, at) = first(seams.consume(&request(id, "a", "k")).await);
@@ -36,8 +36,8 @@ pub async fn of_two_consumers_one_gets_the_value(subject: &dyn Subject) {
     );
 }
 
-/// A race has one winner.
-pub async fn of_fifty_consumers_one_gets_the_value(subject: &dyn Subject) {
+/// Of many concurrent requests one succeeds.
+pub async fn of_fifty_consumers_one_gets_the_value(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = code_for_agent(&seams).await;
     let requests = (0..50).map(|number| request(id, &format!("agent_{number}"), "k"));
@@ -48,8 +48,8 @@ pub async fn of_fifty_consumers_one_gets_the_value(subject: &dyn Subject) {
     assert_eq!(answers.iter().filter(is_already).count(), 49);
 }
 
-/// The answer was lost on its way; the agent asks again.
-pub async fn the_same_request_again_gets_the_same_answer(subject: &dyn Subject) {
+/// The answer was lost; the agent retries.
+pub async fn repeated_consume_request_gets_the_same_answer(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = code_for_agent(&seams).await;
     let asked = request(id, "agent", "k1");
@@ -59,8 +59,8 @@ pub async fn the_same_request_again_gets_the_same_answer(subject: &dyn Subject) 
     }
 }
 
-/// An agent may lose patience and send all its retries together.
-pub async fn the_same_request_many_times_at_once_consumes_once(subject: &dyn Subject) {
+/// An agent may send all its retries at once.
+pub async fn concurrent_repeats_of_a_consume_request_consume_once(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = code_for_agent(&seams).await;
     let answers = at_once(&seams, (0..20).map(|_| request(id, "agent", "k1"))).await;
@@ -81,8 +81,8 @@ pub async fn the_same_request_many_times_at_once_consumes_once(subject: &dyn Sub
     assert_eq!((firsts, replays), (1, 19));
 }
 
-/// A key that leaks later is worth nothing.
-pub async fn a_retry_after_the_window_gets_no_value(subject: &dyn Subject) {
+/// An idempotency key that leaks later gives no value.
+pub async fn retry_after_the_replay_window_gets_no_value(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = code_for_agent(&seams).await;
     let asked = request(id, "agent", "k1");
@@ -98,8 +98,8 @@ pub async fn a_retry_after_the_window_gets_no_value(subject: &dyn Subject) {
     );
 }
 
-/// Another key is another request, not a retry.
-pub async fn the_same_consumer_with_another_key_gets_no_value(subject: &dyn Subject) {
+/// Another idempotency key means another request.
+pub async fn same_consumer_with_another_key_gets_no_value(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = code_for_agent(&seams).await;
     first(seams.consume(&request(id, "agent", "k1")).await);
@@ -107,9 +107,9 @@ pub async fn the_same_consumer_with_another_key_gets_no_value(subject: &dyn Subj
     assert!(matches!(answer, Consumed::Already { .. }), "{answer:?}");
 }
 
-/// A key stands for one request; for another artifact it is a mistake of the
-/// caller's, and the artifact stays where it is.
-pub async fn a_key_used_for_another_artifact_is_refused(subject: &dyn Subject) {
+/// An idempotency key names one request. Using it for another artifact is a mistake of the
+/// caller, and that artifact is not consumed.
+pub async fn idempotency_key_used_for_another_artifact_is_refused(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let one = seams.bring(&to, "m1", code(&to, "111111")).await;
@@ -117,13 +117,14 @@ pub async fn a_key_used_for_another_artifact_is_refused(subject: &dyn Subject) {
     first(seams.consume(&request(one, "agent", "k1")).await);
     let answer = seams.consume(&request(two, "agent", "k1")).await;
     assert!(matches!(answer, Consumed::KeyReused), "{answer:?}");
-    // The key is the consumer's own: another one may use the same word.
+    // Another consumer may use the same key.
     let (_, value, _) = first(seams.consume(&request(two, "other", "k1")).await);
     assert_eq!(value, "222222");
 }
 
-/// Nor is the consume of an attempt that of its item: one may give less than the other.
-pub async fn the_same_key_on_another_way_is_another_request(subject: &dyn Subject) {
+/// Consuming an attempt and consuming its artifact are different requests: one may give only
+/// a part of the value.
+pub async fn same_key_for_another_kind_is_another_request(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
     let one = bring_for(&seams, &to, "m1", "111111", &[attempt]).await;
@@ -136,8 +137,8 @@ pub async fn the_same_key_on_another_way_is_another_request(subject: &dyn Subjec
     assert!(matches!(answer, AttemptConsumed::KeyReused), "{answer:?}");
 }
 
-/// Whoever wants one field of a link has said that the link must not be seen.
-pub async fn a_link_of_which_one_field_is_wanted_is_not_shown(subject: &dyn Subject) {
+/// An attempt that wants one field of a link must not show the link.
+pub async fn link_with_a_wanted_token_shows_no_link(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let mut asked = attempt(&inbox("agent"));
     asked.rules.token = Some("t".to_owned());
@@ -153,8 +154,8 @@ pub async fn a_link_of_which_one_field_is_wanted_is_not_shown(subject: &dyn Subj
     assert_eq!(value(seams.take(id, "a", "k2").await).0, link);
 }
 
-/// The same mistake, made in one instant.
-pub async fn one_key_for_two_artifacts_at_once_consumes_one(subject: &dyn Subject) {
+/// The same mistake in two concurrent requests.
+pub async fn one_key_for_two_artifacts_at_once_consumes_one(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     for round in 0..10 {
@@ -172,8 +173,8 @@ pub async fn one_key_for_two_artifacts_at_once_consumes_one(subject: &dyn Subjec
     }
 }
 
-/// A code that nobody may use any more is not given out.
-pub async fn an_expired_artifact_is_not_consumed(subject: &dyn Subject) {
+/// An expired code is not given out.
+pub async fn expired_artifact_is_not_consumed(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = artifact_for_agent(&seams, Duration::ZERO).await;
     let answer = seams.consume(&request(id, "agent", "k1")).await;
@@ -184,8 +185,10 @@ pub async fn an_expired_artifact_is_not_consumed(subject: &dyn Subject) {
     }
 }
 
-/// What was given is given again, whatever has become of it since.
-pub async fn a_retry_inside_the_window_outlives_the_artifact(subject: &dyn Subject) {
+/// A retry gets the value even if the artifact has expired since.
+pub async fn retry_in_the_replay_window_works_after_the_artifact_expired(
+    subject: &dyn StoreSubject,
+) {
     let seams = subject.seams();
     let id = artifact_for_agent(&seams, Duration::from_secs(3)).await;
     let asked = request(id, "agent", "k1");
@@ -200,8 +203,8 @@ pub async fn a_retry_inside_the_window_outlives_the_artifact(subject: &dyn Subje
     assert!(matches!(answer, Consumed::Already { .. }), "{answer:?}");
 }
 
-/// It never had a value to give.
-pub async fn what_is_kept_back_is_not_consumed(subject: &dyn Subject) {
+/// A withheld artifact has no value.
+pub async fn withheld_artifact_is_not_consumed(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let why = Reason::new("host_not_allowed");
@@ -227,8 +230,8 @@ pub async fn what_is_kept_back_is_not_consumed(subject: &dyn Subject) {
     );
 }
 
-/// Not even the answer tells whether it is there.
-pub async fn outside_its_scope_an_artifact_does_not_exist(subject: &dyn Subject) {
+/// The answer does not reveal whether the artifact exists.
+pub async fn artifact_outside_the_scope_is_unknown(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let usable = code_for_agent(&seams).await;

@@ -1,15 +1,15 @@
-//! The first layer, and the sweeper's view of it.
+//! Recording deliveries: the first layer against duplicates; and what the sweeper sees.
 
 use std::time::Duration;
 
 use pipeline::{DeliveryId, NewDelivery, OnConflict, Processed, Reason, Recorded};
 use tokio::task::JoinSet;
 
-use super::{LONG, Seams, Subject, delivery, must};
-use crate::patience::until;
+use super::{LONG, Seams, StoreSubject, delivery, must};
+use crate::wait::until;
 
-/// The key is what counts, and the answer names the row that is there.
-pub async fn the_same_post_twice_is_recorded_once(subject: &dyn Subject) {
+/// The key decides, and the answer names the existing row.
+pub async fn duplicate_post_is_recorded_once(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let first = delivery("evt_1", b"body");
     let id = first.id;
@@ -19,11 +19,11 @@ pub async fn the_same_post_twice_is_recorded_once(subject: &dyn Subject) {
     assert_eq!(unfinished(&seams).await, 1);
 }
 
-/// A storm of retries: one is the first, all others learn which.
-pub async fn fifty_identical_posts_at_once_make_one_row(subject: &dyn Subject) {
+/// Fifty retries at once: one is new, and all others are told its id.
+pub async fn fifty_identical_posts_at_once_make_one_row(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let answers = at_once(&seams, (0..50).map(|_| vec![delivery("evt_1", b"body")])).await;
-    let new: Vec<_> = news(&answers);
+    let new: Vec<_> = new_ids(&answers);
     assert_eq!(new.len(), 1);
     assert!(
         answers
@@ -34,8 +34,8 @@ pub async fn fifty_identical_posts_at_once_make_one_row(subject: &dyn Subject) {
     assert_eq!(unfinished(&seams).await, 1);
 }
 
-/// What arrives together is recorded together, and everybody gets his answer.
-pub async fn a_batch_that_repeats_itself_is_answered_in_its_order(subject: &dyn Subject) {
+/// A batch is recorded in one commit, and each delivery gets its own answer.
+pub async fn batch_with_duplicates_is_answered_in_order(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let known = seams.new_delivery("known").await;
     let batch = vec![
@@ -59,14 +59,14 @@ pub async fn a_batch_that_repeats_itself_is_answered_in_its_order(subject: &dyn 
     assert_eq!(unfinished(&seams).await, 3);
 }
 
-/// Nothing in, nothing out.
-pub async fn an_empty_batch_needs_no_answer(subject: &dyn Subject) {
+/// An empty batch is allowed.
+pub async fn empty_batch_gives_an_empty_answer(subject: &dyn StoreSubject) {
     let answers = must(subject.seams().deliveries.record(Vec::new()).await);
     assert_eq!(answers, []);
 }
 
-/// Two committers may hold the same keys in any order.
-pub async fn batches_with_the_same_keys_in_any_order_do_not_deadlock(subject: &dyn Subject) {
+/// Two concurrent batches may contain the same keys in any order.
+pub async fn batches_with_the_same_keys_in_any_order_do_not_deadlock(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     for round in 0..10 {
         let batches = (0..6).map(|committer| {
@@ -80,14 +80,14 @@ pub async fn batches_with_the_same_keys_in_any_order_do_not_deadlock(subject: &d
             batch
         });
         let answers = at_once(&seams, batches).await;
-        assert_eq!(news(&answers).len(), 24);
+        assert_eq!(new_ids(&answers).len(), 24);
     }
     assert_eq!(unfinished(&seams).await, 240);
 }
 
-/// An authentic post is kept even when its id was used before, and its own
-/// retry is a duplicate of its own row.
-pub async fn other_content_under_a_known_id_has_a_row_of_its_own(subject: &dyn Subject) {
+/// An authentic post is kept even when its id was used before. Its retry is a duplicate of
+/// the extra row.
+pub async fn reused_id_with_other_content_gets_its_own_row(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (one, two, three) = (
         delivery("evt_1", b"one"),
@@ -116,8 +116,8 @@ pub async fn other_content_under_a_known_id_has_a_row_of_its_own(subject: &dyn S
     assert_eq!(stored.body, b"two");
 }
 
-/// Unless its proof was a token that is used once.
-pub async fn other_content_for_a_token_used_once_is_refused(subject: &dyn Subject) {
+/// Except when its signature covers only a one-time token.
+pub async fn reused_token_with_other_content_is_refused(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let post = |body: &[u8]| NewDelivery {
         on_conflict: OnConflict::Refuse,
@@ -138,8 +138,8 @@ pub async fn other_content_for_a_token_used_once_is_refused(subject: &dyn Subjec
     assert_eq!(unfinished(&seams).await, 1);
 }
 
-/// The two may even arrive in the same instant.
-pub async fn one_batch_may_hold_both_sides_of_a_conflict(subject: &dyn Subject) {
+/// Both may arrive in the same batch.
+pub async fn one_batch_may_contain_both_sides_of_a_conflict(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let batch = vec![
         delivery("evt_1", b"one"),
@@ -156,8 +156,8 @@ pub async fn one_batch_may_hold_both_sides_of_a_conflict(subject: &dyn Subject) 
     assert_eq!(unfinished(&seams).await, 2);
 }
 
-/// A conflict is deduplicated as well as anything else.
-pub async fn the_same_conflict_fifty_times_at_once_makes_one_row(subject: &dyn Subject) {
+/// Retries of a conflicting post are duplicates too.
+pub async fn same_conflict_fifty_times_at_once_makes_one_row(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     seams.new_delivery("evt_1").await;
     let answers = at_once(&seams, (0..50).map(|_| vec![delivery("evt_1", b"other")])).await;
@@ -170,8 +170,8 @@ pub async fn the_same_conflict_fifty_times_at_once_makes_one_row(subject: &dyn S
     assert_eq!(unfinished(&seams).await, 2);
 }
 
-/// No encoding, no compression and no text rule touches the bytes.
-pub async fn the_bytes_of_a_delivery_come_back_as_they_came(subject: &dyn Subject) {
+/// The store does not change the bytes of a body.
+pub async fn claimed_body_equals_the_recorded_bytes(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let every_byte: Vec<u8> = (0..=255).cycle().take(300_000).collect();
     for (id, body) in [("empty", Vec::new()), ("every", every_byte)] {
@@ -189,8 +189,8 @@ pub async fn the_bytes_of_a_delivery_come_back_as_they_came(subject: &dyn Subjec
     }
 }
 
-/// The first ring is the webhook's; the sweeper comes in when it was lost.
-pub async fn a_new_delivery_is_due_when_its_first_ring_had_time(subject: &dyn Subject) {
+/// The webhook sends the first notification; the sweeper sends another if it was lost.
+pub async fn new_delivery_is_due_after_its_first_notification_had_time(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
     assert_eq!(must(seams.deliveries.due(10).await), []);
@@ -201,8 +201,8 @@ pub async fn a_new_delivery_is_due_when_its_first_ring_had_time(subject: &dyn Su
     .await;
 }
 
-/// A sweeper that has rung gives the worker time.
-pub async fn a_rung_delivery_is_due_again_only_after_patience(subject: &dyn Subject) {
+/// After it has notified, the sweeper gives workers time.
+pub async fn notified_delivery_is_due_again_only_after_the_wait(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = due_delivery(&seams, "evt_1").await;
     must(seams.deliveries.mark_notified(&[id], LONG).await);
@@ -221,8 +221,8 @@ pub async fn a_rung_delivery_is_due_again_only_after_patience(subject: &dyn Subj
     .await;
 }
 
-/// A note that the bell was rung leaves a later time alone.
-pub async fn ringing_never_makes_a_delivery_due_earlier(subject: &dyn Subject) {
+/// `mark_notified` does not move a later due time forward.
+pub async fn notifying_never_makes_a_delivery_due_earlier(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
     let (claim, _) = seams.claim(id, LONG).await;
@@ -236,8 +236,8 @@ pub async fn ringing_never_makes_a_delivery_due_earlier(subject: &dyn Subject) {
     assert_eq!(must(seams.deliveries.due(10).await), []);
 }
 
-/// A backlog is worked off from its old end.
-pub async fn the_longest_due_come_first_and_no_more_than_asked_for(subject: &dyn Subject) {
+/// The oldest deliveries of a backlog come first.
+pub async fn due_lists_longest_due_first_up_to_the_limit(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let mut ids = Vec::new();
     for number in 0..5 {
@@ -247,8 +247,8 @@ pub async fn the_longest_due_come_first_and_no_more_than_asked_for(subject: &dyn
     assert_eq!(Some(due.as_slice()), ids.get(..3));
 }
 
-/// The gauges of `/metrics`.
-pub async fn the_backlog_counts_what_waits_and_what_was_given_up(subject: &dyn Subject) {
+/// The numbers behind the gauges of `/metrics`.
+pub async fn backlog_counts_unfinished_and_dead_letters(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let empty = must(seams.deliveries.backlog().await);
     assert_eq!((empty.unfinished, empty.dead_letters), (0, 0));
@@ -271,8 +271,8 @@ pub async fn the_backlog_counts_what_waits_and_what_was_given_up(subject: &dyn S
     assert!(backlog.at > empty.at);
 }
 
-/// A stranger can have mail put off for hours; that says nothing of the workers.
-pub async fn only_what_a_worker_could_take_is_overdue(subject: &dyn Subject) {
+/// A provider's outage can delay mail for hours; that does not mean that workers are behind.
+pub async fn only_claimable_deliveries_are_overdue(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     seams.claim(seams.new_delivery("held").await, LONG).await;
     let (claim, _) = seams.claim(seams.new_delivery("put off").await, LONG).await;
@@ -288,7 +288,7 @@ pub async fn only_what_a_worker_could_take_is_overdue(subject: &dyn Subject) {
     })
     .await;
     assert_eq!(backlog.overdue, Duration::ZERO);
-    // A put-back whose time has come is due since then, and not for its whole age.
+    // A retry is due since its scheduled time, not for its whole age.
     due_delivery(&seams, "due").await;
     let backlog = until("it is overdue", async || {
         let backlog = must(seams.deliveries.backlog().await);
@@ -298,8 +298,8 @@ pub async fn only_what_a_worker_could_take_is_overdue(subject: &dyn Subject) {
     assert!(backlog.overdue < backlog.oldest, "{backlog:?}");
 }
 
-/// A worker that died leaves its delivery to the others.
-pub async fn a_lease_that_has_passed_is_overdue(subject: &dyn Subject) {
+/// The delivery of a dead worker becomes due again.
+pub async fn delivery_with_an_expired_lease_is_overdue(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let lease = Duration::from_millis(1);
     seams.claim(seams.new_delivery("left").await, lease).await;
@@ -322,7 +322,7 @@ async fn unfinished(seams: &Seams) -> u64 {
     must(seams.deliveries.backlog().await).unfinished
 }
 
-/// Records batches from as many tasks.
+/// Records each batch from its own task.
 async fn at_once(
     seams: &Seams,
     batches: impl Iterator<Item = Vec<NewDelivery>>,
@@ -335,7 +335,7 @@ async fn at_once(
     tasks.join_all().await
 }
 
-fn news(answers: &[Vec<Recorded>]) -> Vec<DeliveryId> {
+fn new_ids(answers: &[Vec<Recorded>]) -> Vec<DeliveryId> {
     let answers = answers.iter().flatten();
     answers
         .filter(|answer| matches!(answer, Recorded::New(_)))

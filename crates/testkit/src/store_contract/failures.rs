@@ -1,13 +1,13 @@
-//! What was given up, for the operator; and whether the database is there.
+//! Dead letters, for the operator; and the health check.
 
 use std::time::Duration;
 
 use pipeline::{Completed, DeadLetter, DeliveryId, Reason, Timestamp};
 
-use super::{LONG, Seams, Subject, delivery, held, must, source};
+use super::{LONG, Seams, StoreSubject, delivery, held, must, source};
 
-/// Nothing is thrown away.
-pub async fn a_buried_delivery_is_kept_with_its_reason_and_body(subject: &dyn Subject) {
+/// A dead letter keeps everything.
+pub async fn dead_letter_keeps_its_reason_and_body(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
     seams.claim(id, Duration::ZERO).await;
@@ -39,8 +39,8 @@ pub async fn a_buried_delivery_is_kept_with_its_reason_and_body(subject: &dyn Su
     );
 }
 
-/// The newest trouble is the one that is looked for.
-pub async fn the_last_buried_come_first(subject: &dyn Subject) {
+/// The newest dead letter is listed first.
+pub async fn dead_letters_are_listed_newest_first(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let mut ids = Vec::new();
     let mut last = Timestamp::from_millis(0);
@@ -62,8 +62,8 @@ pub async fn the_last_buried_come_first(subject: &dyn Subject) {
     assert_eq!(Some(listed.as_slice()), ids.get(..2));
 }
 
-/// The operator has mended what was wrong.
-pub async fn a_requeued_delivery_starts_anew(subject: &dyn Subject) {
+/// The operator has fixed the cause and requeues.
+pub async fn requeued_delivery_is_due_with_zero_attempts(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = dead_letter(&seams, "evt_1").await;
     assert!(must(seams.failures.requeue(id).await));
@@ -77,8 +77,8 @@ pub async fn a_requeued_delivery_starts_anew(subject: &dyn Subject) {
     seams.complete(claim, held(Vec::new())).await;
 }
 
-/// Whatever else it is, it is left alone.
-pub async fn only_a_buried_delivery_is_requeued(subject: &dyn Subject) {
+/// Deliveries in other states are not changed.
+pub async fn only_a_dead_letter_is_requeued(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let pending = seams.new_delivery("pending").await;
     let claimed = seams.new_delivery("claimed").await;
@@ -91,8 +91,8 @@ pub async fn only_a_buried_delivery_is_requeued(subject: &dyn Subject) {
     assert!(!must(seams.failures.requeue(claimed).await));
 }
 
-/// The operator sees that the id had been used.
-pub async fn a_buried_conflict_is_marked(subject: &dyn Subject) {
+/// The operator sees that the id had been used before.
+pub async fn dead_letter_of_a_conflict_is_marked(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     seams.new_delivery("evt_1").await;
     let conflict = seams.record(delivery("evt_1", b"other")).await.id();
@@ -106,8 +106,8 @@ pub async fn a_buried_conflict_is_marked(subject: &dyn Subject) {
     assert_eq!(marks, [(conflict, true)]);
 }
 
-/// And after closing, everything is answered and nothing hangs.
-pub async fn the_probe_tells_an_open_database_from_a_closed_one(subject: &dyn Subject) {
+/// After closing, calls return an error and do not hang.
+pub async fn probe_fails_when_the_database_is_closed(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     assert_eq!(seams.probe.name(), "database");
     must(seams.probe.probe().await);

@@ -1,4 +1,4 @@
-//! Inboxes: whose they are, what they take, and which one an address means.
+//! Inboxes: their owners, their settings, and which inbox an address belongs to.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use pipeline::{AttemptStatus, Created, InboxId, InboxRules, NewInbox, Scope};
 use tokio::task::JoinSet;
 
-use super::{LONG, Subject, attempt, code, inbox, must};
-use crate::patience::{soon, until_quiet};
+use super::{LONG, StoreSubject, attempt, code, inbox, must};
+use crate::wait::{soon, until_quiet};
 
-/// A key sees its own inboxes and nobody else's.
-pub async fn an_inbox_is_its_owners(subject: &dyn Subject) {
+/// A caller sees only its own inboxes.
+pub async fn inbox_is_visible_only_to_its_owner(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let made = must(seams.inboxes.create_inbox(new("a1", "a")).await);
     let rules = made.fresh().map(|view| view.rules);
@@ -40,8 +40,8 @@ pub async fn an_inbox_is_its_owners(subject: &dyn Subject) {
     assert_eq!(foreign, None);
 }
 
-/// Of two who want one address, one gets it.
-pub async fn an_address_is_taken_once(subject: &dyn Subject) {
+/// Of two requests for one address one succeeds.
+pub async fn address_is_created_once(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     assert!(
         must(seams.inboxes.create_inbox(new("x", "a")).await)
@@ -54,8 +54,8 @@ pub async fn an_address_is_taken_once(subject: &dyn Subject) {
     assert_eq!(owner.and_then(|view| view.owner).as_deref(), Some("a"));
 }
 
-/// The old address takes no mail, the new one has the old one's rules.
-pub async fn a_rotated_inbox_has_a_new_address(subject: &dyn Subject) {
+/// The old address accepts no mail; the new one has the old one's settings.
+pub async fn rotated_inbox_has_a_new_address(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     must(seams.inboxes.create_inbox(new("old", "a")).await);
     let (old, new_name) = (inbox("old"), inbox("new"));
@@ -80,8 +80,8 @@ pub async fn a_rotated_inbox_has_a_new_address(subject: &dyn Subject) {
     assert!(matches!(late, pipeline::Opened::InboxUnknown), "{late:?}");
 }
 
-/// An inbox that one may read is not one's own.
-pub async fn only_its_owner_ends_an_inbox(subject: &dyn Subject) {
+/// A caller may not expire an inbox that it may only read.
+pub async fn only_the_owner_expires_an_inbox(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     must(seams.inboxes.create_inbox(new("x", "a")).await);
     let (x, y, granted) = (inbox("x"), inbox("y"), own("b", &["x"]));
@@ -95,8 +95,8 @@ pub async fn only_its_owner_ends_an_inbox(subject: &dyn Subject) {
     assert!(ended.is_some_and(|view| view.is_expired));
 }
 
-/// One address becomes one other, which ends when the first would have ended.
-pub async fn an_inbox_is_rotated_once(subject: &dyn Subject) {
+/// An inbox is rotated to one other address, which keeps the expiry of the first.
+pub async fn inbox_is_rotated_once(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let old = NewInbox {
         expires_in: Some(LONG),
@@ -118,8 +118,8 @@ pub async fn an_inbox_is_rotated_once(subject: &dyn Subject) {
     assert_eq!(ends, [made.and_then(|view| view.expires_at)]);
 }
 
-/// What an attempt keeps back is not to be had from the feed of its own inbox.
-pub async fn an_inbox_that_was_made_for_an_attempt_has_its_rules(subject: &dyn Subject) {
+/// What an attempt withholds cannot be read from the feed of its generated inbox.
+pub async fn inbox_generated_for_an_attempt_has_its_rules(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let mut asked = attempt(&inbox("minted"));
     asked.is_minted = true;
@@ -134,8 +134,8 @@ pub async fn an_inbox_that_was_made_for_an_attempt_has_its_rules(subject: &dyn S
     assert!(expected.rules.needs_proof);
 }
 
-/// Nobody waits for mail that cannot come.
-pub async fn whoever_waits_is_told_that_the_inbox_has_ended(subject: &dyn Subject) {
+/// An agent does not wait for mail that cannot arrive.
+pub async fn watch_wakes_when_the_inbox_expires(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     must(seams.inboxes.create_inbox(new("x", "a")).await);
     let opened = attempt(&inbox("x"));
@@ -156,8 +156,9 @@ pub async fn whoever_waits_is_told_that_the_inbox_has_ended(subject: &dyn Subjec
     );
 }
 
-/// An address with a tag means its own inbox, or else the one without the tag.
-pub async fn a_tag_is_looked_through(subject: &dyn Subject) {
+/// An address with a tag belongs to the inbox with that address, or else to the one without
+/// the tag.
+pub async fn tagged_address_finds_the_untagged_inbox(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     must(seams.inboxes.create_inbox(new("agent", "a")).await);
     must(seams.inboxes.create_inbox(new("agent+own", "a")).await);

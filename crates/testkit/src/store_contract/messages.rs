@@ -1,12 +1,12 @@
-//! The second layer: one e-mail is one message, by whatever way it came.
+//! The second layer against duplicates: one e-mail is one message, whichever way it came.
 
 use pipeline::{Finished, InboxId, Processed, Reason};
 use tokio::task::JoinSet;
 
-use super::{LONG, Subject, code, held, inbox, mail, must};
+use super::{LONG, StoreSubject, code, held, inbox, mail, must};
 
 /// The provider posts the same mail under two delivery ids.
-pub async fn the_same_mail_by_two_deliveries_is_one_message(subject: &dyn Subject) {
+pub async fn same_mail_in_two_deliveries_is_one_message(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let first = seams
@@ -29,8 +29,8 @@ pub async fn the_same_mail_by_two_deliveries_is_one_message(subject: &dyn Subjec
     assert_eq!(seams.items(&to).await.len(), 1);
 }
 
-/// And even when they are worked on in the same instant.
-pub async fn the_same_mail_by_eight_workers_at_once_is_one_message(subject: &dyn Subject) {
+/// Even when eight workers complete it at once.
+pub async fn same_mail_by_eight_workers_at_once_is_one_message(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     for round in 0..5 {
@@ -56,8 +56,8 @@ pub async fn the_same_mail_by_eight_workers_at_once_is_one_message(subject: &dyn
     assert_eq!(seams.items(&to).await.len(), 5);
 }
 
-/// What was found in a message was found when it came first.
-pub async fn a_known_message_brings_no_artifacts(subject: &dyn Subject) {
+/// Only the first delivery of a message adds artifacts.
+pub async fn duplicate_message_adds_no_artifacts(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     seams
@@ -70,8 +70,10 @@ pub async fn a_known_message_brings_no_artifacts(subject: &dyn Subject) {
     assert_eq!(seams.items(&to).await.len(), 1);
 }
 
-/// One mail to several inboxes is several messages, written together.
-pub async fn mail_to_the_same_inboxes_in_any_order_does_not_deadlock(subject: &dyn Subject) {
+/// A mail to several inboxes is several messages, written in one transaction.
+pub async fn completions_for_the_same_inboxes_in_any_order_do_not_deadlock(
+    subject: &dyn StoreSubject,
+) {
     let seams = subject.seams();
     let to: Vec<InboxId> = ["a", "b", "c", "d"].into_iter().map(inbox).collect();
     for round in 0..5 {
@@ -83,7 +85,7 @@ pub async fn mail_to_the_same_inboxes_in_any_order_does_not_deadlock(subject: &d
                 to.reverse();
             }
             tasks.spawn(async move {
-                // One mail that all of them hold, and one that is each one's own.
+                // One mail that all of them contain, and one that only this one contains.
                 let name = format!("evt_{round}_{worker}");
                 let shared = format!("shared_{round}");
                 let mut mails = Vec::new();
@@ -104,8 +106,8 @@ pub async fn mail_to_the_same_inboxes_in_any_order_does_not_deadlock(subject: &d
     }
 }
 
-/// A bounce, a receipt, a test event of the provider.
-pub async fn a_delivery_without_mail_is_finished(subject: &dyn Subject) {
+/// For example a bounce, a receipt or a provider's test event.
+pub async fn delivery_without_mail_is_finished(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (claim, _) = seams.claim(seams.new_delivery("evt_1").await, LONG).await;
     let nothing = Processed {
@@ -116,9 +118,9 @@ pub async fn a_delivery_without_mail_is_finished(subject: &dyn Subject) {
     assert_eq!(must(seams.deliveries.backlog().await).unfinished, 0);
 }
 
-/// The time of a message is the database's, from when the post was recorded;
-/// not a header's, and not the worker's.
-pub async fn a_message_is_received_when_its_delivery_was_recorded(subject: &dyn Subject) {
+/// A message is received when its delivery was recorded, by the database's clock. Headers
+/// and the worker's clock do not count.
+pub async fn message_is_received_when_its_delivery_was_recorded(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let id = seams.new_delivery("evt_1").await;

@@ -1,4 +1,4 @@
-//! Requests that come twice: what they make is made once.
+//! Requests with an idempotency key: repeated, they are carried out once.
 
 use pipeline::{
     AttemptFinished, AttemptId, AttemptOutcome, Created, InboxRules, NewAttempt, NewInbox, Opened,
@@ -6,7 +6,7 @@ use pipeline::{
 };
 use tokio::task::JoinSet;
 
-use super::{Seams, Subject, attempt, inbox, must, opened};
+use super::{Seams, StoreSubject, attempt, inbox, must, opened};
 
 #[track_caller]
 fn request(kind: RequestKind, key: &str, tag: u8) -> Request {
@@ -35,8 +35,8 @@ async fn inboxes(seams: &Seams) -> usize {
     must(seams.inboxes.inboxes(&Scope::All, None, 100).await).len()
 }
 
-/// Twenty retries at once are one attempt at one address.
-pub async fn a_request_that_is_repeated_opens_one_attempt(subject: &dyn Subject) {
+/// Twenty concurrent retries open one attempt with one address.
+pub async fn repeated_request_opens_one_attempt(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let minted = |n: usize, key: &str, tag| NewAttempt {
         is_minted: true,
@@ -68,8 +68,8 @@ pub async fn a_request_that_is_repeated_opens_one_attempt(subject: &dyn Subject)
     assert_eq!(inboxes(&seams).await, 2);
 }
 
-/// A reference is one word and a key another, and they may be spelt the same.
-pub async fn a_reference_and_a_key_do_not_meet(subject: &dyn Subject) {
+/// The same text as a reference and as an idempotency key are two things.
+pub async fn reference_and_idempotency_key_are_separate(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let open = async |reference: Option<&str>, key: Option<&str>, tag: u8| {
         let new = NewAttempt {
@@ -84,7 +84,7 @@ pub async fn a_reference_and_a_key_do_not_meet(subject: &dyn Subject) {
     let Opened::New(first) = open(Some("x"), None, 2).await else {
         panic!("the reference is new");
     };
-    // A new key for a known reference stands for the same attempt from then on.
+    // A new key for a known reference names the same attempt from then on.
     let Opened::Known(same) = open(Some("x"), Some("y"), 2).await else {
         panic!("the reference is known");
     };
@@ -95,9 +95,9 @@ pub async fn a_reference_and_a_key_do_not_meet(subject: &dyn Subject) {
     assert!(matches!(reused, Opened::KeyReused), "{reused:?}");
 }
 
-/// Twenty retries at once are one inbox; another address under the key is noticed,
-/// and what was refused may be asked for again.
-pub async fn a_request_that_is_repeated_makes_one_inbox(subject: &dyn Subject) {
+/// Twenty concurrent retries create one inbox. Another address under the same key is refused.
+/// A request that was refused may be repeated.
+pub async fn repeated_request_creates_one_inbox(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let mut tasks = JoinSet::new();
     for n in 0..20 {
@@ -126,8 +126,8 @@ pub async fn a_request_that_is_repeated_makes_one_inbox(subject: &dyn Subject) {
     assert!(make(asked("y", "k3", 4)).await.fresh().is_some());
 }
 
-/// A key for one inbox or attempt is not good for another.
-pub async fn a_rotation_and_an_end_are_done_once_for_each_key(subject: &dyn Subject) {
+/// The key of one inbox or attempt cannot be reused for another.
+pub async fn rotation_and_finish_happen_once_for_each_key(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     for name in ["one", "two"] {
         must(seams.inboxes.create_inbox(asked(name, name, 1)).await);

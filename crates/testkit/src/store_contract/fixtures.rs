@@ -1,4 +1,4 @@
-//! What the rules are played with: deliveries, mails and what is in them.
+//! Deliveries, mails and artifacts for the tests.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::Seams;
 /// Longer than any test takes.
 pub const LONG: Duration = Duration::from_hours(1);
 
-/// The value, or a failed test that shows why there is none.
+/// The value of a result. Fails the test with the error.
 #[track_caller]
 pub fn must<T, E: Debug>(result: Result<T, E>) -> T {
     match result {
@@ -24,12 +24,12 @@ pub fn must<T, E: Debug>(result: Result<T, E>) -> T {
     }
 }
 
-/// The server's secret in every test.
+/// The server key in every test.
 pub fn server_key() -> ServerKey {
     ServerKey::new([7; 32])
 }
 
-/// An inbox of this name.
+/// The address of an inbox with this name.
 #[track_caller]
 pub fn inbox(name: &str) -> InboxId {
     must(format!("{name}@inbox.test").parse())
@@ -55,13 +55,12 @@ pub fn delivery(id: &str, body: &[u8]) -> NewDelivery {
     }
 }
 
-/// A code as an extractor finds it; the same value in the same inbox is the
-/// same artifact.
+/// A usable code. The same value in the same inbox is the same artifact.
 pub fn code(inbox: &InboxId, value: &str) -> NewArtifact {
     code_in_window(inbox, value, 0)
 }
 
-/// A code that is deduplicated within a window of its own.
+/// A usable code in this deduplication window.
 pub fn code_in_window(inbox: &InboxId, value: &str, window: u64) -> NewArtifact {
     let kind = ArtifactKind::Code;
     NewArtifact {
@@ -78,7 +77,7 @@ pub fn code_in_window(inbox: &InboxId, value: &str, window: u64) -> NewArtifact 
     }
 }
 
-/// An item that is kept back, or that says there was nothing.
+/// A withheld or empty item.
 pub fn valueless(inbox: &InboxId, kind: ArtifactKind, verdict: Verdict) -> NewArtifact {
     let id = ArtifactId::new();
     let message = id.as_uuid().into_bytes();
@@ -111,7 +110,7 @@ pub fn mail(inbox: &InboxId, message_id: &str, artifacts: Vec<NewArtifact>) -> N
     }
 }
 
-/// What a worker makes of a delivery that held these mails.
+/// The outcome of processing a delivery with these mails.
 pub fn held(messages: Vec<NewMessage>) -> Processed {
     Processed {
         messages,
@@ -145,7 +144,7 @@ impl Seams {
         }
     }
 
-    /// Completes a claim that still counts.
+    /// Completes a claim that is still valid.
     pub async fn complete(&self, claim: Claim, processed: Processed) -> Finished {
         match must(self.work.complete(claim, processed).await) {
             Completed::Done(finished) => finished,
@@ -153,14 +152,14 @@ impl Seams {
         }
     }
 
-    /// Takes one delivery that held these mails all the way.
+    /// Records, claims and completes a delivery with these mails.
     pub async fn process(&self, id: &str, messages: Vec<NewMessage>) -> Finished {
         let delivery = self.new_delivery(id).await;
         let (claim, _) = self.claim(delivery, LONG).await;
         self.complete(claim, held(messages)).await
     }
 
-    /// Brings one artifact into an inbox and tells which it is.
+    /// Adds one artifact to an inbox and returns its id.
     pub async fn bring(&self, inbox: &InboxId, id: &str, artifact: NewArtifact) -> ArtifactId {
         let artifact_id = artifact.id;
         let finished = self
@@ -175,13 +174,13 @@ impl Seams {
         must(self.agents.artifacts(inbox, Seq::START, 1000).await)
     }
 
-    /// Asks for an artifact.
+    /// Sends a consume request.
     pub async fn consume(&self, request: &ConsumeRequest) -> Consumed {
         must(self.agents.consume(request).await)
     }
 }
 
-/// A request for an artifact, without bounds on scope or replay.
+/// A consume request with full scope and a long replay window.
 #[track_caller]
 pub fn request(artifact: ArtifactId, consumer: &str, key: &str) -> ConsumeRequest {
     ConsumeRequest {
@@ -193,7 +192,7 @@ pub fn request(artifact: ArtifactId, consumer: &str, key: &str) -> ConsumeReques
     }
 }
 
-/// A request for another mail.
+/// A resend request.
 #[track_caller]
 pub fn resend(attempt: AttemptId, consumer: &str, key: &str) -> ResendRequest {
     ResendRequest {
@@ -204,7 +203,7 @@ pub fn resend(attempt: AttemptId, consumer: &str, key: &str) -> ResendRequest {
     }
 }
 
-/// The places of items, in the order they came.
+/// The positions of items, in their order.
 pub fn places(items: &[ArtifactView]) -> Vec<i64> {
     items.iter().map(|item| item.seq.number()).collect()
 }

@@ -1,12 +1,12 @@
-//! The line: whose a mail is when several attempts wait on one inbox.
+//! Which attempt gets a mail when several wait on one inbox.
 
 use pipeline::{AttemptConsumed, AttemptStatus, Consumed, GIVEN_TO_ANOTHER_ATTEMPT};
 
 use super::attempts::{bring_for, opened, value};
-use super::{Subject, code, mail, must, request, resend, suited};
+use super::{StoreSubject, code, mail, must, request, resend, suited};
 
-/// Two agents on one inbox do not steal from each other.
-pub async fn parallel_attempts_get_one_mail_each(subject: &dyn Subject) {
+/// Two agents on one inbox get one mail each.
+pub async fn parallel_attempts_get_one_mail_each(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, first) = opened(&seams, "agent").await;
     let (_, second) = opened(&seams, "agent").await;
@@ -17,8 +17,8 @@ pub async fn parallel_attempts_get_one_mail_each(subject: &dyn Subject) {
     assert_eq!(value(seams.take(first, "a", "k").await).0, "111111");
 }
 
-/// The same mail again does not become the other attempt's.
-pub async fn a_repeated_value_stays_with_the_attempt_that_has_it(subject: &dyn Subject) {
+/// A repeated code is not given to the other attempt.
+pub async fn repeated_value_stays_with_the_attempt_that_has_it(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, first) = opened(&seams, "agent").await;
     let (_, second) = opened(&seams, "agent").await;
@@ -33,9 +33,9 @@ pub async fn a_repeated_value_stays_with_the_attempt_that_has_it(subject: &dyn S
     assert_eq!(seams.status(second).await, AttemptStatus::Pending);
 }
 
-/// Services repeat a code while it is valid. Who asked for it first has it, may have
-/// used it, and waits for nothing.
-pub async fn a_code_that_is_mailed_again_is_for_whoever_came_since(subject: &dyn Subject) {
+/// Services send the same code again while it is valid. The first attempt has it already, so
+/// the repeated code goes to the attempt that was opened later.
+pub async fn code_mailed_again_goes_to_the_attempt_opened_since(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, first) = opened(&seams, "agent").await;
     bring_for(&seams, &to, "m1", "493817", &[first]).await;
@@ -50,8 +50,8 @@ pub async fn a_code_that_is_mailed_again_is_for_whoever_came_since(subject: &dyn
     assert_eq!(value(seams.take(second, "b", "k").await).0, "493817");
 }
 
-/// The same code again, for whoever asked for it again: there is nothing to wait for.
-pub async fn a_resend_that_brings_the_same_is_the_askers_own(subject: &dyn Subject) {
+/// The same code arrives after a resend: it goes to the attempt that asked for it.
+pub async fn same_code_after_a_resend_goes_to_the_attempt_that_asked(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, first) = opened(&seams, "agent").await;
     bring_for(&seams, &to, "m1", "493817", &[first]).await;
@@ -83,8 +83,8 @@ pub async fn a_resend_that_brings_the_same_is_the_askers_own(subject: &dyn Subje
     );
 }
 
-/// A mail that was for another is no mail of one's own, but nothing is told wrongly.
-pub async fn whoever_is_passed_over_is_told_in_the_end(subject: &dyn Subject) {
+/// Mail that was given to another attempt is reported only when the attempt is over.
+pub async fn attempt_whose_mail_went_to_another_learns_it_at_the_end(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, first) = opened(&seams, "agent").await;
     let (_, second) = opened(&seams, "agent").await;
@@ -100,8 +100,8 @@ pub async fn whoever_is_passed_over_is_told_in_the_end(subject: &dyn Subject) {
     assert_eq!(seams.status(third).await, AttemptStatus::Expired);
 }
 
-/// The newest message wins, also when it brings what an older one had brought.
-pub async fn a_code_that_comes_back_is_the_newest_again(subject: &dyn Subject) {
+/// The newest message decides, even when it repeats an older code.
+pub async fn code_that_arrives_again_is_the_newest_again(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;
     let first = bring_for(&seams, &to, "m1", "111111", &[attempt]).await;
