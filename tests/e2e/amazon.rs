@@ -1,16 +1,16 @@
-//! Mail through SES and SNS, against a local server that is SNS and S3 at once.
+//! Mail through SES and SNS, with a local server that is both SNS and S3.
 
 use pipeline::{Clock, SystemClock, Timestamp};
 use testkit::api::{Api, ok};
 use testkit::sns::{CERTIFICATE, Kind, Sns, TOPIC};
 
+use crate::client::HttpAnswer;
 use crate::harness::{Harness, otp_mail};
-use crate::speaker::Answer;
 
 const CONFIRMATION: &str = "/?Action=ConfirmSubscription&\
     TopicArn=arn%3Aaws%3Asns%3Aeu-west-1%3A123456789012%3Amail&Token=a-token";
 
-/// Amazon, and a source that believes it is there.
+/// The fake Amazon server, and a source that uses it.
 async fn amazon() -> (Api, Sns, String) {
     let api = Api::start().await;
     let sns = Sns::at(&api.url);
@@ -29,15 +29,15 @@ fn minutes_ago(minutes: i64) -> Timestamp {
     Timestamp::from_millis(SystemClock.now().as_millis() - minutes * 60_000)
 }
 
-async fn send(harness: &Harness, body: &str) -> Answer {
+async fn send(harness: &Harness, body: &str) -> HttpAnswer {
     let kind = [("content-type", "text/plain; charset=UTF-8")];
     let to = &harness.deployment;
-    let answer = harness.speaker.post_to(to, "ses", &kind, body.as_bytes());
+    let answer = harness.client.post_to(to, "ses", &kind, body.as_bytes());
     answer.await.unwrap()
 }
 
 async fn mail_reaches_the_agent_however_amazon_hands_it_over(api: Api, sns: Sns, harness: Harness) {
-    // The subscription, whose confirmation is refused once.
+    // The subscription; its confirmation fails once.
     api.on(
         CONFIRMATION,
         vec![(503, String::new(), Vec::new()), ok("yes")],
@@ -46,8 +46,8 @@ async fn mail_reaches_the_agent_however_amazon_hands_it_over(api: Api, sns: Sns,
     let question = sns.post(kind, "s-1", "Please confirm.", minutes_ago(0));
     assert_eq!(send(&harness, &question).await.status, 200);
 
-    // A mail in the post, as a retry ten minutes after the first try, and once more. Its
-    // code is as old as that, and still good.
+    // A mail in the post, as a retry ten minutes after the first try, and once more. The
+    // code is ten minutes old and still valid.
     let inline = sns.mail(
         "m-1",
         "inline@inbox.test",
@@ -59,7 +59,7 @@ async fn mail_reaches_the_agent_however_amazon_hands_it_over(api: Api, sns: Sns,
     let again = send(&harness, &inline).await;
     assert_eq!(again.body["status"], "duplicate", "{again:?}");
 
-    // Its forged twin, and one that is older than any retry.
+    // A forged copy, and one that is older than any retry.
     let forged = inline.replace("m-1", "m-2");
     assert_eq!(send(&harness, &forged).await.status, 403);
     let stale = sns.mail("m-3", "inline@inbox.test", b"x", minutes_ago(60 * 24));

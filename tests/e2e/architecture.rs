@@ -36,7 +36,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("testkit", &["pipeline"]),
 ];
 
-/// Who alone may use a guarded library.
+/// The only crates that may use each guarded library.
 const GUARDED: [(&str, &[&str]); 9] = [
     ("sqlx", &["store"]),
     ("lapin", &["queue"]),
@@ -49,7 +49,7 @@ const GUARDED: [(&str, &[&str]); 9] = [
     ("clap", &["maillatch"]),
 ];
 
-/// Crates that do no I/O must not be able to.
+/// Crates without I/O must not depend on an async runtime.
 const PURE: [&str; 3] = ["pipeline", "providers", "extract"];
 
 fn root() -> PathBuf {
@@ -88,11 +88,11 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn crates_depend_only_along_the_arrows() {
+fn crates_depend_only_on_allowed_crates() {
     let dependencies = dependencies();
     let ours: BTreeSet<&str> = ARROWS.iter().map(|(name, _)| *name).collect();
     let found: BTreeSet<&str> = dependencies.keys().map(String::as_str).collect();
-    assert_eq!(found, ours, "a crate without a row in the table of arrows");
+    assert_eq!(found, ours, "every crate has a row in ARROWS");
     for (name, allowed) in ARROWS {
         for dependency in &dependencies[name] {
             let is_ours = ours.contains(dependency.as_str());
@@ -148,7 +148,7 @@ fn code_lines(path: &Path) -> usize {
 }
 
 #[test]
-fn files_keep_to_their_budgets() {
+fn files_stay_within_their_line_budget() {
     let mut files = Vec::new();
     rust_files(&root().join("crates"), &mut files);
     assert!(
@@ -169,7 +169,7 @@ fn files_keep_to_their_budgets() {
         ];
         assert!(
             !banned.contains(&name),
-            "{} is not a word of the domain",
+            "{} is not a name of the domain",
             path.display()
         );
         let budget = if name == "lib.rs" { 80 } else { 300 };
@@ -238,7 +238,7 @@ fn crates_export_no_more_names_than_stated() {
 }
 
 #[test]
-fn the_root_holds_what_was_agreed_and_nothing_else() {
+fn repository_root_contains_only_agreed_entries() {
     let agreed = [
         "Cargo.toml",
         "Cargo.lock",
@@ -262,7 +262,7 @@ fn the_root_holds_what_was_agreed_and_nothing_else() {
 }
 
 #[test]
-fn one_tls_provider_and_a_small_tree() {
+fn one_tls_provider_and_at_most_350_crates() {
     let output = Command::new(env!("CARGO"))
         .args([
             "tree",
@@ -307,7 +307,7 @@ fn one_tls_provider_and_a_small_tree() {
 }
 
 #[test]
-fn the_twin_migrations_have_the_same_names() {
+fn migrations_of_both_databases_have_the_same_names() {
     let names = |database: &str| -> BTreeSet<String> {
         let entries = std::fs::read_dir(root().join("migrations").join(database)).unwrap();
         entries

@@ -1,4 +1,4 @@
-//! Attempts all the way: opened first, mail posted, worker, one call to get it.
+//! Attempts: opened, mail posted, processed, and consumed in one call.
 
 use std::time::Duration;
 
@@ -6,36 +6,36 @@ use pipeline::{Clock, SystemClock, Timestamp};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::harness::{Harness, PATIENCE, Role, binary, on_both_profiles, otp_delivery, payload};
+use crate::harness::{Harness, Role, TIMEOUT, binary, on_both_profiles, otp_delivery, payload};
 
 on_both_profiles!(
-    the_code_comes_to_the_attempt_that_waited_for_it,
-    an_attempt_judges_senders_and_links_by_its_own_lists,
-    mail_that_was_received_before_is_for_no_attempt,
-    attempts_in_parallel_get_their_own,
-    the_command_line_tells_the_misses_apart,
-    a_link_gives_its_token_alone,
+    code_is_given_to_the_attempt_that_waits_for_it,
+    attempt_applies_its_own_sender_and_link_lists,
+    mail_received_before_an_attempt_is_not_given_to_it,
+    parallel_attempts_get_their_own_codes,
+    attempt_command_reports_each_kind_of_miss,
+    link_attempt_gives_only_the_token,
 );
 
 impl Harness {
     pub(crate) async fn open(&self, wish: Value) -> Value {
-        let answer = self.say("/v1/attempts", &fresh(), &wish).await;
+        let answer = self.post_json("/v1/attempts", &fresh(), &wish).await;
         assert_eq!(answer.0, 201, "{}", answer.1);
         answer.1
     }
 
     pub(crate) async fn take(&self, attempt: &Value, key: &str) -> Value {
         let path = format!("/v1/attempts/{}/consume", text(&attempt["id"]));
-        let (status, body) = self.say(&path, key, &json!({ "wait": 30 })).await;
+        let (status, body) = self.post_json(&path, key, &json!({ "wait": 30 })).await;
         assert_eq!(status, 200, "{body}");
         body
     }
 
     pub(crate) async fn until_state(&self, attempt: &Value, state: &str) -> Value {
         let path = format!("/v1/attempts/{}", text(&attempt["id"]));
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
-            let body = self.ask(Role::Feed, &path).await.body;
+            let body = self.get(Role::Feed, &path).await.body;
             if body["state"] == state {
                 return body;
             }
@@ -62,7 +62,7 @@ fn link_delivery(inbox: &str, id: &str, link: &str) -> Vec<u8> {
     payload(inbox, mail.as_bytes())
 }
 
-async fn the_code_comes_to_the_attempt_that_waited_for_it(harness: Harness) {
+async fn code_is_given_to_the_attempt_that_waits_for_it(harness: Harness) {
     let attempt = harness.open(json!({ "from": ["example.com"] })).await;
     let inbox = text(&attempt["inbox"]).to_owned();
     let (taken, _) = tokio::join!(harness.take(&attempt, "k1"), async {
@@ -74,14 +74,14 @@ async fn the_code_comes_to_the_attempt_that_waited_for_it(harness: Harness) {
     let again = harness.take(&attempt, "k1").await;
     assert_eq!(again["value"], "493817");
     let path = format!("/v1/attempts/{}/consume", text(&attempt["id"]));
-    let (status, body) = harness.say(&path, "k2", &json!({})).await;
+    let (status, body) = harness.post_json(&path, "k2", &json!({})).await;
     assert_eq!(status, 409, "{body}");
     harness.end().await;
 }
 
-async fn an_attempt_judges_senders_and_links_by_its_own_lists(harness: Harness) {
+async fn attempt_applies_its_own_sender_and_link_lists(harness: Harness) {
     let link = "https://shop.example.org/verify?token=abcdefghijklmnopqrstuvwxyz0123456789";
-    // The operator's list knows nothing of that shop; the attempt does.
+    // The operator's allowlist does not contain that shop; the attempt's does.
     let wish = json!({ "kind": "link", "links": ["shop.example.org"], "from": ["example.org"] });
     let attempt = harness.open(wish).await;
     let body = link_delivery(text(&attempt["inbox"]), "l1", link);
@@ -105,7 +105,7 @@ async fn an_attempt_judges_senders_and_links_by_its_own_lists(harness: Harness) 
     harness.end().await;
 }
 
-async fn mail_that_was_received_before_is_for_no_attempt(harness: Harness) {
+async fn mail_received_before_an_attempt_is_not_given_to_it(harness: Harness) {
     let attempt = harness.open(json!({})).await;
     let inbox = text(&attempt["inbox"]);
     let mut stale: Value = serde_json::from_slice(&otp_delivery(inbox, "m1", "111111")).unwrap();
@@ -121,7 +121,7 @@ async fn mail_that_was_received_before_is_for_no_attempt(harness: Harness) {
     harness.end().await;
 }
 
-async fn attempts_in_parallel_get_their_own(harness: Harness) {
+async fn parallel_attempts_get_their_own_codes(harness: Harness) {
     let mut attempts = Vec::new();
     for number in 0..8 {
         let attempt = harness.open(json!({})).await;
@@ -138,7 +138,7 @@ async fn attempts_in_parallel_get_their_own(harness: Harness) {
     harness.end().await;
 }
 
-async fn the_command_line_tells_the_misses_apart(harness: Harness) {
+async fn attempt_command_reports_each_kind_of_miss(harness: Harness) {
     let run = |args: Vec<String>| {
         let (url, key) = harness.agent();
         let mut command = std::process::Command::new(binary());
@@ -197,7 +197,7 @@ async fn the_command_line_tells_the_misses_apart(harness: Harness) {
     harness.end().await;
 }
 
-async fn a_link_gives_its_token_alone(harness: Harness) {
+async fn link_attempt_gives_only_the_token(harness: Harness) {
     let link = "https://shop.example.org/verify?token=abcdefghijklmnopqrstuvwxyz0123456789";
     let wish = json!({ "kind": "link", "links": ["shop.example.org"], "token": "token" });
     let attempt = harness.open(wish).await;

@@ -1,5 +1,5 @@
-//! Values that go to a workflow: consumed in the callback's name, then told until
-//! the receiver has them, always under one id and with one body.
+//! Callbacks: the value is consumed in the callback's name and posted until the receiver
+//! accepts it, always with the same id and body.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,18 +8,18 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Duration, Instant, sleep};
 
-use crate::harness::{Harness, PATIENCE, otp_delivery};
+use crate::harness::{Harness, TIMEOUT, otp_delivery};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 /// What a receiver does with one post.
 #[derive(Debug, Clone, Copy)]
 enum Manner {
-    /// It fails.
+    /// It answers with a failure.
     Fail,
-    /// It says that it is gone for good.
+    /// It answers 410 Gone.
     Leave,
-    /// It does the work and dies before it has answered.
+    /// It does the work and closes the connection without an answer.
     Die,
     /// It does the work and never answers.
     Hang,
@@ -27,7 +27,7 @@ enum Manner {
     Take,
 }
 
-/// One post as it came.
+/// One received post.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Post {
     id: String,
@@ -36,7 +36,7 @@ struct Post {
     body: String,
 }
 
-/// A receiver that behaves as it is told, post by post, and then well.
+/// A receiver with a preset behaviour for each post; after these it answers 200.
 struct Receiver {
     url: String,
     posts: Arc<Mutex<Vec<Post>>>,
@@ -82,7 +82,7 @@ impl Receiver {
     }
 
     async fn until_posts(&self, count: usize) -> Vec<Post> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let posts = self.posts();
             if posts.len() >= count {
@@ -137,7 +137,7 @@ async fn read(stream: &mut TcpStream) -> Option<Post> {
     }
 }
 
-/// Whether a post is signed as Standard Webhooks has it.
+/// Whether a post has a valid Standard Webhooks signature.
 fn is_signed(post: &Post) -> bool {
     let seconds: i64 = post.timestamp.parse().unwrap();
     let at = pipeline::Timestamp::from_millis(seconds * 1000);
@@ -145,15 +145,14 @@ fn is_signed(post: &Post) -> bool {
     signature.unwrap() == post.signature
 }
 
-async fn a_flow_is_told_until_it_has_it(harness: Harness, receiver: Receiver) {
+async fn callback_is_retried_until_accepted(harness: Harness, receiver: Receiver) {
     let attempt = harness.open(json!({ "callback": "flow" })).await;
     let inbox = attempt["inbox"].as_str().unwrap();
     harness
         .post(0, "d1", &otp_delivery(inbox, "m1", "493817"))
         .await;
     let posts = receiver.until_posts(4).await;
-    // It failed, it died and it hung after the work, it took it: one id, one body,
-    // each signed.
+    // Failure, closed connection, timeout, success: one id, one body, each signed.
     for post in &posts {
         assert!(is_signed(post), "{post:?}");
         assert_eq!((&post.id, &post.body), (&posts[0].id, &posts[0].body));
@@ -161,10 +160,10 @@ async fn a_flow_is_told_until_it_has_it(harness: Harness, receiver: Receiver) {
     let body: Value = serde_json::from_str(&posts[0].body).unwrap();
     assert_eq!(body["data"]["value"], "493817");
     assert_eq!(body["data"]["attempt"], attempt["id"]);
-    // Nobody else ever sees the value.
+    // Nobody else gets the value.
     let told = harness.until_state(&attempt, "consumed").await;
     let path = format!("/v1/attempts/{}/consume", attempt["id"].as_str().unwrap());
-    let (status, refused) = harness.say(&path, "k1", &json!({})).await;
+    let (status, refused) = harness.post_json(&path, "k1", &json!({})).await;
     assert_eq!(status, 409, "{refused}");
     let artifact = told["artifact"]["id"].as_str().unwrap();
     let answer = harness.consume(artifact, 1, "k2").await;
@@ -179,21 +178,21 @@ async fn a_flow_is_told_until_it_has_it(harness: Harness, receiver: Receiver) {
 const BAD_DAY: &[Manner] = &[Manner::Fail, Manner::Die, Manner::Hang];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flow_is_told_until_it_has_it_embedded() {
+async fn callback_is_retried_until_accepted_embedded() {
     let receiver = Receiver::start(BAD_DAY).await;
     let harness = Harness::embedded_with(&receiver.settings()).await;
-    a_flow_is_told_until_it_has_it(harness, receiver).await;
+    callback_is_retried_until_accepted(harness, receiver).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flow_is_told_until_it_has_it_full() {
+async fn callback_is_retried_until_accepted_full() {
     let receiver = Receiver::start(BAD_DAY).await;
     let harness = Harness::full_with(&receiver.settings()).await;
-    a_flow_is_told_until_it_has_it(harness, receiver).await;
+    callback_is_retried_until_accepted(harness, receiver).await;
 }
 
-/// The receiver was mended, and the operator has it told what it missed.
-async fn a_callback_that_was_given_up_is_told_again(harness: Harness, receiver: Receiver) {
+/// The receiver was fixed, and the operator requeues the callback.
+async fn dead_callback_is_sent_after_requeue(harness: Harness, receiver: Receiver) {
     let attempt = harness.open(json!({ "callback": "flow" })).await;
     let inbox = attempt["inbox"].as_str().unwrap();
     let mail = otp_delivery(inbox, "m1", "493817");
@@ -224,22 +223,22 @@ async fn a_callback_that_was_given_up_is_told_again(harness: Harness, receiver: 
     );
     let done = "SELECT count(*) FROM callbacks WHERE state = 'done'";
     harness.until_count(done, 1).await;
-    // It has it now, and is not told once more.
+    // It was accepted and is not sent again.
     let again = command(&["failures", "requeue", id]).await;
     assert_eq!(again.status.code(), Some(1), "{again:?}");
     harness.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_callback_that_was_given_up_is_told_again_embedded() {
+async fn dead_callback_is_sent_after_requeue_embedded() {
     let receiver = Receiver::start(&[Manner::Leave]).await;
     let harness = Harness::embedded_with(&receiver.settings()).await;
-    a_callback_that_was_given_up_is_told_again(harness, receiver).await;
+    dead_callback_is_sent_after_requeue(harness, receiver).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_callback_that_was_given_up_is_told_again_full() {
+async fn dead_callback_is_sent_after_requeue_full() {
     let receiver = Receiver::start(&[Manner::Leave]).await;
     let harness = Harness::full_with(&receiver.settings()).await;
-    a_callback_that_was_given_up_is_told_again(harness, receiver).await;
+    dead_callback_is_sent_after_requeue(harness, receiver).await;
 }

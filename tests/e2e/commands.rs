@@ -1,5 +1,5 @@
-//! The command line as a person or a script meets it: data on standard output,
-//! talk on standard error, exit codes that tell the misses apart.
+//! The command line: data on standard output, messages on standard error, and a distinct
+//! exit code for each kind of failure.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -14,10 +14,10 @@ use crate::harness::{
 };
 
 on_both_profiles!(
-    trigger_then_wait_prints_the_code_alone,
-    every_miss_has_an_exit_code_of_its_own,
+    trigger_then_wait_prints_only_the_code,
+    every_wait_failure_has_its_own_exit_code,
     failures_are_listed_shown_and_requeued,
-    doctor_finds_a_healthy_deployment_healthy,
+    doctor_reports_a_healthy_deployment_as_healthy,
 );
 
 /// Runs a client command against one of the deployment's servers.
@@ -51,7 +51,7 @@ fn json(output: &Output) -> Value {
     })
 }
 
-async fn trigger_then_wait_prints_the_code_alone(harness: Harness) {
+async fn trigger_then_wait_prints_only_the_code(harness: Harness) {
     for (mail, wanted) in [("otp", "code"), ("magic-link", "link")] {
         let to = format!("{wanted}@inbox.test");
         let sent = client(
@@ -69,7 +69,7 @@ async fn trigger_then_wait_prints_the_code_alone(harness: Harness) {
     harness.end().await;
 }
 
-async fn every_miss_has_an_exit_code_of_its_own(harness: Harness) {
+async fn every_wait_failure_has_its_own_exit_code(harness: Harness) {
     let wait = async |to: &str| {
         let args = ["wait", "code", "--to", to, "--timeout", "1s"];
         client(&harness, Role::Feed, &args).await
@@ -119,13 +119,13 @@ async fn every_miss_has_an_exit_code_of_its_own(harness: Harness) {
     let usage = client(&harness, Role::Feed, &["wait", "nonsense"]).await;
     assert_eq!(usage.status.code(), Some(2));
 
-    let mut stranger = Command::new(binary());
+    let mut unknown = Command::new(binary());
     let url = harness.deployment.url(Role::Feed, 0).unwrap().to_string();
-    stranger
+    unknown
         .args(["wait", "code", "--timeout", "1s"])
         .env("MAILLATCH_URL", url);
-    stranger.env("MAILLATCH_KEY", format!("mlk_{}", "x".repeat(43)));
-    assert_eq!(ended(stranger).await.status.code(), Some(7));
+    unknown.env("MAILLATCH_KEY", format!("mlk_{}", "x".repeat(43)));
+    assert_eq!(ended(unknown).await.status.code(), Some(7));
 
     let mut nobody = Command::new(binary());
     nobody
@@ -154,7 +154,7 @@ async fn failures_are_listed_shown_and_requeued(harness: Harness) {
     assert_eq!(body.stdout, b"not json at all");
     let requeued = ended(harness.command(&["failures", "requeue", &id, "--json"])).await;
     assert_eq!(json(&requeued)["requeued"][0], id.as_str());
-    // Tried again, failed again, buried again: later than the first time.
+    // Retried, failed and dead-lettered again, later than the first time.
     harness
         .until_count("SELECT count(*) FROM deliveries WHERE state = 'buried'", 1)
         .await;
@@ -174,7 +174,7 @@ async fn failures_are_listed_shown_and_requeued(harness: Harness) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn mail_to_an_unknown_inbox_names_it_to_the_operator() {
+async fn mail_to_an_unknown_inbox_is_shown_to_the_operator() {
     let harness = Harness::embedded_with("inbox.domains = [\"inbox.test\"]\n").await;
     let lost = otp_delivery("lost@elsewhere.test", "1", "493817");
     let posted = harness.post(0, "msg_lost", &lost).await;
@@ -182,15 +182,15 @@ async fn mail_to_an_unknown_inbox_names_it_to_the_operator() {
     let buried = "SELECT count(*) FROM deliveries WHERE state = 'buried'";
     harness.until_count(buried, 1).await;
     let show = ended(harness.command(&["failures", "show", &id, "--json"])).await;
-    let told = json(&show);
-    assert_eq!(told["reason"], "inbox_unknown");
-    assert_eq!(told["recipients"][0], "lost@elsewhere.test");
+    let shown = json(&show);
+    assert_eq!(shown["reason"], "inbox_unknown");
+    assert_eq!(shown["recipients"][0], "lost@elsewhere.test");
     let show = ended(harness.command(&["failures", "show", &id])).await;
     assert!(text(&show.stdout).contains("lost@elsewhere.test"));
     harness.end().await;
 }
 
-async fn doctor_finds_a_healthy_deployment_healthy(harness: Harness) {
+async fn doctor_reports_a_healthy_deployment_as_healthy(harness: Harness) {
     let doctor = ended(harness.command(&["doctor", "--json"])).await;
     let report = json(&doctor);
     assert_eq!(doctor.status.code(), Some(0), "{report}");
@@ -228,18 +228,18 @@ async fn demo(args: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_demo_passes_on_the_embedded_profile() {
+async fn demo_passes_on_the_embedded_profile() {
     demo(&[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_demo_passes_on_postgres_and_rabbitmq() {
+async fn demo_passes_on_postgres_and_rabbitmq() {
     let database = shared_url("TEST_DATABASE_URL");
     let amqp = shared_url("TEST_AMQP_URL");
     demo(&["--database-url", &database, "--amqp-url", &amqp]).await;
 }
 
-/// Runs the binary in a directory of its own, without this process's settings.
+/// Runs the binary in its own directory, without the settings of this process.
 fn in_dir(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(binary());
     command.args(args).current_dir(dir);
@@ -247,7 +247,7 @@ fn in_dir(dir: &Path, args: &[&str]) -> Command {
 }
 
 #[tokio::test]
-async fn what_cannot_work_is_refused_with_a_sentence() {
+async fn impossible_arguments_are_refused_with_an_explanation() {
     let dir = tempfile::tempdir().unwrap();
     let cases: [(&[&str], &str); 7] = [
         (&["worker"], "--database-url"),
@@ -274,7 +274,7 @@ async fn what_cannot_work_is_refused_with_a_sentence() {
 }
 
 #[tokio::test]
-async fn an_unknown_key_in_the_file_or_the_environment_stops_the_start() {
+async fn unknown_setting_in_file_or_environment_stops_the_start() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(
         dir.path().join("maillatch.toml"),
@@ -294,7 +294,7 @@ async fn an_unknown_key_in_the_file_or_the_environment_stops_the_start() {
 }
 
 #[tokio::test]
-async fn s31_a_source_with_an_empty_secret_stops_the_start() {
+async fn s31_source_with_an_empty_secret_stops_the_start() {
     let dir = tempfile::tempdir().unwrap();
     let source = "[source.shop]\nprovider = \"standard-webhooks\"\nsecrets = [\"whsec_\"]\n";
     std::fs::write(dir.path().join("maillatch.toml"), source).unwrap();
@@ -305,7 +305,7 @@ async fn s31_a_source_with_an_empty_secret_stops_the_start() {
 }
 
 #[tokio::test]
-async fn a_second_server_on_the_same_data_is_refused() {
+async fn second_server_on_the_same_data_is_refused() {
     let harness = Harness::embedded().await;
     let second = ended(harness.command(&["up", "--listen", "127.0.0.1:0"])).await;
     assert_eq!(second.status.code(), Some(1));
@@ -383,7 +383,7 @@ async fn the_old_names_of_api_key_and_seal_key_work_and_are_hidden() {
 }
 
 #[tokio::test]
-async fn every_act_has_an_example_and_says_which_server_or_data_it_takes() {
+async fn help_of_every_command_has_an_example_and_names_its_server_or_data() {
     let dir = tempfile::tempdir().unwrap();
     let groups: [(&str, &[&str], &str); 3] = [
         (

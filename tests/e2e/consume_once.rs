@@ -1,16 +1,16 @@
-//! A value leaves once: to one consumer, after its row is committed.
+//! A value is given out once: to one consumer, after its consume row is committed.
 
 use std::sync::Arc;
 
 use crate::harness::{Harness, foreign_link_delivery, on_both_profiles, otp_delivery};
 
 on_both_profiles!(
-    fifty_consumers_at_once_and_one_gets_the_value,
-    the_winner_may_ask_again_and_nobody_else_may,
-    a_link_outside_the_allowlist_is_withheld,
+    of_fifty_concurrent_consumers_one_gets_the_value,
+    only_the_consumer_gets_the_answer_again,
+    link_outside_the_allowlist_is_withheld,
 );
 
-async fn fifty_consumers_at_once_and_one_gets_the_value(harness: Harness) {
+async fn of_fifty_concurrent_consumers_one_gets_the_value(harness: Harness) {
     let harness = Arc::new(harness);
     harness
         .post(0, "msg_1", &otp_delivery("agent@inbox.test", "1", "493817"))
@@ -45,7 +45,7 @@ async fn fifty_consumers_at_once_and_one_gets_the_value(harness: Harness) {
     Arc::into_inner(harness).unwrap().end().await;
 }
 
-async fn the_winner_may_ask_again_and_nobody_else_may(harness: Harness) {
+async fn only_the_consumer_gets_the_answer_again(harness: Harness) {
     harness
         .post(0, "msg_1", &otp_delivery("agent@inbox.test", "1", "493817"))
         .await;
@@ -73,7 +73,7 @@ async fn the_winner_may_ask_again_and_nobody_else_may(harness: Harness) {
     harness.end().await;
 }
 
-async fn a_link_outside_the_allowlist_is_withheld(harness: Harness) {
+async fn link_outside_the_allowlist_is_withheld(harness: Harness) {
     let body = foreign_link_delivery("agent@inbox.test");
     harness.post(0, "msg_1", &body).await;
     let items = harness.until_items("agent@inbox.test", 1).await;

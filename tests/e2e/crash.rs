@@ -1,5 +1,5 @@
-//! Processes killed with SIGKILL at the worst moments: nothing acknowledged is
-//! lost, nothing is there twice.
+//! Processes killed with SIGKILL at bad moments: nothing acknowledged is lost, and nothing
+//! is duplicated.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use crate::harness::{Harness, on_both_profiles, otp_delivery, otp_mail, payload}
 const MAILS: u32 = 150;
 
 on_both_profiles!(
-    workers_killed_in_the_middle_of_their_work,
-    webhooks_killed_while_posts_arrive,
-    a_feed_killed_after_a_consume_gives_the_winner_the_same_answer,
+    killed_workers_lose_and_repeat_nothing,
+    killed_webhooks_lose_no_acknowledged_post,
+    feed_killed_after_a_consume_repeats_the_answer_to_the_consumer,
 );
 
 fn mail(n: u32) -> Vec<u8> {
@@ -24,14 +24,14 @@ fn code(n: u32) -> String {
     (100_000 + n * 5_003).to_string()
 }
 
-/// A mail that takes a worker long enough to be killed in the middle of it.
+/// A mail that takes long enough to kill its worker while it is processed.
 fn long_mail(n: u32) -> Vec<u8> {
     let filler = "Thank you for reading.\r\n".repeat(5_000);
     let mail = [otp_mail(&n.to_string(), &code(n)), filler.into_bytes()].concat();
     payload("agent@inbox.test", &mail)
 }
 
-/// Every mail is there, each once: as many items, with as many places in order.
+/// Every mail is there once: the right number of items, with consecutive positions.
 async fn expect_each_once(harness: &Harness, mails: usize) {
     harness.until_items("agent@inbox.test", mails).await;
     harness
@@ -48,7 +48,7 @@ async fn expect_each_once(harness: &Harness, mails: usize) {
     );
 }
 
-async fn workers_killed_in_the_middle_of_their_work(mut harness: Harness) {
+async fn killed_workers_lose_and_repeat_nothing(mut harness: Harness) {
     let mut kills = 0;
     for n in 0..MAILS {
         let is_before_a_kill = n % 50 >= 44;
@@ -72,7 +72,7 @@ async fn workers_killed_in_the_middle_of_their_work(mut harness: Harness) {
     harness.end().await;
 }
 
-async fn webhooks_killed_while_posts_arrive(harness: Harness) {
+async fn killed_webhooks_lose_no_acknowledged_post(harness: Harness) {
     let mut harness = Arc::new(harness);
     let mut acknowledged = BTreeSet::new();
     for round in 0..3 {
@@ -93,7 +93,7 @@ async fn webhooks_killed_while_posts_arrive(harness: Harness) {
             .playing(Role::Webhook)
             .filter_map(maillatch::deployment::Process::pid)
             .collect();
-        // The first answers are in, the rest are on their way.
+        // The first answers have arrived, the rest have not.
         let mut posts = posts.into_iter();
         for post in posts.by_ref().take(10) {
             let (n, ok) = post.await.unwrap();
@@ -114,7 +114,7 @@ async fn webhooks_killed_while_posts_arrive(harness: Harness) {
         deployment.revive().await.unwrap();
     }
     assert!(!acknowledged.is_empty());
-    // What was acknowledged must be there although nobody posts it again.
+    // What was acknowledged must be there although it is not posted again.
     let rows = harness.count("SELECT count(*) FROM deliveries").await;
     assert!(rows >= i64::try_from(acknowledged.len()).unwrap());
     for n in 0..MAILS {
@@ -133,7 +133,7 @@ async fn webhooks_killed_while_posts_arrive(harness: Harness) {
     Arc::into_inner(harness).unwrap().end().await;
 }
 
-async fn a_feed_killed_after_a_consume_gives_the_winner_the_same_answer(mut harness: Harness) {
+async fn feed_killed_after_a_consume_repeats_the_answer_to_the_consumer(mut harness: Harness) {
     harness.post(0, "msg_1", &mail(1)).await;
     let items = harness.until_items("agent@inbox.test", 1).await;
     let artifact = items[0]["id"].as_str().unwrap();

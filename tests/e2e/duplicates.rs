@@ -1,17 +1,17 @@
-//! The same thing again: one row at each of the three layers.
+//! Duplicates: one row at each of the three layers.
 
 use crate::harness::{Harness, on_both_profiles, otp_delivery, otp_mail, payload};
 
 on_both_profiles!(
-    two_hundred_posts_of_one_delivery_are_one_of_everything,
-    another_body_under_the_same_id_is_kept_as_a_conflict,
-    the_same_mail_under_another_delivery_id_is_one_message,
+    two_hundred_posts_of_one_delivery_make_one_artifact,
+    reused_id_with_another_body_is_kept_as_a_conflict,
+    same_mail_with_another_delivery_id_is_one_message,
 );
 
-async fn two_hundred_posts_of_one_delivery_are_one_of_everything(harness: Harness) {
+async fn two_hundred_posts_of_one_delivery_make_one_artifact(harness: Harness) {
     let harness = std::sync::Arc::new(harness);
     let body = otp_delivery("agent@inbox.test", "1", "493817");
-    // 32 connections: as many senders, each with its posts one after another.
+    // 32 connections, each with its posts one after another.
     let senders: Vec<_> = (0..32)
         .map(|sender| {
             let (harness, body) = (std::sync::Arc::clone(&harness), body.clone());
@@ -44,7 +44,7 @@ async fn two_hundred_posts_of_one_delivery_are_one_of_everything(harness: Harnes
     std::sync::Arc::into_inner(harness).unwrap().end().await;
 }
 
-async fn another_body_under_the_same_id_is_kept_as_a_conflict(harness: Harness) {
+async fn reused_id_with_another_body_is_kept_as_a_conflict(harness: Harness) {
     let first = otp_delivery("agent@inbox.test", "1", "493817");
     let other = otp_delivery("agent@inbox.test", "2", "271828");
     let accepted = harness.post(0, "msg_reused", &first).await;
@@ -70,7 +70,7 @@ async fn another_body_under_the_same_id_is_kept_as_a_conflict(harness: Harness) 
     harness.end().await;
 }
 
-async fn the_same_mail_under_another_delivery_id_is_one_message(harness: Harness) {
+async fn same_mail_with_another_delivery_id_is_one_message(harness: Harness) {
     let mail = otp_mail("1", "493817");
     let with_another_hop = [b"Received: from relay.test\r\n".as_slice(), &mail].concat();
     harness

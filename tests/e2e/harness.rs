@@ -1,4 +1,4 @@
-//! A deployment under test, and the verbs that scenarios speak.
+//! A deployment under test, and the operations that the tests use.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,23 +14,23 @@ use sqlx::Connection;
 use testkit::server::shared_url;
 use tokio::time::{Instant, sleep};
 
-use crate::speaker::{Answer, Speaker};
+use crate::client::{HttpAnswer, HttpClient};
 
-/// How long a scenario waits for something that must come.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a test waits for something that must happen.
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Settings that make scenarios short; everything else is the default.
-const BRISK: &str = "worker.lease = \"3s\"\nworker.sweep_every = \"200ms\"\n\
+/// Settings that make tests short; everything else is the default.
+const FAST: &str = "worker.lease = \"3s\"\nworker.sweep_every = \"200ms\"\n\
                      worker.ring_patience = \"2s\"\n";
 
-/// Those and what a scenario lays over them.
+/// Those and the settings of a test.
 fn settings(extra: &str) -> String {
     let filter = if extra.contains("log.filter") {
         ""
     } else {
         "log.filter = \"debug\"\n"
     };
-    format!("{BRISK}{filter}{extra}")
+    format!("{FAST}{filter}{extra}")
 }
 
 /// The binary under test.
@@ -40,17 +40,17 @@ pub(crate) fn binary() -> &'static Path {
 
 pub(crate) struct Harness {
     pub(crate) deployment: Deployment,
-    pub(crate) speaker: Speaker,
+    pub(crate) client: HttpClient,
     database: Database,
 }
 
-/// Where rows are counted, apart from the product's own code.
+/// The database, read without the product's code.
 enum Database {
     Sqlite(String),
     Postgres { url: String, scratch: bool },
 }
 
-/// A transaction that keeps others from writing.
+/// A transaction that blocks writers.
 pub(crate) enum Lock {
     Sqlite(sqlx::SqliteConnection),
     Postgres(sqlx::PgConnection),
@@ -70,7 +70,7 @@ impl Harness {
         Self::embedded_with("").await
     }
 
-    /// The same, with settings laid over the rest.
+    /// The same with additional settings.
     pub(crate) async fn embedded_with(extra: &str) -> Self {
         let settings = settings(extra);
         let deployment = Deployment::launch(binary(), Backing::Embedded, &settings)
@@ -84,12 +84,12 @@ impl Harness {
         Self::over(deployment, database)
     }
 
-    /// Two of each role on a database of its own.
+    /// Two processes of each role on a new database.
     pub(crate) async fn full() -> Self {
         Self::full_with("").await
     }
 
-    /// The same, with settings laid over the rest.
+    /// The same with additional settings.
     pub(crate) async fn full_with(extra: &str) -> Self {
         let server = shared_url("TEST_DATABASE_URL");
         let mut url = url::Url::parse(&server).unwrap();
@@ -99,7 +99,7 @@ impl Harness {
         Self::on([url.as_str(), &amqp], true, extra).await
     }
 
-    /// Two of each role on servers that the scenario may stop.
+    /// Two processes of each role on servers that the test may stop.
     pub(crate) async fn on_servers(database_url: &str, amqp_url: &str) -> Self {
         Self::on([database_url, amqp_url], false, "").await
     }
@@ -120,12 +120,12 @@ impl Harness {
     fn over(deployment: Deployment, database: Database) -> Self {
         Self {
             deployment,
-            speaker: Speaker::new().unwrap(),
+            client: HttpClient::new().unwrap(),
             database,
         }
     }
 
-    /// Stops every process in good order and throws the database away.
+    /// Stops every process cleanly and drops the database.
     pub(crate) async fn end(mut self) {
         self.deployment.stop().await.unwrap();
         if let Database::Postgres { url, scratch: true } = &self.database {
@@ -134,8 +134,27 @@ impl Harness {
     }
 
     /// Posts a correctly signed body to one of the webhooks.
-    pub(crate) async fn post(&self, which: usize, id: &str, body: &[u8]) -> Answer {
+    pub(crate) async fn post(&self, which: usize, id: &str, body: &[u8]) -> HttpAnswer {
         self.try_post(which, id, body).await.unwrap()
+    }
+
+    /// Posts again after each 503, as a provider does: on a busy machine a commit may
+    /// take longer than the server's time for it.
+    pub(crate) async fn post_until_accepted(
+        &self,
+        which: usize,
+        id: &str,
+        body: &[u8],
+    ) -> HttpAnswer {
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            let answer = self.post(which, id, body).await;
+            if answer.status != 503 {
+                return answer;
+            }
+            assert!(Instant::now() < deadline, "{answer:?}");
+            sleep(Duration::from_millis(50)).await;
+        }
     }
 
     pub(crate) async fn try_post(
@@ -143,36 +162,36 @@ impl Harness {
         which: usize,
         id: &str,
         body: &[u8],
-    ) -> anyhow::Result<Answer> {
-        self.speaker.post(&self.deployment, which, id, body).await
+    ) -> anyhow::Result<HttpAnswer> {
+        self.client.post(&self.deployment, which, id, body).await
     }
 
-    /// The items of an inbox, as an agent lists them.
+    /// The items of an inbox, listed as an agent does.
     pub(crate) async fn items(&self, which: usize, inbox: &str) -> Vec<Value> {
-        self.speaker
+        self.client
             .items(&self.deployment, which, inbox)
             .await
             .unwrap()
     }
 
-    /// Waits until an inbox has so many items.
+    /// Waits until an inbox has `count` items.
     pub(crate) async fn until_items(&self, inbox: &str, count: usize) -> Vec<Value> {
         let items = self
-            .speaker
-            .until_items(&self.deployment, inbox, count, PATIENCE);
+            .client
+            .until_items(&self.deployment, inbox, count, TIMEOUT);
         items.await.unwrap()
     }
 
     /// Consumes as one of the two consumers.
-    pub(crate) async fn consume(&self, artifact: &str, consumer: usize, key: &str) -> Answer {
+    pub(crate) async fn consume(&self, artifact: &str, consumer: usize, key: &str) -> HttpAnswer {
         let to = &self.deployment;
-        let answer = self.speaker.consume(to, consumer, artifact, key).await;
+        let answer = self.client.consume(to, consumer, artifact, key).await;
         answer.unwrap()
     }
 
-    /// Posts an object to a path of the feed; tells the status and the answer.
-    pub(crate) async fn say(&self, path: &str, key: &str, object: &Value) -> (u16, Value) {
-        let answer = self.speaker.call(&self.deployment, path, key, object).await;
+    /// Posts an object to a path of the feed; returns the status and the body.
+    pub(crate) async fn post_json(&self, path: &str, key: &str, object: &Value) -> (u16, Value) {
+        let answer = self.client.call(&self.deployment, path, key, object).await;
         let answer = answer.unwrap();
         (answer.status.as_u16(), answer.body)
     }
@@ -184,15 +203,15 @@ impl Harness {
         (url, key)
     }
 
-    /// Gets a path of a role.
-    pub(crate) async fn ask(&self, role: Role, path: &str) -> Answer {
-        self.speaker
-            .ask(&self.deployment, role, 0, path)
+    /// Gets a path of the first process of a role.
+    pub(crate) async fn get(&self, role: Role, path: &str) -> HttpAnswer {
+        self.client
+            .get(&self.deployment, role, 0, path)
             .await
             .unwrap()
     }
 
-    /// Rows of a table that meet a condition; both are literals of the tests.
+    /// The result of a counting query.
     pub(crate) async fn count(&self, rows: &'static str) -> i64 {
         match &self.database {
             Database::Sqlite(url) => {
@@ -206,7 +225,7 @@ impl Harness {
         }
     }
 
-    /// Which artifact was consumed by whom, as the database has it.
+    /// Which consumer consumed which artifact, from the database.
     pub(crate) async fn consumes(&self) -> BTreeSet<(String, String)> {
         let rows: Vec<(String, String)> = match &self.database {
             Database::Sqlite(url) => {
@@ -224,9 +243,9 @@ impl Harness {
         named.collect()
     }
 
-    /// All that the database holds: the bytes of its files, or every row of every
+    /// The whole content of the database: the bytes of its files, or every row of every
     /// table with binary columns in hexadecimal.
-    pub(crate) async fn everything(&self) -> Vec<u8> {
+    pub(crate) async fn database_dump(&self) -> Vec<u8> {
         match &self.database {
             Database::Sqlite(url) => {
                 let file = url.trim_start_matches("sqlite:");
@@ -253,9 +272,9 @@ impl Harness {
         }
     }
 
-    /// Waits until a count is what it must become.
+    /// Waits until the count is `wanted`.
     pub(crate) async fn until_count(&self, rows: &'static str, wanted: i64) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let count = self.count(rows).await;
             if count == wanted {
@@ -266,9 +285,9 @@ impl Harness {
         }
     }
 
-    /// Waits until a count is at least what it must become.
+    /// Waits until the count is at least `wanted`.
     pub(crate) async fn until_at_least(&self, rows: &'static str, wanted: i64) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let count = self.count(rows).await;
             if count >= wanted {
@@ -279,7 +298,7 @@ impl Harness {
         }
     }
 
-    /// Keeps pollers from writing until it is released.
+    /// Blocks the writes of pollers until it is released.
     pub(crate) async fn lock_polls(&self) -> Lock {
         match &self.database {
             Database::Sqlite(url) => {
@@ -297,13 +316,13 @@ impl Harness {
         }
     }
 
-    /// The meters of the first process that plays a role.
+    /// The metrics of the first process of a role.
     pub(crate) async fn metrics(&self, role: Role) -> String {
-        let answer = self.ask(role, "metrics").await;
+        let answer = self.get(role, "metrics").await;
         answer.body.as_str().unwrap().to_owned()
     }
 
-    /// What `doctor` says.
+    /// The output of `doctor`.
     pub(crate) async fn doctor(&self) -> String {
         let mut command = self.command(&["doctor"]);
         let output = tokio::task::spawn_blocking(move || command.output().unwrap());
@@ -347,7 +366,7 @@ pub(crate) fn otp_delivery(inbox: &str, message_id: &str, code: &str) -> Vec<u8>
     payload(inbox, &otp_mail(message_id, code))
 }
 
-/// A delivery with a verification link to a host that nobody allowed.
+/// A delivery with a verification link to a host outside the allowlist.
 pub(crate) fn foreign_link_delivery(inbox: &str) -> Vec<u8> {
     let mail = b"From: no-reply@evil.test\r\nMessage-ID: <l@evil.test>\r\n\
         Subject: Verify your email\r\nContent-Type: text/html\r\n\r\n\
@@ -357,7 +376,7 @@ pub(crate) fn foreign_link_delivery(inbox: &str) -> Vec<u8> {
     payload(inbox, mail)
 }
 
-/// A scenario on both profiles: one test for each.
+/// Makes a test on each profile from a function.
 macro_rules! on_both_profiles {
     ($($name:ident),* $(,)?) => {
         mod embedded {

@@ -1,4 +1,4 @@
-//! Keys that come and go while two feeds run.
+//! API keys that are created and revoked while two feeds run.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use url::Url;
 
 use crate::harness::{Harness, Role};
 
-/// How long a revoked key may still be good anywhere.
+/// How long a revoked key may still be accepted by another process.
 const AT_LAST: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_revoked_by_one_process_is_refused_by_the_others_within_seconds() {
+async fn revoked_key_is_refused_by_other_processes_within_seconds() {
     let harness = Harness::full().await;
     let order = ["key", "create", "agent-7", "--inbox", "*", "--json"];
     let made = command(&harness, &order).await;
@@ -43,7 +43,7 @@ async fn a_key_revoked_by_one_process_is_refused_by_the_others_within_seconds() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_of_the_configuration_is_neither_made_nor_revoked_beside_it() {
+async fn configured_key_cannot_be_created_or_revoked_by_command() {
     let harness = Harness::embedded().await;
     for (act, sentence) in [("create", "choose another name"), ("revoke", "stays valid")] {
         let mut command = harness.command(&["key", act, "agent-a"]);

@@ -1,4 +1,4 @@
-//! A mailbox on a Dovecot of the test's own, and another client that uses it.
+//! A mailbox on a private Dovecot, and another client that uses it.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use url::Url;
 
-/// Whose mailbox it is.
+/// The user of the mailbox.
 const USER: &str = "agent";
 
 pub(crate) struct Mailbox {
@@ -22,7 +22,7 @@ impl Mailbox {
             server,
             delivered: 0,
         };
-        // The first login makes the Maildir.
+        // The first login creates the Maildir.
         mailbox.client().await.run("STATUS INBOX (MESSAGES)").await;
         mailbox
     }
@@ -54,7 +54,7 @@ impl Mailbox {
         self.server.directory().join("mail").join(USER)
     }
 
-    /// Delivers a mail as a mail server does: written aside, then moved in.
+    /// Delivers a mail as a mail server does: writes a temporary file, then moves it.
     pub(crate) fn deliver(&mut self, mail: &[u8]) {
         self.delivered += 1;
         let name = format!(
@@ -82,8 +82,8 @@ impl Mailbox {
         client
     }
 
-    /// Makes all UIDs void, as restoring a mailbox from a backup does. The new
-    /// UIDVALIDITY is a second's number, so it may take more than one try.
+    /// Invalidates all UIDs, as restoring a mailbox from a backup does. The new
+    /// UIDVALIDITY is a time in seconds, so it may take more than one try.
     pub(crate) async fn change_uid_validity(&mut self) {
         let before = self.client().await.status("UIDVALIDITY").await;
         while self.client().await.status("UIDVALIDITY").await == before {
@@ -117,7 +117,7 @@ impl Client {
         line
     }
 
-    /// Runs a command and returns everything it was answered.
+    /// Runs a command and returns the whole answer.
     pub(crate) async fn run(&mut self, command: &str) -> String {
         self.tag += 1;
         let tag = format!("t{} ", self.tag);
@@ -139,7 +139,7 @@ impl Client {
         }
     }
 
-    /// A number out of `STATUS`.
+    /// A number from `STATUS`.
     pub(crate) async fn status(&mut self, item: &str) -> i64 {
         let said = self.run(&format!("STATUS INBOX ({item})")).await;
         let (_, rest) = said.split_once(&format!("({item} ")).unwrap();

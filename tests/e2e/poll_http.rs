@@ -1,5 +1,5 @@
-//! Mail that is had by asking: every provider with an API, half of the webhooks
-//! dead, and the poller killed in between.
+//! Polling of every provider with an API, with broken webhooks and a poller that is
+//! killed in between.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,14 +8,13 @@ use maillatch::deployment::Role;
 use pipeline::{Clock, SystemClock};
 use providers::{Post, Sample, SourceSettings, Sources};
 use serde_json::{Value, json};
-use testkit::patience::until;
+use testkit::wait::until;
 use tokio::time::sleep;
 
 use crate::harness::Harness;
 use crate::provider_api::{Mail, ProviderApi, now};
 
-/// How many mails arrive at each provider; `POLL_MAILS=500` makes it as long as
-/// it is meant.
+/// How many mails arrive at each provider; `POLL_MAILS=500` runs it at full length.
 fn mails() -> usize {
     let set = std::env::var("POLL_MAILS").ok();
     set.map_or(36, |text| text.parse().unwrap())
@@ -32,7 +31,7 @@ const POSTING: [&str; 6] = [
     "resend",
 ];
 
-/// The source of a provider, as TOML that is laid over the rest.
+/// The source of a provider, as TOML.
 pub(crate) fn source(api: &ProviderApi, provider: &str, every: u32) -> String {
     let proof = match provider {
         "postmark" => "url_token = \"a-long-token\"".to_owned(),
@@ -62,25 +61,30 @@ pub(crate) fn source(api: &ProviderApi, provider: &str, every: u32) -> String {
     )
 }
 
-/// The same sources, for signing what their providers post.
+/// The same sources, to sign posts as their providers do.
 pub(crate) fn signers(settings: &str) -> Sources {
     let table: toml::Table = settings.parse().unwrap();
     let sources: BTreeMap<String, SourceSettings> = table["source"].clone().try_into().unwrap();
     Sources::build(sources).unwrap()
 }
 
-/// The number of a mail as a code that no other mail has.
+/// A code that no other mail has.
 fn code(provider: usize, n: usize) -> String {
     (100_000 + provider * 100_000 + n * 97).to_string()
 }
 
-/// A post that tells of a mail, and the mail as the provider's API has it.
-pub(crate) struct CallbackResult {
+/// A post about a mail, and the mail as the provider's API returns it.
+pub(crate) struct ProviderMail {
     pub(crate) mail: Mail,
     post: Option<Post>,
 }
 
-pub(crate) fn told(signers: &Sources, provider: &str, id: &str, value: &str) -> CallbackResult {
+pub(crate) fn provider_mail(
+    signers: &Sources,
+    provider: &str,
+    id: &str,
+    value: &str,
+) -> ProviderMail {
     let recipient = format!("{provider}@inbox.test");
     let text = format!("Your verification code is {value}. It expires in 10 minutes.");
     let sample = Sample {
@@ -105,8 +109,8 @@ pub(crate) fn told(signers: &Sources, provider: &str, id: &str, value: &str) -> 
         "nylas" => (body["data"]["object"].clone(), post),
         "mailhook" => (body["data"].clone(), post),
         "postmark" => {
-            // The webhook brings the original, as it is set up to; the API never
-            // does, and names the sender in its own way.
+            // The webhook contains the original; the API does not, and formats the
+            // sender in another way.
             let mut plain = body;
             plain.as_object_mut().unwrap().remove("RawEmail");
             let id = json!({ "Name": "Message-ID", "Value": format!("<{id}@example.com>") });
@@ -128,12 +132,12 @@ pub(crate) fn told(signers: &Sources, provider: &str, id: &str, value: &str) -> 
         object,
         at,
     };
-    CallbackResult { mail, post }
+    ProviderMail { mail, post }
 }
 
-/// Posts until it is taken, as a provider does.
-pub(crate) async fn push(harness: &Harness, provider: &str, told: &CallbackResult) {
-    let post = told.post.as_ref().unwrap();
+/// Posts until the post is accepted, as a provider does.
+pub(crate) async fn push(harness: &Harness, provider: &str, mail: &ProviderMail) {
+    let post = mail.post.as_ref().unwrap();
     for _ in 0..100 {
         let Ok(mut url) = harness.deployment.url(Role::Webhook, 0) else {
             sleep(Duration::from_millis(100)).await;
@@ -141,7 +145,7 @@ pub(crate) async fn push(harness: &Harness, provider: &str, told: &CallbackResul
         };
         url.set_path(&format!("hooks/{provider}"));
         url.set_query(post.query.as_deref());
-        let posted = harness.speaker.send(url, &post.headers, &post.body).await;
+        let posted = harness.client.send(url, &post.headers, &post.body).await;
         if posted.is_ok_and(|answer| answer.status == 200) {
             return;
         }
@@ -150,10 +154,10 @@ pub(crate) async fn push(harness: &Harness, provider: &str, told: &CallbackResul
     panic!("{provider} could not post");
 }
 
-/// Mail arrives at every provider at once while it is polled; of a third the
-/// webhook tells, too; everything is killed twice on the way.
+/// Mail arrives at every provider while it is polled. A third of it is also posted to the
+/// webhook. All processes are killed twice meanwhile.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_webhooks_miss_is_found_and_what_they_tell_is_not_there_twice() {
+async fn polling_finds_mail_that_webhooks_missed_without_duplicates() {
     let api = ProviderApi::start();
     let providers = [&POSTING[..], &["http-list"]].concat();
     let sources: String = providers.iter().map(|one| source(&api, one, 1)).collect();
@@ -163,10 +167,10 @@ async fn what_webhooks_miss_is_found_and_what_they_tell_is_not_there_twice() {
     for n in 0..count {
         for (which, provider) in providers.iter().enumerate() {
             let id = format!("{provider}-{n}");
-            let told = told(&signers, provider, &id, &code(which, n));
-            api.arrive(provider, told.mail.clone());
-            if n % 3 == 0 && told.post.is_some() {
-                push(&harness, provider, &told).await;
+            let mail = provider_mail(&signers, provider, &id, &code(which, n));
+            api.arrive(provider, mail.mail.clone());
+            if n % 3 == 0 && mail.post.is_some() {
+                push(&harness, provider, &mail).await;
             }
         }
         if n == count / 3 || n == 2 * count / 3 {
@@ -183,7 +187,7 @@ async fn what_webhooks_miss_is_found_and_what_they_tell_is_not_there_twice() {
     harness
         .until_count("SELECT count(*) FROM deliveries WHERE state <> 'done'", 0)
         .await;
-    // Every list is read once more to its end, and nothing is new in it.
+    // Every list is read once more to its end and contains nothing new.
     let rows = harness.count("SELECT count(*) FROM deliveries").await;
     let lists = api.lists() + 3 * providers.len();
     until("every list is read again", async || {
@@ -199,10 +203,10 @@ async fn what_webhooks_miss_is_found_and_what_they_tell_is_not_there_twice() {
     api.stop().await;
 }
 
-/// A source that is not there, one that speaks another contract and one that does
-/// not take the key are noticed, and do not keep the good one from being read.
+/// An unreachable source, one with another API and one that refuses the key are reported,
+/// and do not block the working one.
 #[tokio::test(flavor = "multi_thread")]
-async fn sources_that_fail_are_noticed_and_block_nobody() {
+async fn failing_sources_are_reported_and_block_no_others() {
     let api = ProviderApi::start();
     let good = source(&api, "postmark", 1);
     let dead = source(&api, "resend", 1).replace(&api.url("resend"), "http://127.0.0.1:1");
@@ -210,8 +214,8 @@ async fn sources_that_fail_are_noticed_and_block_nobody() {
     let shut = source(&api, "agentmail", 1).replace("the-api-key", "a-wrong-key");
     let settings = format!("{BRISK}{good}{dead}{odd}{shut}");
     let harness = Harness::embedded_with(&settings).await;
-    let told = told(&signers(&good), "postmark", "postmark-1", "493817");
-    api.arrive("postmark", told.mail);
+    let mail = provider_mail(&signers(&good), "postmark", "postmark-1", "493817");
+    api.arrive("postmark", mail.mail);
     harness.until_items("postmark@inbox.test", 1).await;
     harness
         .until_count("SELECT count(*) FROM polls WHERE failure IS NOT NULL", 3)

@@ -1,12 +1,12 @@
-//! A mailbox by IMAP: every mail in it becomes one message, whatever happens to
-//! the poller, the mailbox and the mails already read.
+//! Polling by IMAP: every mail becomes one message, whatever happens to the poller, the
+//! mailbox and the mails already read.
 
 use maillatch::deployment::Role;
 
 use crate::harness::{Harness, otp_mail};
 use crate::mailbox::Mailbox;
 
-/// Leases short enough that a killed poller is soon followed by the next.
+/// Short leases, so that another poller soon takes over from a killed one.
 const BRISK: &str =
     "poll.lease = \"1500ms\"\npoll.answer_budget = \"750ms\"\npoll.every = \"1s\"\n";
 
@@ -21,9 +21,9 @@ fn mail(n: usize) -> Vec<u8> {
 
 const MESSAGES: &str = "SELECT count(*) FROM messages";
 
-/// `POLL_MAILS=1000 POLL_KILLS=10` makes it as long as it is meant.
+/// `POLL_MAILS=1000 POLL_KILLS=10` runs it at full length.
 #[tokio::test(flavor = "multi_thread")]
-async fn every_mail_of_a_mailbox_is_ingested_once_whatever_happens() {
+async fn every_mail_of_a_mailbox_is_ingested_once_despite_failures() {
     let (mails, kills) = (number("POLL_MAILS", 120), number("POLL_KILLS", 3));
     let mut mailbox = Mailbox::start().await;
     let settings = format!("{BRISK}{}", mailbox.source("mailbox", "imap"));
@@ -36,7 +36,7 @@ async fn every_mail_of_a_mailbox_is_ingested_once_whatever_happens() {
             mailbox.deliver(&mail(delivered));
             delivered += 1;
         }
-        // The first of these are in, the rest are on their way.
+        // The first of these are recorded, the rest are not yet.
         let first = i64::try_from(delivered - share + 1).unwrap();
         harness
             .until_at_least("SELECT count(*) FROM deliveries", first)
@@ -65,9 +65,9 @@ async fn every_mail_of_a_mailbox_is_ingested_once_whatever_happens() {
     harness.end().await;
 }
 
-/// Another client: looks at everything, and deletes half of what the poller has
-/// by now and is still there. Mail is ingested in the order it came, which is
-/// also the order of its numbers.
+/// Another client reads everything and deletes half of the mails that the poller has
+/// ingested. Mail is ingested in the order of its arrival, which is also the order of its
+/// numbers.
 async fn read_and_delete(mailbox: &Mailbox, harness: &Harness, deleted: &mut i64) {
     let ingested = harness.count("SELECT count(*) FROM deliveries").await;
     let mut client = mailbox.client().await;
@@ -84,7 +84,7 @@ async fn read_and_delete(mailbox: &Mailbox, harness: &Harness, deleted: &mut i64
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mail_is_announced_over_tls_and_stays_unread() {
+async fn imap_idle_over_tls_finds_mail_and_leaves_it_unread() {
     let mut mailbox = Mailbox::start().await;
     let settings = format!(
         "poll.every = \"10m\"\n{}{}",
@@ -92,12 +92,12 @@ async fn a_mail_is_announced_over_tls_and_stays_unread() {
         mailbox.source("later-on", "imap+starttls")
     );
     let harness = Harness::embedded_with(&settings).await;
-    // The first rounds are at once; then there is nothing but the server's word.
+    // The first rounds run at once; after that only the server's IDLE notices.
     harness
         .until_count("SELECT count(*) FROM polls WHERE polled_at IS NOT NULL", 2)
         .await;
     mailbox.deliver(&mail(1));
-    // One mail that two sources have is one message.
+    // A mail that two sources have is one message.
     let found = "SELECT count(*) FROM deliveries WHERE state = 'done'";
     harness.until_count(found, 2).await;
     assert_eq!(harness.until_items("agent@inbox.test", 1).await.len(), 1);
@@ -106,14 +106,17 @@ async fn a_mail_is_announced_over_tls_and_stays_unread() {
     assert!(!flags.contains("\\Seen"), "{flags}");
     let metrics = harness.metrics(Role::Poll).await;
     for source in ["from-the-start", "later-on"] {
-        let told = format!("{{source=\"{source}\",why=\"news\",outcome=\"done\"}}");
-        assert!(metrics.contains(&told), "{told} is not in {metrics}");
+        let expected = format!("{{source=\"{source}\",why=\"news\",outcome=\"done\"}}");
+        assert!(
+            metrics.contains(&expected),
+            "{expected} is not in {metrics}"
+        );
     }
     harness.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mailbox_that_lets_nobody_in_is_noticed_and_blocks_nothing() {
+async fn mailbox_with_a_wrong_password_is_reported_and_blocks_nothing() {
     let mut mailbox = Mailbox::start().await;
     let good = mailbox.source("good", "imap");
     let bad = mailbox

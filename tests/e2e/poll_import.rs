@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::harness::{Harness, on_both_profiles, otp_mail};
 
-on_both_profiles!(what_is_imported_reaches_the_agent_and_is_there_once);
+on_both_profiles!(imported_mail_reaches_the_agent_once);
 
 async fn import(harness: &Harness, args: &[&str]) -> Value {
     let mut command = harness.command(&["import", "--json"]);
@@ -16,7 +16,7 @@ async fn import(harness: &Harness, args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-async fn what_is_imported_reaches_the_agent_and_is_there_once(harness: Harness) {
+async fn imported_mail_reaches_the_agent_once(harness: Harness) {
     let folder = tempfile::tempdir().unwrap();
     let deeper = folder.path().join("deeper");
     for part in ["new", "cur", "tmp"] {
@@ -34,7 +34,7 @@ async fn what_is_imported_reaches_the_agent_and_is_there_once(harness: Harness) 
         (&first["mails"], &first["recorded"]),
         (&3.into(), &3.into())
     );
-    // A Maildir's mail is the same one wherever its client has moved it.
+    // A mail in a Maildir is the same mail after a client has moved it.
     std::fs::rename(
         deeper.join("new/1.M2.test"),
         deeper.join("cur/1.M2.test:2,"),
@@ -60,9 +60,9 @@ async fn what_is_imported_reaches_the_agent_and_is_there_once(harness: Harness) 
     harness.end().await;
 }
 
-/// An old mail brings no fresh code.
+/// An old mail gives no fresh code.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mail_is_as_old_as_its_file() {
+async fn imported_mail_has_the_age_of_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("old.eml");
     std::fs::write(&path, otp_mail("1", "493817")).unwrap();

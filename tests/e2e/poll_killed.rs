@@ -1,10 +1,10 @@
-//! A poller is killed when it has a mail in its hands and has not saved it.
+//! A poller is killed after it has fetched a mail and before it has saved it.
 
 use maillatch::deployment::Role;
-use testkit::patience::until;
+use testkit::wait::until;
 
 use crate::harness::Harness;
-use crate::poll_http::{signers, source, told};
+use crate::poll_http::{provider_mail, signers, source};
 use crate::provider_api::ProviderApi;
 
 fn settings(api: &ProviderApi) -> String {
@@ -13,29 +13,32 @@ fn settings(api: &ProviderApi) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_fetched_and_not_saved_is_there_once_on_the_embedded_profile() {
+async fn mail_fetched_but_not_saved_is_recorded_once_on_the_embedded_profile() {
     let api = ProviderApi::start();
     let harness = Harness::embedded_with(&settings(&api)).await;
-    what_was_fetched_and_not_saved_is_there_once(harness, api).await;
+    mail_fetched_but_not_saved_is_recorded_once(harness, api).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_fetched_and_not_saved_is_there_once_on_the_full_profile() {
+async fn mail_fetched_but_not_saved_is_recorded_once_on_the_full_profile() {
     let api = ProviderApi::start();
     let mut harness = Harness::full_with(&settings(&api)).await;
     harness.deployment.add(Role::Poll).await.unwrap();
-    what_was_fetched_and_not_saved_is_there_once(harness, api).await;
+    mail_fetched_but_not_saved_is_recorded_once(harness, api).await;
 }
 
-async fn what_was_fetched_and_not_saved_is_there_once(mut harness: Harness, api: ProviderApi) {
+async fn mail_fetched_but_not_saved_is_recorded_once(mut harness: Harness, api: ProviderApi) {
     let signers = signers(&source(&api, "postmark", 1));
     api.hold();
-    api.arrive("postmark", told(&signers, "postmark", "m1", "493817").mail);
+    api.arrive(
+        "postmark",
+        provider_mail(&signers, "postmark", "m1", "493817").mail,
+    );
     until("the poller asks for the mail", async || {
         (api.fetches() > 0).then_some(())
     })
     .await;
-    // From here on nothing can be saved; now the mail is handed over.
+    // From here on nothing can be saved; now the API returns the mail.
     let lock = harness.lock_polls().await;
     api.release();
     until("the poller has the mail and saves it", async || {

@@ -13,10 +13,10 @@ fn signal(pid: u32, name: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// The poller that holds the source changes every time the holder is frozen, and
-/// whoever wakes up late moves nothing.
+/// Another poller takes over each time the holder is frozen, and a poller that wakes up
+/// late saves nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_poller_that_was_frozen_past_its_lease_moves_nothing() {
+async fn poller_frozen_past_its_lease_saves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let settings = format!(
         "{BRISK}source.folder = {{ provider = \"folder\", poll = {{ path = \"{}\" }} }}\n",
@@ -40,7 +40,7 @@ async fn a_poller_that_was_frozen_past_its_lease_moves_nothing() {
             std::fs::write(&aside, mail).unwrap();
             std::fs::rename(aside, folder.path().join(format!("{delivered}.eml"))).unwrap();
         }
-        // Whether it holds the source or not, it sleeps in the middle of something.
+        // It is frozen at any point, whether it holds the source or not.
         signal(frozen, "-STOP");
         harness
             .until_count("SELECT count(*) FROM messages", i64::from(delivered))

@@ -1,5 +1,5 @@
-//! An agent waits and its webhook is dead: the mail is asked for. Its webhook is
-//! healthy: nobody is asked for anything.
+//! Polling for agents that wait: with a broken webhook the source is polled; with a
+//! working webhook it is not.
 
 use std::time::Instant;
 
@@ -8,15 +8,15 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use crate::harness::{Harness, binary};
-use crate::poll_http::{push, signers, source, told};
+use crate::poll_http::{provider_mail, push, signers, source};
 use crate::provider_api::ProviderApi;
 
-/// So seldom that no routine round falls into a test.
+/// So seldom that no regular round happens during a test.
 const SELDOM: u32 = 6000;
 const INBOX: &str = "postmark@inbox.test";
 
-/// Polling for whoever waits longer than this; one source that may have the mail,
-/// and one whose mail is another domain's.
+/// Polling for agents that wait longer than this; one source that may have the mail, and
+/// one for another domain.
 fn settings(api: &ProviderApi, patience: &str) -> String {
     let elsewhere = source(api, "resend", SELDOM);
     let elsewhere = elsewhere.replace("api_key", "domains = [\"other.test\"]\napi_key");
@@ -43,7 +43,7 @@ async fn on_full(settings: &str) -> Harness {
 
 async fn call(harness: &Harness, path: &str, key: &str, body: Value) -> Value {
     let to = &harness.deployment;
-    let answer = harness.speaker.call(to, path, key, &body).await.unwrap();
+    let answer = harness.client.call(to, path, key, &body).await.unwrap();
     assert!(answer.status.is_success(), "{answer:?}");
     answer.body
 }
@@ -59,20 +59,20 @@ async fn take(harness: &Harness, attempt: &str, key: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_code_whose_webhook_never_comes_is_found_on_the_embedded_profile() {
+async fn code_without_webhook_is_found_by_polling_on_the_embedded_profile() {
     let api = ProviderApi::start();
     let harness = on_embedded(&settings(&api, &patience())).await;
-    a_code_whose_webhook_never_comes_is_found(harness, api).await;
+    code_without_webhook_is_found_by_polling(harness, api).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_code_whose_webhook_never_comes_is_found_on_the_full_profile() {
+async fn code_without_webhook_is_found_by_polling_on_the_full_profile() {
     let api = ProviderApi::start();
     let harness = on_full(&settings(&api, &patience())).await;
-    a_code_whose_webhook_never_comes_is_found(harness, api).await;
+    code_without_webhook_is_found_by_polling(harness, api).await;
 }
 
-async fn a_code_whose_webhook_never_comes_is_found(harness: Harness, api: ProviderApi) {
+async fn code_without_webhook_is_found_by_polling(harness: Harness, api: ProviderApi) {
     let signers = signers(&source(&api, "postmark", SELDOM));
     let url = harness.deployment.url(Role::Feed, 0).unwrap().to_string();
     let mut wait = std::process::Command::new(binary());
@@ -84,7 +84,10 @@ async fn a_code_whose_webhook_never_comes_is_found(harness: Harness, api: Provid
         .until_count("SELECT count(*) FROM attempts", 1)
         .await;
     let began = Instant::now();
-    api.arrive("postmark", told(&signers, "postmark", "m1", "493817").mail);
+    api.arrive(
+        "postmark",
+        provider_mail(&signers, "postmark", "m1", "493817").mail,
+    );
     let output = waiting.await.unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(
@@ -109,27 +112,27 @@ async fn a_code_whose_webhook_never_comes_is_found(harness: Harness, api: Provid
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_webhooks_work_nothing_is_polled_on_the_embedded_profile() {
+async fn working_webhooks_cause_no_polling_on_the_embedded_profile() {
     let api = ProviderApi::start();
     let harness = on_embedded(&settings(&api, "20s")).await;
-    while_webhooks_work_nothing_is_polled(harness, api).await;
+    working_webhooks_cause_no_polling(harness, api).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_webhooks_work_nothing_is_polled_on_the_full_profile() {
+async fn working_webhooks_cause_no_polling_on_the_full_profile() {
     let api = ProviderApi::start();
     let harness = on_full(&settings(&api, "20s")).await;
-    while_webhooks_work_nothing_is_polled(harness, api).await;
+    working_webhooks_cause_no_polling(harness, api).await;
 }
 
-async fn while_webhooks_work_nothing_is_polled(harness: Harness, api: ProviderApi) {
+async fn working_webhooks_cause_no_polling(harness: Harness, api: ProviderApi) {
     let signers = signers(&source(&api, "postmark", SELDOM));
     for n in 0..5 {
         let attempt = open(&harness, &format!("open-{n}")).await;
         let code = format!("49381{n}");
-        let told = told(&signers, "postmark", &format!("m{n}"), &code);
-        api.arrive("postmark", told.mail.clone());
-        push(&harness, "postmark", &told).await;
+        let mail = provider_mail(&signers, "postmark", &format!("m{n}"), &code);
+        api.arrive("postmark", mail.mail.clone());
+        push(&harness, "postmark", &mail).await;
         let taken = take(&harness, &attempt, &format!("take-{n}")).await;
         assert_eq!(taken["value"], code.as_str(), "{taken}");
     }

@@ -1,5 +1,5 @@
-//! Providers as their APIs are: lists that shift while mail arrives, pages,
-//! links that expire, and a wish to be left alone now and then.
+//! Fake APIs of providers: lists that shift while mail arrives, pages, links that
+//! expire, and rate limits.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use pipeline::{Clock, SystemClock, Timestamp};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::liar_api;
+use crate::broken_api;
 
 /// A mail at a provider.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub(crate) struct Mail {
     pub(crate) id: String,
     pub(crate) recipient: String,
     pub(crate) raw: String,
-    /// The object that the webhook carries, where it does.
+    /// The object in the webhook's post, if there is one.
     pub(crate) object: Value,
     pub(crate) at: Timestamp,
 }
@@ -30,21 +30,21 @@ pub(crate) struct Shelves {
     mails: Mutex<BTreeMap<String, Vec<Mail>>>,
     lists: AtomicUsize,
     links: AtomicUsize,
-    /// Whether nobody gets a mail just now, and how often one was asked for.
+    /// Whether requests for mails must wait, and how many there were.
     held: watch::Sender<bool>,
     fetches: AtomicUsize,
-    /// How often each liar was asked for its list.
-    pub(crate) lies: Mutex<BTreeMap<String, usize>>,
+    /// How often the list of each broken source was requested.
+    pub(crate) list_requests: Mutex<BTreeMap<String, usize>>,
 }
 
-/// A server that plays every provider, each below a path of its own.
+/// A server with the APIs of all providers, each below its own path.
 pub(crate) struct ProviderApi {
     shelves: Arc<Shelves>,
     handle: ServerHandle,
     port: u16,
 }
 
-/// Fewer than any provider's, so that a few mails are several pages.
+/// A small page size, so that a few mails are several pages.
 const PAGE: usize = 10;
 
 impl ProviderApi {
@@ -77,7 +77,7 @@ impl ProviderApi {
         }
     }
 
-    /// Where a provider's API is.
+    /// The URL of a provider's API.
     pub(crate) fn url(&self, provider: &str) -> String {
         format!("http://127.0.0.1:{}/{provider}", self.port)
     }
@@ -88,30 +88,30 @@ impl ProviderApi {
         mails.entry(provider.to_owned()).or_default().push(mail);
     }
 
-    /// How often lists were asked for.
+    /// How often lists were requested.
     pub(crate) fn lists(&self) -> usize {
         self.shelves.lists.load(Ordering::SeqCst)
     }
 
-    /// Lets everybody who asks for one of Postmark's mails wait, until released.
+    /// Makes requests for Postmark's mails wait until released.
     pub(crate) fn hold(&self) {
         self.shelves.held.send_replace(true);
     }
 
-    /// Answers those who wait.
+    /// Answers the waiting requests.
     pub(crate) fn release(&self) {
         self.shelves.held.send_replace(false);
     }
 
-    /// How often one of Postmark's mails was asked for.
+    /// How often one of Postmark's mails was requested.
     pub(crate) fn fetches(&self) -> usize {
         self.shelves.fetches.load(Ordering::SeqCst)
     }
 
-    /// How often a liar was asked for its list.
-    pub(crate) fn lies(&self, liar: &str) -> usize {
-        let lies = self.shelves.lies.lock().unwrap();
-        lies.get(liar).copied().unwrap_or(0)
+    /// How often the list of a broken source was requested.
+    pub(crate) fn list_requests(&self, source: &str) -> usize {
+        let list_requests = self.shelves.list_requests.lock().unwrap();
+        list_requests.get(source).copied().unwrap_or(0)
     }
 
     pub(crate) async fn stop(self) {
@@ -148,8 +148,8 @@ fn answer(shelves: &Shelves, request: &HttpRequest) -> HttpResponse {
         url::form_urlencoded::parse(request.query_string().as_bytes())
             .into_owned()
             .collect();
-    if let Some(lie) = liar_api::answer(shelves, provider, rest, &query) {
-        return lie;
+    if let Some(answer) = broken_api::answer(shelves, provider, rest, &query) {
+        return answer;
     }
     let mails = shelves.mails.lock().unwrap();
     let mails = mails.get(*provider).map_or(&[][..], Vec::as_slice);
@@ -217,7 +217,7 @@ fn seconds(query: &BTreeMap<String, String>, name: &str) -> i64 {
         .unwrap_or(0)
 }
 
-/// Newest first, behind an id; the link to a message expires now and then.
+/// Newest first, after an id; some links to messages have expired.
 fn resend(
     shelves: &Shelves,
     mails: &[Mail],
@@ -260,7 +260,7 @@ fn link(shelves: &Shelves, base: &str, id: &str) -> String {
     format!("{base}/link/{id}?number={number}")
 }
 
-/// What is behind a link; one of seven has expired.
+/// The target of a link; one of seven has expired.
 fn linked(mails: &[Mail], id: &str, query: &BTreeMap<String, String>) -> Option<HttpResponse> {
     if seconds(query, "number") % 7 == 3 {
         return Some(HttpResponse::Gone().finish());
@@ -268,8 +268,8 @@ fn linked(mails: &[Mail], id: &str, query: &BTreeMap<String, String>) -> Option<
     Some(HttpResponse::Ok().body(by_id(mails, id)?.raw.clone()))
 }
 
-/// Oldest first, behind a time; what is spam is only shown on demand, and every
-/// eleventh mail has no text and must be had raw, through a link.
+/// Oldest first, after a time. Spam is listed only on request. Every eleventh mail has no
+/// text and must be fetched through a link.
 fn agentmail(
     shelves: &Shelves,
     mails: &[Mail],
@@ -320,7 +320,7 @@ fn agentmail(
     }
 }
 
-/// Newest first, behind a time in whole seconds.
+/// Newest first, after a time in whole seconds.
 fn nylas(mails: &[Mail], path: &[&str], query: &BTreeMap<String, String>) -> Option<HttpResponse> {
     let ["v3", "grants", _, "messages"] = path else {
         return None;
@@ -414,7 +414,7 @@ fn mailgun(
     }
 }
 
-/// Newest first, by numbers of pages, which shift when mail arrives.
+/// Newest first, by page numbers, which shift when mail arrives.
 fn mailhook(
     mails: &[Mail],
     path: &[&str],
@@ -450,14 +450,14 @@ fn list(mails: &[Mail], path: &[&str], query: &BTreeMap<String, String>) -> Opti
     }
 }
 
-/// A time as a mail's header has it.
+/// A time in the format of a mail header.
 fn sent(at: Timestamp) -> String {
     let at = time::OffsetDateTime::from_unix_timestamp(at.as_seconds()).unwrap();
     at.format(&time::format_description::well_known::Rfc2822)
         .unwrap()
 }
 
-/// Now, as a provider writes it.
+/// The present time in a provider's format.
 pub(crate) fn now() -> Timestamp {
     SystemClock.now()
 }

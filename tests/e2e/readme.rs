@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use testkit::patience;
+use testkit::wait;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use crate::harness::binary;
@@ -132,7 +132,7 @@ impl NewUser {
         let mut server = command.spawn().unwrap();
         let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
         loop {
-            let line = patience::soon("the server is ready", lines.next_line()).await;
+            let line = wait::soon("the server is ready", lines.next_line()).await;
             let line = line.unwrap().unwrap();
             if line.starts_with("Ready on ") {
                 break;

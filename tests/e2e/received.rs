@@ -1,5 +1,5 @@
-//! What a provider received before an attempt was opened is not for it, however
-//! late the provider's post comes: the webhook was away, and the mail waited.
+//! Mail that a provider received before an attempt was opened is not given to it, even when
+//! the provider posts it later because the webhook was unavailable.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,7 +12,7 @@ use crate::harness::{Harness, otp_mail};
 
 const SECRET: &str = "a-shared-secret-of-some-length";
 
-/// A provider that posts the mail, and one from whose API it is fetched.
+/// A provider that posts the mail, and one whose API it is fetched from.
 fn sources(api: &Api) -> String {
     format!(
         "source.mailersend = {{ provider = \"mailersend\", secrets = [\"{SECRET}\"] }}\n\
@@ -23,20 +23,20 @@ fn sources(api: &Api) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_late_post_of_older_mail_is_for_no_attempt_on_the_embedded_profile() {
+async fn late_post_of_older_mail_is_given_to_no_attempt_on_the_embedded_profile() {
     let api = Api::start().await;
     let harness = Harness::embedded_with(&sources(&api)).await;
-    a_late_post_of_older_mail_is_for_no_attempt(harness, &api).await;
+    late_post_of_older_mail_is_given_to_no_attempt(harness, &api).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_late_post_of_older_mail_is_for_no_attempt_on_the_full_profile() {
+async fn late_post_of_older_mail_is_given_to_no_attempt_on_the_full_profile() {
     let api = Api::start().await;
     let harness = Harness::full_with(&sources(&api)).await;
-    a_late_post_of_older_mail_is_for_no_attempt(harness, &api).await;
+    late_post_of_older_mail_is_given_to_no_attempt(harness, &api).await;
 }
 
-async fn a_late_post_of_older_mail_is_for_no_attempt(harness: Harness, api: &Api) {
+async fn late_post_of_older_mail_is_given_to_no_attempt(harness: Harness, api: &Api) {
     let yesterday = Timestamp::from_millis(SystemClock.now().as_millis() - 86_400_000);
     for source in ["mailersend", "nylas"] {
         let attempt = harness.open(json!({})).await;
@@ -52,7 +52,7 @@ async fn a_late_post_of_older_mail_is_for_no_attempt(harness: Harness, api: &Api
     harness.end().await;
 }
 
-/// Posts a mail with this code that its provider received then.
+/// Posts a mail with this code that its provider received at this time.
 async fn post(
     harness: &Harness,
     source: &str,
@@ -70,7 +70,7 @@ async fn post(
     let headers = [("content-type", "application/json"), (header, &*signature)];
     let to = &harness.deployment;
     let answer = harness
-        .speaker
+        .client
         .post_to(to, source, &headers, body.as_bytes());
     assert_eq!(answer.await.unwrap().status, 200, "{source}");
 }
@@ -83,7 +83,7 @@ fn by_mailersend(inbox: &str, code: &str, at: Timestamp) -> Value {
     } })
 }
 
-/// The mail itself is at the API.
+/// The mail is available at the API.
 fn by_nylas(api: &Api, inbox: &str, code: &str, at: Timestamp) -> Value {
     let raw = URL_SAFE_NO_PAD.encode(otp_mail(code, code));
     let answer = json!({ "data": { "raw_mime": raw } });

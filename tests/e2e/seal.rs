@@ -1,4 +1,4 @@
-//! What is kept is sealed, sealed anew while everything runs, and wiped in time.
+//! Stored content is sealed, resealed while everything runs, and wiped in time.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use crate::harness::{Harness, PATIENCE, otp_delivery, payload};
+use crate::harness::{Harness, TIMEOUT, otp_delivery, payload};
 
-/// Values go a second after their use, bodies a second after the work.
+/// Values are wiped a second after their use, bodies a second after processing.
 const FLEETING: &str = "feed.replay_window = \"1s\"\nretention.every = \"200ms\"\n\
                         retention.bodies = \"1s\"\nretention.buried_bodies = \"1s\"\n";
 
@@ -21,12 +21,12 @@ const CANARIES: [&str; 5] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_of_a_mail_stands_in_clear_in_sqlite() {
+async fn no_mail_content_is_stored_in_clear_in_sqlite() {
     nothing_stands_in_clear(Harness::embedded_with(FLEETING).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_of_a_mail_stands_in_clear_in_postgres() {
+async fn no_mail_content_is_stored_in_clear_in_postgres() {
     nothing_stands_in_clear(Harness::full_with(FLEETING).await).await;
 }
 
@@ -66,7 +66,7 @@ async fn nothing_stands_in_clear(harness: Harness) {
 
 /// Every byte of every column, as text and in hexadecimal, in any case.
 async fn assert_absent(harness: &Harness) {
-    let everything = harness.everything().await.to_ascii_lowercase();
+    let everything = harness.database_dump().await.to_ascii_lowercase();
     assert!(everything.len() > 1000, "there is something to look at");
     for canary in CANARIES {
         let canary = canary.to_lowercase();
@@ -101,8 +101,8 @@ async fn keys_rotate_while_agents_consume(harness: Harness) {
     let items = harness.until_items(inbox, 24).await;
     let before = keys(&harness).await;
 
-    // One that is killed on its way, then one that goes all the way while mail
-    // arrives and is used.
+    // One rotation is killed halfway; the next one completes while mail arrives and is
+    // consumed.
     let mut command = harness.command(&["keys", "rotate"]);
     let mut killed = command.stderr(Stdio::null()).spawn().unwrap();
     until_keys(&harness, 2).await;
@@ -120,7 +120,7 @@ async fn keys_rotate_while_agents_consume(harness: Harness) {
         String::from_utf8_lossy(&rotated.stderr)
     );
 
-    // The file looks old enough that nobody can still use the key before.
+    // The file is old enough that no process can still use the previous key.
     let file = std::fs::File::open(key_file(&harness)).unwrap();
     let changed = file.metadata().unwrap().modified().unwrap();
     file.set_modified(changed - Duration::from_mins(1)).unwrap();
@@ -144,9 +144,9 @@ async fn keys_rotate_while_agents_consume(harness: Harness) {
     harness.end().await;
 }
 
-/// A row that nobody can open is told of and holds up no rotation.
+/// A row that cannot be unsealed is reported and does not stop the rotation.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_damaged_row_is_counted_and_stops_no_rotation() {
+async fn damaged_row_is_counted_and_does_not_stop_the_rotation() {
     let harness = Harness::embedded().await;
     let inbox = "agent@inbox.test";
     for number in 0..3 {
@@ -202,7 +202,7 @@ async fn output(harness: &Harness, args: &[&str]) -> Value {
 }
 
 async fn until_keys(harness: &Harness, count: usize) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let file = key_file(harness);
     while std::fs::read_to_string(&file).unwrap().lines().count() < count {
         assert!(Instant::now() < deadline, "no new key");

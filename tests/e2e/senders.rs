@@ -1,4 +1,4 @@
-//! Senders that are proven, or not, all the way to the agent.
+//! Proven and unproven senders, from the post to the agent.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use testkit::dns::Dns;
 use crate::harness::{Harness, payload};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_a_proven_sender_gets_through_on_the_embedded_profile() {
+async fn only_proven_senders_give_values_on_the_embedded_profile() {
     let dns = dns().await;
     let harness = Harness::embedded_with(&asking(&dns)).await;
-    only_a_proven_sender_gets_through(harness).await;
+    only_proven_senders_give_values(harness).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_a_proven_sender_gets_through_on_the_full_profile() {
+async fn only_proven_senders_give_values_on_the_full_profile() {
     let dns = dns().await;
     let harness = Harness::full_with(&asking(&dns)).await;
-    only_a_proven_sender_gets_through(harness).await;
+    only_proven_senders_give_values(harness).await;
 }
 
 async fn dns() -> Dns {
@@ -40,7 +40,7 @@ fn mail(id: &str, code: &str) -> String {
     )
 }
 
-async fn only_a_proven_sender_gets_through(harness: Harness) {
+async fn only_proven_senders_give_values(harness: Harness) {
     let wish = json!({ "from": ["example.com"], "require": "verified" });
     let attempt = harness.open(wish).await;
     let inbox = attempt["inbox"].as_str().unwrap().to_owned();

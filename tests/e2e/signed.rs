@@ -1,12 +1,12 @@
-//! Providers that sign with keys which only they have: the keys are made here, and
-//! the server knows their public halves.
+//! Providers that sign with private keys. The tests make the keys, and the server gets
+//! the public keys.
 
 use pipeline::{Clock, SystemClock};
 use testkit::postal;
 use testkit::sendgrid::{Policy, Post, envelope};
 
+use crate::client::HttpAnswer;
 use crate::harness::{Harness, otp_mail};
-use crate::speaker::Answer;
 
 fn sources(policy: &Policy) -> String {
     format!(
@@ -17,33 +17,31 @@ fn sources(policy: &Policy) -> String {
     )
 }
 
-async fn from_postal(harness: &Harness, body: &str, signature: &str) -> Answer {
+async fn from_postal(harness: &Harness, body: &str, signature: &str) -> HttpAnswer {
     let headers = [
         ("content-type", "application/json"),
         ("x-postal-signature", signature),
     ];
     let to = &harness.deployment;
     let answer = harness
-        .speaker
+        .client
         .post_to(to, "postal", &headers, body.as_bytes());
     answer.await.unwrap()
 }
 
-async fn from_sendgrid(harness: &Harness, post: &Post) -> Answer {
+async fn from_sendgrid(harness: &Harness, post: &Post) -> HttpAnswer {
     let headers: Vec<(&str, &str)> = post
         .headers
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect();
     let to = &harness.deployment;
-    let answer = harness
-        .speaker
-        .post_to(to, "sendgrid", &headers, &post.body);
+    let answer = harness.client.post_to(to, "sendgrid", &headers, &post.body);
     answer.await.unwrap()
 }
 
-/// The delivery of a post that was taken, as new or as known.
-fn taken(answer: &Answer, status: &str) -> String {
+/// The delivery of an accepted post, new or duplicate.
+fn taken(answer: &HttpAnswer, status: &str) -> String {
     assert_eq!(answer.status, 200, "{answer:?}");
     assert_eq!(answer.body["status"], status, "{answer:?}");
     answer.body["delivery"].as_str().unwrap().to_owned()
@@ -54,7 +52,7 @@ async fn postals_posts(harness: &Harness) {
     let signature = postal::signature(body.as_bytes());
     let first = from_postal(harness, &body, &signature).await;
     let first = taken(&first, "accepted");
-    // Postal signs no time: a late retry is the same bytes under the same signature.
+    // Postal does not sign a time: a late retry has the same bytes and signature.
     let late = from_postal(harness, &body, &signature).await;
     assert_eq!(taken(&late, "duplicate"), first);
     let forged = body.replace("\"id\":1", "\"id\":2");
@@ -78,8 +76,8 @@ async fn sendgrids_posts(harness: &Harness, policy: &Policy) {
     let post = |boundary, hours_ago: i64| policy.post(&fields, boundary, now - hours_ago * 3600);
     let first = from_sendgrid(harness, &post("one", 0)).await;
     let first = taken(&first, "accepted");
-    // Retries go on for three days, each with a boundary of its own, under the
-    // first try's signature or a new one.
+    // Retries continue for three days, each with another boundary, and with the first
+    // signature or a new one.
     for (boundary, hours_ago) in [("one", 0), ("two", 0), ("three", 72)] {
         let retry = from_sendgrid(harness, &post(boundary, hours_ago)).await;
         assert_eq!(taken(&retry, "duplicate"), first, "{boundary}");
@@ -91,14 +89,14 @@ async fn sendgrids_posts(harness: &Harness, policy: &Policy) {
     let mut unsigned = post("one", 0);
     unsigned.headers.truncate(1);
     let another = Policy::attach().post(&fields, "one", now);
-    // Whether a 4xx is tried again is not certain, so nothing is answered with one.
+    // It is not certain that a 4xx is retried, so the server never answers with one.
     for refused in [forged, restamped, unsigned, another, post("one", 100)] {
         let answer = from_sendgrid(harness, &refused).await;
         assert_eq!(answer.status, 503, "{answer:?}");
     }
 }
 
-async fn what_only_the_provider_can_sign_reaches_the_agent(policy: Policy, harness: Harness) {
+async fn asymmetrically_signed_posts_reach_the_agent(policy: Policy, harness: Harness) {
     postals_posts(&harness).await;
     sendgrids_posts(&harness, &policy).await;
     for (inbox, code) in [
@@ -115,15 +113,15 @@ async fn what_only_the_provider_can_sign_reaches_the_agent(policy: Policy, harne
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_only_the_provider_can_sign_reaches_the_agent_on_the_embedded_profile() {
+async fn asymmetrically_signed_posts_reach_the_agent_on_the_embedded_profile() {
     let policy = Policy::attach();
     let harness = Harness::embedded_with(&sources(&policy)).await;
-    what_only_the_provider_can_sign_reaches_the_agent(policy, harness).await;
+    asymmetrically_signed_posts_reach_the_agent(policy, harness).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_only_the_provider_can_sign_reaches_the_agent_on_the_full_profile() {
+async fn asymmetrically_signed_posts_reach_the_agent_on_the_full_profile() {
     let policy = Policy::attach();
     let harness = Harness::full_with(&sources(&policy)).await;
-    what_only_the_provider_can_sign_reaches_the_agent(policy, harness).await;
+    asymmetrically_signed_posts_reach_the_agent(policy, harness).await;
 }

@@ -1,4 +1,4 @@
-//! Every provider's own shape, all the way: post, message, artifact, consume.
+//! The payload format of every provider: post, message, artifact, consume.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::harness::{Harness, binary};
 
-/// One source of each provider that a sample can be signed for.
+/// One source of each provider for which we can sign a sample.
 const SOURCES: &str = r#"
 source.agentmail = { provider = "agentmail", secrets = ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"] }
 source.cloudflare = { provider = "cloudflare", secrets = ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"] }
@@ -27,7 +27,7 @@ source.standard-webhooks = { provider = "standard-webhooks", secrets = ["whsec_C
 source.stripe-style = { provider = "stripe-style", secrets = ["a-shared-secret-of-some-length"], scheme = { signature_header = "X-Signature" } }
 "#;
 
-/// Those whose posts carry the mail; `hydrated.rs` has the others.
+/// The providers whose posts contain the mail; `fetched_mail.rs` tests the others.
 const NAMES: [&str; 15] = [
     "agentmail",
     "cloudflare",
@@ -75,7 +75,7 @@ async fn every_provider_reaches_the_agent(harness: Harness) {
     harness.end().await;
 }
 
-/// Plays a scenario as the provider of a source; what was answered to each post.
+/// Plays a scenario as the provider of a source; returns the answer to each post.
 async fn play(harness: &Harness, name: &str, scenario: &str, inbox: &str) -> Vec<Value> {
     let provider = name.trim_end_matches("-mime");
     let args = ["trigger", "otp", "--as", provider, "--scenario", scenario];
@@ -93,7 +93,7 @@ async fn play(harness: &Harness, name: &str, scenario: &str, inbox: &str) -> Vec
     lines.collect()
 }
 
-/// Each answer is checked by the command itself, against the provider's contract.
+/// The command itself checks each answer against what the provider expects.
 async fn each_providers_late_forged_cut_and_reordered_posts(harness: Harness) {
     let harness = std::sync::Arc::new(harness);
     let players: Vec<_> = NAMES
@@ -116,29 +116,29 @@ async fn each_providers_late_forged_cut_and_reordered_posts(harness: Harness) {
     for player in players {
         stored += player.await.unwrap();
     }
-    // What was refused has left nothing behind.
+    // Refused posts left no rows.
     let rows = harness.count("SELECT count(*) FROM deliveries").await;
     assert_eq!(usize::try_from(rows).unwrap(), stored);
     std::sync::Arc::into_inner(harness).unwrap().end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_provider_is_answered_as_its_contract_asks_on_the_embedded_profile() {
+async fn each_provider_gets_the_answers_it_expects_on_the_embedded_profile() {
     let harness = Harness::embedded_with(SOURCES).await;
     each_providers_late_forged_cut_and_reordered_posts(harness).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_provider_is_answered_as_its_contract_asks_on_the_full_profile() {
+async fn each_provider_gets_the_answers_it_expects_on_the_full_profile() {
     let harness = Harness::full_with(SOURCES).await;
     each_providers_late_forged_cut_and_reordered_posts(harness).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_weak_source_is_a_warning_and_the_server_is_ready() {
+async fn weakly_authenticated_source_gives_a_warning_and_the_server_is_ready() {
     let weak = "source.mg = { provider = \"mailgun\", secrets = [\"a-shared-secret\"] }\n";
     let harness = Harness::embedded_with(weak).await;
-    let ready = harness.ask(Role::Webhook, "readyz").await;
+    let ready = harness.get(Role::Webhook, "readyz").await;
     assert_eq!(ready.status, 200);
     let warning = ready.body["warnings"][0].as_str().unwrap();
     assert!(warning.starts_with("mg: its signature does not cover"));
@@ -148,9 +148,9 @@ async fn a_weak_source_is_a_warning_and_the_server_is_ready() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_scenario_tells_of_answers_that_are_not_as_the_contract_asks() {
+async fn trigger_scenario_reports_unexpected_answers() {
     let harness = Harness::embedded_with(SOURCES).await;
-    // The same sources with other secrets, as whoever mis-set them has it.
+    // The same sources with wrong secrets.
     let dir = tempfile::tempdir().unwrap();
     let config = dir.path().join("other.toml");
     let other = SOURCES
@@ -194,7 +194,7 @@ async fn a_scenario_tells_of_answers_that_are_not_as_the_contract_asks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_source_is_tried_out_with_a_sample_of_its_own_shape() {
+async fn source_test_posts_a_sample_of_its_provider() {
     let harness = Harness::embedded_with(SOURCES).await;
     let mut command = harness.command(&["source", "test", "postmark", "--json"]);
     let url = harness.deployment.url(Role::Webhook, 0).unwrap();
@@ -207,7 +207,7 @@ async fn a_source_is_tried_out_with_a_sample_of_its_own_shape() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mail_servers_pipe_reaches_the_agent_and_may_try_again() {
+async fn piped_mail_reaches_the_agent_and_may_be_retried() {
     let harness = Harness::embedded_with(SOURCES).await;
     let url = harness
         .deployment
@@ -242,7 +242,7 @@ async fn a_mail_servers_pipe_reaches_the_agent_and_may_try_again() {
 }
 
 #[tokio::test]
-async fn a_new_source_is_printed_ready_to_be_pasted() {
+async fn source_add_prints_a_configuration_to_paste() {
     let dir = tempfile::tempdir().unwrap();
     let run = |args: &[&str]| {
         Command::new(binary())

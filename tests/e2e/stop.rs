@@ -1,4 +1,4 @@
-//! A clean stop: what was begun is finished.
+//! Clean shutdown: requests in progress are finished.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use tokio::time::Instant;
 use crate::harness::{Harness, on_both_profiles, otp_delivery};
 
 on_both_profiles!(
-    a_post_under_way_at_a_stop_is_answered,
-    a_waiting_agent_is_answered_at_a_stop,
+    post_in_progress_is_answered_at_shutdown,
+    waiting_agent_is_answered_at_shutdown,
 );
 
-/// A post whose handler has begun when the stop comes is recorded and answered.
-async fn a_post_under_way_at_a_stop_is_answered(mut harness: Harness) {
+/// A post whose handler has begun before the shutdown is recorded and answered.
+async fn post_in_progress_is_answered_at_shutdown(mut harness: Harness) {
     let url = harness.deployment.url(Role::Webhook, 0).unwrap();
     let address = url.socket_addrs(|| None).unwrap()[0];
     let body = otp_delivery("agent@inbox.test", "1", "493817");
@@ -45,7 +45,7 @@ async fn a_post_under_way_at_a_stop_is_answered(mut harness: Harness) {
     {
         terminate(pid);
     }
-    let deadline = Instant::now() + crate::harness::PATIENCE;
+    let deadline = Instant::now() + crate::harness::TIMEOUT;
     while TcpStream::connect(address).await.is_ok() {
         assert!(
             Instant::now() < deadline,
@@ -60,12 +60,12 @@ async fn a_post_under_way_at_a_stop_is_answered(mut harness: Harness) {
     harness.deployment.stop().await.unwrap();
 }
 
-async fn a_waiting_agent_is_answered_at_a_stop(mut harness: Harness) {
-    let speaker = harness.speaker.clone();
+async fn waiting_agent_is_answered_at_shutdown(mut harness: Harness) {
+    let client = harness.client.clone();
     let stop = async {
-        let deadline = Instant::now() + crate::harness::PATIENCE;
+        let deadline = Instant::now() + crate::harness::TIMEOUT;
         loop {
-            let metrics = harness.ask(Role::Feed, "metrics").await;
+            let metrics = harness.get(Role::Feed, "metrics").await;
             if metrics
                 .body
                 .as_str()
@@ -86,7 +86,7 @@ async fn a_waiting_agent_is_answered_at_a_stop(mut harness: Harness) {
     };
     let wait = "v1/inboxes/agent@inbox.test/artifacts?wait=50";
     let asked = Instant::now();
-    let (answer, ()) = tokio::join!(speaker.ask(&harness.deployment, Role::Feed, 0, wait), stop);
+    let (answer, ()) = tokio::join!(client.get(&harness.deployment, Role::Feed, 0, wait), stop);
     assert_eq!(answer.unwrap().status, 200);
     assert!(
         asked.elapsed() < Duration::from_secs(40),

@@ -1,9 +1,8 @@
-//! Fifty consumers on every artifact, all at once, while the processes they ask
-//! are killed with SIGKILL: each value goes to one of them.
+//! Fifty concurrent consumers of every artifact, while the feed processes are killed with
+//! SIGKILL: each value goes to one consumer.
 //!
-//! Everybody asks until there is an answer, always with the same key, as an agent
-//! does whose connection broke. The suite plays with a few artifacts; the whole of
-//! it is
+//! Each consumer retries with the same idempotency key until it gets an answer, as an agent
+//! does after a broken connection. The suite uses a few artifacts; at full length:
 //!
 //! ```text
 //! STORM_ARTIFACTS=200 cargo test -p maillatch --test e2e storm
@@ -21,29 +20,29 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use crate::harness::{Harness, PATIENCE, Role, otp_delivery};
+use crate::harness::{Harness, Role, TIMEOUT, otp_delivery};
 
 const CONSUMERS: usize = 50;
-/// How many artifacts are asked for at the same time.
+/// How many artifacts are requested at the same time.
 const AT_ONCE: usize = 4;
-/// How many answers there are between two deaths, at most.
+/// The maximum number of answers between two kills.
 const BETWEEN_DEATHS: usize = 300;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_value_goes_to_one_of_fifty_while_processes_die_embedded() {
+async fn each_value_goes_to_one_of_fifty_while_processes_are_killed_embedded() {
     let crowd = Crowd::new();
     let harness = Harness::embedded_with(&crowd.settings()).await;
     each_value_goes_to_one(harness, crowd).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_value_goes_to_one_of_fifty_while_processes_die_full() {
+async fn each_value_goes_to_one_of_fifty_while_processes_are_killed_full() {
     let crowd = Crowd::new();
     let harness = Harness::full_with(&crowd.settings()).await;
     each_value_goes_to_one(harness, crowd).await;
 }
 
-/// Fifty consumers, each with a key to the feed of its own.
+/// Fifty consumers, each with its own API key.
 struct Crowd {
     tokens: Vec<String>,
 }
@@ -68,10 +67,10 @@ impl Crowd {
 struct Storm {
     client: reqwest::Client,
     tokens: Vec<String>,
-    /// Where the feeds are right now.
+    /// The present URLs of the feeds.
     feeds: RwLock<Vec<Url>>,
     answers: AtomicUsize,
-    /// Who was told which value of which artifact.
+    /// Which consumer got which value of which artifact.
     told: Mutex<BTreeMap<(String, usize), BTreeSet<String>>>,
 }
 
@@ -93,10 +92,10 @@ impl Storm {
         *self.feeds.write().unwrap() = feeds;
     }
 
-    /// Asks until there is an answer that is not "try again"; tells the status and
-    /// whether it was a replay.
-    async fn ask(&self, artifact: &str, consumer: usize) -> (u16, bool) {
-        let deadline = Instant::now() + 2 * PATIENCE;
+    /// Retries until there is a final answer; returns the status and whether it was a
+    /// replay.
+    async fn get(&self, artifact: &str, consumer: usize) -> (u16, bool) {
+        let deadline = Instant::now() + 2 * TIMEOUT;
         loop {
             if let Some((status, replayed, body)) = self.ask_once(artifact, consumer).await
                 && status < 500
@@ -131,7 +130,7 @@ impl Storm {
         Some((status, replayed, answer.json().await.ok()?))
     }
 
-    /// Whoever was told a value is the one that its row names.
+    /// The consumer that got a value is the one that its row names.
     async fn every_disclosure_has_its_row(&self, harness: &Harness) {
         let told = self.told.lock().unwrap().clone();
         let rows = harness.consumes().await;
@@ -161,9 +160,9 @@ async fn each_value_goes_to_one(mut harness: Harness, crowd: Crowd) {
     assert_eq!(harness.consumes().await.len(), count);
     for (artifact, code) in &codes {
         let winner = winners[artifact];
-        // The winner asks again, and is told the same; another one is told nothing.
-        assert_eq!(storm.ask(artifact, winner).await, (200, true));
-        assert_eq!(storm.ask(artifact, (winner + 1) % CONSUMERS).await.0, 409);
+        // The consumer repeats the request and gets the same answer; others get nothing.
+        assert_eq!(storm.get(artifact, winner).await, (200, true));
+        assert_eq!(storm.get(artifact, (winner + 1) % CONSUMERS).await.0, 409);
         let told = storm.told.lock().unwrap();
         let told: Vec<_> = told.iter().filter(|((of, _), _)| of == artifact).collect();
         let values = BTreeSet::from([code.clone()]);
@@ -172,8 +171,7 @@ async fn each_value_goes_to_one(mut harness: Harness, crowd: Crowd) {
     harness.end().await;
 }
 
-/// Brings so many codes, each into an inbox of its own; tells which artifact has
-/// which.
+/// Sends this many codes, each to its own inbox; returns which artifact has which code.
 async fn bring(harness: &Harness, count: usize) -> BTreeMap<String, String> {
     let code = |number: usize| (100_000 + number * 4_241).to_string();
     for number in 0..count {
@@ -191,7 +189,7 @@ async fn bring(harness: &Harness, count: usize) -> BTreeMap<String, String> {
     codes
 }
 
-/// Everybody asks for everything, a few artifacts at a time; tells who won which.
+/// Every consumer requests every artifact, a few at a time; returns who got which.
 async fn ask_for_all(storm: Arc<Storm>, artifacts: Vec<String>) -> BTreeMap<String, usize> {
     let mut winners = BTreeMap::new();
     for some in artifacts.chunks(AT_ONCE) {
@@ -202,7 +200,7 @@ async fn ask_for_all(storm: Arc<Storm>, artifacts: Vec<String>) -> BTreeMap<Stri
         {
             let (storm, artifact) = (Arc::clone(&storm), artifact.clone());
             asking.spawn(async move {
-                let (status, _) = storm.ask(&artifact, consumer).await;
+                let (status, _) = storm.get(&artifact, consumer).await;
                 (artifact, consumer, status)
             });
         }
@@ -220,8 +218,8 @@ async fn ask_for_all(storm: Arc<Storm>, artifacts: Vec<String>) -> BTreeMap<Stri
     winners
 }
 
-/// Kills every feed at a random point of the work, starts it again, and so on
-/// until the work is done; tells how often.
+/// Kills and restarts the feeds at random moments until the work is done; returns how
+/// often.
 async fn die_now_and_then(
     harness: &mut Harness,
     storm: &Storm,
@@ -233,7 +231,7 @@ async fn die_now_and_then(
         while storm.answers.load(Ordering::SeqCst) < next && !asking.is_finished() {
             sleep(Duration::from_millis(1)).await;
         }
-        // Between two answers, too.
+        // Also between two answers.
         sleep(Duration::from_micros(rand::random_range(0..5_000))).await;
         harness.deployment.kill(Role::Feed).await.unwrap();
         storm.every_disclosure_has_its_row(harness).await;

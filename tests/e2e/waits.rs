@@ -1,5 +1,5 @@
-//! `wait` and `attempt` where something goes wrong: an interrupt, another sender,
-//! another attempt, a word the server does not take.
+//! Failures of `wait` and `attempt`: an interrupt, another sender, another attempt, a
+//! request that the server refuses.
 
 use std::process::{Output, Stdio};
 
@@ -8,7 +8,7 @@ use tokio::process::{Child, Command};
 
 use crate::harness::{Harness, Role, binary, on_both_profiles, otp_delivery};
 
-on_both_profiles!(a_wait_that_was_stopped_leaves_the_next_code_to_the_next_wait);
+on_both_profiles!(interrupted_wait_leaves_the_next_code_to_the_next_wait);
 
 fn client(harness: &Harness, line: &str) -> Command {
     let (url, key) = harness.agent();
@@ -42,7 +42,7 @@ fn begin(harness: &Harness, line: &str) -> Child {
 
 const OPEN: &str = "SELECT count(*) FROM attempts WHERE outcome IS NULL";
 
-async fn a_wait_that_was_stopped_leaves_the_next_code_to_the_next_wait(harness: Harness) {
+async fn interrupted_wait_leaves_the_next_code_to_the_next_wait(harness: Harness) {
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
         let wait = begin(&harness, "wait code --to x@inbox.test --timeout 60s");
         harness.until_count(OPEN, 1).await;
@@ -63,7 +63,7 @@ async fn a_wait_that_was_stopped_leaves_the_next_code_to_the_next_wait(harness: 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_miss_of_a_wait_says_whose_the_code_was() {
+async fn wait_reports_which_attempt_got_the_code() {
     let harness = Harness::embedded().await;
     let mail = otp_delivery("x@inbox.test", "1", "777005");
     harness.post(0, "d1", &mail).await;
@@ -101,7 +101,7 @@ async fn every_miss_of_a_wait_says_whose_the_code_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_server_does_not_take_is_told_and_is_a_matter_of_usage() {
+async fn request_refused_by_the_server_is_a_usage_error() {
     let harness = Harness::embedded().await;
     for (line, field) in [
         ("attempt new --callback nope", "callback"),
@@ -136,7 +136,7 @@ async fn what_the_server_does_not_take_is_told_and_is_a_matter_of_usage() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wait_while_no_worker_works_says_so() {
+async fn wait_without_workers_says_that_none_is_running() {
     let mut harness = Harness::full_with("attempt.unhealthy_after = \"500ms\"\n").await;
     harness.deployment.kill(Role::Worker).await.unwrap();
     let mail = otp_delivery("x@inbox.test", "1", "493817");
@@ -151,7 +151,7 @@ async fn a_wait_while_no_worker_works_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_finished_attempt_is_not_waited_for() {
+async fn wait_for_a_finished_attempt_returns_at_once() {
     let harness = Harness::embedded().await;
     let attempt = harness.open(json!({})).await;
     let id = attempt["id"].as_str().unwrap();
@@ -161,7 +161,7 @@ async fn a_finished_attempt_is_not_waited_for() {
         let (code, _, talk) = run(&harness, &line).await;
         assert_eq!(code, Some(9), "{act}: {talk}");
     }
-    // Each asked once, and did not go round in circles for a minute.
+    // Each sent one request and did not retry for a minute.
     let meters = harness.metrics(Role::Feed).await;
     let asked = meters.lines().find(|line| line.contains("not_ready"));
     let asked = asked.unwrap_or_else(|| panic!("{meters}"));

@@ -1,4 +1,4 @@
-//! Raw HTTP to a deployment, apart from the product's own client.
+//! An HTTP client for a deployment, without using the product's client.
 
 use std::time::Duration;
 
@@ -12,30 +12,30 @@ use tokio::time::{Instant, sleep};
 
 use maillatch::deployment::{Deployment, Role};
 
-/// An answer, whatever its status.
+/// An HTTP answer of any status.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpAnswer {
     /// The status.
     pub(crate) status: StatusCode,
     /// The headers.
     pub(crate) headers: HeaderMap,
-    /// The body, when it is JSON.
+    /// The body as JSON, or as a string when it is not JSON.
     pub(crate) body: Value,
 }
 
-/// Somebody who speaks to a deployment; connections are kept and shared.
+/// Sends requests to a deployment. Clones share connections.
 #[derive(Clone)]
-pub(crate) struct Speaker(Client);
+pub(crate) struct HttpClient(Client);
 
-impl Speaker {
-    /// A new one.
+impl HttpClient {
+    /// A new client.
     pub(crate) fn new() -> Result<Self> {
-        // The first of its process brings the TLS provider; later ones find it.
+        // The first client of the process installs the TLS provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .timeout(Duration::from_mins(1))
-            // The server ends a connection that has rested for five seconds, and a
-            // request on it at that very moment would fail.
+            // The server closes idle connections after five seconds, and a request at
+            // that moment would fail.
             .pool_idle_timeout(Duration::from_secs(2))
             .build();
         Ok(Self(client?))
@@ -48,7 +48,7 @@ impl Speaker {
         which: usize,
         id: &str,
         body: &[u8],
-    ) -> Result<Answer> {
+    ) -> Result<HttpAnswer> {
         let now = SystemClock.now();
         let signature = providers::sign(&to.signing_secret(), id, now, body)?;
         let url = to.url(Role::Webhook, which)?.join("hooks/dev")?;
@@ -62,13 +62,13 @@ impl Speaker {
         answer(request).await
     }
 
-    /// Posts what somebody else has signed.
+    /// Posts a body with these headers to a URL.
     pub(crate) async fn send(
         &self,
         url: url::Url,
         headers: &[(String, String)],
         body: &[u8],
-    ) -> Result<Answer> {
+    ) -> Result<HttpAnswer> {
         let headers = headers.iter();
         let request = headers.fold(self.0.post(url), |request, (name, value)| {
             request.header(name, value)
@@ -83,7 +83,7 @@ impl Speaker {
         source: &str,
         headers: &[(&str, &str)],
         body: &[u8],
-    ) -> Result<Answer> {
+    ) -> Result<HttpAnswer> {
         let url = to.url(Role::Webhook, 0)?.join(&format!("hooks/{source}"))?;
         let mut request = self.0.post(url).body(body.to_vec());
         for (name, value) in headers {
@@ -103,7 +103,7 @@ impl Speaker {
         let mut after = String::new();
         loop {
             let path = format!("v1/inboxes/{inbox}/artifacts?limit=100{after}");
-            let page = self.ask(to, Role::Feed, which, &path).await?;
+            let page = self.get(to, Role::Feed, which, &path).await?;
             let got = page.body["items"]
                 .as_array()
                 .with_context(|| format!("{page:?}"))?;
@@ -118,15 +118,15 @@ impl Speaker {
         }
     }
 
-    /// Waits until an inbox has so many items, or fails when `patience` ends.
+    /// Waits until an inbox has `count` items, or fails after `timeout`.
     pub(crate) async fn until_items(
         &self,
         to: &Deployment,
         inbox: &str,
         count: usize,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Vec<Value>> {
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         loop {
             let items = self.items(to, 0, inbox).await?;
             if items.len() >= count {
@@ -134,7 +134,7 @@ impl Speaker {
             }
             anyhow::ensure!(
                 Instant::now() < deadline,
-                "{} of {count} items came",
+                "{} of {count} items arrived",
                 items.len()
             );
             sleep(Duration::from_millis(20)).await;
@@ -148,7 +148,7 @@ impl Speaker {
         consumer: usize,
         artifact: &str,
         key: &str,
-    ) -> Result<Answer> {
+    ) -> Result<HttpAnswer> {
         let url = to.url(Role::Feed, consumer)?;
         let url = url.join(&format!("v1/artifacts/{artifact}/consume"))?;
         let request = self.0.post(url);
@@ -166,7 +166,7 @@ impl Speaker {
         path: &str,
         key: &str,
         body: &Value,
-    ) -> Result<Answer> {
+    ) -> Result<HttpAnswer> {
         let request = self.0.post(to.url(Role::Feed, 0)?.join(path)?);
         let request = request
             .bearer_auth(to.key(0).expose_secret())
@@ -176,25 +176,25 @@ impl Speaker {
     }
 
     /// Gets any path of a role, as the first consumer.
-    pub(crate) async fn ask(
+    pub(crate) async fn get(
         &self,
         to: &Deployment,
         role: Role,
         which: usize,
         path: &str,
-    ) -> Result<Answer> {
+    ) -> Result<HttpAnswer> {
         let url = to.url(role, which)?.join(path)?;
         let request = self.0.get(url).bearer_auth(to.key(0).expose_secret());
         answer(request).await
     }
 }
 
-async fn answer(request: RequestBuilder) -> Result<Answer> {
+async fn answer(request: RequestBuilder) -> Result<HttpAnswer> {
     let response = request.send().await?;
     let (status, headers) = (response.status(), response.headers().clone());
     let text = response.text().await?;
     let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-    Ok(Answer {
+    Ok(HttpAnswer {
         status,
         headers,
         body,

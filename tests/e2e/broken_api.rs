@@ -1,6 +1,5 @@
-//! Sources that lie, in the shape of a list by HTTP: one without an end, one that
-//! goes around in circles, one with mail that is too large, one from the future,
-//! and one that is broken.
+//! Fake list APIs that misbehave: one without an end, one whose pages repeat, one with a
+//! mail that is too large, one with future times, and one that always fails.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +10,10 @@ use serde_json::{Value, json};
 use crate::harness::otp_mail;
 use crate::provider_api::{ProviderApi, Shelves};
 
-/// Larger than what is taken.
+/// Larger than the size limit.
 pub(crate) const HUGE: usize = 3_000_000;
 
-/// The sources of all of them, as TOML; nothing above a megabyte is taken.
+/// All of these sources, as TOML; the size limit is one megabyte.
 pub(crate) fn sources(api: &ProviderApi) -> String {
     let source = |name: &&str| {
         format!(
@@ -32,19 +31,19 @@ pub(crate) fn sources(api: &ProviderApi) -> String {
         .collect()
 }
 
-/// What a liar says; nothing if it is none.
+/// The answer of a broken source; `None` for all others.
 pub(crate) fn answer(
     shelves: &Shelves,
-    liar: &str,
+    source: &str,
     path: &[&str],
     query: &BTreeMap<String, String>,
 ) -> Option<HttpResponse> {
     let cursor = query.get("cursor").and_then(|text| text.parse().ok());
     let cursor: u64 = cursor.unwrap_or(0);
-    let (ids, next): (&[&str], Value) = match liar {
-        // The same mail on every page, and there is always one more.
+    let (ids, next): (&[&str], Value) = match source {
+        // The same mail on every page, and always one more page.
         "endless" => (&["always"], json!((cursor + 1).to_string())),
-        // After the second page comes the first one again.
+        // The second page leads back to the first.
         "circling" => (&["around"], json!((cursor % 2 + 1).to_string())),
         "huge" => (&["huge", "small"], Value::Null),
         "ahead" => (&["early"], Value::Null),
@@ -52,18 +51,18 @@ pub(crate) fn answer(
         _ => return None,
     };
     if let ["mails", id, "raw"] = path {
-        return Some(raw(liar, id));
+        return Some(raw(source, id));
     }
     *shelves
-        .lies
+        .list_requests
         .lock()
         .unwrap()
-        .entry(liar.to_owned())
+        .entry(source.to_owned())
         .or_default() += 1;
-    // The same time every time, or it would not be the same list.
+    // The same time in every answer, so that the list stays the same.
     let hour = 60 * 60 * 1000;
     let mut at = Timestamp::from_millis(SystemClock.now().as_millis() / hour * hour);
-    if liar == "ahead" {
+    if source == "ahead" {
         at = at.plus(std::time::Duration::from_hours(24 * 365));
     }
     let mail = |id: &&str| json!({ "id": id, "at": at.to_string() });
@@ -71,8 +70,8 @@ pub(crate) fn answer(
     Some(HttpResponse::Ok().json(json!({ "mails": mails, "next": next })))
 }
 
-fn raw(liar: &str, id: &str) -> HttpResponse {
-    let mut mail = otp_mail(&format!("{liar}-{id}"), "493817");
+fn raw(source: &str, id: &str) -> HttpResponse {
+    let mut mail = otp_mail(&format!("{source}-{id}"), "493817");
     if id == "huge" {
         mail.resize(HUGE, b'x');
     }

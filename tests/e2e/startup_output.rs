@@ -1,9 +1,9 @@
-//! What a start says on standard error: only what is true of it.
+//! What a start prints on standard error.
 
 use std::path::Path;
 use std::process::Stdio;
 
-use testkit::patience;
+use testkit::wait;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
@@ -19,12 +19,12 @@ fn up(dir: &Path, listen: &str) -> Command {
     command
 }
 
-/// What a server says until it is ready, and the server.
+/// The output of a server until it is ready, and the server.
 async fn start(dir: &Path) -> (String, Child) {
     let mut server = up(dir, "127.0.0.1:0").spawn().unwrap();
     let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
     let mut said = String::new();
-    while let Some(line) = patience::soon("a start", lines.next_line()).await.unwrap() {
+    while let Some(line) = wait::soon("a start", lines.next_line()).await.unwrap() {
         said.push_str(&line);
         said.push('\n');
         if line.starts_with("Ready on ") {
@@ -35,7 +35,7 @@ async fn start(dir: &Path) -> (String, Child) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_start_for_development_says_how_to_try_it_and_a_taken_port_how_to_take_another() {
+async fn development_start_prints_what_to_try_and_a_taken_port_what_to_do() {
     let [dir, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let (said, _server) = start(dir.path()).await;
     for wanted in ["/hooks/dev", "dev.env", "trigger otp", "wait code", "/docs"] {
@@ -63,7 +63,7 @@ async fn a_start_for_development_says_how_to_try_it_and_a_taken_port_how_to_take
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_start_with_a_source_and_a_key_of_ones_own_says_nothing_of_those_for_development() {
+async fn start_with_own_source_and_key_prints_no_development_hints() {
     let dir = tempfile::tempdir().unwrap();
     let settings = format!(
         "[source.shop]\nprovider = \"standard-webhooks\"\nsecrets = [\"whsec_{}\"]\n\

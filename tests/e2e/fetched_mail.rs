@@ -1,5 +1,5 @@
-//! Mail that its webhook tells of and does not carry, fetched from a local server
-//! that speaks the provider's contract; and mail that gives an agent nothing.
+//! Webhooks that announce a mail without its content: the mail is fetched from a fake
+//! provider API. Also mail that gives an agent nothing.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use testkit::api::{Api, ok};
 use testkit::shared_secret::hex_signature;
 
+use crate::client::HttpAnswer;
 use crate::harness::{Harness, on_both_profiles, otp_mail, payload};
-use crate::speaker::Answer;
 
 const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 
-on_both_profiles!(an_answer_of_a_machine_and_the_inboxs_own_mail_are_marked_and_give_nothing);
+on_both_profiles!(automatic_replies_and_own_mail_are_flagged_and_give_nothing);
 
-/// A post as Svix signs it, so many seconds ago.
+/// A post as Svix signs it, signed this many seconds ago.
 fn by_svix(id: &str, body: &Value, seconds_ago: i64) -> Vec<(String, String)> {
     let now = Timestamp::from_millis(SystemClock.now().as_millis() - seconds_ago * 1000);
     let secret = SecretString::from(SECRET);
@@ -42,13 +42,13 @@ async fn send(
     source: &str,
     signed: Vec<(String, String)>,
     body: &Value,
-) -> Answer {
+) -> HttpAnswer {
     let mut headers = vec![("content-type", "application/json")];
     headers.extend(signed.iter().map(|(name, value)| (&**name, &**value)));
     let body = body.to_string();
     let to = &harness.deployment;
     let answer = harness
-        .speaker
+        .client
         .post_to(to, source, &headers, body.as_bytes());
     answer.await.unwrap()
 }
@@ -87,7 +87,7 @@ fn nylas(attempt: u8) -> Value {
     })
 }
 
-/// A mail above the size that `AgentMail` puts into a post.
+/// A mail larger than what `AgentMail` puts into a post.
 fn large_mail(code: &str) -> Vec<u8> {
     let attachment = STANDARD.encode(vec![7; 800_000]);
     let text = format!(
@@ -102,10 +102,10 @@ fn large_mail(code: &str) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// What each provider's API answers, and one that would lead to `other`.
+/// The answers of each provider's API, and one whose link leads to `other`.
 fn shelve(api: &Api, other: &Api) {
     let link = |name: &str| json!({ "raw": { "download_url": format!("{}{name}", api.url) } });
-    // The first link has expired by the time it is used.
+    // The first link has expired when it is used.
     let links = ["/files/old.eml", "/files/new.eml"].map(|name| ok(link(name).to_string()));
     api.on("/emails/receiving/e1", links.to_vec());
     api.on("/files/old.eml", vec![(403, String::new(), Vec::new())]);
@@ -134,7 +134,7 @@ fn shelve(api: &Api, other: &Api) {
 async fn each_post_is_answered_as_its_contract_asks(harness: &Harness) {
     let (to_resend, to_agentmail) = (resend("e1", "resend@inbox.test"), agentmail());
     let (first_try, second_try) = (nylas(1), nylas(2));
-    // Svix signs a retry anew; Nylas counts its tries within the body.
+    // Svix signs each retry again; Nylas counts retries in the body.
     for (source, first, first_body, retry, retry_body) in [
         (
             "resend",
@@ -164,7 +164,7 @@ async fn each_post_is_answered_as_its_contract_asks(harness: &Harness) {
         assert_eq!(retry.body["status"], "duplicate", "{source} {retry:?}");
         assert_eq!(retry.body["delivery"], first.body["delivery"], "{source}");
     }
-    // A post that is too old, and forged twins.
+    // A post that is too old, and forged copies.
     for (source, signed, body) in [
         ("resend", by_svix("r-1", &to_resend, 301), &to_resend),
         ("resend", by_svix("r-1", &to_agentmail, 0), &to_resend),
@@ -176,7 +176,7 @@ async fn each_post_is_answered_as_its_contract_asks(harness: &Harness) {
     }
 }
 
-/// Whatever would lead away from the provider is not followed, and kept.
+/// Links to other hosts are not followed; the delivery is dead-lettered.
 async fn nothing_is_fetched_from_elsewhere(harness: &Harness, other: &Api) {
     for id in ["e2", "e3"] {
         let body = resend(id, "resend@inbox.test");
@@ -221,9 +221,7 @@ async fn mail_is_fetched_from_the_providers_api_on_the_full_profile() {
     mail_is_fetched_from_the_providers_api(api, harness).await;
 }
 
-async fn an_answer_of_a_machine_and_the_inboxs_own_mail_are_marked_and_give_nothing(
-    harness: Harness,
-) {
+async fn automatic_replies_and_own_mail_are_flagged_and_give_nothing(harness: Harness) {
     let mail = String::from_utf8(otp_mail("1", "493817")).unwrap();
     let replied = format!("Auto-Submitted: auto-replied\r\n{mail}");
     let own = mail.replace("no-reply@example.com", "agent@inbox.test");

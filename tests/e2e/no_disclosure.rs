@@ -1,6 +1,6 @@
-//! What must not be said: no body, address, code or link in logs or metrics, no
-//! free text of a stranger in the feed, nothing but ids on the broker, and nowhere
-//! a key or a secret.
+//! What must not be disclosed: no body, address, code or link in logs or metrics, no free
+//! text of a mail in the feed, nothing but ids on the broker, and no key or secret
+//! anywhere.
 
 use lapin::options::BasicGetOptions;
 use lapin::{Connection, ConnectionProperties};
@@ -10,7 +10,7 @@ use serde_json::json;
 use testkit::server::shared_url;
 use tokio::time::{Duration, Instant, sleep};
 
-use crate::harness::{Harness, PATIENCE, payload};
+use crate::harness::{Harness, TIMEOUT, payload};
 
 const CANARIES: [&str; 6] = [
     "CanarySubject",
@@ -21,7 +21,7 @@ const CANARIES: [&str; 6] = [
     "canarytoken0123456789abcdef",
 ];
 
-/// Everything that there is to log, of every library.
+/// All log output of all libraries.
 const LOUD: &str = "log.filter = \"trace\"\n";
 
 const MAIL: &str = "From: CanaryName <no-reply@example.com>\r\n\
@@ -31,20 +31,20 @@ const MAIL: &str = "From: CanaryName <no-reply@example.com>\r\n\
     Or open https://example.com/verify?token=canarytoken0123456789abcdef\r\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_of_a_mail_reaches_logs_metrics_or_the_feed_embedded() {
+async fn no_mail_content_reaches_logs_metrics_or_the_feed_embedded() {
     let harness = Harness::embedded_with(LOUD).await;
-    nothing_of_a_mail_reaches_logs_metrics_or_the_feed(harness, Vec::new()).await;
+    no_mail_content_reaches_logs_metrics_or_the_feed(harness, Vec::new()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_of_a_mail_reaches_logs_metrics_the_feed_or_the_broker_full() {
+async fn no_mail_content_reaches_logs_metrics_the_feed_or_the_broker_full() {
     let mut harness = Harness::full_with(LOUD).await;
-    // Nobody takes the rings away before they are read here.
+    // No worker removes the notifications before they are read here.
     harness.deployment.kill(Role::Worker).await.unwrap();
     post(&harness).await;
-    let rings = rings(&harness, 2).await;
+    let notifications = notifications(&harness, 2).await;
     harness.deployment.revive().await.unwrap();
-    nothing_of_a_mail_reaches_logs_metrics_or_the_feed(harness, rings).await;
+    no_mail_content_reaches_logs_metrics_or_the_feed(harness, notifications).await;
 }
 
 async fn post(harness: &Harness) {
@@ -55,38 +55,41 @@ async fn post(harness: &Harness) {
         .await;
 }
 
-/// What lies on the broker, with all its properties; it stays there.
-async fn rings(harness: &Harness, count: usize) -> Vec<String> {
+/// The notifications on the broker, with all their properties; they stay there.
+async fn notifications(harness: &Harness, count: usize) -> Vec<String> {
     let properties = ConnectionProperties::default();
     let connection = Connection::connect(&shared_url("TEST_AMQP_URL"), properties).await;
     let channel = connection.unwrap().create_channel().await.unwrap();
     let queue = harness.deployment.config().with_file_name("");
     let queue = queue.file_name().unwrap().to_str().unwrap().to_owned();
     let body = payload("canary-local@inbox.test", MAIL.as_bytes());
-    let mut rings = Vec::new();
-    let deadline = Instant::now() + PATIENCE;
-    while rings.len() < count {
+    let mut notifications = Vec::new();
+    let deadline = Instant::now() + TIMEOUT;
+    while notifications.len() < count {
         let options = BasicGetOptions { no_ack: false };
         let got = channel.basic_get(queue.as_str().into(), options).await;
-        if let Some(ring) = got.unwrap() {
-            let text = String::from_utf8_lossy(&ring.data).into_owned();
-            assert!(text.len() <= 64, "a ring is an id: {text}");
-            rings.push(format!("{text} {:?}", ring.properties));
+        if let Some(notification) = got.unwrap() {
+            let text = String::from_utf8_lossy(&notification.data).into_owned();
+            assert!(text.len() <= 64, "a notification is an id: {text}");
+            notifications.push(format!("{text} {:?}", notification.properties));
         } else {
-            assert!(Instant::now() < deadline, "no ring came");
-            // A ring may fail, and without workers nobody rings again: the same mail
-            // once more, which becomes the same message.
+            assert!(Instant::now() < deadline, "no notification came");
+            // A notification may fail, and no sweeper repeats it here: post the same
+            // mail once more, which becomes the same message.
             let again = uuid::Uuid::now_v7().to_string();
             harness.post(0, &again, &body).await;
             sleep(Duration::from_millis(200)).await;
         }
     }
-    // What was not acknowledged goes back with its channel.
+    // Unacknowledged notifications return to the queue when the channel closes.
     channel.close(200, "read".into()).await.unwrap();
-    rings
+    notifications
 }
 
-async fn nothing_of_a_mail_reaches_logs_metrics_or_the_feed(harness: Harness, rings: Vec<String>) {
+async fn no_mail_content_reaches_logs_metrics_or_the_feed(
+    harness: Harness,
+    notifications: Vec<String>,
+) {
     post(&harness).await;
     let items = harness.until_items("canary-local@inbox.test", 1).await;
     let buried = "SELECT count(*) FROM deliveries WHERE state = 'buried'";
@@ -94,7 +97,7 @@ async fn nothing_of_a_mail_reaches_logs_metrics_or_the_feed(harness: Harness, ri
     let artifact = items[0]["id"].as_str().unwrap();
     let consumed = harness.consume(artifact, 0, "k1").await;
     assert_eq!(consumed.body["value"], "738291");
-    // And once more by way of an attempt that asks for the token of the link.
+    // Once more through an attempt that wants the token of the link.
     let wish = json!({ "kind": "link", "links": ["example.com"], "token": "token" });
     let attempt = harness.open(wish).await;
     let inbox = attempt["inbox"].as_str().unwrap();
@@ -103,18 +106,18 @@ async fn nothing_of_a_mail_reaches_logs_metrics_or_the_feed(harness: Harness, ri
     let taken = harness.take(&attempt, "k2").await;
     assert_eq!(taken["token"], "canarytoken0123456789abcdef");
 
-    // A key in an address is refused, and the address is not written down (A7).
+    // A key in a URL is refused, and the URL is not logged (A7).
     let key = harness.deployment.key(1);
     let path = format!(
         "v1/inboxes/a@inbox.test/artifacts?access_token={}",
         key.expose_secret()
     );
-    assert_eq!(harness.ask(Role::Feed, &path).await.status, 401);
+    assert_eq!(harness.get(Role::Feed, &path).await.status, 401);
 
-    let feed = serde_json::to_string(&items).unwrap() + &rings.concat();
+    let feed = serde_json::to_string(&items).unwrap() + &notifications.concat();
     let mut said = harness.deployment.logs().unwrap();
     for role in [Role::Webhook, Role::Worker, Role::Feed] {
-        said.push_str(harness.ask(role, "metrics").await.body.as_str().unwrap());
+        said.push_str(harness.get(role, "metrics").await.body.as_str().unwrap());
     }
     let metered = said.contains("maillatch_deliveries_total");
     assert!(metered, "there are metrics to look at");

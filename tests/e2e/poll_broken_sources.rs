@@ -1,11 +1,11 @@
-//! Sources that lie, beside a good one.
+//! Broken sources beside a working one.
 
 use maillatch::deployment::Role;
-use testkit::patience::until;
+use testkit::wait::until;
 
+use crate::broken_api;
 use crate::harness::Harness;
-use crate::liar_api;
-use crate::poll_http::{signers, source, told};
+use crate::poll_http::{provider_mail, signers, source};
 use crate::provider_api::ProviderApi;
 
 const PAGES: usize = 5;
@@ -15,26 +15,26 @@ fn settings(api: &ProviderApi) -> String {
         "poll.lease = \"2s\"\npoll.answer_budget = \"1s\"\npoll.pages = {PAGES}\n\
          webhook.body_limit = 1000000\n{}{}",
         source(api, "postmark", 1),
-        liar_api::sources(api)
+        broken_api::sources(api)
     )
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sources_that_lie_are_bounded_and_noticed_on_the_embedded_profile() {
+async fn broken_sources_are_limited_and_reported_on_the_embedded_profile() {
     let api = ProviderApi::start();
     let harness = Harness::embedded_with(&settings(&api)).await;
-    sources_that_lie_are_bounded_and_noticed(harness, api).await;
+    broken_sources_are_limited_and_reported(harness, api).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sources_that_lie_are_bounded_and_noticed_on_the_full_profile() {
+async fn broken_sources_are_limited_and_reported_on_the_full_profile() {
     let api = ProviderApi::start();
     let mut harness = Harness::full_with(&settings(&api)).await;
     harness.deployment.add(Role::Poll).await.unwrap();
-    sources_that_lie_are_bounded_and_noticed(harness, api).await;
+    broken_sources_are_limited_and_reported(harness, api).await;
 }
 
-/// How many rounds of a source there were.
+/// The number of rounds of a source.
 fn rounds(metrics: &str, source: &str) -> usize {
     let of_source = format!("maillatch_polls_total{{source=\"{source}\"");
     let lines = metrics.lines().filter(|line| line.starts_with(&of_source));
@@ -42,33 +42,39 @@ fn rounds(metrics: &str, source: &str) -> usize {
     counts.sum()
 }
 
-async fn sources_that_lie_are_bounded_and_noticed(harness: Harness, api: ProviderApi) {
+async fn broken_sources_are_limited_and_reported(harness: Harness, api: ProviderApi) {
     let good = "postmark@inbox.test";
     let signers = signers(&source(&api, "postmark", 1));
-    api.arrive("postmark", told(&signers, "postmark", "m1", "493817").mail);
+    api.arrive(
+        "postmark",
+        provider_mail(&signers, "postmark", "m1", "493817").mail,
+    );
     harness.until_items(good, 1).await;
     let endless = "SELECT count(*) FROM polls WHERE failure = 'poll_endless'";
     harness.until_count(endless, 2).await;
-    // What is not too large comes through, and what is from the future has come now.
+    // Mail below the size limit is ingested; mail with a future time counts as new.
     harness.until_items("huge@inbox.test", 1).await;
     harness.until_items("ahead@inbox.test", 1).await;
-    // Several rounds later the good one is asked as ever.
-    until("rounds of the liars", async || {
+    // After several rounds the working source is still polled.
+    until("rounds of the broken sources", async || {
         let metrics = harness.metrics(Role::Poll).await;
-        let rounds = ["endless", "circling", "broken"].map(|liar| rounds(&metrics, liar));
+        let rounds = ["endless", "circling", "broken"].map(|source| rounds(&metrics, source));
         rounds.iter().all(|rounds| *rounds >= 2).then_some(())
     })
     .await;
-    api.arrive("postmark", told(&signers, "postmark", "m2", "582946").mail);
+    api.arrive(
+        "postmark",
+        provider_mail(&signers, "postmark", "m2", "582946").mail,
+    );
     harness.until_items(good, 2).await;
 
-    let asked = ["endless", "circling"].map(|liar| (liar, api.lies(liar)));
+    let asked = ["endless", "circling"].map(|source| (source, api.list_requests(source)));
     let metrics = harness.metrics(Role::Poll).await;
-    for (liar, asked) in asked {
-        let most = PAGES * (rounds(&metrics, liar) + 1);
+    for (source, asked) in asked {
+        let most = PAGES * (rounds(&metrics, source) + 1);
         assert!(
             asked <= most,
-            "{liar} was asked {asked} times, {most} at most"
+            "{source} was asked {asked} times, {most} at most"
         );
     }
     for expected in [
@@ -90,9 +96,9 @@ async fn sources_that_lie_are_bounded_and_noticed(harness: Harness, api: Provide
     }
     assert!(log.contains("source cannot be polled"));
     assert!(log.contains("a listed mail was left where it is"));
-    // One mail of each, however often it was told.
-    let from_liars = "SELECT count(*) FROM deliveries WHERE source IN ('endless', 'circling')";
-    assert_eq!(harness.count(from_liars).await, 2);
+    // One mail of each, however often it was listed.
+    let from_broken = "SELECT count(*) FROM deliveries WHERE source IN ('endless', 'circling')";
+    assert_eq!(harness.count(from_broken).await, 2);
     harness.end().await;
     api.stop().await;
 }

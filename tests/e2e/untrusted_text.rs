@@ -1,16 +1,16 @@
-//! Mails that strangers wrote to be read by a model, and every answer an agent
-//! gets about them: none of their words are in it.
+//! Mails with text that tries to reach the agent's model, and every answer that an agent
+//! gets about them: none contains that text.
 //!
-//! A mail is made of pieces that try to get through: orders to a model, markup,
+//! A mail is made of pieces that try to get through: instructions to a model, markup,
 //! header lines, other scripts, invisible letters; in the subject, the sender's
 //! name, the text, the HTML, attachment names and every header that has room. The
-//! answers are the feed's pages and events, how attempts stand, what consumes say
-//! and the problems. No 13 characters in a row of the former may stand in the
-//! latter, unless they are the value that was asked for. In the suite a few hundred
-//! mails; more of them, best of a release build:
+//! answers are the feed's pages and events, the states of attempts, the answers to
+//! consumes, and problems. No 13 consecutive characters of a mail may be in an answer,
+//! except in the value itself. The suite sends a few hundred mails. To send more, best
+//! with a release build:
 //!
 //! ```text
-//! HOSTILE_MAILS=100000 cargo test --release -p maillatch --test e2e strangers
+//! HOSTILE_MAILS=100000 cargo test --release -p maillatch --test e2e untrusted_text
 //! ```
 
 mod mail;
@@ -21,20 +21,20 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use testkit::patience::until;
+use testkit::wait::until;
 
 use crate::harness::{Harness, Role, on_both_profiles, payload};
-use mail::Stranger;
+use mail::HostileMail;
 
-on_both_profiles!(no_word_of_a_stranger_reaches_an_agent);
+on_both_profiles!(no_text_of_a_sender_reaches_an_agent);
 
 /// How many mails share an inbox, and how many attempts are open meanwhile.
 const BATCH: usize = 100;
 const ATTEMPTS: usize = 4;
-/// What is told apart from chance.
+/// A run of characters of this length is not a coincidence.
 const WORD: usize = 13;
 
-async fn no_word_of_a_stranger_reaches_an_agent(harness: Harness) {
+async fn no_text_of_a_sender_reaches_an_agent(harness: Harness) {
     let mails = std::env::var("HOSTILE_MAILS");
     let mails: usize = mails.map_or(300, |count| count.parse().unwrap());
     let mut tally = Tally::default();
@@ -42,14 +42,14 @@ async fn no_word_of_a_stranger_reaches_an_agent(harness: Harness) {
         play(&harness, batch, &mut tally).await;
     }
     eprintln!("{mails} mails: {tally:?}");
-    // Mails of which nothing is ever given out would prove little.
+    // The test proves little if no mail ever gives a value.
     assert!(tally.values > mails / 20, "{tally:?}");
     assert!(tally.withheld > mails / 20, "{tally:?}");
     assert!(tally.buried < mails / 2, "{tally:?}");
     harness.end().await;
 }
 
-/// What came of the mails.
+/// The outcomes of the mails.
 #[derive(Debug, Default)]
 struct Tally {
     items: usize,
@@ -59,7 +59,7 @@ struct Tally {
     characters: usize,
 }
 
-/// Sends one batch and looks at all that is said of it.
+/// Sends one batch and checks every answer about it.
 async fn play(harness: &Harness, batch: usize, tally: &mut Tally) {
     let mut inboxes = vec![format!("s{batch}@inbox.test")];
     let mut attempts = Vec::new();
@@ -73,12 +73,12 @@ async fn play(harness: &Harness, batch: usize, tally: &mut Tally) {
     }
     let (said, heard) = (Said::default(), Said::default());
     let stream = tokio::spawn(listen(harness, &inboxes[0], heard.clone()).await);
-    let strangers: Vec<Stranger> = (0..BATCH)
-        .map(|number| Stranger::number(batch * BATCH + number))
+    let hostile_mails: Vec<HostileMail> = (0..BATCH)
+        .map(|number| HostileMail::number(batch * BATCH + number))
         .collect();
     let buried = "SELECT count(*) FROM deliveries WHERE state = 'buried'";
     let buried_before = harness.count(buried).await;
-    send(harness, batch, &strangers, &inboxes).await;
+    send(harness, batch, &hostile_mails, &inboxes).await;
     tally.buried += usize::try_from(harness.count(buried).await - buried_before).unwrap();
 
     for inbox in &inboxes {
@@ -99,10 +99,10 @@ async fn play(harness: &Harness, batch: usize, tally: &mut Tally) {
     stream.abort();
     let said = [said.all(), heard.all()].concat();
     tally.characters += said.iter().map(String::len).sum::<usize>();
-    assert_none_of(&strangers, &said);
+    assert_none_of(&hostile_mails, &said);
 }
 
-/// Everything that was said to an agent.
+/// Every answer that an agent got.
 #[derive(Clone, Default)]
 struct Said(Arc<Mutex<Vec<String>>>);
 
@@ -116,7 +116,7 @@ impl Said {
     }
 }
 
-/// Reads the events of an inbox for as long as it is let.
+/// Reads the events of an inbox until it is aborted.
 async fn listen(harness: &Harness, inbox: &str, said: Said) -> impl Future<Output = ()> + use<> {
     let (url, key) = harness.agent();
     let url = format!("{url}v1/events?inbox={inbox}");
@@ -130,38 +130,35 @@ async fn listen(harness: &Harness, inbox: &str, said: Said) -> impl Future<Outpu
     }
 }
 
-/// Waits until the stream has told every item that the list has.
+/// Waits until the stream has every item of the list.
 async fn until_heard(heard: &Said, items: &[Value]) {
-    until("every item is told", || {
+    until("every item is in the stream", || {
         let heard = heard.all().concat();
-        let is_told = |item: &Value| heard.contains(item["id"].as_str().unwrap());
-        ready(items.iter().all(is_told).then_some(()))
+        let is_streamed = |item: &Value| heard.contains(item["id"].as_str().unwrap());
+        ready(items.iter().all(is_streamed).then_some(()))
     })
     .await;
 }
 
 /// Posts the mails, most of them to the first inbox and some to each of the
-/// others, and waits until all are worked off.
-async fn send(harness: &Harness, batch: usize, strangers: &[Stranger], inboxes: &[String]) {
-    for (place, some) in strangers.chunks(10).enumerate() {
-        let posts = some
-            .iter()
-            .enumerate()
-            .map(|(number, stranger)| async move {
-                let which = if number < inboxes.len() { number } else { 0 };
-                let body = payload(&inboxes[which], &stranger.raw);
-                let id = format!("b{batch}-{place}-{number}");
-                let posted = harness.post(number, &id, &body).await;
-                assert_eq!(posted.status, 200, "{:?}", posted.body);
-            });
+/// others, and waits until all are processed.
+async fn send(harness: &Harness, batch: usize, hostile_mails: &[HostileMail], inboxes: &[String]) {
+    for (place, some) in hostile_mails.chunks(10).enumerate() {
+        let posts = some.iter().enumerate().map(|(number, mail)| async move {
+            let which = if number < inboxes.len() { number } else { 0 };
+            let body = payload(&inboxes[which], &mail.raw);
+            let id = format!("b{batch}-{place}-{number}");
+            let posted = harness.post(number, &id, &body).await;
+            assert_eq!(posted.status, 200, "{:?}", posted.body);
+        });
         join_all(posts).await;
     }
     let unfinished = "SELECT count(*) FROM deliveries WHERE state IN ('pending', 'claimed')";
     harness.until_count(unfinished, 0).await;
 }
 
-/// Consumes an item; tells whether that gave a value. The value is what was asked
-/// for: it is not looked at, but all around it is.
+/// Consumes an item; returns whether it gave a value. The value itself is not checked, but
+/// the rest of the answer is.
 async fn consume(harness: &Harness, item: &Value, said: &Said) -> bool {
     let id = item["id"].as_str().unwrap();
     let answer = harness.consume(id, 0, id).await;
@@ -173,11 +170,11 @@ async fn consume(harness: &Harness, item: &Value, said: &Said) -> bool {
 async fn ask(harness: &Harness, attempt: &Value, said: &Said) {
     let id = attempt["id"].as_str().unwrap();
     let path = format!("/v1/attempts/{id}");
-    let looked = harness.ask(Role::Feed, &path).await;
+    let looked = harness.get(Role::Feed, &path).await;
     said.add(format!("{:?}", looked.headers));
     said.add(looked.body.to_string());
     let (_, taken) = harness
-        .say(&format!("{path}/consume"), id, &json!({}))
+        .post_json(&format!("{path}/consume"), id, &json!({}))
         .await;
     said.add(without_value(taken));
 }
@@ -191,24 +188,24 @@ fn without_value(mut answer: Value) -> String {
     answer.to_string()
 }
 
-/// No run of characters that is long enough to be no chance stands in both.
-fn assert_none_of(strangers: &[Stranger], said: &[String]) {
+/// No long run of characters of a mail is in an answer.
+fn assert_none_of(hostile_mails: &[HostileMail], said: &[String]) {
     let mut words: HashSet<String> = HashSet::new();
-    for written in strangers.iter().flat_map(|stranger| &stranger.written) {
+    for written in hostile_mails.iter().flat_map(|mail| &mail.written) {
         words.extend(runs(written));
     }
     assert!(
-        words.len() > strangers.len() * 50,
+        words.len() > hostile_mails.len() * 50,
         "there is much to look for"
     );
     for text in said {
-        // As it stands there, and as a client reads it.
+        // As it is written, and as a client decodes it.
         let read = text
             .replace("\\n", "\n")
             .replace("\\\"", "\"")
             .replace("\\\\", "\\");
         for run in runs(text).chain(runs(&read)) {
-            assert!(!words.contains(&run), "{run:?} of a stranger is in {text}");
+            assert!(!words.contains(&run), "{run:?} of a mail is in {text}");
         }
     }
 }
