@@ -183,17 +183,7 @@ fn files_stay_within_their_line_budget() {
 }
 
 /// Crates whose import cycles are not resolved yet. This list only shrinks.
-const STILL_CYCLIC: [&str; 9] = [
-    "extract",
-    "feed",
-    "maillatch",
-    "poll",
-    "providers",
-    "queue",
-    "store",
-    "webhook",
-    "worker",
-];
+const STILL_CYCLIC: [&str; 5] = ["extract", "feed", "poll", "providers", "store"];
 
 #[test]
 fn modules_of_a_crate_do_not_import_each_other_in_a_cycle() {
@@ -212,7 +202,7 @@ fn modules_of_a_crate_do_not_import_each_other_in_a_cycle() {
 /// How many names each crate may show to the others: what `lib.rs` re-exports.
 /// `pipeline` is the vocabulary of all.
 const SURFACE: [(&str, usize); 10] = [
-    ("pipeline", 120),
+    ("pipeline", 115),
     ("providers", 40),
     ("extract", 25),
     ("store", 20),
