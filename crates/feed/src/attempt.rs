@@ -1,33 +1,26 @@
-//! `/v1/attempts`: the one handle an agent needs.
+//! `/v1/attempts`: all that most agents need.
 
+mod advice;
+mod attempt_body;
 mod consume;
 mod finish;
 mod open;
 mod resend;
 mod show;
-mod told;
 mod wait;
-
-pub(crate) use consume::consume;
-pub(crate) use finish::finish;
-pub(crate) use open::open;
-pub(crate) use resend::resend;
-pub(crate) use show::show;
-
-/// What is said and asked here, for the API's description.
-pub(crate) mod described {
-    pub(crate) use super::consume::{Disclosure, Wish as ConsumeWish};
-    pub(crate) use super::finish::Report;
-    pub(crate) use super::open::Wish;
-    pub(crate) use super::resend::Grant;
-    pub(crate) use super::told::Told;
-}
 
 use pipeline::AttemptId;
 
-use crate::problem::Problem;
+use crate::http::problem::Problem;
 
-/// The attempt that a path names; one that cannot be is like one that is not.
+pub(crate) use attempt_body::AttemptBody;
+pub(crate) use consume::{AttemptDisclosureBody, ConsumeRequestBody, consume};
+pub(crate) use finish::{FinishRequestBody, finish};
+pub(crate) use open::{OpenRequestBody, open};
+pub(crate) use resend::{ResendBody, resend};
+pub(crate) use show::show;
+
+/// The attempt that a path names. A malformed id is answered like an unknown one.
 fn attempt_of(path: &str) -> Result<AttemptId, Problem> {
-    path.parse().map_err(|_unfit| Problem::NotFound)
+    path.parse().map_err(|_invalid| Problem::NotFound)
 }

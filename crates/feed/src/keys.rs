@@ -1,368 +1,197 @@
-//! The keys that agents present, and what each may see: those of the
-//! configuration, and behind them those of the database.
-//!
-//! A token is 256 random bits, so a fast hash is the right one to keep: there is
-//! no dictionary to try against it.
+//! `/v1/keys`: creates, lists and revokes API keys. It needs the scope `operator`, and
+//! a caller with that scope may create a key with any scope.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use pipeline::{ConsumerId, InboxId, KeyLog, Scope, StoreError};
-use secrecy::{ExposeSecret, SecretString};
-use serde::Deserialize;
-use subtle::ConstantTimeEq;
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse, web};
+use pipeline::{ConsumerId, Created, KeyLog, KeyView, Permission, RequestKind, Timestamp};
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
 
-use crate::auth::Caller;
-use crate::minted::MintedKeys;
-use crate::token::{PREFIX, permissions_of, random, sha256};
+use crate::auth::{Caller, KeyOrder, KeyOrderError, MAX_INBOXES, MAX_LIFETIME, MAX_NAME_LENGTH};
+use crate::http::body::read_body;
+use crate::http::field::{Field, RequestBody, text_list};
+use crate::http::idempotency::{keyed_request, optional_key, request_tag};
+use crate::http::problem::{InvalidBody, Problem};
+use crate::http::reply;
+use crate::http::timeout::ask_store;
+use crate::policy::Policy;
+use crate::settings::Settings;
+use crate::state::Feed;
 
-/// Fewer characters than this after the prefix could be guessed.
-const SHORTEST: usize = 32;
-/// More are not read; nobody needs to make us hash a megabyte.
-const LONGEST: usize = 256;
-/// How many characters we mint: 43 of 62 hold 256 bits.
-const MINTED: usize = 43;
-
-/// One key as the configuration has it, under the name that its consumes carry.
-#[derive(Debug, Clone, Default, Deserialize)]
+/// The request body.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct KeySettings {
-    /// The token in clear: `mlk_` and at least 32 letters, digits, `-` or `_`.
-    pub token: Option<SecretString>,
-    /// Or its hash: `sha256:` and 64 hexadecimal digits.
-    pub hash: Option<String>,
-    /// The inboxes it may see besides those it makes itself; `["*"]` for all.
+#[schema(as = KeyWish)]
+pub(crate) struct KeyRequestBody {
+    /// The consumer that the key stands for. It owns what it opens.
     #[serde(default)]
-    pub inboxes: Vec<String>,
-    /// What it may do: `attempt`, `feed`, `consume`, `operator`; all but the
-    /// last if nothing is said.
+    #[schema(required = true)]
+    name: String,
+    /// What it may do: `attempt`, `feed`, `consume`, `operator`. Empty means all but
+    /// `operator`.
     #[serde(default)]
-    pub scopes: Vec<String>,
+    scopes: Vec<String>,
+    /// The inboxes it may see besides its own; `["*"]` for all.
+    #[serde(default)]
+    inboxes: Vec<String>,
+    /// For how many seconds it is valid. Without it the key does not expire.
+    #[serde(default)]
+    expires_in: Option<u64>,
 }
 
-/// The configured keys cannot be used. Names are shown, tokens never.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum KeysError {
-    /// The name cannot be a consumer's.
-    #[error(
-        "key `{0}`: a name is 1 to 256 visible ASCII characters and does not begin with `callback:`"
-    )]
-    Name(String),
-    /// Neither a token nor a hash, or both.
-    #[error("key `{0}`: give either `token` or `hash`")]
-    OneSecret(String),
-    /// Not a token of ours.
-    #[error("key `{0}`: a token is `mlk_` and 32 to 256 letters, digits, `-` or `_`")]
-    Token(String),
-    /// Not a hash.
-    #[error("key `{0}`: a hash is `sha256:` and 64 hexadecimal digits")]
-    Hash(String),
-    /// Something in the list is no address.
-    #[error("key `{0}`: `inboxes` is [\"*\"] or a list of addresses")]
-    Inboxes(String),
-    /// Something in the list is no scope.
-    #[error("key `{0}`: `scopes` is a list of attempt, feed, consume and operator")]
-    Scopes(String),
-    /// Two names for one token would be one consumer under two names.
-    #[error("key `{0}` has the same token as another key")]
-    Repeated(String),
-}
-
-/// Who may ask, known by the SHA-256 of their tokens.
-pub struct Keys {
-    configured: Vec<Key>,
-    minted: Option<MintedKeys>,
-}
-
-struct Key {
-    hash: [u8; 32],
-    caller: Caller,
-}
-
-impl Keys {
-    /// Checks the configured keys and forgets their tokens.
-    pub fn build(settings: BTreeMap<String, KeySettings>) -> Result<Self, KeysError> {
-        let mut keys: Vec<Key> = Vec::new();
-        for (name, setting) in settings {
-            let hash = hash_of(&name, &setting)?;
-            if keys.iter().any(|key| key.hash == hash) {
-                return Err(KeysError::Repeated(name.clone()));
-            }
-            let consumer = consumer_of(&name).ok_or_else(|| KeysError::Name(name.clone()))?;
-            let scope = scope_of(&consumer, &setting.inboxes);
-            let scope = scope.ok_or(KeysError::Inboxes(name.clone()))?;
-            let permissions =
-                permissions_of(&setting.scopes).ok_or(KeysError::Scopes(name.clone()))?;
-            let caller = Caller {
-                consumer,
-                scope,
-                permissions: permissions.into(),
-                minted: None,
-            };
-            keys.push(Key { hash, caller });
-        }
-        Ok(Self {
-            configured: keys,
-            minted: None,
-        })
+impl RequestBody for KeyRequestBody {
+    fn fields(_: &Settings, _: &Policy) -> Vec<Field> {
+        let name =
+            json!({ "minLength": 1, "maxLength": MAX_NAME_LENGTH, "pattern": "^[A-Za-z0-9._-]+$" });
+        let words = Permission::ALL.map(Permission::as_str);
+        let scopes = json!({ "maxItems": words.len(), "uniqueItems": true,
+            "items": { "type": "string", "enum": words } });
+        let lifetimes = 1..=MAX_LIFETIME.as_secs();
+        let field =
+            |error: KeyOrderError, schema| Field::new(field_of(error), error.to_string(), schema);
+        vec![
+            field(KeyOrderError::Name, name),
+            field(KeyOrderError::Scope, scopes),
+            field(KeyOrderError::Inbox, text_list(MAX_INBOXES, 318)),
+            Field::number(field_of(KeyOrderError::Expiry), lifetimes, "seconds"),
+        ]
     }
+}
 
-    /// These keys, and behind them those of a database.
-    #[must_use]
-    pub fn with(self, log: Arc<dyn KeyLog>) -> Self {
+/// The field that an error is about.
+fn field_of(error: KeyOrderError) -> &'static str {
+    match error {
+        KeyOrderError::Name => "name",
+        KeyOrderError::Scope => "scopes",
+        KeyOrderError::Inbox => "inboxes",
+        KeyOrderError::Expiry => "expires_in",
+    }
+}
+
+/// A key as the operator sees it, without its token.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Key)]
+pub(crate) struct KeyBody {
+    id: String,
+    #[schema(value_type = String)]
+    name: String,
+    #[schema(value_type = Vec<String>)]
+    scopes: Vec<Permission>,
+    inboxes: Vec<String>,
+    #[schema(value_type = String)]
+    state: &'static str,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    revoked_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    used_at: Option<Timestamp>,
+}
+
+/// A new key with its token, which is shown only once.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewKey)]
+pub(crate) struct NewKeyBody {
+    #[serde(flatten)]
+    key: KeyBody,
+    token: String,
+}
+
+/// All keys.
+#[derive(Serialize, ToSchema)]
+#[schema(as = KeyPage)]
+pub(crate) struct KeyPageBody {
+    items: Vec<KeyBody>,
+}
+
+impl KeyBody {
+    fn new(view: KeyView) -> Self {
         Self {
-            minted: Some(MintedKeys::over(log)),
-            ..self
+            state: view.state(),
+            id: view.id,
+            name: view.name.as_str().to_owned(),
+            scopes: view.permissions,
+            inboxes: view.inboxes,
+            created_at: view.created_at,
+            expires_at: view.expires_at,
+            revoked_at: view.revoked_at,
+            used_at: view.used_at,
         }
-    }
-
-    /// Where keys are made, if they are.
-    pub(crate) fn log(&self) -> Option<&Arc<dyn KeyLog>> {
-        self.minted.as_ref().map(MintedKeys::log)
-    }
-
-    /// Whether the configuration has a key of this name.
-    pub(crate) fn is_configured(&self, name: &ConsumerId) -> bool {
-        self.configured
-            .iter()
-            .any(|key| key.caller.consumer == *name)
-    }
-
-    /// A new random token for the configuration.
-    pub fn mint() -> String {
-        format!("{PREFIX}{}", random(MINTED))
-    }
-
-    /// Whose token this is.
-    pub(crate) async fn caller(&self, token: &str) -> Result<Option<Caller>, StoreError> {
-        if !is_token(token) {
-            return Ok(None);
-        }
-        if let Some(caller) = self.configured(&sha256(token)) {
-            return Ok(Some(caller.clone()));
-        }
-        match &self.minted {
-            Some(minted) => minted.caller(token).await,
-            None => Ok(None),
-        }
-    }
-
-    /// Whether a caller's key is as good as it was; a configured one is good for
-    /// as long as the process runs.
-    pub(crate) async fn stands(&self, caller: &Caller) -> Result<bool, StoreError> {
-        match (&self.minted, &caller.minted) {
-            (Some(minted), Some(id)) => minted.stands(id).await,
-            _ => Ok(true),
-        }
-    }
-
-    /// Every key is compared, each in constant time, so that the time it takes
-    /// says nothing about any of them.
-    fn configured(&self, hash: &[u8; 32]) -> Option<&Caller> {
-        let mut found = None;
-        for key in &self.configured {
-            if bool::from(key.hash.ct_eq(hash)) {
-                found = Some(&key.caller);
-            }
-        }
-        found
     }
 }
 
-impl fmt::Debug for Keys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self
-            .configured
-            .iter()
-            .map(|key| key.caller.consumer.as_str());
-        f.debug_list().entries(names).finish()
+/// Creates a key and returns its token, once.
+///
+/// Returns: 201 with the key; 400 for an invalid body; 409 if the name has a key; 422 if
+/// the idempotency key was used for another request. A retry after a lost response gets
+/// 409, because the server keeps only the hash of a token: revoke the key and create
+/// another.
+pub(crate) async fn create(
+    request: HttpRequest,
+    operator: Caller,
+    payload: web::Payload,
+    feed: web::Data<Feed>,
+) -> Result<HttpResponse, Problem> {
+    let key = optional_key(request.headers())?;
+    let body: KeyRequestBody = read_body(&request, payload, &feed).await?;
+    let tag = request_tag(&feed, RequestKind::Key, "", &body)?;
+    let order = KeyOrder {
+        name: body.name,
+        scopes: body.scopes,
+        inboxes: body.inboxes,
+        expires_in: body.expires_in.map(Duration::from_secs),
+    };
+    let (token, mut new_key) = order.mint().map_err(|error| {
+        let name = field_of(error);
+        Problem::InvalidBody(InvalidBody::field(name, error.to_string()))
+    })?;
+    new_key.asked = keyed_request(&operator, RequestKind::Key, key, tag);
+    if feed.deps.keys.is_configured(&new_key.name) {
+        return Err(Problem::KeyTaken);
     }
+    let key = match ask_store(log(&feed)?.create_key(new_key)).await? {
+        Created::New(view) => KeyBody::new(view),
+        Created::Known(_) | Created::Refused => return Err(Problem::KeyTaken),
+        Created::KeyReused => return Err(Problem::IdempotencyKeyReused),
+    };
+    let token = token.expose_secret().to_owned();
+    let body = NewKeyBody { key, token };
+    Ok(reply::json(StatusCode::CREATED, &body))
 }
 
-fn hash_of(name: &str, setting: &KeySettings) -> Result<[u8; 32], KeysError> {
-    match (&setting.token, &setting.hash) {
-        (Some(token), None) => {
-            let token = token.expose_secret();
-            is_token(token)
-                .then(|| sha256(token))
-                .ok_or_else(|| KeysError::Token(name.to_owned()))
-        }
-        (None, Some(hash)) => stored_hash(hash).ok_or_else(|| KeysError::Hash(name.to_owned())),
-        (None, None) | (Some(_), Some(_)) => Err(KeysError::OneSecret(name.to_owned())),
-    }
+/// Lists every key of the database, including revoked and expired ones.
+pub(crate) async fn list(
+    _operator: Caller,
+    feed: web::Data<Feed>,
+) -> Result<HttpResponse, Problem> {
+    let keys = ask_store(log(&feed)?.keys()).await?;
+    let items = keys.into_iter().map(KeyBody::new).collect();
+    Ok(reply::json(StatusCode::OK, &KeyPageBody { items }))
 }
 
-/// The consumer that a key of this name speaks for; nobody under the name of a
-/// callback.
-fn consumer_of(name: &str) -> Option<ConsumerId> {
-    let consumer: ConsumerId = name.parse().ok()?;
-    (!consumer.is_callback()).then_some(consumer)
+/// Revokes the key with a name; every process refuses it within 2 s. 404 if there is no
+/// such key.
+pub(crate) async fn revoke(
+    path: web::Path<String>,
+    _operator: Caller,
+    feed: web::Data<Feed>,
+) -> Result<HttpResponse, Problem> {
+    let name: ConsumerId = path.parse().map_err(|_invalid| Problem::NotFound)?;
+    let revoked = ask_store(log(&feed)?.revoke_key(&name)).await?;
+    let body = KeyBody::new(revoked.ok_or(Problem::NotFound)?);
+    Ok(reply::json(StatusCode::OK, &body))
 }
 
-/// What a key may see: everything, or what it makes itself and these inboxes.
-pub(crate) fn scope_of(consumer: &ConsumerId, inboxes: &[String]) -> Option<Scope> {
-    if matches!(inboxes, [all] if all == "*") {
-        return Some(Scope::All);
-    }
-    let others = inboxes
-        .iter()
-        .map(|address| address.parse::<InboxId>().ok());
-    Some(Scope::Own {
-        owner: consumer.clone(),
-        others: others.collect::<Option<_>>()?,
-    })
-}
-
-fn is_token(text: &str) -> bool {
-    text.strip_prefix(PREFIX).is_some_and(|rest| {
-        (SHORTEST..=LONGEST).contains(&rest.len())
-            && rest
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-    })
-}
-
-fn stored_hash(text: &str) -> Option<[u8; 32]> {
-    let digits = text.strip_prefix("sha256:")?.as_bytes();
-    let (pairs, rest) = digits.as_chunks::<2>();
-    let bytes: Option<Vec<u8>> = pairs.iter().map(|&pair| byte(pair)).collect();
-    rest.is_empty().then_some(bytes?.try_into().ok()?)
-}
-
-fn byte([high, low]: [u8; 2]) -> Option<u8> {
-    let digit = |letter: u8| char::from(letter).to_digit(16);
-    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use pipeline::Permission;
-
-    use super::*;
-
-    const TOKEN: &str = "mlk_abcdefghijklmnopqrstuvwxyz012345";
-
-    fn by_token(token: &str) -> KeySettings {
-        KeySettings {
-            token: Some(token.into()),
-            hash: None,
-            inboxes: vec!["*".to_owned()],
-            scopes: Vec::new(),
-        }
-    }
-
-    fn caller<'k>(keys: &'k Keys, token: &str) -> Option<&'k Caller> {
-        keys.configured(&sha256(token))
-    }
-
-    fn keys(settings: KeySettings) -> Result<Keys, KeysError> {
-        Keys::build(BTreeMap::from([("agent".to_owned(), settings)]))
-    }
-
-    #[tokio::test]
-    async fn a_key_is_found_by_its_token_and_by_nothing_else() {
-        let keys = keys(by_token(TOKEN)).unwrap();
-        let found = keys.caller(TOKEN).await.unwrap();
-        assert_eq!(found.unwrap().consumer.as_str(), "agent");
-        for wrong in ["", "mlk_", &format!("{TOKEN}x"), &Keys::mint(), "agent"] {
-            assert!(keys.caller(wrong).await.unwrap().is_none(), "{wrong:?}");
-        }
-    }
-
-    #[test]
-    fn a_key_may_do_what_its_scopes_say_and_the_usual_when_they_say_nothing() {
-        let mut setting = by_token(TOKEN);
-        let usual = keys(setting.clone()).unwrap();
-        let may = |keys: &Keys| caller(keys, TOKEN).unwrap().permissions.to_vec();
-        assert_eq!(may(&usual), Permission::DEFAULT);
-        setting.scopes = vec!["operator".to_owned(), "feed".to_owned()];
-        let named = keys(setting.clone()).unwrap();
-        assert_eq!(may(&named), [Permission::Feed, Permission::Operator]);
-        setting.scopes = vec!["root".to_owned()];
-        assert_eq!(
-            keys(setting).unwrap_err(),
-            KeysError::Scopes("agent".to_owned())
-        );
-    }
-
-    #[test]
-    fn a_hash_stands_for_its_token() {
-        // printf %s "$TOKEN" | sha256sum
-        let hash = "sha256:9471926a1c46274c090cc8276b84e65e129b476c482ef051bb146686057b83b2";
-        let mut setting = by_token(TOKEN);
-        setting.token = None;
-        setting.hash = Some(hash.to_owned());
-        let keys = keys(setting).unwrap();
-        assert!(caller(&keys, TOKEN).is_some());
-    }
-
-    #[test]
-    fn minted_tokens_differ_and_fit() {
-        let (one, two) = (Keys::mint(), Keys::mint());
-        assert_ne!(one, two);
-        assert!(is_token(&one) && is_token(&two));
-    }
-
-    #[test]
-    fn odd_settings_are_named_errors() {
-        let err = |setting| keys(setting).unwrap_err();
-        let name = || "agent".to_owned();
-        assert_eq!(err(by_token("mlk_short")), KeysError::Token(name()));
-        assert_eq!(
-            err(by_token(&TOKEN.replace("mlk_", "key_"))),
-            KeysError::Token(name())
-        );
-        let mut both = by_token(TOKEN);
-        both.hash = Some("sha256:00".to_owned());
-        assert_eq!(err(both.clone()), KeysError::OneSecret(name()));
-        both.token = None;
-        assert_eq!(err(both.clone()), KeysError::Hash(name()));
-        both.hash = None;
-        assert_eq!(err(both), KeysError::OneSecret(name()));
-        for inboxes in [&["*", "a@inbox.test"][..], &["no address"]] {
-            let mut setting = by_token(TOKEN);
-            setting.inboxes = inboxes.iter().map(|&inbox| inbox.to_owned()).collect();
-            assert_eq!(err(setting), KeysError::Inboxes(name()), "{inboxes:?}");
-        }
-    }
-
-    #[test]
-    fn no_key_speaks_for_a_callback() {
-        for (name, fits) in [
-            ("callback:ci", false),
-            ("callback:", false),
-            ("callback", true),
-            ("agent:callback:ci", true),
-        ] {
-            let built = Keys::build(BTreeMap::from([(name.to_owned(), by_token(TOKEN))]));
-            let refused = built.err() == Some(KeysError::Name(name.to_owned()));
-            assert_eq!(refused, !fits, "{name}");
-        }
-    }
-
-    #[test]
-    fn one_token_under_two_names_is_refused() {
-        let settings = BTreeMap::from([
-            ("a".to_owned(), by_token(TOKEN)),
-            ("b".to_owned(), by_token(TOKEN)),
-        ]);
-        assert_eq!(
-            Keys::build(settings).unwrap_err(),
-            KeysError::Repeated("b".to_owned())
-        );
-    }
-
-    #[test]
-    fn neither_settings_nor_keys_print_a_token() {
-        let setting = by_token(TOKEN);
-        assert!(!format!("{setting:?}").contains(TOKEN));
-        assert_eq!(format!("{:?}", keys(setting).unwrap()), "[\"agent\"]");
-    }
-
-    #[test]
-    fn unknown_settings_are_errors() {
-        let json = serde_json::json!({"token": TOKEN, "inboxes": ["*"], "colour": "red"});
-        assert!(serde_json::from_value::<KeySettings>(json).is_err());
-    }
+fn log(feed: &Feed) -> Result<&Arc<dyn KeyLog>, Problem> {
+    feed.deps.keys.log().ok_or(Problem::NotFound)
 }

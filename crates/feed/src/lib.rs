@@ -1,48 +1,36 @@
-//! What agents call: attempts and inboxes, a minimized list, a bounded wait, and
-//! consume at most once.
+//! The HTTP API for agents: open an attempt, wait, consume its value at most once.
 //!
-//! This crate never sees a mail, a body, a subject or a signature: it depends on
-//! the words and seams of `pipeline` alone, and what it may say of an artifact
-//! is written down in `item.rs`, field by field.
+//! This crate never sees a mail, a body, a subject or a signature. It depends on
+//! `pipeline` alone, and `items/item_body.rs` lists every field that an agent may
+//! learn about an artifact before it consumes the artifact.
 //!
-//! Read it in the order of the modules below.
+//! The modules build on one another in this order; none imports a later one.
 
+// What the operator configures.
 mod policy;
-mod routes;
 mod settings;
 
-mod access;
+// Who calls: API keys of the configuration and of the database.
 mod auth;
-mod backlog;
-mod keys;
-mod limits;
-mod minted;
-mod token;
 
-mod describe;
-mod docs;
+// What all requests share: dependencies, rate limits, wait slots, the backlog.
+mod state;
 
-mod address;
+// How a request is read and answered: access, bodies, problems, timeouts.
+mod http;
+
+// What is served.
 mod attempt;
 mod inbox;
-mod operator;
+mod items;
+mod keys;
 
-mod consume;
-mod events;
-mod list;
-mod wait;
+// The description of all of it, and the table of routes.
+mod openapi;
+mod routes;
 
-mod body;
-mod cursor;
-mod field;
-mod item;
-mod patience;
-mod problem;
-mod reply;
-mod request;
-
-pub use keys::{KeySettings, Keys, KeysError};
+pub use auth::{KeyOrder, KeyOrderError, KeySettings, Keys, KeysError};
 pub use policy::Policy;
-pub use routes::{Deps, routes};
+pub use routes::routes;
 pub use settings::{Budgets, Settings};
-pub use token::{KeyOrder, KeyOrderError};
+pub use state::Deps;

@@ -1,4 +1,4 @@
-//! What an operator lets agents ask for.
+//! What the operator allows agents to ask for.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,46 +7,46 @@ use std::time::Duration;
 use pipeline::{InboxId, lies_under};
 use serde::{Deserialize, Serialize};
 
-/// What a sender must be besides named in a list.
+/// What a sender must be, besides being on the list of domains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Require {
-    /// Proven to be the sender, by the provider or by DKIM.
+    /// Proven by the provider's own check or by DKIM.
     Verified,
 }
 
-/// How many domains or hosts one list may name.
-pub(crate) const MOST_ENTRIES: usize = 50;
+/// The most domains or hosts in one list.
+pub(crate) const MAX_ENTRIES: usize = 50;
 
-/// The bounds of what inboxes and attempts may be.
+/// The limits on what inboxes and attempts may ask for.
 #[derive(Clone)]
 pub struct Policy {
-    /// The domain under which addresses are minted.
+    /// The domain of the addresses that the server generates.
     pub mint_domain: String,
-    /// Where the links of an attempt or an inbox may lead at most, in the words
-    /// of the allowlist; `None` sets no bound beside the gate.
+    /// The hosts that the link list of an attempt or an inbox may name, as
+    /// allowlist entries. `None` sets no limit besides the link gate.
     pub link_ceiling: Option<Vec<String>>,
-    /// Whether a text can stand in an allowlist of links.
+    /// Whether a text is a valid entry of a link allowlist.
     pub is_link_entry: fn(&str) -> bool,
-    /// The callbacks that are configured, by name.
+    /// The names of the configured callbacks.
     pub callbacks: BTreeSet<String>,
-    /// The longest time an attempt may wait.
+    /// The longest deadline of an attempt.
     pub longest_attempt: Duration,
-    /// How long a delivery that is due may lie unprocessed before an attempt that
-    /// hears nothing is told so.
+    /// How long a due delivery may stay unprocessed before a pending attempt is
+    /// reported as `unhealthy`.
     pub unhealthy_after: Duration,
 }
 
 impl Policy {
-    /// Where a link may lead, if that may be named.
+    /// The link list in its stored form; `None` if it is too long or an entry is not
+    /// allowed.
     pub(crate) fn links(&self, links: &[String]) -> Option<Vec<String>> {
-        let links: Option<Vec<String>> = links.iter().map(|entry| folded_entry(entry)).collect();
-        let links = links.filter(|links| links.len() <= MOST_ENTRIES);
+        let links: Option<Vec<String>> = links.iter().map(|entry| ascii_entry(entry)).collect();
+        let links = links.filter(|links| links.len() <= MAX_ENTRIES);
         links.filter(|links| self.allows_links(links))
     }
 
-    /// Whether a list of links may be named: each can stand in an allowlist,
-    /// and lies under the ceiling.
+    /// Whether every entry is a valid allowlist entry below the operator's ceiling.
     fn allows_links(&self, links: &[String]) -> bool {
         links.iter().all(|link| {
             (self.is_link_entry)(link)
@@ -80,26 +80,25 @@ impl fmt::Debug for Policy {
     }
 }
 
-/// The domains that a sender may have, as they are compared; `None` if one cannot
-/// be.
+/// The sender domains in the form in which they are compared; `None` if the list is
+/// too long or an entry is not a domain.
 pub(crate) fn senders(from: &[String]) -> Option<Vec<String>> {
-    if from.len() > MOST_ENTRIES {
+    if from.len() > MAX_ENTRIES {
         return None;
     }
-    from.iter().map(|domain| folded(domain)).collect()
+    from.iter().map(|domain| ascii_domain(domain)).collect()
 }
 
-/// A domain that an address can have, in the form it is compared in: lower case,
-/// and a name in another script as its ASCII form.
-fn folded(domain: &str) -> Option<String> {
+/// The domain in lower case, and an internationalized name in its ASCII form.
+fn ascii_domain(domain: &str) -> Option<String> {
     let address: InboxId = format!("any@{domain}").parse().ok()?;
     let domain = address.domain();
     domain.contains('.').then(|| domain.to_owned())
 }
 
-/// An entry of an allowlist with its host in ASCII; what is ASCII stays as it is,
-/// for the allowlist judges that itself.
-fn folded_entry(entry: &str) -> Option<String> {
+/// An allowlist entry with its host in ASCII. An ASCII entry stays as it is, because
+/// the allowlist checks it itself.
+fn ascii_entry(entry: &str) -> Option<String> {
     if entry.is_ascii() {
         return Some(entry.to_owned());
     }
@@ -111,7 +110,7 @@ fn folded_entry(entry: &str) -> Option<String> {
         Some(host) => ("*.", host),
         None => ("", host),
     };
-    Some(format!("{star}{}{path}", folded(host)?))
+    Some(format!("{star}{}{path}", ascii_domain(host)?))
 }
 
 #[cfg(test)]
@@ -119,11 +118,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_in_another_script_is_its_ascii_form() {
+    fn internationalized_domains_are_stored_in_ascii() {
         let from = ["Bücher.DE", "Example.com"].map(str::to_owned);
         assert_eq!(senders(&from).unwrap(), ["xn--bcher-kva.de", "example.com"]);
-        for odd in ["bücher", "bü cher.de", "*.bücher.de", "bücher.de/x", ""] {
-            assert_eq!(senders(&[odd.to_owned()]), None, "{odd:?}");
+        for invalid in ["bücher", "bü cher.de", "*.bücher.de", "bücher.de/x", ""] {
+            assert_eq!(senders(&[invalid.to_owned()]), None, "{invalid:?}");
         }
         let policy = Policy::default();
         let links = ["*.bücher.de", "bücher.de/prüfen", "Example.com"].map(str::to_owned);

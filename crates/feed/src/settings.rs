@@ -1,36 +1,38 @@
-//! What an operator may tune.
+//! The limits that an operator may configure.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// The bounds of the feed.
+/// The limits of the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The most items on one page.
     pub page_limit: u32,
-    /// The longest wait of one request; proxies and tool calls end at a minute.
+    /// The longest wait of one request. Many proxies and tool calls time out after
+    /// a minute.
     pub wait_limit: Duration,
-    /// For how long the consumer of an artifact may ask for it again, in case
-    /// the first answer was lost on its way.
+    /// For how long the consumer of an artifact may ask for the same value again,
+    /// in case the first response was lost.
     pub replay_window: Duration,
     /// How many waits one key may have open at once.
     pub max_waits: usize,
-    /// How often may be asked.
+    /// How many requests a minute one key may make.
     pub budgets: Budgets,
 }
 
-/// How many requests of a kind one key may make in a minute, in one process.
+/// How many requests of each kind one key may make in a minute. Each process counts
+/// for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budgets {
     /// Requests that read.
     pub reads: NonZeroU32,
     /// Consumes.
     pub consumes: NonZeroU32,
-    /// Consumes that come to nothing.
+    /// Consumes that fail: not found, already consumed, expired.
     pub failed_consumes: NonZeroU32,
-    /// Attempts and inboxes opened or changed, and keys.
+    /// Requests that create or change attempts, inboxes or keys.
     pub attempts: NonZeroU32,
-    /// Requests without a good key, of one address.
+    /// Requests without a valid key, for each client address.
     pub unauthenticated: NonZeroU32,
 }
 

@@ -1,4 +1,5 @@
-//! `POST /v1/attempts/{attempt}/consume`: wait for it and take it, in one call.
+//! `POST /v1/attempts/{attempt}/consume`: wait for the value and consume it, in one
+//! request.
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -9,49 +10,49 @@ use pipeline::{
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
+use super::attempt_body::AttemptBody;
 use super::attempt_of;
-use super::told::Told;
-use super::wait;
+use super::wait::{has_value, wait_until};
 use crate::auth::Caller;
-use crate::body;
-use crate::field::{Field, Fields, Wished};
-use crate::list::parameters_of;
-use crate::patience::{PREFERENCE_APPLIED, Patience, patiently};
-use crate::problem::Problem;
-use crate::reply;
-use crate::request::idempotency_key;
-use crate::routes::Feed;
-use crate::{Policy, Settings};
+use crate::http::body::read_body;
+use crate::http::field::{Field, Fields, RequestBody};
+use crate::http::idempotency::required_key;
+use crate::http::problem::Problem;
+use crate::http::query::parameters_of;
+use crate::http::reply;
+use crate::http::timeout::{WaitTime, ask_store};
+use crate::policy::Policy;
+use crate::settings::Settings;
+use crate::state::Feed;
 
-/// What a caller may say in the body.
+/// The request body.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schema(as = ConsumeWish)]
-pub(crate) struct Wish {
-    /// For how many seconds to wait; the parameter `wait` and `Prefer: wait=N` say
-    /// the same.
+pub(crate) struct ConsumeRequestBody {
+    /// How many seconds to wait. The parameter `wait` and `Prefer: wait=N` do the same.
     wait: Option<u64>,
 }
 
-impl Wished for Wish {
+impl RequestBody for ConsumeRequestBody {
     fn fields(settings: &Settings, _: &Policy) -> Vec<Field> {
-        let most = settings.wait_limit.as_secs();
-        vec![Field::number("wait", 0..=most, "seconds")]
+        let max = settings.wait_limit.as_secs();
+        vec![Field::number("wait", 0..=max, "seconds")]
     }
 }
 
-/// The parameters; any other is refused.
+/// The query parameters.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     wait: Option<u64>,
 }
 
-/// The value, or the one field of it that was asked for. Built from a committed
-/// consume alone.
+/// The value, or only the field of the link that the attempt asked for. It is built
+/// only after the consume is committed.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = AttemptDisclosure)]
-pub(crate) struct Disclosure<'a> {
+pub(crate) struct AttemptDisclosureBody<'a> {
     #[schema(value_type = String)]
     attempt: AttemptId,
     #[schema(value_type = String)]
@@ -70,13 +71,13 @@ pub(crate) struct Disclosure<'a> {
 
 /// Waits for an attempt's artifact and consumes it.
 ///
-/// Returns: 200 with the value, also for the same caller's retry with the same
-/// key; 200 with the state and no value when there is nothing to consume, also
-/// after the wait; 400 without a fitting key, for an odd body,
-/// or when the body and the parameter both say how long to wait; 401 without a
-/// token; 404 for an attempt that is not there or not the caller's; 409 when it
-/// was consumed by another request; 422 for a key that was used otherwise; 429
-/// when the key has too many waits open; 503 when the store is away.
+/// Returns: 200 with the value, also for a retry with the same idempotency key; 200
+/// with the state and no value if there is nothing to consume, also after the wait;
+/// 400 without a valid idempotency key, for an invalid body, or if both the body and
+/// the query say how long to wait; 401 without a valid API key; 404 for an attempt that
+/// does not exist for the caller; 409 if another request has consumed it; 422 if the
+/// idempotency key was used for another request; 429 if the API key has too many waits
+/// open; 503 if the store is unavailable.
 pub(crate) async fn consume(
     request: HttpRequest,
     path: web::Path<String>,
@@ -84,38 +85,34 @@ pub(crate) async fn consume(
     payload: web::Payload,
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
-    let idempotency_key = idempotency_key(request.headers())?;
+    let idempotency_key = required_key(request.headers())?;
     let parameters: Parameters = parameters_of(&request)?;
-    let wish: Wish = body::object(&request, payload, &feed).await?;
+    let body: ConsumeRequestBody = read_body(&request, payload, &feed).await?;
     let attempt = attempt_of(&path)?;
-    let most = feed.deps.settings.wait_limit;
-    let patience = match (wish.wait, parameters.wait) {
-        (None, parameter) => Patience::of(parameter, request.headers(), most)?,
+    let max = feed.deps.settings.wait_limit;
+    let wait = match (body.wait, parameters.wait) {
+        (None, parameter) => WaitTime::requested(parameter, request.headers(), max)?,
         (Some(seconds), None) => {
-            Fields::of::<Wish>(&feed).check("wait", seconds)?;
-            Patience::told(seconds)
+            Fields::of::<ConsumeRequestBody>(&feed).check("wait", seconds)?;
+            WaitTime::exactly(seconds)
         }
         (Some(_), Some(_)) => return Err(Problem::InvalidParameter),
     };
 
-    let view = wait::until(&feed, &caller, attempt, patience.span, wait::is_ready).await?;
-    let asked = AttemptConsume {
+    let view = wait_until(&feed, &caller, attempt, wait.timeout, has_value).await?;
+    let consume = AttemptConsume {
         attempt,
         consumer: caller.consumer,
         scope: caller.scope,
         idempotency_key,
         replay_window: feed.deps.settings.replay_window,
     };
-    let consumed = patiently(feed.deps.attempts.consume_attempt(&asked)).await;
+    let consumed = ask_store(feed.deps.attempts.consume_attempt(&consume)).await;
     count(&feed, consumed.as_ref().ok());
-    let mut response = answer(&feed, &view, consumed?).await?;
-    if let Some(applied) = patience.applied {
-        response.headers_mut().insert(PREFERENCE_APPLIED, applied);
-    }
-    Ok(response)
+    Ok(wait.report(respond(&feed, &view, consumed?).await?))
 }
 
-async fn answer(
+async fn respond(
     feed: &Feed,
     attempt: &AttemptView,
     consumed: AttemptConsumed,
@@ -136,8 +133,8 @@ async fn answer(
             })
         }
         AttemptConsumed::NotReady(view) => {
-            let told = Told::of(feed, *view).await?;
-            Ok(reply::json(StatusCode::OK, "application/json", &told))
+            let body = AttemptBody::new(feed, *view).await?;
+            Ok(reply::json(StatusCode::OK, &body))
         }
         AttemptConsumed::Already { at } => Err(Problem::AlreadyConsumed(at)),
         AttemptConsumed::KeyReused => Err(Problem::IdempotencyKeyReused),
@@ -153,12 +150,12 @@ fn disclose(
     consumed_at: Timestamp,
 ) -> Result<HttpResponse, Problem> {
     let value = value.expose_secret();
-    // Only links that have the field are for such an attempt.
+    // A link without the field never becomes the artifact of such an attempt.
     let name = attempt.rules.token.as_deref();
     let token = name.map(|name| token_of(value, name)).transpose();
     let token = token.map_err(|_never| Problem::Internal)?;
     let value = token.is_none().then_some(value);
-    let disclosure = Disclosure {
+    let disclosure = AttemptDisclosureBody {
         attempt: attempt.id,
         artifact,
         state: "consumed",
@@ -167,7 +164,7 @@ fn disclose(
         token: token.as_deref(),
         consumed_at,
     };
-    Ok(reply::json(StatusCode::OK, "application/json", &disclosure))
+    Ok(reply::json(StatusCode::OK, &disclosure))
 }
 
 fn count(feed: &Feed, consumed: Option<&AttemptConsumed>) {

@@ -1,4 +1,4 @@
-//! `POST /v1/attempts`: before the mail is triggered.
+//! `POST /v1/attempts`: opens an attempt before the mail is triggered.
 
 use std::time::Duration;
 
@@ -11,54 +11,55 @@ use pipeline::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::told::Told;
-use crate::address;
+use super::attempt_body::AttemptBody;
 use crate::auth::Caller;
-use crate::body;
-use crate::field::{Field, Fields, Wished};
-use crate::patience::patiently;
-use crate::policy::{Require, senders};
-use crate::problem::Problem;
-use crate::reply;
-use crate::request::{self, optional_key};
-use crate::routes::Feed;
-use crate::{Policy, Settings};
+use crate::http::body::read_body;
+use crate::http::field::{Field, Fields, RequestBody};
+use crate::http::idempotency::{keyed_request, optional_key, request_tag};
+use crate::http::problem::Problem;
+use crate::http::reply;
+use crate::http::timeout::ask_store;
+use crate::inbox::new_address;
+use crate::policy::{Policy, Require, senders};
+use crate::settings::Settings;
+use crate::state::Feed;
 
-/// How often a sender may be asked for another mail at most.
-const MOST_RESENDS: u64 = 10;
+/// The most resends that an attempt may have.
+const MAX_RESENDS: u64 = 10;
 
-/// What is asked for. Everything has a default: a code at a fresh address,
-/// within ten minutes.
+/// The request body. Everything has a default: a code at a new address, within ten
+/// minutes.
 #[derive(Debug, Clone, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schema(as = AttemptWish)]
-pub(crate) struct Wish {
+pub(crate) struct OpenRequestBody {
     /// What to wait for: `code`, `link` or `either`.
-    kind: Kind,
-    /// Domains that the sender may have, they or one below.
+    kind: KindWanted,
+    /// Domains that the sender may have, including their subdomains.
     from: Vec<String>,
-    /// `verified`: mail counts only if its sender is proven.
+    /// `verified` accepts only mail whose sender is proven.
     #[serde(skip_serializing_if = "Option::is_none")]
     require: Option<Require>,
-    /// Where a link may lead: `example.com` or `*.example.com`.
+    /// Hosts that a link may lead to: `example.com` or `*.example.com`.
     links: Option<Vec<String>>,
-    /// The field of the link that is handed out in place of the link.
+    /// The query parameter or fragment field of the link to return instead of the link.
     token: Option<String>,
-    /// For how many seconds to wait.
+    /// After how many seconds the attempt ends.
     deadline: u64,
-    /// How often the sender may be asked for another mail.
+    /// How many times the agent may request another mail from the sender.
     resends: u32,
-    /// The inbox to wait on; a fresh address when left out.
+    /// The inbox to wait on. Without it the server creates a new address.
     inbox: Option<String>,
-    /// The caller's own word; the same word means the same attempt.
+    /// An identifier that the caller chooses. The same reference returns the same
+    /// attempt.
     reference: Option<String>,
-    /// The configured callback that gets the value in the caller's place.
+    /// The configured callback that gets the value instead of the caller.
     callback: Option<String>,
 }
 
-impl Wished for Wish {
+impl RequestBody for OpenRequestBody {
     fn fields(_: &Settings, policy: &Policy) -> Vec<Field> {
-        let longest = policy.longest_attempt.as_secs();
+        let max_deadline = policy.longest_attempt.as_secs();
         let token = "1 to 64 letters, digits, `.`, `_` or `-`, and kind is link";
         let token_schema =
             json!({ "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9._-]+$" });
@@ -69,8 +70,8 @@ impl Wished for Wish {
             Field::require(),
             Field::links(),
             Field::new("token", token, token_schema),
-            Field::number("deadline", 1..=longest, "seconds"),
-            Field::number("resends", 0..=MOST_RESENDS, ""),
+            Field::number("deadline", 1..=max_deadline, "seconds"),
+            Field::number("resends", 0..=MAX_RESENDS, ""),
             Field::address("inbox", "the address of an inbox"),
             Field::caller_word("reference"),
             Field::new("callback", callback, json!({})),
@@ -80,16 +81,17 @@ impl Wished for Wish {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+#[schema(as = Kind)]
+enum KindWanted {
     Code,
     Link,
     Either,
 }
 
-impl Default for Wish {
+impl Default for OpenRequestBody {
     fn default() -> Self {
         Self {
-            kind: Kind::Code,
+            kind: KindWanted::Code,
             from: Vec::new(),
             require: None,
             links: None,
@@ -103,12 +105,12 @@ impl Default for Wish {
     }
 }
 
-/// Opens an attempt, or finds the one with the same reference or key.
+/// Opens an attempt, or returns the one with the same reference or idempotency key.
 ///
-/// Returns: 201 with the attempt and the address to use; 200 when the reference
-/// or the key was known; 400 for a body that cannot be granted; 401 without a key; 404 for
-/// an inbox that is not there or not the caller's; 422 for a reference or a
-/// key that was used for another request; 503 when the store is away.
+/// Returns: 201 with the attempt and the address to use; 200 if the reference or the
+/// idempotency key is known; 400 for an invalid body; 401 without a valid API key; 404
+/// for an inbox that does not exist for the caller; 422 for a reference or an
+/// idempotency key that was used for another request; 503 if the store is unavailable.
 pub(crate) async fn open(
     request: HttpRequest,
     caller: Caller,
@@ -116,80 +118,83 @@ pub(crate) async fn open(
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
     let key = optional_key(request.headers())?;
-    let wish: Wish = body::object(&request, payload, &feed).await?;
-    let attempt = attempt(&feed, caller, wish, key)?;
-    let told = async |status, view| {
-        let told = Told::of(&feed, view).await?;
-        Ok(reply::json(status, "application/json", &told))
+    let body: OpenRequestBody = read_body(&request, payload, &feed).await?;
+    let attempt = new_attempt(&feed, caller, body, key)?;
+    let respond = async |status, view| {
+        let body = AttemptBody::new(&feed, view).await?;
+        Ok(reply::json(status, &body))
     };
-    match patiently(feed.deps.attempts.open_attempt(attempt)).await? {
-        Opened::New(view) => told(StatusCode::CREATED, view).await,
-        Opened::Known(view) => Ok(reply::replayed(told(StatusCode::OK, view).await?)),
+    match ask_store(feed.deps.attempts.open_attempt(attempt)).await? {
+        Opened::New(view) => respond(StatusCode::CREATED, view).await,
+        Opened::Known(view) => Ok(reply::replayed(respond(StatusCode::OK, view).await?)),
         Opened::ReferenceReused => Err(Problem::ReferenceReused),
         Opened::KeyReused => Err(Problem::IdempotencyKeyReused),
         Opened::InboxUnknown => Err(Problem::NotFound),
     }
 }
 
-/// The attempt that a wish stands for, if it can be granted.
-fn attempt(
+/// Checks the body and builds the attempt.
+fn new_attempt(
     feed: &Feed,
     caller: Caller,
-    wish: Wish,
+    body: OpenRequestBody,
     key: Option<IdempotencyKey>,
 ) -> Result<NewAttempt, Problem> {
-    let fields = Fields::of::<Wish>(feed);
-    let request = request::tag(feed, RequestKind::Attempt, "", &wish)?;
-    let reference = wish.reference.as_deref().map(str::parse).transpose();
-    let reference = reference.map_err(|_unfit| fields.unfit("reference"))?;
-    let timeout = Duration::from_secs(wish.deadline);
+    let fields = Fields::of::<OpenRequestBody>(feed);
+    let tag = request_tag(feed, RequestKind::Attempt, "", &body)?;
+    let reference = body.reference.as_deref().map(str::parse).transpose();
+    let reference = reference.map_err(|_invalid| fields.invalid("reference"))?;
     let policy = &feed.deps.policy;
     let is_callback = |name: &String| policy.callbacks.contains(name);
-    fields.check("deadline", wish.deadline)?;
-    fields.check("resends", wish.resends.into())?;
-    if !wish.callback.as_ref().is_none_or(is_callback) {
-        return Err(fields.unfit("callback"));
+    fields.check("deadline", body.deadline)?;
+    fields.check("resends", body.resends.into())?;
+    if !body.callback.as_ref().is_none_or(is_callback) {
+        return Err(fields.invalid("callback"));
     }
-    let inbox: Option<InboxId> = match &wish.inbox {
-        Some(address) => Some(address.parse().map_err(|_unfit| fields.unfit("inbox"))?),
+    let inbox: Option<InboxId> = match &body.inbox {
+        Some(address) => Some(
+            address
+                .parse()
+                .map_err(|_invalid| fields.invalid("inbox"))?,
+        ),
         None => None,
     };
     Ok(NewAttempt {
         id: AttemptId::new(),
-        asked: request::named(&caller, RequestKind::Attempt, key, request),
+        asked: keyed_request(&caller, RequestKind::Attempt, key, tag),
         owner: caller.consumer,
         scope: caller.scope,
         reference,
-        request,
+        request: tag,
         is_minted: inbox.is_none(),
-        inbox: inbox.map_or_else(|| address::fresh(feed), Ok)?,
-        callback: wish.callback.clone(),
-        resends: wish.resends,
-        rules: rules(feed, &fields, wish)?,
-        timeout,
+        inbox: inbox.map_or_else(|| new_address(feed), Ok)?,
+        callback: body.callback.clone(),
+        resends: body.resends,
+        timeout: Duration::from_secs(body.deadline),
+        rules: rules(feed, &fields, body)?,
     })
 }
 
-fn rules(feed: &Feed, fields: &Fields, wish: Wish) -> Result<AttemptRules, Problem> {
-    let wanted = match wish.kind {
-        Kind::Code => Wanted::Code,
-        Kind::Link => Wanted::Link,
-        Kind::Either => Wanted::Either,
+fn rules(feed: &Feed, fields: &Fields, body: OpenRequestBody) -> Result<AttemptRules, Problem> {
+    let wanted = match body.kind {
+        KindWanted::Code => Wanted::Code,
+        KindWanted::Link => Wanted::Link,
+        KindWanted::Either => Wanted::Either,
     };
     let policy = &feed.deps.policy;
-    let senders = senders(&wish.from);
-    let senders = senders.ok_or_else(|| fields.unfit("from"))?;
-    let links = wish.links.as_deref().map(|links| policy.links(links));
-    let links = links.map(|links| links.ok_or_else(|| fields.unfit("links")));
+    let senders = senders(&body.from);
+    let senders = senders.ok_or_else(|| fields.invalid("from"))?;
+    let links = body.links.as_deref().map(|links| policy.links(links));
+    let links = links.map(|links| links.ok_or_else(|| fields.invalid("links")));
     let links = links.transpose()?;
-    let fits = wish.token.as_deref().is_none_or(is_token_name)
-        && (wish.token.is_none() || wanted == Wanted::Link);
+    let fits = body.token.as_deref().is_none_or(is_token_name)
+        && (body.token.is_none() || wanted == Wanted::Link);
     fits.then_some(AttemptRules {
         wanted,
         senders,
-        needs_proof: wish.require.is_some(),
+        needs_proof: body.require.is_some(),
         links,
-        token: wish.token,
+        token: body.token,
     })
-    .ok_or_else(|| fields.unfit("token"))
+    .ok_or_else(|| fields.invalid("token"))
 }

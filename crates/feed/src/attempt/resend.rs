@@ -1,5 +1,5 @@
-//! `POST /v1/attempts/{attempt}/resend`: may the sender be asked for another
-//! mail? Nothing is sent from here; this guards the loop that would.
+//! `POST /v1/attempts/{attempt}/resend`: asks permission to request another mail from
+//! the sender. The server sends nothing itself; it limits how often an agent does.
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -8,28 +8,29 @@ use serde::Serialize;
 
 use super::attempt_of;
 use crate::auth::Caller;
-use crate::body;
-use crate::consume::Nothing;
-use crate::patience::patiently;
-use crate::problem::Problem;
-use crate::reply;
-use crate::request::idempotency_key;
-use crate::routes::Feed;
+use crate::http::body::{EmptyBody, read_body};
+use crate::http::idempotency::required_key;
+use crate::http::problem::Problem;
+use crate::http::reply;
+use crate::http::timeout::ask_store;
+use crate::state::Feed;
 
+/// The permission to request another mail, and how many are left.
 #[derive(Serialize, utoipa::ToSchema)]
-pub(crate) struct Grant {
+#[schema(as = Grant)]
+pub(crate) struct ResendBody {
     #[schema(value_type = String)]
     attempt: AttemptId,
     resends_left: u32,
 }
 
-/// Takes one from the budget of resends.
+/// Uses one resend of the attempt.
 ///
-/// Returns: 200 when the sender may be asked, also for a retry with the same
-/// key; 400 without a fitting key or with a body that says anything; 401 without
-/// a token; 404 for an attempt that is not there or not the caller's; 409 when
-/// the budget is spent or the attempt is over; 422 for a key that was used for
-/// another attempt; 503 when the store is away.
+/// Returns: 200 if the agent may request another mail, also for a retry with the same
+/// idempotency key; 400 without a valid idempotency key or with a body that has fields;
+/// 401 without a valid API key; 404 for an attempt that does not exist for the caller;
+/// 409 if no resend is left or the attempt has ended; 422 if the idempotency key was
+/// used for another attempt; 503 if the store is unavailable.
 pub(crate) async fn resend(
     request: HttpRequest,
     path: web::Path<String>,
@@ -37,26 +38,26 @@ pub(crate) async fn resend(
     payload: web::Payload,
     feed: web::Data<Feed>,
 ) -> Result<HttpResponse, Problem> {
-    let key = idempotency_key(request.headers())?;
-    let Nothing {} = body::object(&request, payload, &feed).await?;
+    let key = required_key(request.headers())?;
+    let EmptyBody {} = read_body(&request, payload, &feed).await?;
     let attempt = attempt_of(&path)?;
-    let asked = ResendRequest {
+    let request = ResendRequest {
         attempt,
         consumer: caller.consumer,
         scope: caller.scope,
         idempotency_key: key,
     };
-    let resent = patiently(feed.deps.attempts.resend(&asked)).await?;
-    let grant = |resends_left| {
-        let grant = Grant {
+    let resent = ask_store(feed.deps.attempts.resend(&request)).await?;
+    let granted = |resends_left| {
+        let body = ResendBody {
             attempt,
             resends_left,
         };
-        reply::json(StatusCode::OK, "application/json", &grant)
+        reply::json(StatusCode::OK, &body)
     };
     match resent {
-        ResendOutcome::Granted { left } => Ok(grant(left)),
-        ResendOutcome::Repeated { left } => Ok(reply::replayed(grant(left))),
+        ResendOutcome::Granted { left } => Ok(granted(left)),
+        ResendOutcome::Repeated { left } => Ok(reply::replayed(granted(left))),
         ResendOutcome::Spent => Err(Problem::ResendsSpent),
         ResendOutcome::Over => Err(Problem::AttemptOver),
         ResendOutcome::KeyReused => Err(Problem::IdempotencyKeyReused),

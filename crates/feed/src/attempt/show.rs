@@ -1,33 +1,36 @@
-//! `GET /v1/attempts/{attempt}`: how it stands.
+//! `GET /v1/attempts/{attempt}`: the state of an attempt.
+
+use std::cell::OnceCell;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
+use pipeline::AttemptView;
 use serde::Deserialize;
 
+use super::attempt_body::AttemptBody;
 use super::attempt_of;
-use super::told::Told;
-use super::wait;
+use super::wait::{has_value, wait_until};
 use crate::auth::Caller;
-use crate::list::parameters_of;
-use crate::patience::{PREFERENCE_APPLIED, Patience};
-use crate::problem::Problem;
-use crate::reply;
-use crate::routes::Feed;
+use crate::http::problem::Problem;
+use crate::http::query::parameters_of;
+use crate::http::reply;
+use crate::http::timeout::WaitTime;
+use crate::state::Feed;
 
-/// The parameters; any other is refused.
+/// The query parameters.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     wait: Option<u64>,
 }
 
-/// Says how an attempt stands, and waits for a change if asked. Nothing is
-/// disclosed.
+/// Returns the state of an attempt and waits for a change if asked. It never returns
+/// the value.
 ///
-/// Returns: 200 with the state, also when the wait has passed without a change;
-/// 400 for an odd parameter; 401 without a key; 404 for an attempt that is not
-/// there or not the caller's; 429 when the key has too many waits open; 503 when
-/// the store is away.
+/// Returns: 200 with the state, also if nothing changed during the wait; 400 for an
+/// invalid parameter; 401 without a valid key; 404 for an attempt that does not exist
+/// for the caller; 429 if the key has too many waits open; 503 if the store is
+/// unavailable.
 pub(crate) async fn show(
     request: HttpRequest,
     path: web::Path<String>,
@@ -36,19 +39,15 @@ pub(crate) async fn show(
 ) -> Result<HttpResponse, Problem> {
     let attempt = attempt_of(&path)?;
     let parameters: Parameters = parameters_of(&request)?;
-    let most = feed.deps.settings.wait_limit;
-    let patience = Patience::of(parameters.wait, request.headers(), most)?;
-    // What a client knows already is no news to it.
-    let seen = std::cell::OnceCell::new();
-    let enough = |view: &pipeline::AttemptView| {
+    let max = feed.deps.settings.wait_limit;
+    let wait = WaitTime::requested(parameters.wait, request.headers(), max)?;
+    // A change is a difference from the status that the first read returned.
+    let first = OnceCell::new();
+    let has_changed = |view: &AttemptView| {
         let status = view.status();
-        wait::is_ready(view) || *seen.get_or_init(|| status.clone()) != status
+        has_value(view) || *first.get_or_init(|| status.clone()) != status
     };
-    let view = wait::until(&feed, &caller, attempt, patience.span, enough).await?;
-    let told = Told::of(&feed, view).await?;
-    let mut response = reply::json(StatusCode::OK, "application/json", &told);
-    if let Some(applied) = patience.applied {
-        response.headers_mut().insert(PREFERENCE_APPLIED, applied);
-    }
-    Ok(response)
+    let view = wait_until(&feed, &caller, attempt, wait.timeout, has_changed).await?;
+    let body = AttemptBody::new(&feed, view).await?;
+    Ok(wait.report(reply::json(StatusCode::OK, &body)))
 }

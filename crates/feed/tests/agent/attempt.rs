@@ -1,5 +1,4 @@
-//! Attempts over HTTP: opened first, waited for, consumed once, and every miss
-//! explained.
+//! Attempts over HTTP: opened, waited for, consumed once, and every failure explained.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,9 +11,9 @@ use pipeline::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::fault::Counting;
+use crate::faulty_store::Counting;
 use crate::harness::{Answer, Server, ask, code, open};
-use crate::wait::stumbling;
+use crate::wait::server_with_failing_store;
 
 impl Server {
     async fn post(&self, key: &str, path: &str, idempotency: &str, body: &Value) -> Answer {
@@ -32,14 +31,20 @@ impl Server {
         answer.json()
     }
 
-    async fn take(&self, attempt: &Value, key: &str, idempotency: &str, wait: u64) -> Answer {
+    async fn consume_attempt(
+        &self,
+        attempt: &Value,
+        key: &str,
+        idempotency: &str,
+        wait: u64,
+    ) -> Answer {
         let path = format!("/v1/attempts/{}/consume", text(&attempt["id"]));
         self.post(key, &path, idempotency, &json!({ "wait": wait }))
             .await
     }
 
-    /// Has a value arrive that is for an attempt.
-    async fn arrives_for(&self, attempt: &Value, artifact: NewArtifact) -> String {
+    /// Stores an artifact that is for an attempt.
+    async fn store_for(&self, attempt: &Value, artifact: NewArtifact) -> String {
         let id: AttemptId = text(&attempt["id"]).parse().unwrap();
         let key = ArtifactKey::for_attempt(
             &ServerKey::new([7; 32]),
@@ -48,7 +53,7 @@ impl Server {
             &artifact.id.to_string(),
         );
         let matches = vec![AttemptMatch { attempt: id, key }];
-        self.arrives(
+        self.store_item(
             text(&attempt["inbox"]),
             NewArtifact {
                 matches,
@@ -72,7 +77,7 @@ fn link(value: &str) -> NewArtifact {
 }
 
 #[actix_web::test]
-async fn one_call_waits_for_the_code_and_takes_it() {
+async fn consume_waits_for_the_code_and_returns_it() {
     let server = Server::start().await;
     let attempt = server.open("a", json!({})).await;
     assert!(
@@ -80,21 +85,21 @@ async fn one_call_waits_for_the_code_and_takes_it() {
         "{attempt}"
     );
     assert_eq!(attempt["state"], "pending");
-    let (answer, _) = tokio::join!(server.take(&attempt, "a", "k1", 30), async {
+    let (answer, _) = tokio::join!(server.consume_attempt(&attempt, "a", "k1", 30), async {
         while server.meters.waiting.get() == 0 {
             tokio::task::yield_now().await;
         }
-        server.arrives_for(&attempt, code("493817")).await
+        server.store_for(&attempt, code("493817")).await
     });
     assert_eq!(answer.status, 200);
     let body = answer.json();
     assert_eq!(body["value"], "493817");
     assert_eq!(body["state"], "consumed");
-    // The answer was lost; the same request gets it again, nobody else does.
-    let again = server.take(&attempt, "a", "k1", 0).await;
+    // The same request gets the value again; another consumer does not.
+    let again = server.consume_attempt(&attempt, "a", "k1", 0).await;
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     assert_eq!(again.json()["value"], "493817");
-    let other = server.take(&attempt, "b", "k1", 0).await;
+    let other = server.consume_attempt(&attempt, "b", "k1", 0).await;
     assert!(
         !other
             .problem(409, "already-consumed")
@@ -104,24 +109,24 @@ async fn one_call_waits_for_the_code_and_takes_it() {
 }
 
 #[actix_web::test]
-async fn a_timeout_is_an_answer_with_a_next_step() {
+async fn consume_without_mail_returns_200_with_the_next_step() {
     let server = Server::start().await;
     let attempt = server.open("a", json!({})).await;
-    let answer = server.take(&attempt, "a", "k1", 1).await;
+    let answer = server.consume_attempt(&attempt, "a", "k1", 1).await;
     assert_eq!(answer.status, 200);
     let body = answer.json();
     assert_eq!(body["state"], "pending");
     assert_eq!(body["next"], "wait");
     assert!(body.get("value").is_none());
     let brief = server.open("a", json!({ "deadline": 1 })).await;
-    // The deadline ends the wait, not the other way round.
-    let answer = server.take(&brief, "a", "k2", 30).await;
+    // The deadline of the attempt ends the wait before its timeout.
+    let answer = server.consume_attempt(&brief, "a", "k2", 30).await;
     assert_eq!(answer.json()["state"], "nothing_arrived");
     assert_eq!(answer.json()["next"], "open");
 }
 
 #[actix_web::test]
-async fn looking_discloses_nothing_and_wakes_for_news() {
+async fn show_waits_for_a_change_and_returns_no_value() {
     let server = Server::start().await;
     let attempt = server.open("a", json!({})).await;
     let path = format!("/v1/attempts/{}?wait=30", text(&attempt["id"]));
@@ -129,7 +134,7 @@ async fn looking_discloses_nothing_and_wakes_for_news() {
         while server.meters.waiting.get() == 0 {
             tokio::task::yield_now().await;
         }
-        server.arrives_for(&attempt, code("493817")).await
+        server.store_for(&attempt, code("493817")).await
     });
     let body = answer.json();
     assert_eq!(body["state"], "ready");
@@ -138,39 +143,39 @@ async fn looking_discloses_nothing_and_wakes_for_news() {
 }
 
 #[actix_web::test]
-async fn a_token_comes_without_its_link() {
+async fn token_attempt_returns_the_token_without_the_link() {
     let server = Server::start().await;
-    let wish = json!({ "kind": "link", "links": ["example.com"], "token": "t" });
-    let attempt = server.open("a", wish).await;
+    let request_body = json!({ "kind": "link", "links": ["example.com"], "token": "t" });
+    let attempt = server.open("a", request_body).await;
     server
-        .arrives_for(&attempt, link("https://example.com/v?t=abcdef-123"))
+        .store_for(&attempt, link("https://example.com/v?t=abcdef-123"))
         .await;
-    let answer = server.take(&attempt, "a", "k1", 0).await;
+    let answer = server.consume_attempt(&attempt, "a", "k1", 0).await;
     assert_eq!(answer.json()["token"], "abcdef-123");
     assert!(!answer.text.contains("example.com"), "{answer:?}");
 }
 
 #[actix_web::test]
-async fn a_reference_returns_the_same_attempt() {
+async fn same_reference_returns_the_same_attempt() {
     let server = Server::start().await;
-    let wish = json!({ "reference": "signup-7" });
-    let first = server.open("a", wish.clone()).await;
-    let again = server.post("a", "/v1/attempts", "k", &wish).await;
+    let request_body = json!({ "reference": "signup-7" });
+    let first = server.open("a", request_body.clone()).await;
+    let again = server.post("a", "/v1/attempts", "k", &request_body).await;
     assert_eq!(again.status, 200);
     assert_eq!(again.json()["id"], first["id"]);
     assert_eq!(again.json()["inbox"], first["inbox"]);
     let other = json!({ "reference": "signup-7", "kind": "link" });
     let answer = server.post("a", "/v1/attempts", "k", &other).await;
     answer.problem(422, "idempotency-key-reused");
-    // The word is the caller's own.
-    let foreign = server.open("b", wish).await;
+    // Another caller may use the same reference.
+    let foreign = server.open("b", request_body).await;
     assert_ne!(foreign["id"], first["id"]);
 }
 
 #[actix_web::test]
-async fn what_cannot_be_granted_is_refused_without_an_echo() {
+async fn invalid_attempt_fields_return_400_and_are_not_echoed() {
     let server = Server::start().await;
-    for wish in [
+    for request_body in [
         json!({ "kind": "number" }),
         json!({ "deadline": 0 }),
         json!({ "deadline": 90_000 }),
@@ -186,14 +191,14 @@ async fn what_cannot_be_granted_is_refused_without_an_echo() {
         json!({ "canary": 1 }),
         json!(["canary"]),
     ] {
-        let answer = server.post("a", "/v1/attempts", "k", &wish).await;
+        let answer = server.post("a", "/v1/attempts", "k", &request_body).await;
         let problem = answer.problem(400, "invalid-body");
-        assert!(!problem.to_string().contains("canary"), "{wish}");
+        assert!(!problem.to_string().contains("canary"), "{request_body}");
     }
 }
 
 #[actix_web::test]
-async fn another_tenants_attempt_is_not_there() {
+async fn attempt_of_another_key_returns_404() {
     let server = Server::start().await;
     let attempt = server.open("a", json!({})).await;
     let id = text(&attempt["id"]).to_owned();
@@ -202,7 +207,7 @@ async fn another_tenants_attempt_is_not_there() {
         .await;
     look.problem(404, "not-found");
     server
-        .take(&attempt, "narrow", "k", 0)
+        .consume_attempt(&attempt, "narrow", "k", 0)
         .await
         .problem(404, "not-found");
     for (verb, body) in [
@@ -215,12 +220,12 @@ async fn another_tenants_attempt_is_not_there() {
             .await
             .problem(404, "not-found");
     }
-    let wish = json!({ "inbox": attempt["inbox"] });
+    let request_body = json!({ "inbox": attempt["inbox"] });
     server
-        .post("narrow", "/v1/attempts", "k", &wish)
+        .post("narrow", "/v1/attempts", "k", &request_body)
         .await
         .problem(404, "not-found");
-    // Its own, at an address of its own, is.
+    // Its own attempt, at its own address, is visible.
     let own = server.open("narrow", json!({})).await;
     let path = format!("/v1/attempts/{}", text(&own["id"]));
     assert_eq!(server.read_as("narrow", &path).await.status, 200);
@@ -229,7 +234,7 @@ async fn another_tenants_attempt_is_not_there() {
 }
 
 #[actix_web::test]
-async fn resends_are_budgeted_and_an_end_is_an_end() {
+async fn resends_are_limited_and_end_with_the_attempt() {
     let server = Server::start().await;
     let attempt = server.open("a", json!({ "resends": 1 })).await;
     let path = |verb: &str| format!("/v1/attempts/{}/{verb}", text(&attempt["id"]));
@@ -254,26 +259,26 @@ async fn resends_are_budgeted_and_an_end_is_an_end() {
 }
 
 #[actix_web::test]
-async fn a_superseded_artifact_is_not_given_out() {
+async fn superseded_artifact_returns_409() {
     let server = Server::start().await;
     let attempt = server.open("a", json!({})).await;
-    let old = server.arrives_for(&attempt, code("111111")).await;
-    server.arrives_for(&attempt, code("222222")).await;
+    let old = server.store_for(&attempt, code("111111")).await;
+    server.store_for(&attempt, code("222222")).await;
     server
         .consume("a", &old, "k1")
         .await
         .problem(409, "superseded");
-    let newest = server.take(&attempt, "a", "k2", 0).await;
+    let newest = server.consume_attempt(&attempt, "a", "k2", 0).await;
     assert_eq!(newest.json()["value"], "222222");
 }
 
 #[actix_web::test]
-async fn an_attempt_that_hears_nothing_learns_that_the_workers_sleep() {
+async fn pending_attempt_is_unhealthy_while_mail_is_unprocessed() {
     let server = Server::start().await;
     let attempt = server.open("a", json!({})).await;
     server.leave_unprocessed("waits").await;
     let path = format!("/v1/attempts/{}", text(&attempt["id"]));
-    testkit::patience::until("the backlog is old enough", async || {
+    testkit::patience::until("the delivery is overdue", async || {
         let body = server.read(&path).await.json();
         (body["state"] == "unhealthy").then(|| assert_eq!(body["component"], "worker"))
     })
@@ -281,14 +286,13 @@ async fn an_attempt_that_hears_nothing_learns_that_the_workers_sleep() {
 }
 
 #[actix_web::test]
-async fn mail_that_was_put_off_makes_no_attempt_unhealthy() {
+async fn mail_that_is_not_due_makes_no_attempt_unhealthy() {
     let server = Server::start().await;
     let attempt = server.open("a", json!({})).await;
-    let retry_uncounted = server.leave_unprocessed("put off").await;
-    server.retry_uncounted(retry_uncounted).await;
-    // Older than any delivery may lie here, and once more after the last answer
-    // was believed for its second.
-    testkit::patience::until("it is old", async || {
+    let delivery = server.leave_unprocessed("retried later").await;
+    server.retry_later(delivery).await;
+    // Older than the limit of this server, and longer than a backlog is cached.
+    testkit::patience::until("the delivery is old", async || {
         let backlog = server.store.deliveries.backlog().await.unwrap();
         (backlog.oldest > Duration::from_millis(1500)).then_some(())
     })
@@ -298,7 +302,7 @@ async fn mail_that_was_put_off_makes_no_attempt_unhealthy() {
 }
 
 #[actix_web::test]
-async fn nothing_has_arrived_only_when_nothing_from_before_the_deadline_waits() {
+async fn nothing_arrived_only_after_all_mail_from_before_the_deadline_is_processed() {
     let server = Server::start().await;
     let waits = server.leave_unprocessed("waits").await;
     let attempt = server.open("a", json!({ "deadline": 1 })).await;
@@ -318,7 +322,7 @@ async fn nothing_has_arrived_only_when_nothing_from_before_the_deadline_waits() 
         (state(&path).await == "nothing_arrived").then_some(())
     })
     .await;
-    // What came later is no excuse.
+    // Mail that arrived after the deadline does not matter.
     server.leave_unprocessed("later").await;
     let other = server.open("a", json!({})).await;
     let other = format!("/v1/attempts/{}", text(&other["id"]));
@@ -330,7 +334,7 @@ async fn nothing_has_arrived_only_when_nothing_from_before_the_deadline_waits() 
 }
 
 #[actix_web::test]
-async fn what_waits_is_counted_once_a_second_however_many_ask() {
+async fn backlog_is_read_at_most_once_a_second() {
     let (dir, mut store) = open().await;
     let counting = Counting::over(&store);
     store.deliveries = Arc::<Counting>::clone(&counting);
@@ -347,24 +351,26 @@ async fn what_waits_is_counted_once_a_second_however_many_ask() {
 }
 
 #[actix_web::test]
-async fn a_store_that_is_away_for_a_moment_ends_no_wait_for_an_attempt() {
-    let (server, database) = stumbling().await;
+async fn attempt_wait_survives_a_short_store_outage() {
+    let (server, database) = server_with_failing_store().await;
     let attempt = server.open("a", json!({})).await;
-    let (answer, _) = tokio::join!(server.take(&attempt, "a", "k1", 50), async {
-        database.looked_at(2).await;
-        database.stumble(2);
-        server.arrives_for(&attempt, code("493817")).await
+    let (answer, _) = tokio::join!(server.consume_attempt(&attempt, "a", "k1", 50), async {
+        database.read_times(2).await;
+        database.fail(2);
+        server.store_for(&attempt, code("493817")).await
     });
     assert_eq!(answer.json()["value"], "493817", "{answer:?}");
-    assert!(database.stands());
+    assert!(database.has_recovered());
 }
 
 #[actix_web::test]
-async fn inboxes_are_made_listed_rotated_and_ended() {
+async fn inbox_is_created_listed_rotated_and_ended() {
     let server = Server::start().await;
-    let wish = json!({ "from": ["Example.com"], "links": ["*.example.com"], "code_lifetime": 60,
+    let request_body = json!({ "from": ["Example.com"], "links": ["*.example.com"], "code_lifetime": 60,
                        "metadata": { "run": 7 } });
-    let made = server.post("narrow", "/v1/inboxes", "k", &wish).await;
+    let made = server
+        .post("narrow", "/v1/inboxes", "k", &request_body)
+        .await;
     assert_eq!(made.status, 201, "{made:?}");
     let made = made.json();
     assert_eq!(made["from"], json!(["example.com"]));
@@ -388,7 +394,7 @@ async fn inboxes_are_made_listed_rotated_and_ended() {
     assert_eq!(ask(delete).await.json()["state"], "expired");
     let all = server.read_as("narrow", "/v1/inboxes").await.json();
     assert_eq!(all["items"].as_array().unwrap().len(), 2);
-    // Only who sees everything may choose an address.
+    // Only a key that sees every inbox may choose an address.
     let chosen = json!({ "address": "chosen@inbox.test" });
     server
         .post("narrow", "/v1/inboxes", "k", &chosen)
@@ -409,7 +415,7 @@ async fn inboxes_are_made_listed_rotated_and_ended() {
 }
 
 #[actix_web::test]
-async fn ten_minted_addresses_differ() {
+async fn generated_addresses_differ() {
     let server = Server::start().await;
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..10 {
@@ -419,7 +425,7 @@ async fn ten_minted_addresses_differ() {
 }
 
 #[actix_web::test]
-async fn a_method_that_is_not_there_is_told_those_that_are() {
+async fn unknown_method_returns_405_with_the_allowed_methods() {
     let server = Server::start().await;
     for (path, allowed) in [
         ("/v1/attempts", "POST"),

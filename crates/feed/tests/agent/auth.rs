@@ -1,4 +1,4 @@
-//! Who is let in.
+//! Authentication and scopes.
 
 use reqwest::Method;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
@@ -6,15 +6,15 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use crate::harness::{INBOX, OTHER_INBOX, Server, ask, feed_of};
 
 #[tokio::test]
-async fn without_one_good_bearer_key_everything_is_401() {
+async fn request_without_one_valid_bearer_key_returns_401() {
     let server = Server::start().await;
-    let artifact = server.code_arrives(INBOX, "493817").await;
+    let artifact = server.store_code(INBOX, "493817").await;
     let good = format!("Bearer {}", server.token("a"));
     let almost = format!("{good}x");
     let basic = good.replace("Bearer", "Basic");
     let bare = server.token("a").to_owned();
     // A1, A2 and A8.
-    let odd: [&[&str]; 8] = [
+    let invalid: [&[&str]; 8] = [
         &[],
         &["Bearer"],
         &["Bearer "],
@@ -24,7 +24,7 @@ async fn without_one_good_bearer_key_everything_is_401() {
         &[&good, &good],
         &["Bearer mlk_0000000000000000000000000000000000000000000"],
     ];
-    for values in odd {
+    for values in invalid {
         let mut headers = HeaderMap::new();
         for value in values {
             headers.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
@@ -44,7 +44,7 @@ async fn without_one_good_bearer_key_everything_is_401() {
 }
 
 #[tokio::test]
-async fn a_key_in_the_query_is_401_even_beside_a_good_header() {
+async fn key_in_the_query_returns_401_even_with_a_valid_header() {
     let server = Server::start().await;
     let token = server.token("a");
     for query in [format!("?access_token={token}"), format!("?after={token}")] {
@@ -58,13 +58,13 @@ async fn a_key_in_the_query_is_401_even_beside_a_good_header() {
 }
 
 #[tokio::test]
-async fn an_inbox_outside_the_scope_looks_like_one_that_cannot_be() {
+async fn inbox_of_another_key_returns_404_like_an_invalid_one() {
     let server = Server::start().await;
-    server.code_arrives(OTHER_INBOX, "493817").await;
+    server.store_code(OTHER_INBOX, "493817").await;
     let outside = server.read_as("narrow", &feed_of(OTHER_INBOX, "")).await;
-    let nowhere = server.read_as("narrow", &feed_of("no-address", "")).await;
+    let unknown_inbox = server.read_as("narrow", &feed_of("no-address", "")).await;
     outside.problem(404, "not-found");
-    assert_eq!(outside.text, nowhere.text);
+    assert_eq!(outside.text, unknown_inbox.text);
     assert_eq!(
         server.read_as("narrow", &feed_of(INBOX, "")).await.status,
         200
@@ -80,20 +80,20 @@ async fn an_inbox_outside_the_scope_looks_like_one_that_cannot_be() {
 }
 
 #[tokio::test]
-async fn an_artifact_outside_the_scope_looks_like_one_that_is_not_there() {
+async fn artifact_of_another_key_returns_404_like_an_unknown_one() {
     let server = Server::start().await;
-    let artifact = server.code_arrives(OTHER_INBOX, "493817").await;
+    let artifact = server.store_code(OTHER_INBOX, "493817").await;
     let outside = server.consume("narrow", &artifact, "k").await;
     let unknown = pipeline::ArtifactId::new().to_string();
-    let nowhere = server.consume("narrow", &unknown, "k").await;
+    let unknown_inbox = server.consume("narrow", &unknown, "k").await;
     outside.problem(404, "not-found");
-    assert_eq!(outside.text, nowhere.text);
-    // The refused try has not used it up.
+    assert_eq!(outside.text, unknown_inbox.text);
+    // The refused request has not consumed it.
     assert_eq!(server.consume("a", &artifact, "k").await.status, 200);
 }
 
 #[tokio::test]
-async fn other_paths_and_methods_are_problems_too() {
+async fn unknown_paths_and_methods_return_problems() {
     let server = Server::start().await;
     server.read("/v1/").await.problem(404, "not-found");
     server.read("/v1/messages").await.problem(404, "not-found");

@@ -1,4 +1,4 @@
-//! Bodies that do not fit, and what is said of them.
+//! Invalid request bodies, and the problems they return.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -15,18 +15,18 @@ async fn send(server: &Server, token: &str, path: &str, body: String) -> Answer 
     .await
 }
 
-/// Somebody who may do everything.
-async fn anybody(server: &Server) -> String {
+/// A key with every scope and every inbox.
+async fn full_key(server: &Server) -> String {
     let mut order = order("root");
     order.inboxes = vec!["*".to_owned()];
     order.scopes = ["attempt", "feed", "consume", "operator"]
         .map(str::to_owned)
         .to_vec();
-    server.make_key(order).await
+    server.create_key_token(order).await
 }
 
-/// Where, what, which field of it does not fit, and what is said of that.
-const UNFIT: &[[&str; 4]] = &[
+/// Path, body, the field that is invalid, and a part of its rule.
+const INVALID: &[[&str; 4]] = &[
     [
         "/v1/attempts",
         r#"{"kind":"hostile"}"#,
@@ -136,29 +136,29 @@ const UNFIT: &[[&str; 4]] = &[
         "/v1/keys",
         r#"{"name":"a","expires_in":0}"#,
         "expires_in",
-        "a second",
+        "one second",
     ],
 ];
 
 #[tokio::test]
-async fn whoever_is_refused_is_told_which_field_and_what_it_may_hold() {
+async fn invalid_body_problem_names_the_field_and_its_rule() {
     let server = Server::start().await;
-    let token = anybody(&server).await;
+    let token = full_key(&server).await;
     let many = json!({ "from": vec!["example.com"; 51] }).to_string();
     let more = ["/v1/attempts", &many, "from", "at most 50 domains"];
-    for &[path, body, field, rule] in UNFIT.iter().chain([&more]) {
+    for &[path, body, field, rule] in INVALID.iter().chain([&more]) {
         let path = path.replace("{none}", "att_00000000000000000000000000000000");
         let refused = send(&server, &token, &path, body.to_owned()).await;
         let problem = refused.problem(400, "invalid-body");
         assert_eq!(problem["field"], field, "{path} {body}");
-        let told = problem["rule"].as_str().unwrap();
-        assert!(told.contains(rule), "{path} {body}: {told}");
+        let text = problem["rule"].as_str().unwrap();
+        assert!(text.contains(rule), "{path} {body}: {text}");
         assert!(!refused.text.contains("hostile"), "{refused:?}");
     }
 }
 
 #[tokio::test]
-async fn what_is_no_object_or_no_field_of_ours_is_told_without_an_echo() {
+async fn malformed_bodies_and_unknown_fields_are_not_echoed() {
     let server = Server::start().await;
     let token = server.token("a");
     for (body, rule) in [
@@ -186,10 +186,10 @@ async fn what_is_no_object_or_no_field_of_ours_is_told_without_an_echo() {
 }
 
 #[tokio::test]
-async fn whoever_may_not_choose_an_address_is_told_so() {
+async fn choosing_an_address_without_the_right_names_the_rule() {
     let server = Server::start().await;
-    let wish = json!({ "address": "mine@inbox.test" }).to_string();
-    let refused = send(&server, server.token("narrow"), "/v1/inboxes", wish).await;
+    let request_body = json!({ "address": "mine@inbox.test" }).to_string();
+    let refused = send(&server, server.token("narrow"), "/v1/inboxes", request_body).await;
     let problem = refused.problem(400, "invalid-body");
     assert_eq!(problem["field"], "address");
     let rule = problem["rule"].as_str().unwrap();
@@ -197,7 +197,7 @@ async fn whoever_may_not_choose_an_address_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_encoded_is_not_read() {
+async fn encoded_body_returns_415() {
     let server = Server::start().await;
     let post = |encoding| {
         let request = server.bare(Method::POST, "/v1/attempts");
@@ -211,18 +211,19 @@ async fn a_body_that_is_encoded_is_not_read() {
 }
 
 #[tokio::test]
-async fn a_name_in_another_script_is_taken_in_its_ascii_form() {
+async fn internationalized_domains_are_accepted_in_ascii_form() {
     let server = Server::start().await;
     let token = server.token("a");
-    let wish = json!({ "address": "a@bücher.de", "from": ["bücher.de"], "links": ["*.bücher.de"] });
-    let made = send(&server, token, "/v1/inboxes", wish.to_string()).await;
+    let request_body =
+        json!({ "address": "a@bücher.de", "from": ["bücher.de"], "links": ["*.bücher.de"] });
+    let made = send(&server, token, "/v1/inboxes", request_body.to_string()).await;
     assert_eq!(made.status, 201, "{made:?}");
     let inbox = made.json();
     assert_eq!(inbox["address"], "a@xn--bcher-kva.de");
     assert_eq!(inbox["from"], json!(["xn--bcher-kva.de"]));
     assert_eq!(inbox["links"], json!(["*.xn--bcher-kva.de"]));
-    let wish = json!({ "inbox": "a@bücher.de", "from": ["BÜCHER.de"] });
-    let open = send(&server, token, "/v1/attempts", wish.to_string()).await;
+    let request_body = json!({ "inbox": "a@bücher.de", "from": ["BÜCHER.de"] });
+    let open = send(&server, token, "/v1/attempts", request_body.to_string()).await;
     assert_eq!(open.status, 201, "{open:?}");
     assert_eq!(open.json()["inbox"], "a@xn--bcher-kva.de");
     let shown = server.read("/v1/inboxes/a@b%C3%BCcher.de").await;

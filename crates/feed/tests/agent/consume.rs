@@ -9,9 +9,9 @@ use pipeline::{ArtifactKind, NewArtifact, OutcomeLabel, Reason, Verdict};
 use crate::harness::{INBOX, Server, ask, code};
 
 #[tokio::test]
-async fn the_first_consumer_gets_the_value() {
+async fn first_consumer_gets_the_value() {
     let server = Server::start().await;
-    let id = server.code_arrives(INBOX, "493817").await;
+    let id = server.store_code(INBOX, "493817").await;
     let answer = server.consume("a", &id, "k1").await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("idempotency-replayed"), None);
@@ -24,30 +24,30 @@ async fn the_first_consumer_gets_the_value() {
 }
 
 #[tokio::test]
-async fn a_link_says_that_it_is_one() {
+async fn consumed_link_has_kind_link() {
     let server = Server::start().await;
     let link = NewArtifact {
         kind: ArtifactKind::Link,
         host: Some("example.com".to_owned()),
         ..code("https://example.com/verify?token=abc")
     };
-    let id = server.arrives(INBOX, link).await;
+    let id = server.store_item(INBOX, link).await;
     let body = server.consume("a", &id, "k1").await.json();
     assert_eq!(body["kind"], "link");
     assert_eq!(body["value"], "https://example.com/verify?token=abc");
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_given_again_to_the_same_request_only() {
+async fn only_the_same_request_gets_the_value_again() {
     let server = Server::start().await;
-    let id = server.code_arrives(INBOX, "493817").await;
+    let id = server.store_code(INBOX, "493817").await;
     let first = server.consume("a", &id, "k1").await;
     let again = server.consume("a", &id, "k1").await;
     assert_eq!(again.status, 200);
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     assert_eq!(again.text, first.text);
-    // Another consumer (A17), the same key of another consumer, another key of
-    // the same one: when, but never the value.
+    // Another consumer (A17), the same idempotency key of another consumer, and
+    // another key of the same one get the time, never the value.
     for (consumer, key) in [("b", "k2"), ("b", "k1"), ("a", "k2")] {
         let refused = server.consume(consumer, &id, key).await;
         let body = refused.problem(409, "already-consumed");
@@ -57,13 +57,13 @@ async fn a_lost_answer_is_given_again_to_the_same_request_only() {
 }
 
 #[tokio::test]
-async fn after_the_replay_window_even_the_consumer_is_refused() {
+async fn retry_after_the_replay_window_returns_409() {
     let settings = Settings {
         replay_window: Duration::ZERO,
         ..Settings::default()
     };
     let server = Server::start_with(settings).await;
-    let id = server.code_arrives(INBOX, "493817").await;
+    let id = server.store_code(INBOX, "493817").await;
     assert_eq!(server.consume("a", &id, "k1").await.status, 200);
     // A19.
     let refused = server.consume("a", &id, "k1").await;
@@ -72,10 +72,10 @@ async fn after_the_replay_window_even_the_consumer_is_refused() {
 }
 
 #[tokio::test]
-async fn of_fifty_consumers_at_once_exactly_one_gets_the_value() {
+async fn one_of_fifty_concurrent_consumers_gets_the_value() {
     let server = Server::start().await;
     for round in 0..5 {
-        let id = server.code_arrives(INBOX, "493817").await;
+        let id = server.store_code(INBOX, "493817").await;
         // A25.
         let all = join_all((0..50).map(|number| {
             let (server, id) = (&server, &id);
@@ -100,9 +100,9 @@ async fn of_fifty_consumers_at_once_exactly_one_gets_the_value() {
 }
 
 #[tokio::test]
-async fn of_fifty_retries_at_once_all_get_the_same_answer() {
+async fn fifty_concurrent_retries_get_the_same_response() {
     let server = Server::start().await;
-    let id = server.code_arrives(INBOX, "493817").await;
+    let id = server.store_code(INBOX, "493817").await;
     let answers = join_all((0..50).map(|_| server.consume("a", &id, "k1"))).await;
     let first = answers
         .iter()
@@ -115,21 +115,21 @@ async fn of_fifty_retries_at_once_all_get_the_same_answer() {
 }
 
 #[tokio::test]
-async fn one_key_is_for_one_artifact() {
+async fn idempotency_key_for_a_second_artifact_returns_422() {
     let server = Server::start().await;
-    let first = server.code_arrives(INBOX, "111111").await;
-    let second = server.code_arrives(INBOX, "222222").await;
+    let first = server.store_code(INBOX, "111111").await;
+    let second = server.store_code(INBOX, "222222").await;
     assert_eq!(server.consume("a", &first, "k1").await.status, 200);
     // A20.
     let refused = server.consume("a", &second, "k1").await;
     refused.problem(422, "idempotency-key-reused");
     assert!(!refused.text.contains("222222"));
-    // Another consumer may use the same word.
+    // Another consumer may use the same idempotency key.
     assert_eq!(server.consume("b", &second, "k1").await.status, 200);
 }
 
 #[tokio::test]
-async fn what_is_withheld_or_expired_is_refused_with_its_reason() {
+async fn withheld_and_expired_artifacts_return_their_reason() {
     let server = Server::start().await;
     let withheld = NewArtifact {
         verdict: Verdict::Withheld(Reason::new("host_not_allowed")),
@@ -146,20 +146,20 @@ async fn what_is_withheld_or_expired_is_refused_with_its_reason() {
         lifetime: Duration::ZERO,
         ..code("493817")
     };
-    let withheld = server.arrives(INBOX, withheld).await;
+    let withheld = server.store_item(INBOX, withheld).await;
     let body = server
         .consume("a", &withheld, "k1")
         .await
         .problem(409, "withheld");
     assert_eq!(body["reason"], "host_not_allowed");
-    let nothing = server.arrives(INBOX, nothing).await;
+    let nothing = server.store_item(INBOX, nothing).await;
     let body = server
         .consume("a", &nothing, "k2")
         .await
         .problem(409, "withheld");
     assert_eq!(body["reason"], "no_candidate");
     // A23.
-    let expired = server.arrives(INBOX, expired).await;
+    let expired = server.store_item(INBOX, expired).await;
     let refused = server.consume("a", &expired, "k3").await;
     let body = refused.problem(410, "expired");
     assert!(body["expired_at"].is_string());
@@ -167,17 +167,17 @@ async fn what_is_withheld_or_expired_is_refused_with_its_reason() {
 }
 
 #[tokio::test]
-async fn a_consume_needs_one_fitting_idempotency_key() {
+async fn consume_needs_one_valid_idempotency_key() {
     let server = Server::start().await;
-    let id = server.code_arrives(INBOX, "493817").await;
+    let id = server.store_code(INBOX, "493817").await;
     let path = format!("/v1/artifacts/{id}/consume");
     let bare = server
         .bare(reqwest::Method::POST, &path)
         .bearer_auth(server.token("a"));
     ask(bare).await.problem(400, "idempotency-key-required");
     // A22.
-    for odd in ["", " ", "a b", "a\tb", &"k".repeat(257), "clé"] {
-        let refused = server.consume("a", &id, odd).await;
+    for invalid in ["", " ", "a b", "a\tb", &"k".repeat(257), "clé"] {
+        let refused = server.consume("a", &id, invalid).await;
         refused.problem(400, "idempotency-key-invalid");
     }
     let two = server
@@ -188,11 +188,11 @@ async fn a_consume_needs_one_fitting_idempotency_key() {
 }
 
 #[tokio::test]
-async fn a_body_may_be_empty_or_an_empty_object() {
+async fn consume_body_may_be_empty_or_an_empty_object() {
     let server = Server::start().await;
-    let id = server.code_arrives(INBOX, "493817").await;
+    let id = server.store_code(INBOX, "493817").await;
     // A26.
-    for odd in [
+    for invalid in [
         "{\"tenant\":\"x\"}",
         "{\"inbox\":\"other@inbox.test\"}",
         "[]",
@@ -202,7 +202,7 @@ async fn a_body_may_be_empty_or_an_empty_object() {
         "{} {}",
         &format!("{{{}}}", " ".repeat(20_000)),
     ] {
-        let refused = ask(server.consuming("a", &id, "k1").body(odd.to_owned())).await;
+        let refused = ask(server.consuming("a", &id, "k1").body(invalid.to_owned())).await;
         refused.problem(400, "invalid-body");
         assert!(!refused.text.contains("tenant"));
     }

@@ -1,12 +1,12 @@
-//! The feed as server-sent events.
+//! The list as server-sent events.
 
 use feed::Settings;
 use reqwest::{Method, Response};
 
 use crate::harness::{INBOX, OTHER_INBOX, Server, ask, feed_of};
-use crate::wait::{stumbling, waiting};
+use crate::wait::{server_with_failing_store, wait_until_open};
 
-/// What a stream has said so far.
+/// A stream, and the text it has sent so far.
 struct Listener {
     response: Response,
     text: String,
@@ -32,7 +32,7 @@ impl Listener {
         Self { response, text }
     }
 
-    /// Listens until this many artifacts were told.
+    /// Reads until the stream has sent this many artifacts.
     async fn until(&mut self, count: usize) -> Vec<(String, String)> {
         while self.artifacts().len() < count {
             let chunk = self.response.chunk().await.unwrap();
@@ -42,7 +42,7 @@ impl Listener {
         self.artifacts()
     }
 
-    /// Listens to the end and returns all of it.
+    /// Reads to the end and returns the whole text.
     async fn ended(mut self) -> String {
         while let Some(chunk) = self.response.chunk().await.unwrap() {
             self.text.push_str(std::str::from_utf8(&chunk).unwrap());
@@ -50,7 +50,7 @@ impl Listener {
         self.text
     }
 
-    /// The cursors and artifact ids of whole events.
+    /// The cursors and artifact ids of complete events.
     fn artifacts(&self) -> Vec<(String, String)> {
         let events = self.text.split_inclusive("\n\n");
         let whole = events.filter(|event| event.ends_with("\n\n"));
@@ -70,23 +70,23 @@ fn ids(events: &[(String, String)]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_stream_tells_what_is_there_and_what_arrives_in_order() {
+async fn stream_sends_existing_and_new_items_in_order() {
     let server = Server::start().await;
-    let first = server.code_arrives(INBOX, "111111").await;
+    let first = server.store_code(INBOX, "111111").await;
     let mut listener = Listener::start(&server, "", None).await;
-    let told = listener.until(1).await;
-    assert_eq!(ids(&told), [first.as_str()]);
-    server.code_arrives(OTHER_INBOX, "999999").await;
-    let second = server.code_arrives(INBOX, "222222").await;
-    let third = server.code_arrives(INBOX, "333333").await;
-    let told = listener.until(3).await;
-    assert_eq!(ids(&told), [&first, &second, &third]);
+    let events = listener.until(1).await;
+    assert_eq!(ids(&events), [first.as_str()]);
+    server.store_code(OTHER_INBOX, "999999").await;
+    let second = server.store_code(INBOX, "222222").await;
+    let third = server.store_code(INBOX, "333333").await;
+    let events = listener.until(3).await;
+    assert_eq!(ids(&events), [&first, &second, &third]);
     assert!(listener.text.starts_with("retry: 2000\n\n"));
     for value in ["111111", "222222", "333333", "999999"] {
         assert!(!listener.text.contains(value), "{}", listener.text);
     }
-    // The ids are the list's own cursors.
-    let (cursor, _) = &told[1];
+    // The event ids are cursors of the list.
+    let (cursor, _) = &events[1];
     let rest = server
         .read(&feed_of(INBOX, &format!("?after={cursor}")))
         .await;
@@ -94,19 +94,19 @@ async fn a_stream_tells_what_is_there_and_what_arrives_in_order() {
 }
 
 #[tokio::test]
-async fn a_client_that_comes_back_misses_nothing_and_hears_nothing_twice() {
+async fn reconnected_stream_has_no_gap_and_no_repeat() {
     let server = Server::start().await;
     let mut all = Vec::new();
     for n in 0..5 {
-        all.push(server.code_arrives(INBOX, &format!("11111{n}")).await);
+        all.push(server.store_code(INBOX, &format!("11111{n}")).await);
     }
     let mut listener = Listener::start(&server, "", None).await;
-    let told = listener.until(5).await;
+    let events = listener.until(5).await;
     drop(listener);
-    all.push(server.code_arrives(INBOX, "222222").await);
-    let (last, _) = &told[2];
-    // What the browser remembers outranks what the address says.
-    let (first, _) = &told[0];
+    all.push(server.store_code(INBOX, "222222").await);
+    let (last, _) = &events[2];
+    // `Last-Event-ID` overrides the parameter of the URL.
+    let (first, _) = &events[0];
     let mut again = Listener::start(&server, &format!("&after={first}"), Some(last)).await;
     assert_eq!(ids(&again.until(3).await), all[3..]);
     let mut by_parameter = Listener::start(&server, &format!("&after={last}"), None).await;
@@ -114,30 +114,30 @@ async fn a_client_that_comes_back_misses_nothing_and_hears_nothing_twice() {
 }
 
 #[tokio::test]
-async fn a_stopping_process_says_so_and_ends_the_stream() {
+async fn stopping_process_ends_the_stream_with_shutdown() {
     let server = Server::start().await;
     let listener = Listener::start(&server, "", None).await;
-    waiting(&server, 1).await;
+    wait_until_open(&server, 1).await;
     let (text, ()) = futures_util::future::join(listener.ended(), server.stop()).await;
     assert!(text.ends_with("event: shutdown\ndata: {}\n\n"), "{text}");
     assert_eq!(server.meters.waiting.get(), 0);
 }
 
 #[tokio::test]
-async fn a_store_that_is_away_for_a_moment_ends_no_stream() {
-    let (server, database) = stumbling().await;
+async fn stream_survives_a_short_store_outage() {
+    let (server, database) = server_with_failing_store().await;
     let mut listener = Listener::start(&server, "", None).await;
-    // Once before the answer, and once before the stream sleeps.
-    database.looked_at(2).await;
-    database.stumble(2);
-    let id = server.code_arrives(INBOX, "493817").await;
+    // One read before the response begins, and one before the stream sleeps.
+    database.read_times(2).await;
+    database.fail(2);
+    let id = server.store_code(INBOX, "493817").await;
     assert_eq!(ids(&listener.until(1).await), [id]);
-    assert!(database.stands());
+    assert!(database.has_recovered());
     assert!(!listener.text.contains("problem"), "{}", listener.text);
 }
 
 #[tokio::test]
-async fn streams_are_counted_with_the_waits() {
+async fn streams_use_wait_slots() {
     let settings = Settings {
         max_waits: 1,
         ..Settings::default()
@@ -151,7 +151,7 @@ async fn streams_are_counted_with_the_waits() {
 }
 
 #[tokio::test]
-async fn odd_requests_for_a_stream_are_problems() {
+async fn invalid_stream_requests_return_problems() {
     let server = Server::start().await;
     for query in [
         "",

@@ -1,4 +1,4 @@
-//! A server of one's own, mail for it, and an agent that asks.
+//! A feed server for one test, artifacts for it, and an HTTP client.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use testkit::server::shared_url;
 use testkit::store_contract::{LONG, Seams, held};
 use tokio_util::sync::CancellationToken;
 
-use crate::documented;
+use crate::openapi_check;
 
 pub(crate) const INBOX: &str = "agent@inbox.test";
 pub(crate) const OTHER_INBOX: &str = "other@inbox.test";
@@ -34,7 +34,7 @@ pub(crate) struct Server {
     tokens: BTreeMap<&'static str, String>,
     http: ServerHandle,
     client: reqwest::Client,
-    /// The database of its own that it has on a server, where it has one.
+    /// The URL of its own Postgres database, if it has one.
     database: Option<String>,
 }
 
@@ -46,11 +46,11 @@ impl Server {
     /// Starts a feed with three keys: `a` and `b` see everything, `narrow` sees
     /// one inbox.
     pub(crate) async fn start_with(settings: Settings) -> Self {
-        Self::start_behind(settings, |store| Arc::clone(&store.agents)).await
+        Self::start_over_artifacts(settings, |store| Arc::clone(&store.agents)).await
     }
 
-    /// Starts a feed that sees the database through something else.
-    pub(crate) async fn start_behind(
+    /// Starts a feed over a wrapped store of artifacts.
+    pub(crate) async fn start_over_artifacts(
         settings: Settings,
         front: impl FnOnce(&Store) -> Arc<dyn AgentLog>,
     ) -> Self {
@@ -60,8 +60,8 @@ impl Server {
         Self::serve(settings, store, dir, log, keys)
     }
 
-    /// Starts a feed that sees the keys of the database through something else.
-    pub(crate) async fn start_with_keys(
+    /// Starts a feed over a wrapped store of keys.
+    pub(crate) async fn start_over_keys(
         settings: Settings,
         front: impl FnOnce(&Store) -> Arc<dyn KeyLog>,
     ) -> Self {
@@ -71,7 +71,7 @@ impl Server {
         Self::serve(settings, store, dir, log, keys)
     }
 
-    /// Starts a feed over a database of its own on the Postgres server.
+    /// Starts a feed over its own database on the Postgres server.
     pub(crate) async fn start_on_postgres() -> Self {
         let mut url = reqwest::Url::parse(&shared_url("TEST_DATABASE_URL")).unwrap();
         url.set_path(&format!("feed_{}", fresh_name()));
@@ -95,7 +95,7 @@ impl Server {
         Self::serve(Settings::default(), store, dir, log, keys)
     }
 
-    /// Ends the feed and drops its database.
+    /// Stops the feed and drops its database.
     pub(crate) async fn end(self) {
         self.stop().await;
         self.store.close().await;
@@ -120,7 +120,7 @@ impl Server {
         store: Store,
         dir: tempfile::TempDir,
         log: Arc<dyn AgentLog>,
-        minted: Arc<dyn KeyLog>,
+        database_keys: Arc<dyn KeyLog>,
     ) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let meters = Meters::register(&mut Registry::default());
@@ -131,7 +131,7 @@ impl Server {
             inboxes: Arc::clone(&store.inboxes),
             attempts: Arc::clone(&store.attempts),
             deliveries: Arc::clone(&store.deliveries),
-            keys: Arc::new(keys(&tokens).with(minted)),
+            keys: Arc::new(keys(&tokens).with(database_keys)),
             cursor_key: ServerKey::new([7; 32]),
             meters: meters.clone(),
             settings,
@@ -192,17 +192,17 @@ impl Server {
         ask(self.consuming(key, artifact, idempotency)).await
     }
 
-    /// Has a code arrive, the way a worker would have it, and returns its id.
-    pub(crate) async fn code_arrives(&self, inbox: &str, value: &str) -> String {
-        self.arrives(inbox, code(value)).await
+    /// Stores a code as a worker does, and returns its id.
+    pub(crate) async fn store_code(&self, inbox: &str, value: &str) -> String {
+        self.store_item(inbox, code(value)).await
     }
 
-    pub(crate) async fn arrives(&self, inbox: &str, artifact: NewArtifact) -> String {
-        arrives(&self.store, inbox.parse().unwrap(), artifact).await
+    pub(crate) async fn store_item(&self, inbox: &str, artifact: NewArtifact) -> String {
+        store_artifact(&self.store, inbox.parse().unwrap(), artifact).await
     }
 
-    /// Has an artifact arrive in a mail that its provider had received earlier.
-    pub(crate) async fn arrives_late(&self, inbox: &str, received_at: Timestamp) -> String {
+    /// Stores an artifact of a mail that its provider had received earlier.
+    pub(crate) async fn store_late(&self, inbox: &str, received_at: Timestamp) -> String {
         let artifact = code("999999");
         let id = artifact.id.to_string();
         let message = NewMessage {
@@ -213,26 +213,26 @@ impl Server {
         id
     }
 
-    /// Records a delivery that no worker takes.
+    /// Records a delivery that no worker claims.
     pub(crate) async fn leave_unprocessed(&self, id: &str) -> DeliveryId {
         seams(&self.store).new_delivery(id).await
     }
 
-    /// Has a worker take a delivery and finish it.
+    /// Processes a delivery as a worker does.
     pub(crate) async fn process(&self, delivery: DeliveryId) {
         let seams = seams(&self.store);
         let (claim, _) = seams.claim(delivery, LONG).await;
         seams.complete(claim, held(Vec::new())).await;
     }
 
-    /// Has a worker take a delivery and put it off.
-    pub(crate) async fn retry_uncounted(&self, delivery: DeliveryId) {
+    /// Claims a delivery and schedules its retry for much later.
+    pub(crate) async fn retry_later(&self, delivery: DeliveryId) {
         let (claim, _) = seams(&self.store).claim(delivery, LONG).await;
         let why = Reason::new("test");
         self.store.work.retry_later(claim, LONG, why).await.unwrap();
     }
 
-    /// Asks the HTTP server to end and waits until it has.
+    /// Stops the HTTP server and waits until it has stopped.
     pub(crate) async fn stop(&self) {
         self.shutdown.cancel();
         self.http.stop(true).await;
@@ -246,8 +246,8 @@ pub(crate) async fn open() -> (tempfile::TempDir, Store) {
     (dir, store.unwrap())
 }
 
-/// Has an artifact arrive in a database, and returns its id.
-pub(crate) async fn arrives(store: &Store, inbox: InboxId, artifact: NewArtifact) -> String {
+/// Stores an artifact, and returns its id.
+pub(crate) async fn store_artifact(store: &Store, inbox: InboxId, artifact: NewArtifact) -> String {
     let id = artifact.id.to_string();
     let finished = seams(store)
         .process(&id, vec![message(inbox, artifact)])
@@ -282,12 +282,12 @@ fn keys(tokens: &BTreeMap<&'static str, String>) -> Keys {
     Keys::build(settings.collect()).unwrap()
 }
 
-/// Letters and digits that no other test has.
+/// Letters and digits that no other test uses.
 fn fresh_name() -> String {
     ArtifactId::new().as_uuid().simple().to_string()
 }
 
-/// A usable code with ten minutes to live.
+/// A usable code that expires in ten minutes.
 pub(crate) fn code(value: &str) -> NewArtifact {
     let id = ArtifactId::new();
     NewArtifact {
@@ -332,7 +332,7 @@ fn message(inbox: InboxId, artifact: NewArtifact) -> NewMessage {
     }
 }
 
-/// What came back, after the checks that hold for every answer (A31).
+/// A response, after the checks that every response must pass (A31).
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -349,7 +349,7 @@ impl Answer {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// Checks the whole form of a problem and returns its body.
+    /// Checks that this is a complete problem document and returns it.
     pub(crate) fn problem(&self, status: u16, slug: &str) -> Value {
         assert_eq!(self.status, status, "{self:?}");
         assert_eq!(
@@ -402,7 +402,7 @@ pub(crate) async fn ask(request: RequestBuilder) -> Answer {
     assert_eq!(answer.header("server"), None);
     assert!(answer.text.is_ascii(), "{answer:?}");
     if answer.status >= 400 {
-        documented::check(&client, &method, &url, &answer).await;
+        openapi_check::check(&client, &method, &url, &answer).await;
     }
     answer
 }

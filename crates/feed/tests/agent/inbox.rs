@@ -1,15 +1,15 @@
-//! Inboxes that are asked for twice.
+//! Repeated requests for inboxes.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Server, ask};
 
-async fn post(server: &Server, path: &str, key: Option<&str>, wish: &Value) -> Answer {
+async fn post(server: &Server, path: &str, key: Option<&str>, body: &Value) -> Answer {
     let request = server
         .bare(Method::POST, path)
         .bearer_auth(server.token("a"))
-        .json(wish);
+        .json(body);
     ask(match key {
         Some(key) => request.header("Idempotency-Key", key),
         None => request,
@@ -18,22 +18,22 @@ async fn post(server: &Server, path: &str, key: Option<&str>, wish: &Value) -> A
 }
 
 #[tokio::test]
-async fn a_retry_finds_the_inbox_that_was_made() {
+async fn retry_returns_the_inbox_that_was_created() {
     let server = Server::start().await;
-    let wish = json!({
+    let body = json!({
         "from": ["example.com"], "require": "verified", "code_lifetime": 60,
         "expires_in": 3600, "metadata": { "b": 1, "a": [2] },
     });
-    let made = post(&server, "/v1/inboxes", Some("k1"), &wish).await;
+    let made = post(&server, "/v1/inboxes", Some("k1"), &body).await;
     assert_eq!(made.status, 201, "{made:?}");
     assert_eq!(made.header("idempotency-replayed"), None);
-    let again = post(&server, "/v1/inboxes", Some("k1"), &wish).await;
+    let again = post(&server, "/v1/inboxes", Some("k1"), &body).await;
     assert_eq!((again.status, &again.text), (201, &made.text));
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
 
-    let other = post(&server, "/v1/inboxes", Some("k2"), &wish).await;
+    let other = post(&server, "/v1/inboxes", Some("k2"), &body).await;
     assert_ne!(other.json()["address"], made.json()["address"]);
-    let without = post(&server, "/v1/inboxes", None, &wish).await;
+    let without = post(&server, "/v1/inboxes", None, &body).await;
     assert_ne!(without.json()["address"], made.json()["address"]);
     for change in [
         json!({ "from": ["example.org"] }),
@@ -41,7 +41,7 @@ async fn a_retry_finds_the_inbox_that_was_made() {
         json!({ "require": null }),
         json!({ "metadata": {} }),
     ] {
-        let mut changed = wish.clone();
+        let mut changed = body.clone();
         for (name, value) in change.as_object().unwrap() {
             changed[name] = value.clone();
         }
@@ -51,7 +51,7 @@ async fn a_retry_finds_the_inbox_that_was_made() {
 }
 
 #[tokio::test]
-async fn a_retry_of_a_rotation_finds_the_same_new_address() {
+async fn retried_rotation_returns_the_same_new_address() {
     let server = Server::start().await;
     let made = post(&server, "/v1/inboxes", None, &json!({})).await;
     let old = made.json()["address"].as_str().unwrap().to_owned();

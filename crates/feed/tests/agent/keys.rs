@@ -1,4 +1,4 @@
-//! Keys of the database: made, believed for a moment, revoked.
+//! Keys of the database: created, cached, revoked.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use secrecy::ExposeSecret;
 use testkit::patience;
 
 use crate::harness::{Answer, INBOX, OTHER_INBOX, Server, ask, feed_of};
-use crate::wait::waiting;
+use crate::wait::wait_until_open;
 
 pub(crate) fn order(name: &str) -> KeyOrder {
     KeyOrder {
@@ -24,8 +24,8 @@ pub(crate) fn order(name: &str) -> KeyOrder {
 }
 
 impl Server {
-    /// Makes a key in the database and returns its token.
-    pub(crate) async fn make_key(&self, order: KeyOrder) -> String {
+    /// Creates a key in the database and returns its token.
+    pub(crate) async fn create_key_token(&self, order: KeyOrder) -> String {
         let (token, key) = order.mint().unwrap();
         assert!(
             self.store
@@ -45,10 +45,10 @@ impl Server {
 }
 
 #[tokio::test]
-async fn a_minted_key_sees_what_it_was_made_for() {
+async fn database_key_sees_only_its_inboxes() {
     let server = Server::start().await;
-    server.code_arrives(OTHER_INBOX, "493817").await;
-    let token = server.make_key(order("agent-7")).await;
+    server.store_code(OTHER_INBOX, "493817").await;
+    let token = server.create_key_token(order("agent-7")).await;
     let own = server.read_with(&token, &feed_of(INBOX, "")).await;
     assert_eq!(own.status, 200, "{own:?}");
     let other = server.read_with(&token, &feed_of(OTHER_INBOX, "")).await;
@@ -56,9 +56,9 @@ async fn a_minted_key_sees_what_it_was_made_for() {
 }
 
 #[tokio::test]
-async fn a_key_without_the_scope_is_told_which_one_it_lacks() {
+async fn key_without_the_scope_returns_403_with_the_missing_scope() {
     let server = Server::start().await;
-    let artifact = server.code_arrives(INBOX, "493817").await;
+    let artifact = server.store_code(INBOX, "493817").await;
     let consume = |token: &str| {
         server
             .bare(Method::POST, &format!("/v1/artifacts/{artifact}/consume"))
@@ -68,7 +68,7 @@ async fn a_key_without_the_scope_is_told_which_one_it_lacks() {
     for (scope, lacks) in [("feed", "consume"), ("consume", "feed")] {
         let mut order = order(scope);
         order.scopes = vec![scope.to_owned()];
-        let token = server.make_key(order).await;
+        let token = server.create_key_token(order).await;
         let (listed, consumed) = (
             server.read_with(&token, &feed_of(INBOX, "")).await,
             ask(consume(&token)).await,
@@ -86,9 +86,9 @@ async fn a_key_without_the_scope_is_told_which_one_it_lacks() {
 }
 
 #[tokio::test]
-async fn a_row_that_speaks_for_a_callback_is_no_key() {
+async fn key_row_named_like_a_callback_returns_401() {
     let server = Server::start().await;
-    // No order is good for it, so somebody has written it by hand.
+    // No order accepts such a name, so the row must have been written by hand.
     let (token, key) = order("agent-7").mint().unwrap();
     let key = NewKey {
         name: "callback:ci".parse().unwrap(),
@@ -102,15 +102,15 @@ async fn a_row_that_speaks_for_a_callback_is_no_key() {
     answer.problem(401, "unauthenticated");
 }
 
-/// The bound that is promised is 5 s, the one that is kept 2 s and a look.
+/// The documented bound. The cache holds a key for 2 s.
 const EFFECTIVE: Duration = Duration::from_secs(5);
 
 #[tokio::test]
-async fn a_revoked_key_is_refused_by_every_process_within_seconds() {
-    // Two feeds over one database, each with a memory of its own.
+async fn revoked_key_returns_401_in_every_process_within_5_s() {
+    // Two feeds over one database, each with its own cache.
     let server = Server::start().await;
     let other = server.another().await;
-    let token = server.make_key(order("agent-7")).await;
+    let token = server.create_key_token(order("agent-7")).await;
     let path = feed_of(INBOX, "");
     for one in [&server, &other] {
         assert_eq!(one.read_with(&token, &path).await.status, 200);
@@ -129,11 +129,11 @@ async fn a_revoked_key_is_refused_by_every_process_within_seconds() {
 }
 
 #[tokio::test]
-async fn a_key_that_expires_is_refused_from_then_on() {
+async fn expired_key_returns_401() {
     let server = Server::start().await;
     let mut short = order("agent-7");
     short.expires_in = Some(Duration::from_secs(1));
-    let token = server.make_key(short).await;
+    let token = server.create_key_token(short).await;
     let path = feed_of(INBOX, "");
     assert_eq!(server.read_with(&token, &path).await.status, 200);
     patience::until("the key is refused", async || {
@@ -144,14 +144,14 @@ async fn a_key_that_expires_is_refused_from_then_on() {
 }
 
 #[tokio::test]
-async fn a_wait_that_outlives_its_key_says_nothing() {
+async fn wait_returns_401_if_its_key_is_revoked_meanwhile() {
     let server = Arc::new(Server::start().await);
-    let token = server.make_key(order("agent-7")).await;
+    let token = server.create_key_token(order("agent-7")).await;
     let wait = {
         let (server, token) = (Arc::clone(&server), token.clone());
         tokio::spawn(async move { server.read_with(&token, &feed_of(INBOX, "?wait=50")).await })
     };
-    waiting(&server, 1).await;
+    wait_until_open(&server, 1).await;
     let name: ConsumerId = "agent-7".parse().unwrap();
     server.store.keys.revoke_key(&name).await.unwrap().unwrap();
     let path = feed_of(OTHER_INBOX, "");
@@ -160,42 +160,42 @@ async fn a_wait_that_outlives_its_key_says_nothing() {
         (answer.status == 401).then_some(())
     })
     .await;
-    server.code_arrives(INBOX, "493817").await;
+    server.store_code(INBOX, "493817").await;
     wait.await.unwrap().problem(401, "unauthenticated");
 }
 
 #[tokio::test]
-async fn a_key_is_believed_for_a_moment_and_no_longer_when_nobody_can_be_asked() {
-    let is_away = Arc::new(AtomicBool::new(false));
-    let front = Arc::clone(&is_away);
-    let server = Server::start_with_keys(Settings::default(), move |store| {
+async fn cached_key_is_refused_with_503_after_its_time_without_the_store() {
+    let is_unavailable = Arc::new(AtomicBool::new(false));
+    let front = Arc::clone(&is_unavailable);
+    let server = Server::start_over_keys(Settings::default(), move |store| {
         Arc::new(Counting {
             log: Arc::clone(&store.keys),
-            looks: Arc::default(),
-            is_away: front,
+            look_ups: Arc::default(),
+            is_unavailable: front,
         })
     })
     .await;
-    let token = server.make_key(order("agent-7")).await;
+    let token = server.create_key_token(order("agent-7")).await;
     let path = feed_of(INBOX, "");
     assert_eq!(server.read_with(&token, &path).await.status, 200);
-    is_away.store(true, Ordering::SeqCst);
-    let away = Instant::now();
-    // Never 401, for nobody knows that the key is bad.
-    let refused = patience::until("the key is not believed any more", async || {
+    is_unavailable.store(true, Ordering::SeqCst);
+    let since = Instant::now();
+    // Never 401, because the key may still be valid.
+    let refused = patience::until("the key is not cached any more", async || {
         let answer = server.read_with(&token, &path).await;
         (answer.status != 200).then_some(answer)
     })
     .await;
     refused.problem(503, "temporarily-unavailable");
-    assert!(away.elapsed() < EFFECTIVE, "{:?}", away.elapsed());
+    assert!(since.elapsed() < EFFECTIVE, "{:?}", since.elapsed());
 }
 
-/// Keys that count how often they are asked for one.
+/// A real key log that counts its look-ups.
 struct Counting {
     log: Arc<dyn KeyLog>,
-    looks: Arc<AtomicUsize>,
-    is_away: Arc<AtomicBool>,
+    look_ups: Arc<AtomicUsize>,
+    is_unavailable: Arc<AtomicBool>,
 }
 
 #[async_trait]
@@ -205,9 +205,9 @@ impl KeyLog for Counting {
     }
 
     async fn live_key(&self, id: &str) -> Result<Option<LiveKey>, StoreError> {
-        self.looks.fetch_add(1, Ordering::SeqCst);
-        if self.is_away.load(Ordering::SeqCst) {
-            return Err(StoreError::Unavailable("away".into()));
+        self.look_ups.fetch_add(1, Ordering::SeqCst);
+        if self.is_unavailable.load(Ordering::SeqCst) {
+            return Err(StoreError::Unavailable("a planned failure".into()));
         }
         self.log.live_key(id).await
     }
@@ -226,19 +226,19 @@ impl KeyLog for Counting {
 }
 
 #[tokio::test]
-async fn a_token_whose_check_does_not_fit_costs_no_look() {
+async fn token_with_a_wrong_checksum_is_not_looked_up() {
     // A2.
-    let looks = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&looks);
-    let server = Server::start_with_keys(Settings::default(), move |store| {
+    let look_ups = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&look_ups);
+    let server = Server::start_over_keys(Settings::default(), move |store| {
         Arc::new(Counting {
             log: Arc::clone(&store.keys),
-            looks: counted,
-            is_away: Arc::default(),
+            look_ups: counted,
+            is_unavailable: Arc::default(),
         })
     })
     .await;
-    let token = server.make_key(order("agent-7")).await;
+    let token = server.create_key_token(order("agent-7")).await;
     let path = feed_of(INBOX, "");
     let mut wrong = token.clone();
     let last = wrong.pop().unwrap();
@@ -253,17 +253,17 @@ async fn a_token_whose_check_does_not_fit_costs_no_look() {
             .await
             .problem(401, "unauthenticated");
     }
-    assert_eq!(looks.load(Ordering::SeqCst), 0);
-    // A good one is looked up once and then believed.
+    assert_eq!(look_ups.load(Ordering::SeqCst), 0);
+    // A valid one is looked up once and then cached.
     for _ in 0..5 {
         assert_eq!(server.read_with(&token, &path).await.status, 200);
     }
-    assert_eq!(looks.load(Ordering::SeqCst), 1);
-    // Nobody's, and well formed: looked up, and refused.
-    let (nobodys, _) = order("nobody").mint().unwrap();
+    assert_eq!(look_ups.load(Ordering::SeqCst), 1);
+    // A well-formed unknown one is looked up and refused.
+    let (unknown, _) = order("nobody").mint().unwrap();
     server
-        .read_with(nobodys.expose_secret(), &path)
+        .read_with(unknown.expose_secret(), &path)
         .await
         .problem(401, "unauthenticated");
-    assert_eq!(looks.load(Ordering::SeqCst), 2);
+    assert_eq!(look_ups.load(Ordering::SeqCst), 2);
 }

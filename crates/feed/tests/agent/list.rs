@@ -1,4 +1,4 @@
-//! The list: what it shows, in which order, and which questions it refuses.
+//! The list: its fields, its order, and the requests it refuses.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use pipeline::{NewArtifact, Reason, Verdict};
 use crate::harness::{INBOX, OTHER_INBOX, Server, code, feed_of};
 
 #[tokio::test]
-async fn an_item_holds_what_an_agent_may_know_and_no_value() {
+async fn item_has_exactly_these_fields_and_no_value() {
     let server = Server::start().await;
-    let id = server.code_arrives(INBOX, "493817").await;
+    let id = server.store_code(INBOX, "493817").await;
     let answer = server.read(&feed_of(INBOX, "")).await;
     assert_eq!(answer.header("content-type"), Some("application/json"));
     assert!(!answer.text.contains("493817"), "{}", answer.text);
@@ -55,7 +55,7 @@ async fn an_item_holds_what_an_agent_may_know_and_no_value() {
 }
 
 #[tokio::test]
-async fn the_state_follows_what_happens_to_an_artifact() {
+async fn item_state_follows_the_artifact() {
     let server = Server::start().await;
     let expired = NewArtifact {
         lifetime: Duration::ZERO,
@@ -66,10 +66,10 @@ async fn the_state_follows_what_happens_to_an_artifact() {
         value: None,
         ..code("222222")
     };
-    server.arrives(INBOX, expired).await;
-    server.arrives(INBOX, withheld).await;
-    let consumed = server.code_arrives(INBOX, "333333").await;
-    server.code_arrives(INBOX, "444444").await;
+    server.store_item(INBOX, expired).await;
+    server.store_item(INBOX, withheld).await;
+    let consumed = server.store_code(INBOX, "333333").await;
+    server.store_code(INBOX, "444444").await;
     assert_eq!(server.consume("b", &consumed, "k").await.status, 200);
 
     let page = server.read(&feed_of(INBOX, "")).await.json();
@@ -82,12 +82,12 @@ async fn the_state_follows_what_happens_to_an_artifact() {
 }
 
 #[tokio::test]
-async fn a_walk_with_any_page_size_sees_each_item_once_and_in_order() {
+async fn paging_with_any_size_returns_each_item_once_in_order() {
     let server = Server::start().await;
     let mut expected = Vec::new();
     for number in 0..7 {
-        expected.push(server.code_arrives(INBOX, &format!("10000{number}")).await);
-        server.code_arrives(OTHER_INBOX, "999999").await;
+        expected.push(server.store_code(INBOX, &format!("10000{number}")).await);
+        server.store_code(OTHER_INBOX, "999999").await;
     }
     for limit in [1, 2, 3, 7, 100] {
         let mut seen = Vec::new();
@@ -113,14 +113,14 @@ async fn a_walk_with_any_page_size_sees_each_item_once_and_in_order() {
 }
 
 #[tokio::test]
-async fn readers_see_every_item_once_while_writers_commit() {
+async fn concurrent_readers_get_every_item_once() {
     let server = Server::start().await;
     let writers = join_all((0..4).map(|writer| {
         let server = &server;
         async move {
             for number in 0..10 {
                 server
-                    .code_arrives(INBOX, &format!("{writer}0000{number}"))
+                    .store_code(INBOX, &format!("{writer}0000{number}"))
                     .await;
             }
         }
@@ -132,7 +132,7 @@ async fn readers_see_every_item_once_while_writers_commit() {
             let mut query = format!("?limit={limit}&wait=20");
             while seen.len() < 40 {
                 let page = server.read(&feed_of(INBOX, &query)).await;
-                assert!(!page.ids().is_empty(), "nothing came for 20 s");
+                assert!(!page.ids().is_empty(), "no item arrived for 20 s");
                 seen.extend(page.ids());
                 query = format!("?limit={limit}&wait=20&after={}", page.cursor());
             }
@@ -148,7 +148,7 @@ async fn readers_see_every_item_once_while_writers_commit() {
 }
 
 #[tokio::test]
-async fn an_empty_page_repeats_its_cursor() {
+async fn empty_page_repeats_its_cursor() {
     let server = Server::start().await;
     let first = server.read(&feed_of(INBOX, "")).await;
     assert!(first.ids().is_empty());
@@ -159,15 +159,15 @@ async fn an_empty_page_repeats_its_cursor() {
 }
 
 #[tokio::test]
-async fn a_cursor_is_good_for_its_own_inbox_and_untouched_only() {
+async fn forged_cursor_and_cursor_of_another_inbox_return_400() {
     let server = Server::start().await;
-    server.code_arrives(INBOX, "493817").await;
-    server.code_arrives(OTHER_INBOX, "493817").await;
+    server.store_code(INBOX, "493817").await;
+    server.store_code(OTHER_INBOX, "493817").await;
     let cursor = server.read(&feed_of(INBOX, "")).await.cursor();
-    let elsewhere = server
+    let other_inbox = server
         .read(&feed_of(OTHER_INBOX, &format!("?after={cursor}")))
         .await;
-    elsewhere.problem(400, "invalid-cursor");
+    other_inbox.problem(400, "invalid-cursor");
     for index in 0..cursor.len() {
         let mut forged = cursor.clone().into_bytes();
         forged[index] = if forged[index] == b'A' { b'B' } else { b'A' };
@@ -177,14 +177,16 @@ async fn a_cursor_is_good_for_its_own_inbox_and_untouched_only() {
             .await;
         answer.problem(400, "invalid-cursor");
     }
-    for odd in ["", "0", "1", "null", "..%2f", "'%20OR%201=1--"] {
-        let answer = server.read(&feed_of(INBOX, &format!("?after={odd}"))).await;
+    for invalid in ["", "0", "1", "null", "..%2f", "'%20OR%201=1--"] {
+        let answer = server
+            .read(&feed_of(INBOX, &format!("?after={invalid}")))
+            .await;
         answer.problem(400, "invalid-cursor");
     }
 }
 
 #[tokio::test]
-async fn parameters_out_of_bounds_or_unknown_are_refused_and_not_echoed() {
+async fn invalid_parameters_return_400_and_are_not_echoed() {
     let server = Server::start().await;
     for query in [
         "?limit=0",
@@ -210,7 +212,7 @@ async fn parameters_out_of_bounds_or_unknown_are_refused_and_not_echoed() {
 }
 
 #[tokio::test]
-async fn hostile_paths_are_404_or_400_and_never_500() {
+async fn hostile_paths_return_404() {
     let server = Server::start().await;
     for inbox in [
         "'%20OR%201=1--",
@@ -236,9 +238,9 @@ async fn hostile_paths_are_404_or_400_and_never_500() {
 }
 
 #[tokio::test]
-async fn an_address_may_be_written_in_upper_case_and_with_a_plus() {
+async fn address_in_upper_case_or_percent_encoded_is_accepted() {
     let server = Server::start().await;
-    let id = server.code_arrives("agent+7@inbox.test", "493817").await;
+    let id = server.store_code("agent+7@inbox.test", "493817").await;
     for spelling in ["agent+7@inbox.test", "Agent%2B7%40Inbox.TEST"] {
         let answer = server.read(&feed_of(spelling, "")).await;
         assert_eq!(answer.ids(), [id.as_str()], "{spelling}");

@@ -1,4 +1,4 @@
-//! The database is away, or does not answer (A29).
+//! The database is unavailable, or does not answer (A29).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,13 +7,13 @@ use feed::Settings;
 use sqlx::{Connection, SqliteConnection};
 use testkit::patience;
 
-use crate::fault::Silent;
+use crate::faulty_store::Silent;
 use crate::harness::{INBOX, Server, feed_of};
 
 #[tokio::test]
-async fn without_the_database_every_answer_is_503_and_says_when_to_retry() {
+async fn requests_without_the_database_return_503_with_retry_after() {
     let server = Server::start().await;
-    let id = server.code_arrives(INBOX, "493817").await;
+    let id = server.store_code(INBOX, "493817").await;
     server.store.close().await;
     for answer in [
         server.read(&feed_of(INBOX, "")).await,
@@ -29,9 +29,9 @@ async fn without_the_database_every_answer_is_503_and_says_when_to_retry() {
 }
 
 #[tokio::test]
-async fn a_database_that_hangs_is_503_and_the_retry_tells_what_became_of_it() {
+async fn hanging_database_returns_503_and_the_retry_gets_the_value() {
     let server = Server::start().await;
-    let id = server.code_arrives(INBOX, "493817").await;
+    let id = server.store_code(INBOX, "493817").await;
     let path = server.dir.path().join("feed.db");
     let url = format!("sqlite:{}", path.display());
     let mut other = SqliteConnection::connect(&url).await.unwrap();
@@ -42,15 +42,15 @@ async fn a_database_that_hangs_is_503_and_the_retry_tells_what_became_of_it() {
 
     let begun = Instant::now();
     let hung = server.consume("a", &id, "k1").await;
-    // The promise is 3 s, the lock would hold for ever; the rest is for a busy
-    // machine.
+    // The documented bound is 3 s; the rest is for a busy machine. The lock itself would
+    // hold for ever.
     assert!(begun.elapsed() < Duration::from_secs(4));
     hung.problem(503, "temporarily-unavailable");
     assert!(!hung.text.contains("493817"));
 
     sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
-    // Nobody cancelled the work: it was done late, or the retry does it now.
-    // Either way the same request is answered with the value.
+    // The work was not cancelled: it finished late, or the retry does it now. Either way
+    // the same request gets the value.
     patience::until("the same request is answered", async || {
         let answer = server.consume("a", &id, "k1").await;
         (answer.status == 200).then_some(())
@@ -63,8 +63,8 @@ async fn a_database_that_hangs_is_503_and_the_retry_tells_what_became_of_it() {
 }
 
 #[tokio::test]
-async fn a_store_that_forgets_its_own_deadline_is_503_all_the_same() {
-    let server = Server::start_behind(Settings::default(), |_| Arc::new(Silent)).await;
+async fn store_without_a_timeout_of_its_own_returns_503() {
+    let server = Server::start_over_artifacts(Settings::default(), |_| Arc::new(Silent)).await;
     let id = pipeline::ArtifactId::new().to_string();
     let path = feed_of(INBOX, "");
     let (list, consume) =

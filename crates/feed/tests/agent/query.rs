@@ -1,4 +1,4 @@
-//! What stands behind the question mark.
+//! Query parameters.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 use crate::harness::{INBOX, Server, ask};
 use crate::keys::order;
 
-/// Somebody who may do everything.
-async fn anybody(server: &Server) -> String {
+/// A key with every scope and every inbox.
+async fn full_key(server: &Server) -> String {
     let mut order = order("root");
     order.inboxes = vec!["*".to_owned()];
     order.scopes = ["attempt", "feed", "consume", "operator"]
         .map(str::to_owned)
         .to_vec();
-    server.make_key(order).await
+    server.create_key_token(order).await
 }
 
 #[tokio::test]
-async fn no_operation_takes_a_parameter_that_it_does_not_read() {
+async fn unknown_or_repeated_parameters_return_400_for_every_operation() {
     let server = Server::start().await;
-    let token = anybody(&server).await;
+    let token = full_key(&server).await;
     let document = ask(server.bare(Method::GET, "/openapi.json")).await.json();
     let mut asked = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -50,11 +50,11 @@ async fn no_operation_takes_a_parameter_that_it_does_not_read() {
     }
     assert!(asked > 32, "{asked}");
     let made = ask(server.bare(Method::GET, "/v1/inboxes").bearer_auth(&token)).await;
-    assert_eq!(made.json()["items"], json!([]), "nothing was done");
+    assert_eq!(made.json()["items"], json!([]), "no inbox was created");
 }
 
 #[tokio::test]
-async fn a_consume_waits_as_the_parameter_says() {
+async fn consume_waits_as_long_as_the_parameter_says() {
     let server = Server::start().await;
     let token = server.token("a");
     let open = server.bare(Method::POST, "/v1/attempts").bearer_auth(token);

@@ -1,4 +1,4 @@
-//! Twenty keys that know each other's ids, and ten thousand tries to use them.
+//! Twenty keys that know each other's ids, and ten thousand requests that use them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use rand::RngExt;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{arrives, code, open};
+use crate::harness::{code, open, store_artifact};
 
 const TENANTS: usize = 20;
-const TRIES: usize = 10_000;
+const REQUESTS: usize = 10_000;
 
-/// What one key has, all of which the others try.
+/// What one key owns, and the other keys try to reach.
 #[derive(Default, Clone)]
-struct Things {
+struct Tenant {
     token: String,
     inbox: String,
     artifact: String,
@@ -28,7 +28,7 @@ struct Things {
     value: String,
 }
 
-fn keys(all: &[Things]) -> Keys {
+fn keys(all: &[Tenant]) -> Keys {
     let settings = all.iter().enumerate().map(|(n, things)| {
         let setting = KeySettings {
             token: Some(things.token.clone().into()),
@@ -40,7 +40,7 @@ fn keys(all: &[Things]) -> Keys {
     Keys::build(settings.collect::<BTreeMap<_, _>>()).unwrap()
 }
 
-/// Limits would answer before the tenancy does.
+/// Rate limits would refuse the requests before the scope does.
 fn without_limits() -> Settings {
     let plenty = std::num::NonZeroU32::MAX;
     Settings {
@@ -55,9 +55,9 @@ fn without_limits() -> Settings {
     }
 }
 
-/// One of the ways to reach for what another has, and what it must come to.
-fn a_try(mine: &Things, theirs: &Things, which: usize) -> (Method, String, u16) {
-    let Things {
+/// One way to reach what another key owns, and the status it must return.
+fn attack(mine: &Tenant, theirs: &Tenant, which: usize) -> (Method, String, u16) {
+    let Tenant {
         inbox,
         artifact,
         attempt,
@@ -80,7 +80,7 @@ fn a_try(mine: &Things, theirs: &Things, which: usize) -> (Method, String, u16) 
         7 => post(format!("/v1/attempts/{attempt}/consume")),
         8 => post(format!("/v1/attempts/{attempt}/resend")),
         9 => get(format!("/v1/events?inbox={inbox}&after={cursor}")),
-        // Their cursor, at my own inbox.
+        // Their cursor, for my own inbox.
         _ => {
             let own = &mine.inbox;
             let path = format!("/v1/inboxes/{own}/artifacts?after={cursor}");
@@ -90,14 +90,14 @@ fn a_try(mine: &Things, theirs: &Things, which: usize) -> (Method, String, u16) 
 }
 
 #[actix_web::test]
-async fn ten_thousand_tries_at_what_others_have_give_nothing_away() {
+async fn ten_thousand_requests_for_other_keys_data_return_404() {
     let (_dir, store) = open().await;
-    let mut all: Vec<Things> = (0..TENANTS)
-        .map(|n| Things {
+    let mut all: Vec<Tenant> = (0..TENANTS)
+        .map(|n| Tenant {
             token: Keys::mint(),
             inbox: format!("tenant-{n:02}@inbox.test"),
             value: format!("7{n:02}{:03}", n * 37 % 1000),
-            ..Things::default()
+            ..Tenant::default()
         })
         .collect();
     let app = test::init_service(App::new().configure(routes(Deps {
@@ -127,7 +127,7 @@ async fn ten_thousand_tries_at_what_others_have_give_nothing_away() {
     };
     for things in &mut all {
         let inbox = things.inbox.parse().unwrap();
-        things.artifact = arrives(&store, inbox, code(&things.value)).await;
+        things.artifact = store_artifact(&store, inbox, code(&things.value)).await;
         let list = format!("/v1/inboxes/{}/artifacts", things.inbox);
         let (_, page) = ask(&things.token, Method::GET, &list, "k").await;
         let page: Value = serde_json::from_str(&page).unwrap();
@@ -139,11 +139,11 @@ async fn ten_thousand_tries_at_what_others_have_give_nothing_away() {
     }
 
     let mut random = rand::rng();
-    for n in 0..TRIES {
+    for n in 0..REQUESTS {
         let me = random.random_range(0..TENANTS);
         let other = (me + random.random_range(1..TENANTS)) % TENANTS;
         let (mine, theirs) = (&all[me], &all[other]);
-        let (method, path, expected) = a_try(mine, theirs, random.random_range(0..11));
+        let (method, path, expected) = attack(mine, theirs, random.random_range(0..11));
         let (status, body) = ask(&mine.token, method, &path, &format!("k{n}")).await;
         assert_eq!(status, expected, "{path}: {body}");
         for secret in [
@@ -155,7 +155,7 @@ async fn ten_thousand_tries_at_what_others_have_give_nothing_away() {
             assert!(!body.contains(secret.as_str()), "{path}: {body}");
         }
     }
-    // Nothing was used up or ended by all that.
+    // None of these requests has consumed or ended anything.
     for things in &all {
         let path = format!("/v1/artifacts/{}/consume", things.artifact);
         let (status, body) = ask(&things.token, Method::POST, &path, "mine").await;

@@ -1,0 +1,106 @@
+//! The complete list of problems: status, type and title of each.
+
+use actix_web::http::StatusCode;
+use pipeline::{Permission, Reason, Timestamp};
+
+use super::{InvalidBody, Problem};
+
+impl Problem {
+    /// One of each, for the `OpenAPI` document.
+    pub(crate) fn all() -> Vec<Self> {
+        let at = Timestamp::from_millis(0);
+        vec![
+            Self::InvalidParameter,
+            Self::InvalidCursor,
+            Self::CursorExpired(String::new()),
+            Self::CursorEpochChanged,
+            Self::InvalidBody(InvalidBody::whole("")),
+            Self::IdempotencyKeyRequired,
+            Self::IdempotencyKeyInvalid,
+            Self::Unauthenticated,
+            Self::Forbidden(Permission::Operator),
+            Self::NotFound,
+            Self::MethodNotAllowed("GET".to_owned()),
+            Self::UnsupportedEncoding,
+            Self::RequestTimeout,
+            Self::AlreadyConsumed(at),
+            Self::Withheld(Reason::new("host_not_allowed")),
+            Self::Superseded,
+            Self::InboxTaken,
+            Self::KeyTaken,
+            Self::ResendsSpent,
+            Self::AttemptOver,
+            Self::Expired(at),
+            Self::IdempotencyKeyReused,
+            Self::ReferenceReused,
+            Self::TooManyWaits,
+            Self::RateLimited(1),
+            Self::Internal,
+            Self::TemporarilyUnavailable,
+        ]
+    }
+
+    /// Status, last part of the type URN, and title.
+    pub(super) fn row(&self) -> (StatusCode, &'static str, &'static str) {
+        use StatusCode as S;
+        match self {
+            Self::InvalidParameter => (S::BAD_REQUEST, "invalid-parameter", "Invalid parameter"),
+            Self::InvalidCursor => (S::BAD_REQUEST, "invalid-cursor", "Invalid cursor"),
+            Self::CursorExpired(_) => (S::GONE, "cursor-expired", "Cursor expired"),
+            Self::CursorEpochChanged => {
+                (S::CONFLICT, "cursor-epoch-changed", "Cursor epoch changed")
+            }
+            Self::InvalidBody(_) => (S::BAD_REQUEST, "invalid-body", "Invalid body"),
+            Self::IdempotencyKeyRequired => (
+                S::BAD_REQUEST,
+                "idempotency-key-required",
+                "Idempotency-Key required",
+            ),
+            Self::IdempotencyKeyInvalid => (
+                S::BAD_REQUEST,
+                "idempotency-key-invalid",
+                "Idempotency-Key invalid",
+            ),
+            Self::Unauthenticated => (S::UNAUTHORIZED, "unauthenticated", "Unauthenticated"),
+            Self::Forbidden(_) => (S::FORBIDDEN, "forbidden", "Forbidden"),
+            Self::NotFound => (S::NOT_FOUND, "not-found", "Not found"),
+            Self::MethodNotAllowed(_) => (
+                S::METHOD_NOT_ALLOWED,
+                "method-not-allowed",
+                "Method not allowed",
+            ),
+            Self::UnsupportedEncoding => (
+                S::UNSUPPORTED_MEDIA_TYPE,
+                "unsupported-encoding",
+                "Unsupported encoding",
+            ),
+            Self::RequestTimeout => (S::REQUEST_TIMEOUT, "request-timeout", "Request timeout"),
+            Self::AlreadyConsumed(_) => (S::CONFLICT, "already-consumed", "Already consumed"),
+            Self::Withheld(_) => (S::CONFLICT, "withheld", "Withheld"),
+            Self::Superseded => (S::CONFLICT, "superseded", "Superseded"),
+            Self::InboxTaken => (S::CONFLICT, "inbox-taken", "Inbox taken"),
+            Self::KeyTaken => (S::CONFLICT, "key-taken", "Key taken"),
+            Self::ResendsSpent => (S::CONFLICT, "resends-spent", "Resends spent"),
+            Self::AttemptOver => (S::CONFLICT, "attempt-over", "Attempt over"),
+            Self::Expired(_) => (S::GONE, "expired", "Expired"),
+            Self::IdempotencyKeyReused => (
+                S::UNPROCESSABLE_ENTITY,
+                "idempotency-key-reused",
+                "Idempotency-Key reused",
+            ),
+            Self::ReferenceReused => (
+                S::UNPROCESSABLE_ENTITY,
+                "reference-reused",
+                "Reference reused",
+            ),
+            Self::TooManyWaits => (S::TOO_MANY_REQUESTS, "too-many-waits", "Too many waits"),
+            Self::RateLimited(_) => (S::TOO_MANY_REQUESTS, "rate-limited", "Rate limited"),
+            Self::Internal => (S::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
+            Self::TemporarilyUnavailable => (
+                S::SERVICE_UNAVAILABLE,
+                "temporarily-unavailable",
+                "Temporarily unavailable",
+            ),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What the Rust types do not express: the limits of request fields, and the fixed
+//! words of response fields.
+
+use pipeline::{ArtifactKind, AttemptOutcome, KeyView, Permission, Verdict, Wanted};
+use serde_json::{Value, json};
+
+use crate::http::field::{Field, RequestBody};
+use crate::http::problem::Problem;
+use crate::policy::Policy;
+use crate::settings::Settings;
+use crate::{attempt, inbox, keys};
+
+/// The request bodies, with their fields.
+fn request_bodies(settings: &Settings, policy: &Policy) -> [(&'static str, Vec<Field>); 5] {
+    [
+        (
+            "AttemptWish",
+            attempt::OpenRequestBody::fields(settings, policy),
+        ),
+        (
+            "ConsumeWish",
+            attempt::ConsumeRequestBody::fields(settings, policy),
+        ),
+        (
+            "Report",
+            attempt::FinishRequestBody::fields(settings, policy),
+        ),
+        (
+            "InboxWish",
+            inbox::InboxRequestBody::fields(settings, policy),
+        ),
+        ("KeyWish", keys::KeyRequestBody::fields(settings, policy)),
+    ]
+}
+
+/// Adds the limits that the checks use.
+pub(super) fn add_request_rules(document: &mut Value, settings: &Settings, policy: &Policy) {
+    for (body, fields) in request_bodies(settings, policy) {
+        for field in fields {
+            add(document, body, field.name, field.schema);
+        }
+    }
+}
+
+/// Adds the fixed words of responses.
+pub(super) fn add_response_words(document: &mut Value) {
+    let kinds = ArtifactKind::ALL.map(ArtifactKind::as_str);
+    let disclosed = [ArtifactKind::Code, ArtifactKind::Link].map(ArtifactKind::as_str);
+    let problems: Vec<String> = Problem::all().iter().map(Problem::name).collect();
+    let scopes = Permission::ALL.map(Permission::as_str);
+    for (body, field, words) in [
+        ("Attempt", "kind", json!(Wanted::ALL.map(Wanted::as_str))),
+        (
+            "Attempt",
+            "outcome",
+            json!(AttemptOutcome::ALL.map(AttemptOutcome::as_str)),
+        ),
+        ("AttemptDisclosure", "state", json!(["consumed"])),
+        ("AttemptDisclosure", "kind", json!(disclosed)),
+        ("Disclosure", "kind", json!(disclosed)),
+        ("Item", "kind", json!(kinds)),
+        ("Item", "verdict", json!(Verdict::WORDS)),
+        ("Inbox", "state", json!(inbox::INBOX_STATES)),
+        ("Key", "state", json!(KeyView::STATES)),
+        ("Problem", "type", json!(problems)),
+        ("Problem", "scope", json!(scopes)),
+    ] {
+        // An optional field is left out instead of being null.
+        add(
+            document,
+            body,
+            field,
+            json!({ "type": "string", "enum": words }),
+        );
+    }
+    let items = json!({ "items": { "type": "string", "enum": scopes } });
+    add(document, "Key", "scopes", items);
+}
+
+/// Adds members to the schema of a field. A test fails if there is no such field.
+fn add(document: &mut Value, body: &str, field: &str, members: Value) {
+    let place = format!("/components/schemas/{body}/properties/{field}");
+    let schema = document.pointer_mut(&place).and_then(Value::as_object_mut);
+    if let (Some(schema), Value::Object(members)) = (schema, members) {
+        schema.extend(members);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::openapi::document::document;
+
+    fn described() -> Value {
+        document(&Settings::default(), &Policy::default())
+    }
+
+    #[test]
+    fn every_request_field_has_a_rule() {
+        let document = described();
+        for (body, fields) in request_bodies(&Settings::default(), &Policy::default()) {
+            let place = format!("/components/schemas/{body}/properties");
+            let described = document.pointer(&place).unwrap().as_object().unwrap();
+            let mut described: Vec<&str> = described.keys().map(String::as_str).collect();
+            let mut ruled: Vec<&str> = fields.iter().map(|field| field.name).collect();
+            described.sort_unstable();
+            ruled.sort_unstable();
+            assert_eq!(described, ruled, "{body}");
+        }
+    }
+
+    #[test]
+    fn every_fixed_word_is_listed_in_its_schema() {
+        let document = described();
+        let words = |body: &str, field: &str| -> Vec<String> {
+            let place = format!("/components/schemas/{body}/properties/{field}");
+            let schema = document.pointer(&place).unwrap();
+            let schema = match schema["$ref"].as_str() {
+                Some(other) => document.pointer(other.trim_start_matches('#')).unwrap(),
+                None => schema,
+            };
+            serde_json::from_value(schema["enum"].clone()).unwrap_or_default()
+        };
+        for (body, field, count) in [
+            ("Attempt", "state", 9),
+            ("Attempt", "kind", 3),
+            ("Attempt", "outcome", 3),
+            ("Attempt", "next", 6),
+            ("AttemptDisclosure", "state", 1),
+            ("AttemptDisclosure", "kind", 2),
+            ("Disclosure", "kind", 2),
+            ("Item", "kind", 3),
+            ("Item", "verdict", 3),
+            ("Item", "state", 6),
+            ("Inbox", "state", 2),
+            ("Key", "state", 3),
+            ("Problem", "type", Problem::all().len()),
+            ("Problem", "scope", 4),
+        ] {
+            assert_eq!(words(body, field).len(), count, "{body}.{field}");
+        }
+        let deadline = &document["components"]["schemas"]["AttemptWish"]["properties"]["deadline"];
+        assert_eq!(
+            (&deadline["minimum"], &deadline["maximum"]),
+            (&json!(1), &json!(86_400))
+        );
+        let required = &document["components"]["schemas"]["KeyWish"]["required"];
+        assert_eq!(*required, json!(["name"]));
+        let required = &document["components"]["schemas"]["Report"]["required"];
+        assert_eq!(*required, json!(["outcome"]));
+    }
+}

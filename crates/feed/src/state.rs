@@ -1,0 +1,64 @@
+//! What all requests share.
+
+mod backlog;
+mod limits;
+mod wait_slots;
+
+use std::sync::Arc;
+
+use pipeline::{AgentLog, AttemptLog, DeliveryLog, InboxLog, Meters, ServerKey};
+use tokio_util::sync::CancellationToken;
+
+use crate::auth::Keys;
+use crate::policy::Policy;
+use crate::settings::Settings;
+
+use backlog::BacklogCache;
+pub(crate) use limits::{BudgetKind, Charge, Limits, announce, is_failed_consume};
+pub(crate) use wait_slots::WaitSlot;
+use wait_slots::WaitSlots;
+
+/// What the feed needs from the rest of the process.
+#[derive(Clone)]
+pub struct Deps {
+    /// Where artifacts are read and consumed.
+    pub log: Arc<dyn AgentLog>,
+    /// Who owns which inbox.
+    pub inboxes: Arc<dyn InboxLog>,
+    /// The attempts that agents have opened.
+    pub attempts: Arc<dyn AttemptLog>,
+    /// How much mail is unprocessed, for an attempt that is still pending.
+    pub deliveries: Arc<dyn DeliveryLog>,
+    /// The valid API keys.
+    pub keys: Arc<Keys>,
+    /// Signs cursors. All processes of a deployment must share it; otherwise a
+    /// cursor from one process is refused by the next.
+    pub cursor_key: ServerKey,
+    /// Counters and gauges.
+    pub meters: Meters,
+    /// The configured limits.
+    pub settings: Settings,
+    /// What agents may ask for.
+    pub policy: Policy,
+    /// Cancelled when the process is stopping. Open waits are then answered.
+    pub shutdown: CancellationToken,
+}
+
+/// [`Deps`] and what the feed itself shares between its threads.
+pub(crate) struct Feed {
+    pub(crate) deps: Deps,
+    pub(crate) wait_slots: Arc<WaitSlots>,
+    pub(crate) limits: Limits,
+    pub(crate) backlog: BacklogCache,
+}
+
+impl Feed {
+    pub(crate) fn new(deps: Deps) -> Self {
+        Self {
+            wait_slots: WaitSlots::new(deps.settings.max_waits, deps.meters.waiting.clone()),
+            limits: Limits::new(&deps.settings.budgets),
+            backlog: BacklogCache::new(Arc::clone(&deps.deliveries)),
+            deps,
+        }
+    }
+}
