@@ -155,15 +155,13 @@ async fn unhealthy_component(
     feed: &Feed,
     view: &AttemptView,
 ) -> Result<Option<Component>, Problem> {
-    let has_no_mail = match view.status() {
-        AttemptStatus::Pending => view.may_change(),
-        AttemptStatus::NothingArrived => view.outcome.is_none(),
-        _ => false,
+    let since = match view.status() {
+        AttemptStatus::Pending if view.may_change() => None,
+        // A backlog from before the deadline cannot tell what is still unprocessed.
+        AttemptStatus::NothingArrived if view.outcome.is_none() => Some(view.deadline),
+        _ => return Ok(None),
     };
-    if !has_no_mail {
-        return Ok(None);
-    }
-    let backlog = ask_store(feed.backlog.read()).await?;
+    let backlog = ask_store(feed.backlog.read(since)).await?;
     let is_late = backlog.overdue > feed.deps.policy.unhealthy_after
         && backlog.overdue > backlog.at.since(view.deadline);
     Ok(is_late.then_some(Component::Worker))

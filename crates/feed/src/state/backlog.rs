@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pipeline::{Backlog, DeliveryLog, StoreError};
+use pipeline::{Backlog, DeliveryLog, StoreError, Timestamp};
 use tokio::time::Instant;
 
 /// For how long a count is reused.
@@ -23,9 +23,10 @@ impl BacklogCache {
         Self { log, last }
     }
 
-    /// The backlog, at most about a second old.
-    pub(crate) async fn read(&self) -> Result<Backlog, StoreError> {
-        if let Some(backlog) = self.cached() {
+    /// The backlog, at most about a second old, and never from before `since`.
+    pub(crate) async fn read(&self, since: Option<Timestamp>) -> Result<Backlog, StoreError> {
+        let is_new = |backlog: &Backlog| since.is_none_or(|since| backlog.at >= since);
+        if let Some(backlog) = self.cached().filter(is_new) {
             return Ok(backlog);
         }
         let backlog = self.log.backlog().await?;
