@@ -278,7 +278,7 @@ async fn pending_attempt_is_unhealthy_while_mail_is_unprocessed() {
     let attempt = server.open("a", json!({})).await;
     server.leave_unprocessed("waits").await;
     let path = format!("/v1/attempts/{}", text(&attempt["id"]));
-    testkit::patience::until("the delivery is overdue", async || {
+    testkit::wait::until("the delivery is overdue", async || {
         let body = server.read(&path).await.json();
         (body["state"] == "unhealthy").then(|| assert_eq!(body["component"], "worker"))
     })
@@ -292,7 +292,7 @@ async fn mail_that_is_not_due_makes_no_attempt_unhealthy() {
     let delivery = server.leave_unprocessed("retried later").await;
     server.retry_later(delivery).await;
     // Older than the limit of this server, and longer than a backlog is cached.
-    testkit::patience::until("the delivery is old", async || {
+    testkit::wait::until("the delivery is old", async || {
         let backlog = server.store.deliveries.backlog().await.unwrap();
         (backlog.oldest > Duration::from_millis(1500)).then_some(())
     })
@@ -308,7 +308,7 @@ async fn nothing_arrived_only_after_all_mail_from_before_the_deadline_is_process
     let attempt = server.open("a", json!({ "deadline": 1 })).await;
     let path = format!("/v1/attempts/{}", text(&attempt["id"]));
     let deadline = text(&attempt["deadline"]).parse::<Timestamp>().unwrap();
-    testkit::patience::until("the deadline has passed", async || {
+    testkit::wait::until("the deadline has passed", async || {
         let backlog = server.store.deliveries.backlog().await.unwrap();
         (backlog.at > deadline).then_some(())
     })
@@ -318,7 +318,7 @@ async fn nothing_arrived_only_after_all_mail_from_before_the_deadline_is_process
     assert_eq!(body["next"], "tell_operator");
     server.process(waits).await;
     let state = async |path: &str| server.read(path).await.json()["state"].clone();
-    testkit::patience::until("the backlog is gone", async || {
+    testkit::wait::until("the backlog is gone", async || {
         (state(&path).await == "nothing_arrived").then_some(())
     })
     .await;
@@ -326,7 +326,7 @@ async fn nothing_arrived_only_after_all_mail_from_before_the_deadline_is_process
     server.leave_unprocessed("later").await;
     let other = server.open("a", json!({})).await;
     let other = format!("/v1/attempts/{}", text(&other["id"]));
-    testkit::patience::until("the later one is noticed", async || {
+    testkit::wait::until("the later one is noticed", async || {
         (state(&other).await == "unhealthy").then_some(())
     })
     .await;

@@ -13,7 +13,7 @@ use pipeline::{
     Request, ResendOutcome, ResendRequest, Scope, Seq, StoreError,
 };
 use store::Store;
-use testkit::patience;
+use testkit::wait;
 
 use crate::harness::{code, store_artifact};
 
@@ -123,7 +123,7 @@ impl Failing {
 
     /// Resolves after this many reads.
     pub(crate) async fn read_times(&self, times: usize) {
-        patience::until("the store was read", async || {
+        wait::until("the store was read", async || {
             (self.reads.load(Ordering::SeqCst) >= times).then_some(())
         })
         .await;
@@ -233,9 +233,9 @@ impl DeliveryLog for Counting {
     async fn mark_notified(
         &self,
         deliveries: &[DeliveryId],
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<(), StoreError> {
-        self.log.mark_notified(deliveries, patience).await
+        self.log.mark_notified(deliveries, timeout).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {

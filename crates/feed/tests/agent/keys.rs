@@ -9,7 +9,7 @@ use feed::{KeyOrder, Settings};
 use pipeline::{ConsumerId, Created, KeyLog, KeyView, LiveKey, NewKey, StoreError};
 use reqwest::Method;
 use secrecy::ExposeSecret;
-use testkit::patience;
+use testkit::wait;
 
 use crate::harness::{Answer, INBOX, OTHER_INBOX, Server, ask, feed_of};
 use crate::wait::wait_until_open;
@@ -119,7 +119,7 @@ async fn revoked_key_returns_401_in_every_process_within_5_s() {
     server.store.keys.revoke_key(&name).await.unwrap().unwrap();
     let revoked = Instant::now();
     for one in [&server, &other] {
-        patience::until("the key is refused", async || {
+        wait::until("the key is refused", async || {
             let answer = one.read_with(&token, &path).await;
             (answer.status == 401).then_some(())
         })
@@ -136,7 +136,7 @@ async fn expired_key_returns_401() {
     let token = server.create_key_token(short).await;
     let path = feed_of(INBOX, "");
     assert_eq!(server.read_with(&token, &path).await.status, 200);
-    patience::until("the key is refused", async || {
+    wait::until("the key is refused", async || {
         let answer = server.read_with(&token, &path).await;
         (answer.status == 401).then_some(())
     })
@@ -155,7 +155,7 @@ async fn wait_returns_401_if_its_key_is_revoked_meanwhile() {
     let name: ConsumerId = "agent-7".parse().unwrap();
     server.store.keys.revoke_key(&name).await.unwrap().unwrap();
     let path = feed_of(OTHER_INBOX, "");
-    patience::until("the key is refused", async || {
+    wait::until("the key is refused", async || {
         let answer = server.read_with(&token, &path).await;
         (answer.status == 401).then_some(())
     })
@@ -182,7 +182,7 @@ async fn cached_key_is_refused_with_503_after_its_time_without_the_store() {
     is_unavailable.store(true, Ordering::SeqCst);
     let since = Instant::now();
     // Never 401, because the key may still be valid.
-    let refused = patience::until("the key is not cached any more", async || {
+    let refused = wait::until("the key is not cached any more", async || {
         let answer = server.read_with(&token, &path).await;
         (answer.status != 200).then_some(answer)
     })

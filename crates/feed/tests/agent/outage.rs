@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use feed::Settings;
 use sqlx::{Connection, SqliteConnection};
-use testkit::patience;
+use testkit::wait;
 
 use crate::faulty_store::Silent;
 use crate::harness::{INBOX, Server, feed_of};
@@ -51,7 +51,7 @@ async fn hanging_database_returns_503_and_the_retry_gets_the_value() {
     sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
     // The work was not cancelled: it finished late, or the retry does it now. Either way
     // the same request gets the value.
-    patience::until("the same request is answered", async || {
+    wait::until("the same request is answered", async || {
         let answer = server.consume("a", &id, "k1").await;
         (answer.status == 200).then_some(())
     })

@@ -7,14 +7,14 @@ use feed::Settings;
 use futures_util::future::{join, join_all};
 use reqwest::Method;
 use store::Store;
-use testkit::patience;
+use testkit::wait;
 
 use crate::faulty_store::{ArrivesDuringRead, Failing};
 use crate::harness::{Answer, INBOX, OTHER_INBOX, Server, ask, feed_of, open};
 
 /// Resolves when `count` waits are open.
 pub(crate) async fn wait_until_open(server: &Server, count: i64) {
-    patience::until("the waits are open", async || {
+    wait::until("the waits are open", async || {
         (server.meters.waiting.get() == count).then_some(())
     })
     .await;
