@@ -1,5 +1,5 @@
-//! The bookkeeping of one batch of deliveries: who is whose duplicate, who still
-//! needs a row, and under which key. The databases decide; this only remembers.
+//! The bookkeeping of one batch of deliveries: which ones are duplicates, which ones
+//! still need a row, and under which key. The database decides; this only remembers.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::settings::Secrets;
 
 /// A delivery that still needs an answer, and the key it tries to take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Candidate {
+pub(crate) struct Unrecorded {
     /// Its place in the batch.
     place: usize,
     /// The key to take: its own, or the one for conflicts.
@@ -20,9 +20,9 @@ pub(crate) struct Candidate {
     pub(crate) conflict_of: Option<DeliveryId>,
 }
 
-/// The row that holds a key.
+/// The row that already has a key.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Holder {
+pub(crate) struct Known {
     pub(crate) id: DeliveryId,
     pub(crate) content: [u8; 32],
 }
@@ -36,17 +36,17 @@ pub(crate) struct Batch {
     /// For a delivery that repeats an earlier one of the batch: where that is.
     repeats: Vec<Option<usize>>,
     answers: Vec<Option<Recorded>>,
-    open: Vec<Candidate>,
+    unrecorded: Vec<Unrecorded>,
 }
 
 impl Batch {
-    /// Collapses the deliveries that repeat one another, and makes of the others
-    /// what may be stored: sealed bodies, and keys under the server's secret.
+    /// Collapses the deliveries that repeat one another, seals the bodies of the others
+    /// and puts their keys under the server's secret.
     pub(crate) fn new(mut deliveries: Vec<NewDelivery>, secrets: &Secrets) -> Result<Self, Fault> {
         let key = secrets.keyring.sealing();
         let mut first: HashMap<(DeliveryKey, ContentDigest), usize> = HashMap::new();
         let mut repeats = Vec::with_capacity(deliveries.len());
-        let mut open = Vec::with_capacity(deliveries.len());
+        let mut unrecorded = Vec::with_capacity(deliveries.len());
         for (place, delivery) in deliveries.iter_mut().enumerate() {
             delivery.key = delivery.key.keyed_with(&secrets.server_key);
             delivery.content = delivery.content.keyed_with(&secrets.server_key);
@@ -56,7 +56,7 @@ impl Batch {
                 let row = Row::delivery(delivery.id, delivery.source.as_str());
                 delivery.body = key.seal(row, &delivery.body)?.bytes;
                 first.insert((delivery.key, delivery.content), place);
-                open.push(Candidate {
+                unrecorded.push(Unrecorded {
                     place,
                     key: delivery.key,
                     conflict_of: None,
@@ -69,33 +69,38 @@ impl Batch {
             body_key: key.id().clone(),
             repeats,
             answers,
-            open,
+            unrecorded,
         })
     }
 
     /// Takes those that still need a row, ordered by key: two committers that
     /// insert the same keys in the same order wait for each other and cannot
     /// deadlock.
-    pub(crate) fn take_open(&mut self) -> Vec<Candidate> {
-        let mut open = std::mem::take(&mut self.open);
-        open.sort_by_key(|candidate| (candidate.key, candidate.place));
-        open
+    pub(crate) fn take_unrecorded(&mut self) -> Vec<Unrecorded> {
+        let mut unrecorded = std::mem::take(&mut self.unrecorded);
+        unrecorded.sort_by_key(|candidate| (candidate.key, candidate.place));
+        unrecorded
     }
 
-    /// Whether nobody needs a row any more.
+    /// Whether it holds one delivery.
+    pub(crate) fn is_single(&self) -> bool {
+        self.deliveries.len() == 1
+    }
+
+    /// Whether every delivery has an answer.
     pub(crate) fn is_settled(&self) -> bool {
-        self.open.is_empty()
+        self.unrecorded.is_empty()
     }
 
     /// The delivery behind a candidate.
-    pub(crate) fn delivery(&self, candidate: &Candidate) -> Result<&NewDelivery, Fault> {
+    pub(crate) fn delivery(&self, candidate: &Unrecorded) -> Result<&NewDelivery, Fault> {
         self.deliveries
             .get(candidate.place)
             .ok_or(Fault::Damaged("batch"))
     }
 
     /// Its row was inserted.
-    pub(crate) fn inserted(&mut self, candidate: Candidate) -> Result<(), Fault> {
+    pub(crate) fn inserted(&mut self, candidate: Unrecorded) -> Result<(), Fault> {
         let id = self.delivery(&candidate)?.id;
         let answer = match candidate.conflict_of {
             None => Recorded::New(id),
@@ -105,22 +110,22 @@ impl Batch {
     }
 
     /// Its key was taken, by `holder` as a later statement saw it.
-    pub(crate) fn lost(
+    pub(crate) fn key_taken(
         &mut self,
-        candidate: Candidate,
-        holder: Option<Holder>,
+        candidate: Unrecorded,
+        holder: Option<Known>,
     ) -> Result<(), Fault> {
         let delivery = self.delivery(&candidate)?;
         match holder {
             // The holder has gone again; the key may be free now.
-            None => self.open.push(candidate),
+            None => self.unrecorded.push(candidate),
             Some(holder) if holder.content == *delivery.content.as_bytes() => {
                 self.answer(candidate, Recorded::Duplicate(holder.id))?;
             }
             Some(holder) if delivery.on_conflict == OnConflict::Refuse => {
                 self.answer(candidate, Recorded::Refused(holder.id))?;
             }
-            Some(holder) if candidate.conflict_of.is_none() => self.open.push(Candidate {
+            Some(holder) if candidate.conflict_of.is_none() => self.unrecorded.push(Unrecorded {
                 key: delivery.key.conflicting(&delivery.content),
                 conflict_of: Some(holder.id),
                 ..candidate
@@ -153,7 +158,7 @@ impl Batch {
             .collect()
     }
 
-    fn answer(&mut self, candidate: Candidate, answer: Recorded) -> Result<(), Fault> {
+    fn answer(&mut self, candidate: Unrecorded, answer: Recorded) -> Result<(), Fault> {
         let slot = self.answers.get_mut(candidate.place);
         *slot.ok_or(Fault::Damaged("batch"))? = Some(answer);
         Ok(())
@@ -189,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_can_be_guessed_is_kept() {
+    fn keys_digests_and_bodies_are_not_stored_as_they_came() {
         let new = delivery("a", "Your code is 493817");
         let (key, content) = (new.key, new.content);
         let batch = batch(vec![new]);
@@ -208,7 +213,7 @@ mod tests {
         ]);
         let first = batch.deliveries[0].id;
         let second = batch.deliveries[1].id;
-        let open = batch.take_open();
+        let open = batch.take_unrecorded();
         assert_eq!(open.len(), 2);
         assert!(open[0].key < open[1].key);
         for candidate in open {
@@ -226,25 +231,25 @@ mod tests {
     }
 
     #[test]
-    fn a_loser_whose_holder_has_gone_tries_again() {
+    fn a_delivery_whose_key_is_free_again_tries_again() {
         let mut batch = batch(vec![delivery("a", "1")]);
-        let candidate = batch.take_open()[0];
-        batch.lost(candidate, None).unwrap();
-        assert_eq!(batch.take_open()[0].key, candidate.key);
+        let candidate = batch.take_unrecorded()[0];
+        batch.key_taken(candidate, None).unwrap();
+        assert_eq!(batch.take_unrecorded()[0].key, candidate.key);
     }
 
     #[test]
-    fn a_loser_to_other_content_tries_its_conflict_key() {
+    fn a_delivery_whose_key_has_other_content_takes_its_conflict_key() {
         let mut batch = batch(vec![delivery("a", "1")]);
-        let candidate = batch.take_open()[0];
-        let holder = Holder {
+        let candidate = batch.take_unrecorded()[0];
+        let holder = Known {
             id: DeliveryId::new(),
             content: [0; 32],
         };
-        batch.lost(candidate, Some(holder)).unwrap();
-        let again = batch.take_open()[0];
+        batch.key_taken(candidate, Some(holder)).unwrap();
+        let again = batch.take_unrecorded()[0];
         assert_ne!(again.key, candidate.key);
         assert_eq!(again.conflict_of, Some(holder.id));
-        assert!(batch.lost(again, Some(holder)).is_err());
+        assert!(batch.key_taken(again, Some(holder)).is_err());
     }
 }

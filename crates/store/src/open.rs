@@ -8,6 +8,7 @@ use pipeline::{
 };
 use secrecy::ExposeSecret;
 
+use crate::database::Database;
 use crate::migrations::Migrated;
 use crate::postgres::Postgres;
 use crate::settings::Settings;
@@ -94,17 +95,17 @@ pub struct Store {
     pub retention: Arc<dyn RetentionLog>,
     /// For `/readyz` and `doctor`.
     pub probe: Arc<dyn Probe>,
-    pub(crate) database: Database,
+    pub(crate) database: AnyDatabase,
 }
 
 #[derive(Clone)]
-pub(crate) enum Database {
-    Postgres(Arc<Postgres>),
-    Sqlite(Arc<Sqlite>),
+pub(crate) enum AnyDatabase {
+    Postgres(Arc<Database<Postgres>>),
+    Sqlite(Arc<Database<Sqlite>>),
 }
 
 impl Store {
-    fn over<D>(database: Arc<D>, wrap: fn(Arc<D>) -> Database) -> Self
+    fn over<D>(database: Arc<D>, wrap: fn(Arc<D>) -> AnyDatabase) -> Self
     where
         D: DeliveryLog + WorkLog + AgentLog + InboxLog + AttemptLog + KeyLog,
         D: CallbackLog + FailureLog + PollLog + SilenceLog + RetentionLog + Probe + 'static,
@@ -130,8 +131,8 @@ impl Store {
     /// connection. Whatever is asked after that is answered "unavailable".
     pub async fn close(&self) {
         match &self.database {
-            Database::Postgres(database) => database.close().await,
-            Database::Sqlite(database) => database.close().await,
+            AnyDatabase::Postgres(database) => database.close().await,
+            AnyDatabase::Sqlite(database) => database.close().await,
         }
     }
 }
@@ -141,12 +142,12 @@ impl Store {
 pub async fn open(settings: &Settings) -> Result<Store, OpenError> {
     match Place::of(settings)? {
         Place::Postgres => {
-            let database = Postgres::open(settings).await?;
-            Ok(Store::over(Arc::new(database), Database::Postgres))
+            let database = Database::<Postgres>::open(settings).await?;
+            Ok(Store::over(Arc::new(database), AnyDatabase::Postgres))
         }
         Place::Sqlite(path) => {
-            let database = Sqlite::open(settings, path).await?;
-            Ok(Store::over(Arc::new(database), Database::Sqlite))
+            let database = Database::<Sqlite>::open(settings, path).await?;
+            Ok(Store::over(Arc::new(database), AnyDatabase::Sqlite))
         }
     }
 }
@@ -154,8 +155,8 @@ pub async fn open(settings: &Settings) -> Result<Store, OpenError> {
 /// Applies the migrations that are missing.
 pub async fn migrate(settings: &Settings) -> Result<Migrated, OpenError> {
     match Place::of(settings)? {
-        Place::Postgres => Postgres::migrate(settings).await,
-        Place::Sqlite(path) => Sqlite::migrate(settings, path).await,
+        Place::Postgres => Database::<Postgres>::migrate(settings).await,
+        Place::Sqlite(path) => Database::<Sqlite>::migrate(settings, path).await,
     }
 }
 

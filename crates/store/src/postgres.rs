@@ -1,52 +1,45 @@
 //! The seams over Postgres.
 
 mod agents;
-mod artifacts;
 mod attempt_consumes;
 mod attempts;
-mod binding;
-mod callbacks;
-mod claims;
 mod connect;
-mod consumes;
 mod deliveries;
-mod expectations;
-mod failures;
-mod inboxes;
 mod keys;
 mod listen;
-mod messages;
 mod moment;
 mod polls;
 mod pool;
 mod probe;
 mod references;
-mod requests;
 mod reseal;
 mod resends;
 mod retention;
 mod schema;
 mod silence;
 
+use sqlx::{Executor, PgConnection};
+use uuid::Uuid;
+
 use crate::arrivals::Arrivals;
+use crate::backend::{Backend, Columns, End, Prepared, Sql, Value};
+use crate::batch::{Batch, Unrecorded};
+use crate::database::Database;
+use crate::fault::Fault;
 use crate::migrations::{self, Migrated};
 use crate::open::OpenError;
-use crate::settings::{Secrets, Settings};
-use crate::uncancelled::Uncancelled;
+use crate::settings::Settings;
 
 use listen::Listener;
-use pool::Pool;
+use pool::{Lent, Pool};
 
-/// An open Postgres database.
+/// A Postgres server.
 pub(crate) struct Postgres {
     pool: Pool,
-    secrets: Secrets,
-    work: Uncancelled,
-    arrivals: Arrivals,
     listener: Listener,
 }
 
-impl Postgres {
+impl Database<Postgres> {
     pub(crate) async fn open(settings: &Settings) -> Result<Self, OpenError> {
         let secrets = settings.secrets()?;
         if settings.migrate {
@@ -62,13 +55,8 @@ impl Postgres {
         migrations::refuse_newer(&present)?;
         migrations::refuse_missing(&present)?;
         let arrivals = Arrivals::default();
-        Ok(Self {
-            listener: Listener::new(options, arrivals.clone()),
-            pool,
-            secrets,
-            work: Uncancelled::default(),
-            arrivals,
-        })
+        let listener = Listener::new(options, arrivals.clone());
+        Ok(Self::over(Postgres { pool, listener }, secrets, arrivals))
     }
 
     pub(crate) async fn migrate(settings: &Settings) -> Result<Migrated, OpenError> {
@@ -76,8 +64,76 @@ impl Postgres {
     }
 
     pub(crate) async fn close(&self) {
-        self.listener.stop();
+        let backend = &self.session.backend;
+        backend.listener.stop();
         self.work.finish().await;
-        self.pool.close().await;
+        backend.pool.close().await;
+    }
+}
+
+impl Backend for Postgres {
+    type Driver = sqlx::Postgres;
+    type Lent = Lent;
+
+    fn text(sql: Sql) -> &'static str {
+        sql.postgres
+    }
+
+    async fn lend_writer(&self) -> Result<Lent, sqlx::Error> {
+        self.pool.lend().await
+    }
+
+    async fn lend_reader(&self) -> Result<Lent, sqlx::Error> {
+        self.pool.lend().await
+    }
+
+    async fn begin(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+        connection.execute("BEGIN").await.map(drop)
+    }
+
+    async fn end(connection: &mut PgConnection, how: End) -> Result<(), sqlx::Error> {
+        let command = match how {
+            End::Commit => "COMMIT",
+            End::Rollback => "ROLLBACK",
+        };
+        connection.execute(command).await.map(drop)
+    }
+
+    /// The pool ends the transaction of every connection that comes back.
+    fn discard(_lent: &mut Lent) {}
+
+    fn bind<'v, T: Value<'v>>(query: Prepared<Self>, value: T) -> Prepared<Self> {
+        query.bind(value)
+    }
+
+    async fn execute(
+        connection: &mut PgConnection,
+        query: Prepared<Self>,
+    ) -> Result<u64, sqlx::Error> {
+        Ok(query.execute(connection).await?.rows_affected())
+    }
+
+    async fn fetch<R: Columns>(
+        connection: &mut PgConnection,
+        query: Prepared<Self>,
+    ) -> Result<Vec<R>, sqlx::Error> {
+        let rows = query.fetch_all(connection).await?;
+        rows.iter().map(R::from_row).collect()
+    }
+
+    const INSERTS_MANY: bool = true;
+
+    async fn insert_deliveries(
+        connection: &mut PgConnection,
+        batch: &Batch,
+        unrecorded: &[Unrecorded],
+    ) -> Result<Vec<Uuid>, Fault> {
+        deliveries::insert(connection, batch, unrecorded).await
+    }
+
+    const NOTIFIES: bool = true;
+
+    fn watch(&self) {
+        self.listener.start();
     }
 }

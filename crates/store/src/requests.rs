@@ -1,8 +1,11 @@
-//! Whether a request has come before.
+//! Requests that a client may repeat: each is noted with what it made.
 
 use pipeline::Request;
 
-/// What noting a request has found.
+use crate::backend::{Backend, Connection, Sql, query};
+use crate::fault::Fault;
+
+/// Whether a request came before.
 pub(crate) enum Noted {
     /// It is new, and noted if this transaction commits.
     New,
@@ -12,13 +15,48 @@ pub(crate) enum Noted {
     Reused,
 }
 
-impl Noted {
-    /// What the row says that has the key already.
-    pub(crate) fn by_row(request: &Request, tag: &[u8], made: String) -> Self {
-        if tag == request.tag {
-            Self::Before(made)
-        } else {
-            Self::Reused
-        }
+/// Notes a request in the transaction that makes `made`, before anything else is
+/// locked in it: the same request that comes at the same moment waits here until
+/// the first is done. A request without a key is always new.
+pub(crate) async fn note<B: Backend>(
+    connection: &mut Connection<B>,
+    request: Option<&Request>,
+    made: &str,
+) -> Result<Noted, Fault> {
+    let Some(request) = request else {
+        return Ok(Noted::New);
+    };
+    let written = query::<B>(Sql {
+        postgres: "INSERT INTO requests (consumer, route, idempotency_key, tag, made, created_at)
+                   VALUES ($1, $2, $3, $4, $5, clock_timestamp())
+                   ON CONFLICT (consumer, route, idempotency_key) DO NOTHING",
+        sqlite: "INSERT INTO requests (consumer, route, idempotency_key, tag, made, created_at)
+                 SELECT $1, $2, $3, $4, $5, now FROM clock WHERE true
+                 ON CONFLICT (consumer, route, idempotency_key) DO NOTHING",
+    })
+    .bind(request.consumer.as_str())
+    .bind(request.kind.as_str())
+    .bind(request.key.as_str())
+    .bind(request.tag.as_slice())
+    .bind(made)
+    .execute(connection)
+    .await?;
+    if written == 1 {
+        return Ok(Noted::New);
     }
+    let known: Option<(Vec<u8>, String)> = query::<B>(Sql::both(
+        "SELECT tag, made FROM requests
+         WHERE consumer = $1 AND route = $2 AND idempotency_key = $3",
+    ))
+    .bind(request.consumer.as_str())
+    .bind(request.kind.as_str())
+    .bind(request.key.as_str())
+    .fetch_optional(connection)
+    .await?;
+    let (tag, made) = known.ok_or(Fault::Restless)?;
+    Ok(if tag == request.tag {
+        Noted::Before(made)
+    } else {
+        Noted::Reused
+    })
 }

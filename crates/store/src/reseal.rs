@@ -4,7 +4,7 @@ use pipeline::{ArtifactId, DeliveryId, StoreError};
 use uuid::Uuid;
 
 use crate::fault::Fault;
-use crate::open::{Database, Store};
+use crate::open::{AnyDatabase, Store};
 use crate::seal::{KeyId, Keyring, Row, Sealed};
 use crate::uncancelled::LONG;
 
@@ -108,11 +108,11 @@ impl Store {
     ) -> Result<Resealed, StoreError> {
         let from = from.unwrap_or(Uuid::nil());
         match &self.database {
-            Database::Postgres(it) => {
+            AnyDatabase::Postgres(it) => {
                 let work = it.reseal(column, key.clone(), from, limit);
                 it.work().run(LONG, work).await
             }
-            Database::Sqlite(it) => {
+            AnyDatabase::Sqlite(it) => {
                 let work = it.reseal(column, key.clone(), from, limit);
                 it.work().run(LONG, work).await
             }
@@ -123,24 +123,24 @@ impl Store {
     /// was on its way is stored and can be seen, and what comes later is refused.
     pub async fn forbid(&self, key: &KeyId) -> Result<(), StoreError> {
         match &self.database {
-            Database::Postgres(it) => it.work().run(LONG, it.forbid(key.clone())).await,
-            Database::Sqlite(it) => it.work().run(LONG, it.forbid(key.clone())).await,
+            AnyDatabase::Postgres(it) => it.work().run(LONG, it.forbid(key.clone())).await,
+            AnyDatabase::Sqlite(it) => it.work().run(LONG, it.forbid(key.clone())).await,
         }
     }
 
     /// How many rows of a column are sealed under which key.
     pub async fn sealed_under(&self, column: Sealing) -> Result<Vec<(String, u64)>, StoreError> {
         match &self.database {
-            Database::Postgres(it) => it.work().run(LONG, it.sealed_under(column)).await,
-            Database::Sqlite(it) => it.work().run(LONG, it.sealed_under(column)).await,
+            AnyDatabase::Postgres(it) => it.work().run(LONG, it.sealed_under(column)).await,
+            AnyDatabase::Sqlite(it) => it.work().run(LONG, it.sealed_under(column)).await,
         }
     }
 
     /// The names of the keys that this store opens with, the sealing one first.
     pub fn key_names(&self) -> Vec<KeyId> {
         match &self.database {
-            Database::Postgres(it) => it.keyring().names(),
-            Database::Sqlite(it) => it.keyring().names(),
+            AnyDatabase::Postgres(it) => it.keyring().names(),
+            AnyDatabase::Sqlite(it) => it.keyring().names(),
         }
     }
 }

@@ -1,55 +1,47 @@
 //! The seams over `SQLite`: one file, one process, one writer.
 
 mod agents;
-mod artifacts;
 mod attempt_consumes;
 mod attempts;
-mod binding;
-mod callbacks;
-mod claims;
 mod connect;
-mod consumes;
-mod deliveries;
-mod expectations;
-mod failures;
-mod inboxes;
 mod keys;
 mod lock;
-mod messages;
 mod polls;
 mod probe;
 mod references;
-mod requests;
 mod reseal;
 mod resends;
 mod retention;
 mod schema;
 mod silence;
 
-use sqlx::SqlitePool;
+use sqlx::pool::PoolConnection;
+use sqlx::{Executor, SqliteConnection, SqlitePool};
+use uuid::Uuid;
 
 use crate::arrivals::Arrivals;
+use crate::backend::{Backend, Columns, End, Prepared, Sql, Value};
+use crate::batch::{Batch, Unrecorded};
+use crate::database::Database;
+use crate::deliveries;
+use crate::fault::Fault;
 use crate::migrations::Migrated;
 use crate::open::OpenError;
-use crate::settings::{Secrets, Settings};
-use crate::uncancelled::Uncancelled;
+use crate::settings::Settings;
 
 use lock::FileLock;
 
-/// An open `SQLite` file.
+/// A `SQLite` file.
 pub(crate) struct Sqlite {
     /// One connection: whoever writes waits here, in order, and not in `SQLite`,
     /// where waiting is a lottery.
     writer: SqlitePool,
     readers: SqlitePool,
-    secrets: Secrets,
-    work: Uncancelled,
-    arrivals: Arrivals,
     /// A guest has none.
     lock: Option<FileLock>,
 }
 
-impl Sqlite {
+impl Database<Sqlite> {
     pub(crate) async fn open(settings: &Settings, path: &str) -> Result<Self, OpenError> {
         let secrets = settings.secrets()?;
         let lock = (!settings.guest)
@@ -60,18 +52,16 @@ impl Sqlite {
         if lock.is_some() {
             schema::migrate(&writer).await?;
             // The lock proves that whoever held a claim is dead.
-            claims::release_orphans(&writer).await?;
+            lock::release_orphans(&writer).await?;
         } else {
             schema::refuse_other(&writer).await?;
         }
-        Ok(Self {
+        let backend = Sqlite {
             readers: connect::readers(settings, path).await?,
             writer,
-            secrets,
-            work: Uncancelled::default(),
-            arrivals: Arrivals::default(),
             lock,
-        })
+        };
+        Ok(Self::over(backend, secrets, Arrivals::default()))
     }
 
     pub(crate) async fn migrate(settings: &Settings, path: &str) -> Result<Migrated, OpenError> {
@@ -84,12 +74,83 @@ impl Sqlite {
     }
 
     pub(crate) async fn close(&self) {
+        let backend = &self.session.backend;
         self.work.finish().await;
-        self.readers.close().await;
+        backend.readers.close().await;
         // The last connection to close folds the write-ahead log into the file.
-        self.writer.close().await;
-        if let Some(lock) = &self.lock {
+        backend.writer.close().await;
+        if let Some(lock) = &backend.lock {
             lock.release();
         }
     }
+}
+
+impl Backend for Sqlite {
+    type Driver = sqlx::Sqlite;
+    type Lent = PoolConnection<sqlx::Sqlite>;
+
+    fn text(sql: Sql) -> &'static str {
+        sql.sqlite
+    }
+
+    async fn lend_writer(&self) -> Result<Self::Lent, sqlx::Error> {
+        self.writer.acquire().await
+    }
+
+    async fn lend_reader(&self) -> Result<Self::Lent, sqlx::Error> {
+        self.readers.acquire().await
+    }
+
+    /// Takes the write lock at once: a transaction that reads first and writes later
+    /// could find that another connection has written meanwhile, and fail.
+    async fn begin(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+        connection.execute("BEGIN IMMEDIATE").await.map(drop)
+    }
+
+    async fn end(connection: &mut SqliteConnection, how: End) -> Result<(), sqlx::Error> {
+        let command = match how {
+            End::Commit => "COMMIT",
+            End::Rollback => "ROLLBACK",
+        };
+        connection.execute(command).await.map(drop)
+    }
+
+    /// A new connection takes its place; closing ends the transaction.
+    fn discard(lent: &mut Self::Lent) {
+        lent.close_on_drop();
+    }
+
+    fn bind<'v, T: Value<'v>>(query: Prepared<Self>, value: T) -> Prepared<Self> {
+        query.bind(value)
+    }
+
+    async fn execute(
+        connection: &mut SqliteConnection,
+        query: Prepared<Self>,
+    ) -> Result<u64, sqlx::Error> {
+        Ok(query.execute(connection).await?.rows_affected())
+    }
+
+    async fn fetch<R: Columns>(
+        connection: &mut SqliteConnection,
+        query: Prepared<Self>,
+    ) -> Result<Vec<R>, sqlx::Error> {
+        let rows = query.fetch_all(connection).await?;
+        rows.iter().map(R::from_row).collect()
+    }
+
+    const INSERTS_MANY: bool = false;
+
+    async fn insert_deliveries(
+        connection: &mut SqliteConnection,
+        batch: &Batch,
+        unrecorded: &[Unrecorded],
+    ) -> Result<Vec<Uuid>, Fault> {
+        deliveries::insert_each::<Self>(connection, batch, unrecorded).await
+    }
+
+    /// Only one process opens the file.
+    const NOTIFIES: bool = false;
+
+    fn watch(&self) {}
 }

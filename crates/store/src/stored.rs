@@ -9,6 +9,8 @@ use pipeline::{
 };
 use uuid::Uuid;
 
+use crate::backend::row;
+use crate::column::Moment;
 use crate::fault::Fault;
 use crate::seal::OVERHEAD;
 
@@ -95,28 +97,30 @@ pub(crate) fn split(words: &str) -> Vec<String> {
     words.split_whitespace().map(str::to_owned).collect()
 }
 
-/// An artifact, the message it came in and its consume, column by column.
-pub(crate) struct Item {
-    pub(crate) id: Uuid,
-    pub(crate) inbox: String,
-    pub(crate) seq: i64,
-    pub(crate) kind: String,
-    pub(crate) verdict: String,
-    pub(crate) reason: Option<String>,
-    pub(crate) rule: String,
-    pub(crate) confidence: i16,
-    pub(crate) host: Option<String>,
-    pub(crate) message: Uuid,
-    pub(crate) sender: Option<String>,
-    pub(crate) sender_domain: Option<String>,
-    pub(crate) sender_proof: String,
-    pub(crate) flags: String,
-    pub(crate) received_at: Timestamp,
-    pub(crate) expires_at: Timestamp,
-    pub(crate) is_expired: bool,
-    pub(crate) consumed_at: Option<Timestamp>,
-    pub(crate) attempt: Option<Uuid>,
-    pub(crate) is_superseded: bool,
+row! {
+    /// An artifact, the message it came in and its consume: a row of the view `items`.
+    pub(crate) struct Item {
+        id: Uuid,
+        pub(crate) inbox: String,
+        seq: i64,
+        kind: String,
+        verdict: String,
+        reason: Option<String>,
+        rule: String,
+        confidence: i16,
+        host: Option<String>,
+        message_id: Uuid,
+        sender: Option<String>,
+        sender_domain: Option<String>,
+        sender_proof: String,
+        flags: String,
+        received_at: Moment,
+        expires_at: Moment,
+        is_expired: bool,
+        consumed_at: Option<Moment>,
+        attempt_id: Option<Uuid>,
+        is_superseded: bool,
+    }
 }
 
 impl TryFrom<Item> for ArtifactView {
@@ -132,16 +136,16 @@ impl TryFrom<Item> for ArtifactView {
             rule: Reason::from_stored(&item.rule),
             confidence: u8::try_from(item.confidence).or(Err(Fault::Damaged("confidence")))?,
             host: item.host,
-            message: MessageId::from_uuid(item.message),
+            message: MessageId::from_uuid(item.message_id),
             sender: item.sender,
             sender_domain: item.sender_domain,
             sender_proof: SenderProof::from_stored(&item.sender_proof),
             flags: split(&item.flags),
-            received_at: item.received_at,
-            expires_at: item.expires_at,
+            received_at: item.received_at.into(),
+            expires_at: item.expires_at.into(),
             is_expired: item.is_expired,
-            consumed_at: item.consumed_at,
-            attempt: item.attempt.map(AttemptId::from_uuid),
+            consumed_at: item.consumed_at.map(Into::into),
+            attempt: item.attempt_id.map(AttemptId::from_uuid),
             is_superseded: item.is_superseded,
         })
     }

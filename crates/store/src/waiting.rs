@@ -6,22 +6,26 @@ use pipeline::{
 };
 use uuid::Uuid;
 
+use crate::backend::row;
+use crate::column::Moment;
 use crate::fault::Fault;
 use crate::stored::{Item, inbox, span, split};
 
-/// An inbox, column by column.
-pub(crate) struct InboxRow {
-    pub(crate) inbox: String,
-    pub(crate) owner: Option<String>,
-    pub(crate) senders: String,
-    pub(crate) needs_proof: bool,
-    pub(crate) links: Option<String>,
-    pub(crate) lifetime_ms: Option<i64>,
-    pub(crate) retention_ms: Option<i64>,
-    pub(crate) metadata: Option<String>,
-    pub(crate) created_at: Timestamp,
-    pub(crate) expires_at: Option<Timestamp>,
-    pub(crate) is_expired: bool,
+row! {
+    /// An inbox.
+    pub(crate) struct InboxRow {
+        pub(crate) inbox: String,
+        pub(crate) owner: Option<String>,
+        senders: String,
+        needs_proof: bool,
+        links: Option<String>,
+        lifetime_ms: Option<i64>,
+        retention_ms: Option<i64>,
+        metadata: Option<String>,
+        created_at: Moment,
+        pub(crate) expires_at: Option<Moment>,
+        pub(crate) is_expired: bool,
+    }
 }
 
 impl InboxRow {
@@ -70,8 +74,8 @@ impl TryFrom<InboxRow> for InboxView {
             rules: row.rules(),
             owner: row.owner,
             metadata: row.metadata,
-            created_at: row.created_at,
-            expires_at: row.expires_at,
+            created_at: row.created_at.into(),
+            expires_at: row.expires_at.map(Into::into),
             is_expired: row.is_expired,
             retention: row.retention_ms.map(span),
         })

@@ -7,11 +7,14 @@ use pipeline::{
     InboxWatch, NewAttempt, Opened, Request, ResendOutcome, ResendRequest, Scope, Seq, StoreError,
 };
 
-use super::{Postgres, artifacts, attempt_consumes, attempts, consumes, resends};
+use super::{Postgres, attempt_consumes, attempts, resends};
+use crate::backend::Backend;
+use crate::database::Database;
 use crate::uncancelled::SHORT;
+use crate::{artifacts, consumes};
 
 #[async_trait]
-impl AgentLog for Postgres {
+impl AgentLog for Database<Postgres> {
     async fn artifacts(
         &self,
         inbox: &InboxId,
@@ -19,7 +22,7 @@ impl AgentLog for Postgres {
         limit: u32,
     ) -> Result<Vec<ArtifactView>, StoreError> {
         let listed = artifacts::list(
-            self.pool.clone(),
+            self.session.clone(),
             inbox.as_str().to_owned(),
             after.number(),
             limit,
@@ -29,27 +32,27 @@ impl AgentLog for Postgres {
     }
 
     async fn consume(&self, request: &ConsumeRequest) -> Result<Consumed, StoreError> {
-        let keyring = self.secrets.keyring.clone();
-        let work = consumes::consume(self.pool.clone(), keyring, request.clone());
-        self.work.run(SHORT, work).await
+        let request = request.clone();
+        self.run(SHORT, |session| consumes::consume(session, request))
+            .await
     }
 
     async fn feed_bounds(&self, inbox: &InboxId) -> Result<FeedBounds, StoreError> {
-        let work = artifacts::feed_bounds(self.pool.clone(), inbox.as_str().to_owned());
+        let work = artifacts::feed_bounds(self.session.clone(), inbox.as_str().to_owned());
         self.work.run(SHORT, work).await
     }
 
     fn watch(&self, inbox: &InboxId) -> Box<dyn InboxWatch> {
-        let watch = self.arrivals.watch(inbox);
-        self.listener.start();
+        let watch = self.session.arrivals.watch(inbox);
+        self.session.backend.watch();
         watch
     }
 }
 
 #[async_trait]
-impl AttemptLog for Postgres {
+impl AttemptLog for Database<Postgres> {
     async fn open_attempt(&self, attempt: NewAttempt) -> Result<Opened, StoreError> {
-        let work = attempts::open(self.pool.clone(), attempt);
+        let work = attempts::open(self.session.backend.pool.clone(), attempt);
         self.work.run(SHORT, work).await
     }
 
@@ -58,7 +61,7 @@ impl AttemptLog for Postgres {
         attempt: AttemptId,
         scope: &Scope,
     ) -> Result<Option<AttemptView>, StoreError> {
-        let work = attempts::look(self.pool.clone(), attempt, scope.clone());
+        let work = attempts::look(self.session.backend.pool.clone(), attempt, scope.clone());
         self.work.run(SHORT, work).await
     }
 
@@ -66,13 +69,14 @@ impl AttemptLog for Postgres {
         &self,
         request: &AttemptConsume,
     ) -> Result<AttemptConsumed, StoreError> {
-        let keyring = self.secrets.keyring.clone();
-        let work = attempt_consumes::consume(self.pool.clone(), keyring, request.clone());
+        let keyring = self.session.secrets.keyring.clone();
+        let work =
+            attempt_consumes::consume(self.session.backend.pool.clone(), keyring, request.clone());
         self.work.run(SHORT, work).await
     }
 
     async fn resend(&self, request: &ResendRequest) -> Result<ResendOutcome, StoreError> {
-        let work = resends::resend(self.pool.clone(), request.clone());
+        let work = resends::resend(self.session.backend.pool.clone(), request.clone());
         self.work.run(SHORT, work).await
     }
 
@@ -84,7 +88,13 @@ impl AttemptLog for Postgres {
         asked: Option<&Request>,
     ) -> Result<AttemptFinished, StoreError> {
         let (scope, asked) = (scope.clone(), asked.cloned());
-        let work = attempts::finish(self.pool.clone(), attempt, scope, outcome, asked);
+        let work = attempts::finish(
+            self.session.backend.pool.clone(),
+            attempt,
+            scope,
+            outcome,
+            asked,
+        );
         self.work.run(SHORT, work).await
     }
 }

@@ -7,8 +7,10 @@ use pipeline::{
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
+use super::Postgres;
+use super::attempts;
 use super::pool::Pool;
-use super::{attempts, consumes};
+use crate::consumes;
 use crate::fault::Fault;
 use crate::seal::Keyring;
 use crate::stored::Way;
@@ -81,7 +83,7 @@ async fn take_one(
         idempotency_key: request.idempotency_key.clone(),
         replay_window: request.replay_window,
     };
-    consumes::take(connection, keyring, &asked, Way::Attempt).await
+    consumes::take::<Postgres>(connection, keyring, &asked, Way::Attempt).await
 }
 
 async fn look_again(

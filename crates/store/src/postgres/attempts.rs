@@ -10,11 +10,12 @@ use sqlx::{Connection, PgConnection, Row};
 use super::listen::CHANNEL;
 use super::moment::timestamp;
 use super::pool::Pool;
-use super::{artifacts, inboxes, references, requests};
+use super::{Postgres, references};
 use crate::fault::Fault;
-use crate::requests::Noted;
+use crate::requests::{self, Noted};
 use crate::stored::{inbox, joined, millis};
 use crate::waiting::{AttemptRow, RulesRow};
+use crate::{artifacts, inboxes};
 
 /// Opens an attempt under the lock of its inbox, so that whatever arrives there
 /// is written before it or after it. The reference's unique key decides whether
@@ -23,7 +24,7 @@ pub(super) async fn open(pool: Pool, attempt: NewAttempt) -> Result<Opened, Faul
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
     let made = attempt.id.to_string();
-    match requests::note(&mut transaction, attempt.asked.as_ref(), &made).await? {
+    match requests::note::<Postgres>(&mut transaction, attempt.asked.as_ref(), &made).await? {
         Noted::New => {}
         Noted::Before(made) => return repeated(&mut transaction, &made).await,
         Noted::Reused => return Ok(Opened::KeyReused),
@@ -67,13 +68,13 @@ async fn enter_inbox(connection: &mut PgConnection, attempt: &NewAttempt) -> Res
         .await?;
         return Ok(written.rows_affected() == 1);
     }
-    let row = inboxes::find(&mut *connection, name).await?;
+    let row = inboxes::find::<Postgres>(&mut *connection, name).await?;
     let owner = row.as_ref().and_then(|row| row.owner.as_deref());
     let is_expired = row.as_ref().is_some_and(|row| row.is_expired);
     if is_expired || !attempt.scope.covers(&attempt.inbox, owner) {
         return Ok(false);
     }
-    artifacts::lock_inbox(connection, name).await?;
+    artifacts::lock_inbox::<Postgres>(connection, name).await?;
     Ok(true)
 }
 
@@ -158,7 +159,7 @@ pub(super) async fn view(
     row: AttemptRow,
 ) -> Result<AttemptView, Fault> {
     let current = match row.current {
-        Some(id) => artifacts::item(connection, id).await?,
+        Some(id) => artifacts::item::<Postgres>(connection, id).await?,
         None => None,
     };
     row.view(current)
@@ -186,7 +187,8 @@ pub(super) async fn finish(
 ) -> Result<AttemptFinished, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
-    let noted = requests::note(&mut transaction, asked.as_ref(), &attempt.to_string()).await?;
+    let noted =
+        requests::note::<Postgres>(&mut transaction, asked.as_ref(), &attempt.to_string()).await?;
     if let Noted::Reused = noted {
         return Ok(AttemptFinished::KeyReused);
     }

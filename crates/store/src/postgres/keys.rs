@@ -6,38 +6,39 @@ use sqlx::postgres::PgRow;
 use sqlx::{Connection, PgConnection, Row};
 use time::OffsetDateTime;
 
+use super::Postgres;
 use super::moment::timestamp;
 use super::pool::Pool;
-use super::{Postgres, requests};
+use crate::database::Database;
 use crate::fault::Fault;
-use crate::requests::Noted;
+use crate::requests::{self, Noted};
 use crate::stored::{KeyRow, joined, millis, span};
 use crate::uncancelled::SHORT;
 
 #[async_trait]
-impl KeyLog for Postgres {
+impl KeyLog for Database<Postgres> {
     async fn create_key(&self, key: NewKey) -> Result<Created<KeyView>, StoreError> {
-        let work = create(self.pool.clone(), key);
+        let work = create(self.session.backend.pool.clone(), key);
         self.work.run(SHORT, work).await
     }
 
     async fn live_key(&self, id: &str) -> Result<Option<LiveKey>, StoreError> {
-        let work = live(self.pool.clone(), id.to_owned());
+        let work = live(self.session.backend.pool.clone(), id.to_owned());
         self.work.run(SHORT, work).await
     }
 
     async fn key_used(&self, id: &str) -> Result<(), StoreError> {
-        let work = used(self.pool.clone(), id.to_owned());
+        let work = used(self.session.backend.pool.clone(), id.to_owned());
         self.work.run(SHORT, work).await
     }
 
     async fn keys(&self) -> Result<Vec<KeyView>, StoreError> {
-        let work = list(self.pool.clone());
+        let work = list(self.session.backend.pool.clone());
         self.work.run(SHORT, work).await
     }
 
     async fn revoke_key(&self, name: &ConsumerId) -> Result<Option<KeyView>, StoreError> {
-        let work = revoke(self.pool.clone(), name.clone());
+        let work = revoke(self.session.backend.pool.clone(), name.clone());
         self.work.run(SHORT, work).await
     }
 }
@@ -45,7 +46,7 @@ impl KeyLog for Postgres {
 async fn create(pool: Pool, key: NewKey) -> Result<Created<KeyView>, Fault> {
     let mut connection = pool.lend().await?;
     let mut transaction = connection.begin().await?;
-    match requests::note(&mut transaction, key.asked.as_ref(), &key.id).await? {
+    match requests::note::<Postgres>(&mut transaction, key.asked.as_ref(), &key.id).await? {
         Noted::New => {}
         Noted::Before(made) => return known(&mut transaction, &made).await,
         Noted::Reused => return Ok(Created::KeyReused),

@@ -8,9 +8,3 @@ pub(super) fn timestamp(moment: OffsetDateTime) -> Timestamp {
     let millis = moment.unix_timestamp_nanos().div_euclid(1_000_000);
     Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
 }
-
-/// A `timestamptz` of this moment, if it lies in its range.
-pub(super) fn moment(timestamp: Timestamp) -> Option<OffsetDateTime> {
-    let nanos = i128::from(timestamp.as_millis()) * 1_000_000;
-    OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()
-}

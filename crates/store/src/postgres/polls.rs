@@ -11,33 +11,40 @@ use pipeline::{
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
+use super::Postgres;
 use super::pool::Pool;
-use super::{Postgres, deliveries};
 use crate::batch::Batch;
+use crate::database::Database;
+use crate::deliveries;
 use crate::fault::Fault;
 use crate::stored::{inbox, millis, span};
 use crate::uncancelled::{LONG, SHORT};
 
 #[async_trait]
-impl PollLog for Postgres {
+impl PollLog for Database<Postgres> {
     async fn lease(
         &self,
         source: &SourceName,
         poller: PollerId,
         length: Duration,
     ) -> Result<Leased, StoreError> {
-        let work = lease(self.pool.clone(), source.clone(), poller, length);
+        let work = lease(
+            self.session.backend.pool.clone(),
+            source.clone(),
+            poller,
+            length,
+        );
         self.work.run(SHORT, work).await
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        let work = release(self.pool.clone(), lease.clone());
+        let work = release(self.session.backend.pool.clone(), lease.clone());
         self.work.run(SHORT, work).await
     }
 
     async fn unseen(&self, keys: &[DeliveryKey]) -> Result<Vec<DeliveryKey>, StoreError> {
-        let server_key = self.secrets.server_key.clone();
-        let work = unseen(self.pool.clone(), server_key, keys.to_vec());
+        let server_key = self.session.secrets.server_key.clone();
+        let work = unseen(self.session.backend.pool.clone(), server_key, keys.to_vec());
         self.work.run(SHORT, work).await
     }
 
@@ -47,7 +54,10 @@ impl PollLog for Postgres {
         found: Vec<Polled>,
         cursor: &str,
     ) -> Result<Completed<Vec<Recorded>>, StoreError> {
-        let (pool, secrets) = (self.pool.clone(), self.secrets.clone());
+        let (pool, secrets) = (
+            self.session.backend.pool.clone(),
+            self.session.secrets.clone(),
+        );
         let (lease, cursor) = (lease.clone(), cursor.to_owned());
         let work = async move {
             let (found, arrivals) = found
@@ -61,7 +71,7 @@ impl PollLog for Postgres {
     }
 
     async fn round_ended(&self, lease: &Lease, failure: Option<Reason>) -> Result<(), StoreError> {
-        let work = ended(self.pool.clone(), lease.clone(), failure);
+        let work = ended(self.session.backend.pool.clone(), lease.clone(), failure);
         self.work.run(SHORT, work).await
     }
 
@@ -70,7 +80,7 @@ impl PollLog for Postgres {
         after: Duration,
         limit: u32,
     ) -> Result<Vec<OverdueInbox>, StoreError> {
-        let work = overdue_inboxes(self.pool.clone(), after, limit);
+        let work = overdue_inboxes(self.session.backend.pool.clone(), after, limit);
         self.work.run(SHORT, work).await
     }
 }
@@ -160,7 +170,7 @@ async fn save(
         transaction.rollback().await?;
         return Ok(Completed::Lost);
     }
-    let answers = deliveries::settle(&mut transaction, batch).await?;
+    let answers = deliveries::settle::<Postgres>(&mut transaction, batch).await?;
     mark(&mut transaction, &answers, &arrivals).await?;
     transaction.commit().await?;
     Ok(Completed::Done(answers))

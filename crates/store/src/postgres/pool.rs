@@ -37,7 +37,7 @@ impl Pool {
 }
 
 /// A connection on loan.
-pub(super) struct Lent(PoolConnection<sqlx::Postgres>);
+pub(crate) struct Lent(PoolConnection<sqlx::Postgres>);
 
 impl Deref for Lent {
     type Target = PgConnection;

@@ -5,17 +5,21 @@ use pipeline::{Probe, ProbeError};
 
 use super::Postgres;
 use super::pool::Pool;
+use crate::database::Database;
 use crate::fault::Fault;
 use crate::uncancelled::SHORT;
 
 #[async_trait]
-impl Probe for Postgres {
+impl Probe for Database<Postgres> {
     fn name(&self) -> &'static str {
         "database"
     }
 
     async fn probe(&self) -> Result<(), ProbeError> {
-        let is_writable = self.work.run(SHORT, is_writable(self.pool.clone())).await;
+        let is_writable = self
+            .work
+            .run(SHORT, is_writable(self.session.backend.pool.clone()))
+            .await;
         match is_writable {
             Ok(true) => Ok(()),
             Ok(false) => Err(ProbeError("the database is read-only".to_owned())),

@@ -3,10 +3,10 @@
 use pipeline::{AttemptId, IdempotencyKey, NewAttempt, Opened};
 use sqlx::PgConnection;
 
+use super::Postgres;
 use super::attempts::{find, view};
-use super::requests;
 use crate::fault::Fault;
-use crate::requests::Noted;
+use crate::requests::{self, Noted};
 use crate::stored::inbox;
 
 /// The attempt that has the reference already, if one has. Its inbox may have
@@ -34,7 +34,8 @@ pub(super) async fn known(
         return Ok(Some(Opened::InboxUnknown));
     }
     // Its key stands for the same attempt from now on.
-    let noted = requests::note(connection, attempt.asked.as_ref(), &id.to_string()).await?;
+    let noted =
+        requests::note::<Postgres>(connection, attempt.asked.as_ref(), &id.to_string()).await?;
     if let Noted::Reused = noted {
         return Ok(Some(Opened::KeyReused));
     }

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::Postgres;
 use super::pool::Pool;
+use crate::database::Database;
 use crate::fault::Fault;
 use crate::reseal::{Old, Renewed, Resealed, Sealing, renew};
 use crate::seal::{KeyId, Keyring};
@@ -13,13 +14,13 @@ use crate::uncancelled::Uncancelled;
 
 type Columns = (Uuid, String, String, Vec<u8>);
 
-impl Postgres {
+impl Database<Postgres> {
     pub(crate) fn work(&self) -> &Uncancelled {
         &self.work
     }
 
     pub(crate) fn keyring(&self) -> &Keyring {
-        &self.secrets.keyring
+        &self.session.secrets.keyring
     }
 
     pub(crate) fn reseal(
@@ -29,7 +30,10 @@ impl Postgres {
         from: Uuid,
         limit: u32,
     ) -> impl Future<Output = Result<Resealed, Fault>> + Send + use<> {
-        let (pool, keyring) = (self.pool.clone(), self.secrets.keyring.clone());
+        let (pool, keyring) = (
+            self.session.backend.pool.clone(),
+            self.session.secrets.keyring.clone(),
+        );
         async move {
             let old = under_older_keys(&pool, column, &key, from, limit).await?;
             let is_end = old.len() < limit as usize;
@@ -44,7 +48,7 @@ impl Postgres {
         &self,
         key: KeyId,
     ) -> impl Future<Output = Result<(), Fault>> + Send + use<> {
-        let pool = self.pool.clone();
+        let pool = self.session.backend.pool.clone();
         async move {
             let mut connection = pool.lend().await?;
             let mut transaction = connection.begin().await?;
@@ -66,7 +70,7 @@ impl Postgres {
         &self,
         column: Sealing,
     ) -> impl Future<Output = Result<Vec<(String, u64)>, Fault>> + Send + use<> {
-        let pool = self.pool.clone();
+        let pool = self.session.backend.pool.clone();
         async move {
             let rows: Vec<(String, i64)> = sqlx::query_as(match column {
                 Sealing::Bodies => {

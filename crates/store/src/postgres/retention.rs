@@ -10,19 +10,24 @@ use uuid::Uuid;
 
 use super::Postgres;
 use super::pool::Pool;
+use crate::database::Database;
 use crate::fault::Fault;
 use crate::stored::{discarded, millis};
 use crate::uncancelled::LONG;
 
 #[async_trait]
-impl RetentionLog for Postgres {
+impl RetentionLog for Database<Postgres> {
     async fn discard(
         &self,
         what: RetentionKind,
         keep: &RetentionPeriods,
         limit: u32,
     ) -> Result<Discarded, StoreError> {
-        let (pool, keep, limit) = (self.pool.clone(), keep.clone(), i64::from(limit));
+        let (pool, keep, limit) = (
+            self.session.backend.pool.clone(),
+            keep.clone(),
+            i64::from(limit),
+        );
         let work = async move {
             let late = match what {
                 RetentionKind::Values => wipe_values(pool, &keep, limit).await?,

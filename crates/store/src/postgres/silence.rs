@@ -8,19 +8,22 @@ use uuid::Uuid;
 
 use super::Postgres;
 use super::pool::Pool;
+use crate::database::Database;
 use crate::fault::Fault;
 use crate::stored::{Doing, count};
 use crate::uncancelled::SHORT;
 
 #[async_trait]
-impl SilenceLog for Postgres {
+impl SilenceLog for Database<Postgres> {
     async fn observe_posts(&self, source: &SourceName) -> Result<(), StoreError> {
-        let work = listen(self.pool.clone(), source.clone());
+        let work = listen(self.session.backend.pool.clone(), source.clone());
         self.work.run(SHORT, work).await
     }
 
     async fn source_health(&self) -> Result<Vec<SourceHealth>, StoreError> {
-        self.work.run(SHORT, source_health(self.pool.clone())).await
+        self.work
+            .run(SHORT, source_health(self.session.backend.pool.clone()))
+            .await
     }
 }
 

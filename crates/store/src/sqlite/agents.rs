@@ -7,11 +7,13 @@ use pipeline::{
     InboxWatch, NewAttempt, Opened, Request, ResendOutcome, ResendRequest, Scope, Seq, StoreError,
 };
 
-use super::{Sqlite, artifacts, attempt_consumes, attempts, consumes, resends};
+use super::{Sqlite, attempt_consumes, attempts, resends};
+use crate::database::Database;
 use crate::uncancelled::SHORT;
+use crate::{artifacts, consumes};
 
 #[async_trait]
-impl AgentLog for Sqlite {
+impl AgentLog for Database<Sqlite> {
     async fn artifacts(
         &self,
         inbox: &InboxId,
@@ -19,7 +21,7 @@ impl AgentLog for Sqlite {
         limit: u32,
     ) -> Result<Vec<ArtifactView>, StoreError> {
         let listed = artifacts::list(
-            self.readers.clone(),
+            self.session.clone(),
             inbox.as_str().to_owned(),
             after.number(),
             limit,
@@ -29,26 +31,26 @@ impl AgentLog for Sqlite {
     }
 
     async fn consume(&self, request: &ConsumeRequest) -> Result<Consumed, StoreError> {
-        let keyring = self.secrets.keyring.clone();
-        let work = consumes::consume(self.writer.clone(), keyring, request.clone());
-        self.work.run(SHORT, work).await
+        let request = request.clone();
+        self.run(SHORT, |session| consumes::consume(session, request))
+            .await
     }
 
     async fn feed_bounds(&self, inbox: &InboxId) -> Result<FeedBounds, StoreError> {
-        let work = artifacts::feed_bounds(self.readers.clone(), inbox.as_str().to_owned());
+        let work = artifacts::feed_bounds(self.session.clone(), inbox.as_str().to_owned());
         self.work.run(SHORT, work).await
     }
 
     fn watch(&self, inbox: &InboxId) -> Box<dyn InboxWatch> {
         // Whoever writes is in this process, so nothing can be missed.
-        self.arrivals.watch(inbox)
+        self.session.arrivals.watch(inbox)
     }
 }
 
 #[async_trait]
-impl AttemptLog for Sqlite {
+impl AttemptLog for Database<Sqlite> {
     async fn open_attempt(&self, attempt: NewAttempt) -> Result<Opened, StoreError> {
-        let work = attempts::open(self.writer.clone(), attempt);
+        let work = attempts::open(self.session.backend.writer.clone(), attempt);
         self.work.run(SHORT, work).await
     }
 
@@ -57,7 +59,7 @@ impl AttemptLog for Sqlite {
         attempt: AttemptId,
         scope: &Scope,
     ) -> Result<Option<AttemptView>, StoreError> {
-        let work = attempts::look(self.readers.clone(), attempt, scope.clone());
+        let work = attempts::look(self.session.backend.readers.clone(), attempt, scope.clone());
         self.work.run(SHORT, work).await
     }
 
@@ -65,13 +67,17 @@ impl AttemptLog for Sqlite {
         &self,
         request: &AttemptConsume,
     ) -> Result<AttemptConsumed, StoreError> {
-        let keyring = self.secrets.keyring.clone();
-        let work = attempt_consumes::consume(self.writer.clone(), keyring, request.clone());
+        let keyring = self.session.secrets.keyring.clone();
+        let work = attempt_consumes::consume(
+            self.session.backend.writer.clone(),
+            keyring,
+            request.clone(),
+        );
         self.work.run(SHORT, work).await
     }
 
     async fn resend(&self, request: &ResendRequest) -> Result<ResendOutcome, StoreError> {
-        let work = resends::resend(self.writer.clone(), request.clone());
+        let work = resends::resend(self.session.backend.writer.clone(), request.clone());
         self.work.run(SHORT, work).await
     }
 
@@ -83,8 +89,14 @@ impl AttemptLog for Sqlite {
         asked: Option<&Request>,
     ) -> Result<AttemptFinished, StoreError> {
         let (scope, asked) = (scope.clone(), asked.cloned());
-        let finish = attempts::finish(self.writer.clone(), attempt, scope, outcome, asked);
-        let arrivals = self.arrivals.clone();
+        let finish = attempts::finish(
+            self.session.backend.writer.clone(),
+            attempt,
+            scope,
+            outcome,
+            asked,
+        );
+        let arrivals = self.session.arrivals.clone();
         let work = async move {
             let ended = finish.await?;
             if let AttemptFinished::Finished(view) = &ended {

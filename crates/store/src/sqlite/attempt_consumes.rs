@@ -7,7 +7,9 @@ use pipeline::{
 use sqlx::{SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
-use super::{attempts, consumes};
+use super::Sqlite;
+use super::attempts;
+use crate::consumes;
 use crate::fault::Fault;
 use crate::seal::Keyring;
 use crate::stored::Way;
@@ -79,7 +81,7 @@ async fn take_one(
         idempotency_key: request.idempotency_key.clone(),
         replay_window: request.replay_window,
     };
-    consumes::take(connection, keyring, &asked, Way::Attempt).await
+    consumes::take::<Sqlite>(connection, keyring, &asked, Way::Attempt).await
 }
 
 async fn look_again(

@@ -7,11 +7,12 @@ use pipeline::{
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
-use super::{artifacts, inboxes, references, requests};
+use super::{Sqlite, references};
 use crate::fault::Fault;
-use crate::requests::Noted;
+use crate::requests::{self, Noted};
 use crate::stored::{inbox, joined, millis};
 use crate::waiting::{AttemptRow, RulesRow};
+use crate::{artifacts, inboxes};
 
 /// Opens an attempt. There is one writer, so whatever arrives in its inbox is
 /// written before it or after it. The reference's unique key decides whether
@@ -19,7 +20,7 @@ use crate::waiting::{AttemptRow, RulesRow};
 pub(super) async fn open(writer: SqlitePool, attempt: NewAttempt) -> Result<Opened, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     let made = attempt.id.to_string();
-    match requests::note(&mut transaction, attempt.asked.as_ref(), &made).await? {
+    match requests::note::<Sqlite>(&mut transaction, attempt.asked.as_ref(), &made).await? {
         Noted::New => {}
         Noted::Before(made) => return repeated(&mut transaction, &made).await,
         Noted::Reused => return Ok(Opened::KeyReused),
@@ -68,13 +69,13 @@ async fn enter_inbox(
         .await?;
         return Ok(written.rows_affected() == 1);
     }
-    let row = inboxes::find(&mut *connection, name).await?;
+    let row = inboxes::find::<Sqlite>(&mut *connection, name).await?;
     let owner = row.as_ref().and_then(|row| row.owner.as_deref());
     let is_expired = row.as_ref().is_some_and(|row| row.is_expired);
     if is_expired || !attempt.scope.covers(&attempt.inbox, owner) {
         return Ok(false);
     }
-    artifacts::last_seq(connection, name).await?;
+    artifacts::lock_inbox::<Sqlite>(connection, name).await?;
     Ok(true)
 }
 
@@ -153,7 +154,7 @@ pub(super) async fn view(
     row: AttemptRow,
 ) -> Result<AttemptView, Fault> {
     let current = match row.current {
-        Some(id) => artifacts::item(connection, id).await?,
+        Some(id) => artifacts::item::<Sqlite>(connection, id).await?,
         None => None,
     };
     row.view(current)
@@ -180,7 +181,8 @@ pub(super) async fn finish(
     asked: Option<Request>,
 ) -> Result<AttemptFinished, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    let noted = requests::note(&mut transaction, asked.as_ref(), &attempt.to_string()).await?;
+    let noted =
+        requests::note::<Sqlite>(&mut transaction, asked.as_ref(), &attempt.to_string()).await?;
     if let Noted::Reused = noted {
         return Ok(AttemptFinished::KeyReused);
     }

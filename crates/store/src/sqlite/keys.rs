@@ -5,43 +5,44 @@ use pipeline::{ConsumerId, Created, KeyLog, KeyView, LiveKey, NewKey, StoreError
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
-use super::{Sqlite, requests};
+use super::Sqlite;
+use crate::database::Database;
 use crate::fault::Fault;
-use crate::requests::Noted;
+use crate::requests::{self, Noted};
 use crate::stored::{KeyRow, joined, millis, span};
 use crate::uncancelled::SHORT;
 
 #[async_trait]
-impl KeyLog for Sqlite {
+impl KeyLog for Database<Sqlite> {
     async fn create_key(&self, key: NewKey) -> Result<Created<KeyView>, StoreError> {
-        let work = create(self.writer.clone(), key);
+        let work = create(self.session.backend.writer.clone(), key);
         self.work.run(SHORT, work).await
     }
 
     async fn live_key(&self, id: &str) -> Result<Option<LiveKey>, StoreError> {
-        let work = live(self.readers.clone(), id.to_owned());
+        let work = live(self.session.backend.readers.clone(), id.to_owned());
         self.work.run(SHORT, work).await
     }
 
     async fn key_used(&self, id: &str) -> Result<(), StoreError> {
-        let work = used(self.writer.clone(), id.to_owned());
+        let work = used(self.session.backend.writer.clone(), id.to_owned());
         self.work.run(SHORT, work).await
     }
 
     async fn keys(&self) -> Result<Vec<KeyView>, StoreError> {
-        let work = list(self.readers.clone());
+        let work = list(self.session.backend.readers.clone());
         self.work.run(SHORT, work).await
     }
 
     async fn revoke_key(&self, name: &ConsumerId) -> Result<Option<KeyView>, StoreError> {
-        let work = revoke(self.writer.clone(), name.clone());
+        let work = revoke(self.session.backend.writer.clone(), name.clone());
         self.work.run(SHORT, work).await
     }
 }
 
 async fn create(writer: SqlitePool, key: NewKey) -> Result<Created<KeyView>, Fault> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    match requests::note(&mut transaction, key.asked.as_ref(), &key.id).await? {
+    match requests::note::<Sqlite>(&mut transaction, key.asked.as_ref(), &key.id).await? {
         Noted::New => {}
         Noted::Before(made) => return known(&mut transaction, &made).await,
         Noted::Reused => return Ok(Created::KeyReused),

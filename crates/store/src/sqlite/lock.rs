@@ -5,6 +5,9 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::sync::{Mutex, PoisonError};
 
+use sqlx::SqlitePool;
+
+use super::connect::check_error;
 use crate::open::OpenError;
 
 /// The lock on a file beside the database. The system gives it up when the
@@ -33,6 +36,23 @@ impl FileLock {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         drop(held.take());
     }
+}
+
+/// Returns the claims of a process that is gone: this one holds the file's lock, so no
+/// other process can still be at work. The attempts stay counted.
+pub(super) async fn release_orphans(writer: &SqlitePool) -> Result<(), OpenError> {
+    sqlx::query(
+        "UPDATE deliveries
+         SET state = 'pending',
+             claim_token = NULL,
+             claimable_at = (SELECT now FROM clock),
+             ring_at = (SELECT now FROM clock)
+         WHERE state = 'claimed'",
+    )
+    .execute(writer)
+    .await
+    .map_err(check_error)?;
+    Ok(())
 }
 
 /// Opens a file, or makes it for its owner alone.

@@ -9,32 +9,43 @@ use pipeline::{
 };
 use sqlx::{SqliteConnection, SqlitePool};
 
-use super::{Sqlite, deliveries};
+use super::Sqlite;
 use crate::batch::Batch;
+use crate::database::Database;
+use crate::deliveries;
 use crate::fault::Fault;
 use crate::stored::{inbox, millis, span};
 use crate::uncancelled::{LONG, SHORT};
 
 #[async_trait]
-impl PollLog for Sqlite {
+impl PollLog for Database<Sqlite> {
     async fn lease(
         &self,
         source: &SourceName,
         poller: PollerId,
         length: Duration,
     ) -> Result<Leased, StoreError> {
-        let work = lease(self.writer.clone(), source.clone(), poller, length);
+        let work = lease(
+            self.session.backend.writer.clone(),
+            source.clone(),
+            poller,
+            length,
+        );
         self.work.run(SHORT, work).await
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        let work = release(self.writer.clone(), lease.clone());
+        let work = release(self.session.backend.writer.clone(), lease.clone());
         self.work.run(SHORT, work).await
     }
 
     async fn unseen(&self, keys: &[DeliveryKey]) -> Result<Vec<DeliveryKey>, StoreError> {
-        let server_key = self.secrets.server_key.clone();
-        let work = unseen(self.readers.clone(), server_key, keys.to_vec());
+        let server_key = self.session.secrets.server_key.clone();
+        let work = unseen(
+            self.session.backend.readers.clone(),
+            server_key,
+            keys.to_vec(),
+        );
         self.work.run(SHORT, work).await
     }
 
@@ -44,7 +55,10 @@ impl PollLog for Sqlite {
         found: Vec<Polled>,
         cursor: &str,
     ) -> Result<Completed<Vec<Recorded>>, StoreError> {
-        let (writer, secrets) = (self.writer.clone(), self.secrets.clone());
+        let (writer, secrets) = (
+            self.session.backend.writer.clone(),
+            self.session.secrets.clone(),
+        );
         let (lease, cursor) = (lease.clone(), cursor.to_owned());
         let work = async move {
             let (found, arrivals) = found
@@ -58,7 +72,7 @@ impl PollLog for Sqlite {
     }
 
     async fn round_ended(&self, lease: &Lease, failure: Option<Reason>) -> Result<(), StoreError> {
-        let work = ended(self.writer.clone(), lease.clone(), failure);
+        let work = ended(self.session.backend.writer.clone(), lease.clone(), failure);
         self.work.run(SHORT, work).await
     }
 
@@ -67,7 +81,7 @@ impl PollLog for Sqlite {
         after: Duration,
         limit: u32,
     ) -> Result<Vec<OverdueInbox>, StoreError> {
-        let work = overdue_inboxes(self.readers.clone(), after, limit);
+        let work = overdue_inboxes(self.session.backend.readers.clone(), after, limit);
         self.work.run(SHORT, work).await
     }
 }
@@ -160,7 +174,7 @@ async fn save(
         transaction.rollback().await?;
         return Ok(Completed::Lost);
     }
-    let answers = deliveries::settle(&mut transaction, batch).await?;
+    let answers = deliveries::settle::<Sqlite>(&mut transaction, batch).await?;
     for (answer, arrived) in answers.iter().zip(arrivals) {
         if answer.is_fresh() {
             mark(&mut transaction, *answer, arrived).await?;

@@ -5,17 +5,21 @@ use pipeline::{Probe, ProbeError};
 use sqlx::SqlitePool;
 
 use super::Sqlite;
+use crate::database::Database;
 use crate::fault::Fault;
 use crate::uncancelled::SHORT;
 
 #[async_trait]
-impl Probe for Sqlite {
+impl Probe for Database<Sqlite> {
     fn name(&self) -> &'static str {
         "database"
     }
 
     async fn probe(&self) -> Result<(), ProbeError> {
-        let work = look(self.writer.clone(), self.readers.clone());
+        let work = look(
+            self.session.backend.writer.clone(),
+            self.session.backend.readers.clone(),
+        );
         let looked = self.work.run(SHORT, work).await;
         looked.map_err(|error| ProbeError(error.to_string()))
     }

@@ -4,6 +4,7 @@ use sqlx::SqlitePool;
 use uuid::Uuid;
 
 use super::Sqlite;
+use crate::database::Database;
 use crate::fault::Fault;
 use crate::reseal::{Old, Renewed, Resealed, Sealing, renew};
 use crate::seal::{KeyId, Keyring};
@@ -12,13 +13,13 @@ use crate::uncancelled::Uncancelled;
 
 type Columns = (Uuid, String, String, Vec<u8>);
 
-impl Sqlite {
+impl Database<Sqlite> {
     pub(crate) fn work(&self) -> &Uncancelled {
         &self.work
     }
 
     pub(crate) fn keyring(&self) -> &Keyring {
-        &self.secrets.keyring
+        &self.session.secrets.keyring
     }
 
     pub(crate) fn reseal(
@@ -28,7 +29,10 @@ impl Sqlite {
         from: Uuid,
         limit: u32,
     ) -> impl Future<Output = Result<Resealed, Fault>> + Send + use<> {
-        let (writer, keyring) = (self.writer.clone(), self.secrets.keyring.clone());
+        let (writer, keyring) = (
+            self.session.backend.writer.clone(),
+            self.session.secrets.keyring.clone(),
+        );
         async move {
             let old = under_older_keys(&writer, column, &key, from, limit).await?;
             let is_end = old.len() < limit as usize;
@@ -43,7 +47,7 @@ impl Sqlite {
         &self,
         key: KeyId,
     ) -> impl Future<Output = Result<(), Fault>> + Send + use<> {
-        let writer = self.writer.clone();
+        let writer = self.session.backend.writer.clone();
         async move {
             sqlx::query(
                 "INSERT INTO retired_keys (key_id, retired_at) SELECT $1, now FROM clock
@@ -60,7 +64,7 @@ impl Sqlite {
         &self,
         column: Sealing,
     ) -> impl Future<Output = Result<Vec<(String, u64)>, Fault>> + Send + use<> {
-        let writer = self.writer.clone();
+        let writer = self.session.backend.writer.clone();
         async move {
             let rows: Vec<(String, i64)> = sqlx::query_as(match column {
                 Sealing::Bodies => {

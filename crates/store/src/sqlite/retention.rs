@@ -8,19 +8,24 @@ use sqlx::{SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
 use super::Sqlite;
+use crate::database::Database;
 use crate::fault::Fault;
 use crate::stored::{discarded, millis};
 use crate::uncancelled::LONG;
 
 #[async_trait]
-impl RetentionLog for Sqlite {
+impl RetentionLog for Database<Sqlite> {
     async fn discard(
         &self,
         what: RetentionKind,
         keep: &RetentionPeriods,
         limit: u32,
     ) -> Result<Discarded, StoreError> {
-        let (writer, keep, limit) = (self.writer.clone(), keep.clone(), i64::from(limit));
+        let (writer, keep, limit) = (
+            self.session.backend.writer.clone(),
+            keep.clone(),
+            i64::from(limit),
+        );
         let work = async move {
             let late = match what {
                 RetentionKind::Values => wipe_values(&writer, &keep, limit).await?,

@@ -6,20 +6,21 @@ use sqlx::SqlitePool;
 use uuid::Uuid;
 
 use super::Sqlite;
+use crate::database::Database;
 use crate::fault::Fault;
 use crate::stored::{Doing, count};
 use crate::uncancelled::SHORT;
 
 #[async_trait]
-impl SilenceLog for Sqlite {
+impl SilenceLog for Database<Sqlite> {
     async fn observe_posts(&self, source: &SourceName) -> Result<(), StoreError> {
-        let work = listen(self.writer.clone(), source.clone());
+        let work = listen(self.session.backend.writer.clone(), source.clone());
         self.work.run(SHORT, work).await
     }
 
     async fn source_health(&self) -> Result<Vec<SourceHealth>, StoreError> {
         self.work
-            .run(SHORT, source_health(self.readers.clone()))
+            .run(SHORT, source_health(self.session.backend.readers.clone()))
             .await
     }
 }

@@ -3,11 +3,10 @@
 
 use pipeline::{ArtifactKind, ConsumeRequest, Consumed, Reason, Timestamp};
 use secrecy::SecretString;
-use sqlx::{Connection, PgConnection};
-use time::OffsetDateTime;
 
-use super::moment::timestamp;
-use super::pool::Pool;
+use crate::backend::{Backend, Connection, Sql, query};
+use crate::column::Moment;
+use crate::database::Session;
 use crate::fault::Fault;
 use crate::seal::{Keyring, Row};
 use crate::stored::{Way, inbox, millis, verdict};
@@ -20,41 +19,40 @@ struct Wanted {
     expires_at: Timestamp,
 }
 
-pub(super) async fn consume(
-    pool: Pool,
-    keyring: Keyring,
+pub(crate) async fn consume<B: Backend>(
+    session: Session<B>,
     request: ConsumeRequest,
 ) -> Result<Consumed, Fault> {
-    let mut connection = pool.lend().await?;
-    let mut transaction = connection.begin().await?;
-    let consumed = take(&mut transaction, &keyring, &request, Way::Artifact).await?;
+    let mut transaction = session.begin().await?;
+    let keyring = &session.secrets.keyring;
+    let consumed = take::<B>(&mut transaction, keyring, &request, Way::Artifact).await?;
     transaction.commit().await?;
     Ok(consumed)
 }
 
 /// Consumes within a transaction. What this returns is worth nothing, and must
 /// go nowhere, until the caller has committed it.
-pub(super) async fn take(
-    connection: &mut PgConnection,
+pub(crate) async fn take<B: Backend>(
+    connection: &mut Connection<B>,
     keyring: &Keyring,
     request: &ConsumeRequest,
     way: Way,
 ) -> Result<Consumed, Fault> {
-    let wanted = match look_up(connection, keyring, request, way).await? {
+    let wanted = match look_up::<B>(connection, keyring, request, way).await? {
         Ok(wanted) => wanted,
         Err(refused) => return Ok(refused),
     };
-    if let Some(at) = insert(connection, request, way).await? {
+    if let Some(at) = insert::<B>(connection, request, way).await? {
         let Wanted { kind, value, .. } = wanted;
         let value = value.ok_or(Fault::Damaged("value"))?;
         return Ok(Consumed::First { kind, value, at });
     }
-    explain(connection, request, way, wanted).await
+    explain::<B>(connection, request, way, wanted).await
 }
 
 /// The artifact if it may be asked for at all, or the answer why not.
-async fn look_up(
-    connection: &mut PgConnection,
+async fn look_up<B: Backend>(
+    connection: &mut Connection<B>,
     keyring: &Keyring,
     request: &ConsumeRequest,
     way: Way,
@@ -66,17 +64,17 @@ async fn look_up(
         Option<String>,
         Option<String>,
         Option<Vec<u8>>,
-        OffsetDateTime,
+        Moment,
         Option<String>,
         bool,
     );
-    let row: Option<Columns> = sqlx::query_as(
+    let row: Option<Columns> = query::<B>(Sql::both(
         "SELECT a.inbox, a.kind, a.verdict, a.reason, a.value_key, a.value, a.expires_at, i.owner,
                 t.token IS NOT NULL
          FROM artifacts a JOIN inboxes i ON i.inbox = a.inbox
          LEFT JOIN attempts t ON t.id = a.attempt_id
          WHERE a.id = $1",
-    )
+    ))
     .bind(request.artifact.as_uuid())
     .fetch_optional(connection)
     .await?;
@@ -100,49 +98,60 @@ async fn look_up(
     Ok(Ok(Wanted {
         kind: ArtifactKind::from_word(&kind).ok_or(Fault::Damaged("kind"))?,
         value: value.transpose()?,
-        expires_at: timestamp(expires_at),
+        expires_at: expires_at.into(),
     }))
 }
 
 /// Takes the artifact, unless it is taken, expired, superseded, or the request's
 /// key was used for another one. The statement itself judges all of it.
-async fn insert(
-    connection: &mut PgConnection,
+async fn insert<B: Backend>(
+    connection: &mut Connection<B>,
     request: &ConsumeRequest,
     way: Way,
 ) -> Result<Option<Timestamp>, Fault> {
-    let at: Option<OffsetDateTime> = sqlx::query_scalar(
-        "INSERT INTO consumes (artifact_id, consumer, idempotency_key, consumed_at, way)
+    let at: Option<Moment> = query::<B>(Sql {
+        postgres: "INSERT INTO consumes (artifact_id, consumer, idempotency_key, consumed_at, way)
          SELECT id, $2, $3, clock_timestamp(), $4
          FROM artifacts
          WHERE id = $1 AND verdict = 'usable' AND expires_at > clock_timestamp()
            AND superseded_at IS NULL
          ON CONFLICT DO NOTHING
          RETURNING consumed_at",
-    )
+        sqlite: "INSERT INTO consumes (artifact_id, consumer, idempotency_key, consumed_at, way)
+             SELECT id, $2, $3, (SELECT now FROM clock), $4
+             FROM artifacts
+             WHERE id = $1 AND verdict = 'usable' AND expires_at > (SELECT now FROM clock)
+               AND superseded_at IS NULL
+             ON CONFLICT DO NOTHING
+             RETURNING consumed_at",
+    })
     .bind(request.artifact.as_uuid())
     .bind(request.consumer.as_str())
     .bind(request.idempotency_key.as_str())
     .bind(way.as_str())
-    .fetch_optional(connection)
+    .scalar(connection)
     .await?;
-    Ok(at.map(timestamp))
+    Ok(at.map(Timestamp::from))
 }
 
 /// Why nothing was inserted, by what is committed now: a value is told again
 /// only from a committed row that names this very request.
-async fn explain(
-    connection: &mut PgConnection,
+async fn explain<B: Backend>(
+    connection: &mut Connection<B>,
     request: &ConsumeRequest,
     way: Way,
     wanted: Wanted,
 ) -> Result<Consumed, Fault> {
-    let row: Option<(OffsetDateTime, bool, bool)> = sqlx::query_as(
-        "SELECT consumed_at, coalesce(consumer = $2 AND idempotency_key = $3 AND way <> $5, false),
+    let row: Option<(Moment, bool, bool)> = query::<B>(Sql {
+        postgres: "SELECT consumed_at, coalesce(consumer = $2 AND idempotency_key = $3 AND way <> $5, false),
                 consumer = $2 AND idempotency_key = $3
                 AND clock_timestamp() < consumed_at + $4 * interval '1 millisecond'
          FROM consumes WHERE artifact_id = $1",
-    )
+        sqlite: "SELECT consumed_at, coalesce(consumer = $2 AND idempotency_key = $3 AND way <> $5, 0),
+                    consumer = $2 AND idempotency_key = $3
+                    AND (SELECT now FROM clock) < consumed_at + $4
+             FROM consumes WHERE artifact_id = $1",
+    })
     .bind(request.artifact.as_uuid())
     .bind(request.consumer.as_str())
     .bind(request.idempotency_key.as_str())
@@ -154,18 +163,23 @@ async fn explain(
         if is_another_way {
             return Ok(Consumed::KeyReused);
         }
-        let at = timestamp(consumed_at);
+        let at = consumed_at.into();
         let Wanted { kind, value, .. } = wanted;
         return Ok(match value.filter(|_| is_replay) {
             Some(value) => Consumed::Replayed { kind, value, at },
             None => Consumed::Already { at },
         });
     }
-    let (key_is_used, is_superseded, is_expired): (bool, bool, bool) = sqlx::query_as(
-        "SELECT EXISTS (SELECT FROM consumes WHERE consumer = $2 AND idempotency_key = $3),
+    let (key_is_used, is_superseded, is_expired): (bool, bool, bool) = query::<B>(Sql {
+        postgres:
+            "SELECT EXISTS (SELECT FROM consumes WHERE consumer = $2 AND idempotency_key = $3),
                 superseded_at IS NOT NULL, expires_at <= clock_timestamp()
          FROM artifacts WHERE id = $1",
-    )
+        sqlite:
+            "SELECT EXISTS (SELECT 1 FROM consumes WHERE consumer = $2 AND idempotency_key = $3),
+                    superseded_at IS NOT NULL, expires_at <= (SELECT now FROM clock)
+             FROM artifacts WHERE id = $1",
+    })
     .bind(request.artifact.as_uuid())
     .bind(request.consumer.as_str())
     .bind(request.idempotency_key.as_str())

@@ -1,0 +1,295 @@
+//! The seam between the algorithms of this crate and its two databases.
+//!
+//! An algorithm is written once, generic over [`Backend`]. Its statements stand in
+//! place, in both dialects, side by side in a [`Sql`]. Both databases number their
+//! parameters `$1`, `$2`, …, so values are bound once, and rows are decoded once.
+//! A backend keeps what really differs: connecting, lending connections, locking,
+//! notifying other processes, and the schema.
+
+use std::ops::{Deref, DerefMut};
+
+use sqlx::query::Query;
+use sqlx::{Arguments, Database, Encode, FromRow, Type};
+use uuid::Uuid;
+
+use crate::batch::{Batch, Unrecorded};
+use crate::fault::Fault;
+
+/// One statement in both dialects.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sql {
+    pub(crate) postgres: &'static str,
+    pub(crate) sqlite: &'static str,
+}
+
+impl Sql {
+    /// A statement that both databases read alike.
+    pub(crate) const fn both(text: &'static str) -> Self {
+        Self {
+            postgres: text,
+            sqlite: text,
+        }
+    }
+}
+
+/// A value that both databases can store.
+pub(crate) trait Value<'v>:
+    Encode<'v, sqlx::Postgres> + Type<sqlx::Postgres> + Encode<'v, sqlx::Sqlite> + Type<sqlx::Sqlite>
+{
+}
+
+impl<'v, T> Value<'v> for T where
+    T: Encode<'v, sqlx::Postgres>
+        + Type<sqlx::Postgres>
+        + Encode<'v, sqlx::Sqlite>
+        + Type<sqlx::Sqlite>
+{
+}
+
+/// What a row of either database is decoded into: a tuple, or a struct declared
+/// with [`row!`].
+pub(crate) trait Columns:
+    for<'r> FromRow<'r, sqlx::postgres::PgRow>
+    + for<'r> FromRow<'r, sqlx::sqlite::SqliteRow>
+    + Send
+    + Unpin
+{
+}
+
+impl<T> Columns for T where
+    T: for<'r> FromRow<'r, sqlx::postgres::PgRow>
+        + for<'r> FromRow<'r, sqlx::sqlite::SqliteRow>
+        + Send
+        + Unpin
+{
+}
+
+/// What a database's driver calls a statement with its values.
+pub(crate) type Prepared<B> =
+    Query<'static, <B as Backend>::Driver, <<B as Backend>::Driver as Database>::Arguments>;
+
+/// One of the two databases. Each method is at most one statement.
+pub(crate) trait Backend: Send + Sync + Sized + 'static {
+    /// The driver.
+    type Driver: Database<Arguments: Arguments<Database = Self::Driver>>;
+    /// A connection on loan from a pool.
+    type Lent: DerefMut<Target = <Self::Driver as Database>::Connection> + Send;
+
+    /// This database's text of a statement.
+    fn text(sql: Sql) -> &'static str;
+
+    /// Lends a connection that may write.
+    fn lend_writer(&self) -> impl Future<Output = Result<Self::Lent, sqlx::Error>> + Send;
+
+    /// Lends a connection that only reads.
+    fn lend_reader(&self) -> impl Future<Output = Result<Self::Lent, sqlx::Error>> + Send;
+
+    /// Begins a transaction that writes.
+    fn begin(
+        connection: &mut Connection<Self>,
+    ) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
+
+    /// Ends a transaction.
+    fn end(
+        connection: &mut Connection<Self>,
+        how: End,
+    ) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
+
+    /// Has a connection closed instead of lent again, where the pool would not notice
+    /// by itself that it is inside a transaction.
+    fn discard(lent: &mut Self::Lent);
+
+    /// Binds a statement's next value.
+    fn bind<'v, T: Value<'v>>(query: Prepared<Self>, value: T) -> Prepared<Self>;
+
+    /// Executes a statement and returns how many rows it wrote.
+    fn execute(
+        connection: &mut Connection<Self>,
+        query: Prepared<Self>,
+    ) -> impl Future<Output = Result<u64, sqlx::Error>> + Send;
+
+    /// Executes a statement and returns its rows.
+    fn fetch<R: Columns>(
+        connection: &mut Connection<Self>,
+        query: Prepared<Self>,
+    ) -> impl Future<Output = Result<Vec<R>, sqlx::Error>> + Send;
+
+    /// Whether one statement inserts many rows. Without that, a transaction around the
+    /// statements makes them one commit.
+    const INSERTS_MANY: bool;
+
+    /// Inserts the deliveries of a batch whose keys are free, and returns their ids: in
+    /// one statement, or in one for each.
+    fn insert_deliveries(
+        connection: &mut Connection<Self>,
+        batch: &Batch,
+        unrecorded: &[Unrecorded],
+    ) -> impl Future<Output = Result<Vec<Uuid>, Fault>> + Send;
+
+    /// Whether a notification in a statement reaches the watchers of all processes, this
+    /// one included. Without that, watchers are woken after the commit.
+    const NOTIFIES: bool;
+
+    /// A watch of this process has begun: from now on it must hear of notifications.
+    fn watch(&self);
+}
+
+/// A connection to a database.
+pub(crate) type Connection<B> = <<B as Backend>::Driver as Database>::Connection;
+
+/// How a transaction ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Commit,
+    Rollback,
+}
+
+/// A statement, with the values that are bound so far.
+pub(crate) struct Statement<B: Backend> {
+    query: Prepared<B>,
+}
+
+/// Begins a statement.
+pub(crate) fn query<B: Backend>(sql: Sql) -> Statement<B> {
+    Statement {
+        query: sqlx::query(B::text(sql)),
+    }
+}
+
+impl<B: Backend> Statement<B> {
+    /// Binds the next value.
+    pub(crate) fn bind<'v, T: Value<'v>>(self, value: T) -> Self {
+        Self {
+            query: B::bind(self.query, value),
+        }
+    }
+
+    /// Executes the statement and returns how many rows it wrote.
+    pub(crate) async fn execute(self, connection: &mut Connection<B>) -> Result<u64, Fault> {
+        Ok(B::execute(connection, self.query).await?)
+    }
+
+    /// The rows.
+    pub(crate) async fn fetch_all<R: Columns>(
+        self,
+        connection: &mut Connection<B>,
+    ) -> Result<Vec<R>, Fault> {
+        Ok(B::fetch(connection, self.query).await?)
+    }
+
+    /// The first row, if there is one.
+    pub(crate) async fn fetch_optional<R: Columns>(
+        self,
+        connection: &mut Connection<B>,
+    ) -> Result<Option<R>, Fault> {
+        Ok(self.fetch_all(connection).await?.into_iter().next())
+    }
+
+    /// The first row of a statement that always has one.
+    pub(crate) async fn fetch_one<R: Columns>(
+        self,
+        connection: &mut Connection<B>,
+    ) -> Result<R, Fault> {
+        let row = self.fetch_optional(connection).await?;
+        row.ok_or(Fault::Database(sqlx::Error::RowNotFound))
+    }
+
+    /// The first columns of the rows.
+    pub(crate) async fn scalars<T>(self, connection: &mut Connection<B>) -> Result<Vec<T>, Fault>
+    where
+        (T,): Columns,
+    {
+        let rows: Vec<(T,)> = self.fetch_all(connection).await?;
+        Ok(rows.into_iter().map(|(value,)| value).collect())
+    }
+
+    /// The first column of the first row, if there is one.
+    pub(crate) async fn scalar<T>(self, connection: &mut Connection<B>) -> Result<Option<T>, Fault>
+    where
+        (T,): Columns,
+    {
+        let row: Option<(T,)> = self.fetch_optional(connection).await?;
+        Ok(row.map(|(value,)| value))
+    }
+}
+
+/// A transaction that writes.
+///
+/// Its commands are sent as they are, and not through the driver's own counter of
+/// nested transactions: after an error that ends a transaction in the database (a full
+/// disk, for example) that counter is wrong, and every later transaction of the
+/// connection fails. A transaction that is dropped unended discards its connection.
+pub(crate) struct Transaction<B: Backend> {
+    lent: B::Lent,
+    is_ended: bool,
+}
+
+impl<B: Backend> Transaction<B> {
+    pub(crate) async fn begin(backend: &B) -> Result<Self, Fault> {
+        let lent = backend.lend_writer().await?;
+        let mut transaction = Self {
+            lent,
+            is_ended: false,
+        };
+        B::begin(&mut transaction.lent).await?;
+        Ok(transaction)
+    }
+
+    pub(crate) async fn commit(self) -> Result<(), Fault> {
+        self.end(End::Commit).await
+    }
+
+    pub(crate) async fn rollback(self) -> Result<(), Fault> {
+        self.end(End::Rollback).await
+    }
+
+    async fn end(mut self, how: End) -> Result<(), Fault> {
+        B::end(&mut self.lent, how).await?;
+        self.is_ended = true;
+        Ok(())
+    }
+}
+
+impl<B: Backend> Deref for Transaction<B> {
+    type Target = Connection<B>;
+
+    fn deref(&self) -> &Connection<B> {
+        &self.lent
+    }
+}
+
+impl<B: Backend> DerefMut for Transaction<B> {
+    fn deref_mut(&mut self) -> &mut Connection<B> {
+        &mut self.lent
+    }
+}
+
+impl<B: Backend> Drop for Transaction<B> {
+    fn drop(&mut self) {
+        if !self.is_ended {
+            B::discard(&mut self.lent);
+        }
+    }
+}
+
+/// Declares a struct that is decoded from the columns of the same names.
+macro_rules! row {
+    ($(#[$meta:meta])* $visibility:vis struct $name:ident { $($(#[$doc:meta])* $field_visibility:vis $field:ident: $type:ty),* $(,)? }) => {
+        $(#[$meta])*
+        $visibility struct $name { $($(#[$doc])* $field_visibility $field: $type),* }
+
+        impl sqlx::FromRow<'_, sqlx::postgres::PgRow> for $name {
+            fn from_row(row: &sqlx::postgres::PgRow) -> Result<Self, sqlx::Error> {
+                Ok(Self { $($field: sqlx::Row::try_get(row, stringify!($field))?),* })
+            }
+        }
+
+        impl sqlx::FromRow<'_, sqlx::sqlite::SqliteRow> for $name {
+            fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Self, sqlx::Error> {
+                Ok(Self { $($field: sqlx::Row::try_get(row, stringify!($field))?),* })
+            }
+        }
+    };
+}
+
+pub(crate) use row;

@@ -1,0 +1,84 @@
+//! An open database, whichever of the two it is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::StoreError;
+
+use crate::arrivals::Arrivals;
+use crate::backend::{Backend, Transaction};
+use crate::fault::Fault;
+use crate::settings::Secrets;
+use crate::uncancelled::Uncancelled;
+
+/// An open database. The seams of the pipeline are implemented on it, one file for
+/// each subject.
+pub(crate) struct Database<B> {
+    pub(crate) session: Session<B>,
+    pub(crate) work: Uncancelled,
+}
+
+/// What a unit of work needs; cheap to clone into its task.
+pub(crate) struct Session<B> {
+    pub(crate) backend: Arc<B>,
+    pub(crate) secrets: Secrets,
+    pub(crate) arrivals: Arrivals,
+}
+
+impl<B> Clone for Session<B> {
+    fn clone(&self) -> Self {
+        Self {
+            backend: Arc::clone(&self.backend),
+            secrets: self.secrets.clone(),
+            arrivals: self.arrivals.clone(),
+        }
+    }
+}
+
+impl<B: Backend> Database<B> {
+    pub(crate) fn over(backend: B, secrets: Secrets, arrivals: Arrivals) -> Self {
+        Self {
+            session: Session {
+                backend: Arc::new(backend),
+                secrets,
+                arrivals,
+            },
+            work: Uncancelled::default(),
+        }
+    }
+
+    /// Runs a unit of work to its end and waits for it until the timeout.
+    pub(crate) async fn run<T, F, W>(&self, timeout: Duration, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(Session<B>) -> W,
+        W: Future<Output = Result<T, Fault>> + Send + 'static,
+    {
+        self.work.run(timeout, work(self.session.clone())).await
+    }
+}
+
+impl<B: Backend> Session<B> {
+    /// Begins a transaction that writes.
+    pub(crate) async fn begin(&self) -> Result<Transaction<B>, Fault> {
+        Transaction::begin(&*self.backend).await
+    }
+
+    /// Lends a connection for statements that each commit by themselves.
+    pub(crate) async fn writer(&self) -> Result<B::Lent, Fault> {
+        Ok(self.backend.lend_writer().await?)
+    }
+
+    /// Lends a connection that only reads.
+    pub(crate) async fn reader(&self) -> Result<B::Lent, Fault> {
+        Ok(self.backend.lend_reader().await?)
+    }
+
+    /// Wakes the watchers of an inbox after a commit, if the database did not: the
+    /// statement has a `pg_notify` in Postgres, which reaches all processes.
+    pub(crate) fn announce(&self, inbox: &str) {
+        if !B::NOTIFIES {
+            self.arrivals.announce(inbox);
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Inboxes: who owns them and which rules they have.
+
+use async_trait::async_trait;
+use pipeline::{Created, InboxId, InboxLog, InboxView, NewInbox, Request, Scope, StoreError};
+
+use crate::backend::{Backend, Connection, Sql, query};
+use crate::column::List;
+use crate::database::{Database, Session};
+use crate::fault::Fault;
+use crate::requests::{self, Noted};
+use crate::stored::{joined, millis};
+use crate::uncancelled::SHORT;
+use crate::waiting::InboxRow;
+
+#[async_trait]
+impl<B: Backend> InboxLog for Database<B> {
+    async fn create_inbox(&self, inbox: NewInbox) -> Result<Created<InboxView>, StoreError> {
+        self.run(SHORT, |session| create(session, inbox)).await
+    }
+
+    async fn inbox(&self, inbox: &InboxId, scope: &Scope) -> Result<Option<InboxView>, StoreError> {
+        let (inbox, scope) = (inbox.clone(), scope.clone());
+        self.run(SHORT, |session| look_up(session, inbox, scope))
+            .await
+    }
+
+    async fn inboxes(
+        &self,
+        scope: &Scope,
+        after: Option<&InboxId>,
+        limit: u32,
+    ) -> Result<Vec<InboxView>, StoreError> {
+        let after = after.map_or("", InboxId::as_str).to_owned();
+        let scope = scope.clone();
+        self.run(SHORT, |session| list(session, scope, after, limit))
+            .await
+    }
+
+    async fn expire_inbox(
+        &self,
+        inbox: &InboxId,
+        scope: &Scope,
+    ) -> Result<Option<InboxView>, StoreError> {
+        let (inbox, scope) = (inbox.clone(), scope.clone());
+        self.run(SHORT, |session| expire(session, inbox, scope))
+            .await
+    }
+
+    async fn rotate_inbox(
+        &self,
+        inbox: &InboxId,
+        to: &InboxId,
+        scope: &Scope,
+        asked: Option<&Request>,
+    ) -> Result<Created<InboxView>, StoreError> {
+        let rotation = Rotation {
+            from: inbox.clone(),
+            to: to.clone(),
+            scope: scope.clone(),
+            asked: asked.cloned(),
+        };
+        self.run(SHORT, |session| rotate(session, rotation)).await
+    }
+}
+
+async fn create<B: Backend>(
+    session: Session<B>,
+    inbox: NewInbox,
+) -> Result<Created<InboxView>, Fault> {
+    let mut transaction = session.begin().await?;
+    let made = inbox.inbox.as_str();
+    let noted = requests::note::<B>(&mut transaction, inbox.asked.as_ref(), made).await?;
+    if let Some(repeated) = repeated::<B>(&mut transaction, noted).await? {
+        transaction.rollback().await?;
+        return Ok(repeated);
+    }
+    let row: Option<InboxRow> = query::<B>(Sql {
+        postgres: "INSERT INTO inboxes
+                 (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
+                  needs_proof, expires_at, created_at)
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8, now + $9 * interval '1 millisecond', now
+             FROM clock_timestamp() AS now
+             ON CONFLICT (inbox) DO NOTHING
+             RETURNING *, false AS is_expired",
+        sqlite: "INSERT INTO inboxes
+                 (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
+                  needs_proof, expires_at, created_at)
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8, now + $9, now
+             FROM clock WHERE true
+             ON CONFLICT (inbox) DO NOTHING
+             RETURNING *, false AS is_expired",
+    })
+    .bind(inbox.inbox.as_str())
+    .bind(inbox.owner.as_str())
+    .bind(joined(&inbox.rules.senders))
+    .bind(inbox.rules.links.as_deref().map(joined))
+    .bind(inbox.rules.lifetime.map(millis))
+    .bind(inbox.retention.map(millis))
+    .bind(inbox.metadata)
+    .bind(inbox.rules.needs_proof)
+    .bind(inbox.expires_in.map(millis))
+    .fetch_optional(&mut transaction)
+    .await?;
+    let Some(row) = row else {
+        transaction.rollback().await?;
+        return Ok(Created::Refused);
+    };
+    transaction.commit().await?;
+    Ok(Created::New(row.try_into()?))
+}
+
+/// The answer to a request that came before; nothing if it is new.
+async fn repeated<B: Backend>(
+    connection: &mut Connection<B>,
+    noted: Noted,
+) -> Result<Option<Created<InboxView>>, Fault> {
+    match noted {
+        Noted::New => Ok(None),
+        Noted::Before(made) => {
+            let row = find::<B>(connection, &made).await?.ok_or(Fault::Restless)?;
+            Ok(Some(Created::Known(row.try_into()?)))
+        }
+        Noted::Reused => Ok(Some(Created::KeyReused)),
+    }
+}
+
+/// The row of an inbox.
+pub(crate) async fn find<B: Backend>(
+    connection: &mut Connection<B>,
+    inbox: &str,
+) -> Result<Option<InboxRow>, Fault> {
+    query::<B>(Sql {
+        postgres: "SELECT *, coalesce(expires_at <= clock_timestamp(), false) AS is_expired
+             FROM inboxes WHERE inbox = $1",
+        sqlite: "SELECT *, coalesce(expires_at <= (SELECT now FROM clock), false) AS is_expired
+             FROM inboxes WHERE inbox = $1",
+    })
+    .bind(inbox)
+    .fetch_optional(connection)
+    .await
+}
+
+/// The row of an inbox, locked until the transaction ends. Whether it has expired is
+/// judged after the lock was obtained, not before the wait for it.
+async fn find_locked<B: Backend>(
+    connection: &mut Connection<B>,
+    inbox: &str,
+) -> Result<Option<InboxRow>, Fault> {
+    query::<B>(Sql {
+        postgres: "WITH locked AS MATERIALIZED
+                 (SELECT * FROM inboxes WHERE inbox = $1 FOR UPDATE)
+             SELECT *, coalesce(expires_at <= clock_timestamp(), false) AS is_expired
+             FROM locked",
+        sqlite: "SELECT *, coalesce(expires_at <= (SELECT now FROM clock), false) AS is_expired
+             FROM inboxes WHERE inbox = $1",
+    })
+    .bind(inbox)
+    .fetch_optional(connection)
+    .await
+}
+
+async fn look_up<B: Backend>(
+    session: Session<B>,
+    inbox: InboxId,
+    scope: Scope,
+) -> Result<Option<InboxView>, Fault> {
+    let row = find::<B>(&mut *session.reader().await?, inbox.as_str()).await?;
+    row.filter(|row| scope.covers(&inbox, row.owner.as_deref()))
+        .map(TryInto::try_into)
+        .transpose()
+}
+
+async fn list<B: Backend>(
+    session: Session<B>,
+    scope: Scope,
+    after: String,
+    limit: u32,
+) -> Result<Vec<InboxView>, Fault> {
+    let (is_all, owner, others) = match &scope {
+        Scope::All => (true, "", Vec::new()),
+        Scope::Own { owner, others } => {
+            let others = others.iter().map(|inbox| inbox.as_str().to_owned());
+            (false, owner.as_str(), others.collect())
+        }
+    };
+    let rows: Vec<InboxRow> = query::<B>(Sql {
+        postgres: "SELECT *, coalesce(expires_at <= now(), false) AS is_expired
+             FROM inboxes
+             WHERE inbox > $1 AND ($2 OR owner = $3 OR inbox = ANY($4))
+             ORDER BY inbox
+             LIMIT $5",
+        sqlite: "SELECT *, coalesce(expires_at <= (SELECT now FROM clock), false) AS is_expired
+             FROM inboxes
+             WHERE inbox > $1 AND ($2 OR owner = $3 OR inbox IN (SELECT value FROM json_each($4)))
+             ORDER BY inbox
+             LIMIT $5",
+    })
+    .bind(after)
+    .bind(is_all)
+    .bind(owner)
+    .bind(List(others))
+    .bind(i64::from(limit))
+    .fetch_all(&mut *session.reader().await?)
+    .await?;
+    rows.into_iter().map(TryInto::try_into).collect()
+}
+
+async fn expire<B: Backend>(
+    session: Session<B>,
+    inbox: InboxId,
+    scope: Scope,
+) -> Result<Option<InboxView>, Fault> {
+    let mut transaction = session.begin().await?;
+    let row = find_locked::<B>(&mut transaction, inbox.as_str()).await?;
+    if !row.is_some_and(|row| scope.owns(row.owner.as_deref())) {
+        transaction.rollback().await?;
+        return Ok(None);
+    }
+    let expired = end::<B>(&mut transaction, &inbox).await?;
+    transaction.commit().await?;
+    session.announce(inbox.as_str());
+    expired.map(TryInto::try_into).transpose()
+}
+
+/// One inbox to be replaced by another with the same rules.
+struct Rotation {
+    from: InboxId,
+    to: InboxId,
+    scope: Scope,
+    asked: Option<Request>,
+}
+
+/// Of two rotations at once one replaces the inbox, and the other finds it expired.
+async fn rotate<B: Backend>(
+    session: Session<B>,
+    rotation: Rotation,
+) -> Result<Created<InboxView>, Fault> {
+    let Rotation {
+        from,
+        to,
+        scope,
+        asked,
+    } = rotation;
+    let mut transaction = session.begin().await?;
+    let noted = requests::note::<B>(&mut transaction, asked.as_ref(), to.as_str()).await?;
+    if let Some(repeated) = repeated::<B>(&mut transaction, noted).await? {
+        transaction.rollback().await?;
+        return Ok(repeated);
+    }
+    let before = find_locked::<B>(&mut transaction, from.as_str()).await?;
+    let before = before.filter(|row| !row.is_expired && scope.owns(row.owner.as_deref()));
+    let Some(before) = before else {
+        transaction.rollback().await?;
+        return Ok(Created::Refused);
+    };
+    end::<B>(&mut transaction, &from).await?;
+    let row = insert_copy::<B>(&mut transaction, &before, &to).await?;
+    let Some(row) = row else {
+        transaction.rollback().await?;
+        return Ok(Created::Refused);
+    };
+    transaction.commit().await?;
+    session.announce(from.as_str());
+    Ok(Created::New(row.try_into()?))
+}
+
+/// Inserts an inbox with the rules of another. It expires when the other would have.
+async fn insert_copy<B: Backend>(
+    connection: &mut Connection<B>,
+    before: &InboxRow,
+    to: &InboxId,
+) -> Result<Option<InboxRow>, Fault> {
+    query::<B>(Sql {
+        postgres: "INSERT INTO inboxes
+                 (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
+                  needs_proof, expires_at, created_at)
+             SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata,
+                    needs_proof, $3, clock_timestamp()
+             FROM inboxes WHERE inbox = $1
+             ON CONFLICT (inbox) DO NOTHING
+             RETURNING *, false AS is_expired",
+        sqlite: "INSERT INTO inboxes
+                 (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
+                  needs_proof, expires_at, created_at)
+             SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata,
+                    needs_proof, $3, (SELECT now FROM clock)
+             FROM inboxes WHERE inbox = $1
+             ON CONFLICT (inbox) DO NOTHING
+             RETURNING *, false AS is_expired",
+    })
+    .bind(before.inbox.as_str())
+    .bind(to.as_str())
+    .bind(before.expires_at)
+    .fetch_optional(connection)
+    .await
+}
+
+/// Ends an inbox now and notifies its watchers; one that has ended keeps its time.
+async fn end<B: Backend>(
+    connection: &mut Connection<B>,
+    inbox: &InboxId,
+) -> Result<Option<InboxRow>, Fault> {
+    query::<B>(Sql {
+        postgres: "UPDATE inboxes SET expires_at = least(expires_at, clock_timestamp())
+             WHERE inbox = $1
+             RETURNING *, true AS is_expired, pg_notify('maillatch_arrivals', inbox)",
+        sqlite: "UPDATE inboxes SET expires_at = min(coalesce(expires_at, now), now)
+             FROM clock WHERE inbox = $1
+             RETURNING *, true AS is_expired",
+    })
+    .bind(inbox.as_str())
+    .fetch_optional(connection)
+    .await
+}
