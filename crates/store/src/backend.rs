@@ -132,6 +132,15 @@ pub(crate) trait Backend: Send + Sync + Sized + 'static {
 
     /// A watch of this process has begun: from now on it must hear of notifications.
     fn watch(&self);
+
+    /// Removes the bytes of rows that were wiped from the database's log, where a
+    /// client can do that.
+    fn truncate_log(
+        connection: &mut Connection<Self>,
+    ) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
+
+    /// Closes every connection; waits for those that are lent.
+    fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
 /// A connection to a database.
@@ -272,21 +281,34 @@ impl<B: Backend> Drop for Transaction<B> {
     }
 }
 
-/// Declares a struct that is decoded from the columns of the same names.
+/// Declares a struct that is decoded from the columns of the same names. A last field
+/// `..name: Type` is another such struct, decoded from the same row.
 macro_rules! row {
-    ($(#[$meta:meta])* $visibility:vis struct $name:ident { $($(#[$doc:meta])* $field_visibility:vis $field:ident: $type:ty),* $(,)? }) => {
+    ($(#[$meta:meta])* $visibility:vis struct $name:ident {
+        $($(#[$doc:meta])* $field_visibility:vis $field:ident: $type:ty,)*
+        $(..$rest:ident: $rest_type:ty)?
+    }) => {
         $(#[$meta])*
-        $visibility struct $name { $($(#[$doc])* $field_visibility $field: $type),* }
+        $visibility struct $name {
+            $($(#[$doc])* $field_visibility $field: $type,)*
+            $($rest: $rest_type)?
+        }
 
         impl sqlx::FromRow<'_, sqlx::postgres::PgRow> for $name {
             fn from_row(row: &sqlx::postgres::PgRow) -> Result<Self, sqlx::Error> {
-                Ok(Self { $($field: sqlx::Row::try_get(row, stringify!($field))?),* })
+                Ok(Self {
+                    $($field: sqlx::Row::try_get(row, stringify!($field))?,)*
+                    $($rest: sqlx::FromRow::from_row(row)?)?
+                })
             }
         }
 
         impl sqlx::FromRow<'_, sqlx::sqlite::SqliteRow> for $name {
             fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Self, sqlx::Error> {
-                Ok(Self { $($field: sqlx::Row::try_get(row, stringify!($field))?),* })
+                Ok(Self {
+                    $($field: sqlx::Row::try_get(row, stringify!($field))?,)*
+                    $($rest: sqlx::FromRow::from_row(row)?)?
+                })
             }
         }
     };

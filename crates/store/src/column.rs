@@ -116,6 +116,13 @@ impl Element for Vec<u8> {
     }
 }
 
+/// A number that is not known is an empty text (`nullif(value, '')`).
+impl Element for Option<i64> {
+    fn text(&self) -> String {
+        self.map(|number| number.to_string()).unwrap_or_default()
+    }
+}
+
 /// Addresses, domains and names, none of which holds a quote or a control character.
 impl Element for String {
     fn text(&self) -> String {

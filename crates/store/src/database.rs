@@ -56,6 +56,12 @@ impl<B: Backend> Database<B> {
     {
         self.work.run(timeout, work(self.session.clone())).await
     }
+
+    /// Waits for the units of work that have begun, then closes every connection.
+    pub(crate) async fn close(&self) {
+        self.work.finish().await;
+        self.session.backend.close().await;
+    }
 }
 
 impl<B: Backend> Session<B> {

@@ -59,16 +59,9 @@ async fn open_attempts<B: Backend>(
     .fetch_all(connection)
     .await?;
     let attempts = rows.into_iter().map(|row| {
-        let rules = RulesRow {
-            wanted: row.wanted,
-            senders: row.senders,
-            needs_proof: row.needs_proof,
-            links: row.links,
-            token: row.token,
-        };
         Ok(OpenAttempt {
             id: AttemptId::from_uuid(row.id),
-            rules: rules.try_into()?,
+            rules: row.rules.try_into()?,
         })
     });
     attempts.collect()
@@ -77,10 +70,6 @@ async fn open_attempts<B: Backend>(
 row! {
     struct OpenRow {
         id: Uuid,
-        wanted: String,
-        senders: String,
-        needs_proof: bool,
-        links: Option<String>,
-        token: Option<String>,
+        ..rules: RulesRow
     }
 }

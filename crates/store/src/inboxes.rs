@@ -142,7 +142,7 @@ pub(crate) async fn find<B: Backend>(
 
 /// The row of an inbox, locked until the transaction ends. Whether it has expired is
 /// judged after the lock was obtained, not before the wait for it.
-async fn find_locked<B: Backend>(
+pub(crate) async fn find_locked<B: Backend>(
     connection: &mut Connection<B>,
     inbox: &str,
 ) -> Result<Option<InboxRow>, Fault> {

@@ -1,22 +1,10 @@
 //! The seams over Postgres.
 
-mod agents;
-mod attempt_consumes;
-mod attempts;
 mod connect;
 mod deliveries;
-mod keys;
 mod listen;
-mod moment;
-mod polls;
 mod pool;
-mod probe;
-mod references;
-mod reseal;
-mod resends;
-mod retention;
 mod schema;
-mod silence;
 
 use sqlx::{Executor, PgConnection};
 use uuid::Uuid;
@@ -61,13 +49,6 @@ impl Database<Postgres> {
 
     pub(crate) async fn migrate(settings: &Settings) -> Result<Migrated, OpenError> {
         schema::migrate(&connect::plain_options(settings)?).await
-    }
-
-    pub(crate) async fn close(&self) {
-        let backend = &self.session.backend;
-        backend.listener.stop();
-        self.work.finish().await;
-        backend.pool.close().await;
     }
 }
 
@@ -135,5 +116,15 @@ impl Backend for Postgres {
 
     fn watch(&self) {
         self.listener.start();
+    }
+
+    /// The server keeps its log for as long as it needs it.
+    async fn truncate_log(_: &mut PgConnection) -> Result<(), sqlx::Error> {
+        Ok(())
+    }
+
+    async fn close(&self) {
+        self.listener.stop();
+        self.pool.close().await;
     }
 }

@@ -1,11 +1,14 @@
-//! Sealing anew: rows whose key is no longer the one that seals, a few at a time.
+//! Resealing: rows whose key is no longer the one that seals, a few at a time.
 
 use pipeline::{ArtifactId, DeliveryId, StoreError};
 use uuid::Uuid;
 
+use crate::backend::{Backend, Sql, query, row};
+use crate::database::{Database, Session};
 use crate::fault::Fault;
 use crate::open::{AnyDatabase, Store};
 use crate::seal::{KeyId, Keyring, Row, Sealed};
+use crate::stored::count;
 use crate::uncancelled::LONG;
 
 /// Which column of which table.
@@ -28,31 +31,22 @@ pub struct Resealed {
     pub next: Option<Uuid>,
 }
 
-/// A row under an older key.
-pub(crate) struct Old {
-    pub(crate) id: Uuid,
-    /// The source of a delivery, the inbox of an artifact.
-    pub(crate) owner: String,
-    pub(crate) key: String,
-    pub(crate) sealed: Vec<u8>,
-}
-
-impl From<(Uuid, String, String, Vec<u8>)> for Old {
-    fn from((id, owner, key, sealed): (Uuid, String, String, Vec<u8>)) -> Self {
-        Self {
-            id,
-            owner,
-            key,
-            sealed,
-        }
+row! {
+    /// A row under an older key.
+    struct Old {
+        id: Uuid,
+        /// The source of a delivery, the inbox of an artifact.
+        owner: String,
+        key: String,
+        sealed: Vec<u8>,
     }
 }
 
 /// Rows with their values under another key.
-pub(crate) type Renewed<'o> = Vec<(&'o Old, Sealed)>;
+type Renewed<'o> = Vec<(&'o Old, Sealed)>;
 
 /// Of these rows those that open, with their values under `key`, and how many do not.
-pub(crate) fn renew<'o>(
+fn renew<'o>(
     old: &'o [Old],
     column: Sealing,
     (keyring, key): (&Keyring, &KeyId),
@@ -96,9 +90,135 @@ impl Old {
     }
 }
 
+impl<B: Backend> Database<B> {
+    async fn reseal(
+        &self,
+        column: Sealing,
+        key: KeyId,
+        from: Uuid,
+        limit: u32,
+    ) -> Result<Resealed, StoreError> {
+        self.run(LONG, |session| async move {
+            let old = under_older_keys(&session, column, &key, from, limit).await?;
+            let is_end = old.len() < limit as usize;
+            let next = old.last().map(|row| row.id).filter(|_| !is_end);
+            let keyring = &session.secrets.keyring;
+            let (renewed, stuck) = renew(&old, column, (keyring, &key))?;
+            let count = update(&session, column, renewed).await?;
+            Ok(Resealed { count, stuck, next })
+        })
+        .await
+    }
+
+    async fn forbid(&self, key: KeyId) -> Result<(), StoreError> {
+        self.run(LONG, |session| retire(session, key)).await
+    }
+
+    async fn sealed_under(&self, column: Sealing) -> Result<Vec<(String, u64)>, StoreError> {
+        self.run(LONG, move |session| count_by_key(session, column))
+            .await
+    }
+}
+
+async fn under_older_keys<B: Backend>(
+    session: &Session<B>,
+    column: Sealing,
+    key: &KeyId,
+    from: Uuid,
+    limit: u32,
+) -> Result<Vec<Old>, Fault> {
+    query::<B>(Sql::both(match column {
+        Sealing::Bodies => {
+            "SELECT id, source AS owner, body_key AS key, body AS sealed FROM deliveries
+             WHERE id > $1 AND body_key <> $2 ORDER BY id LIMIT $3"
+        }
+        Sealing::Values => {
+            "SELECT id, inbox AS owner, value_key AS key, value AS sealed FROM artifacts
+             WHERE id > $1 AND value_key <> $2 ORDER BY id LIMIT $3"
+        }
+    }))
+    .bind(from)
+    .bind(key.as_str())
+    .bind(i64::from(limit))
+    .fetch_all(&mut *session.reader().await?)
+    .await
+}
+
+/// The guard repeats what was read: a row that was wiped or resealed by another
+/// process meanwhile stays as it is.
+async fn update<B: Backend>(
+    session: &Session<B>,
+    column: Sealing,
+    renewed: Renewed<'_>,
+) -> Result<u64, Fault> {
+    let mut transaction = session.begin().await?;
+    let mut written = 0;
+    for (row, sealed) in renewed {
+        written += query::<B>(Sql::both(match column {
+            Sealing::Bodies => {
+                "UPDATE deliveries SET body = $3, body_key = $4 WHERE id = $1 AND body_key = $2"
+            }
+            Sealing::Values => {
+                "UPDATE artifacts SET value = $3, value_key = $4 WHERE id = $1 AND value_key = $2"
+            }
+        }))
+        .bind(row.id)
+        .bind(row.key.as_str())
+        .bind(sealed.bytes)
+        .bind(sealed.key.as_str())
+        .execute(&mut transaction)
+        .await?;
+    }
+    transaction.commit().await?;
+    Ok(written)
+}
+
+/// Stores that no row may be sealed under this key any more.
+async fn retire<B: Backend>(session: Session<B>, key: KeyId) -> Result<(), Fault> {
+    let mut transaction = session.begin().await?;
+    // Waits for every transaction that writes; those that begin later see the name that
+    // is inserted here. The lock is held for one statement.
+    query::<B>(Sql {
+        postgres: "LOCK TABLE deliveries, artifacts IN SHARE MODE",
+        // The transaction has the lock of the one writer already.
+        sqlite: "SELECT 1",
+    })
+    .execute(&mut transaction)
+    .await?;
+    query::<B>(Sql {
+        postgres: "INSERT INTO retired_keys (key_id, retired_at) VALUES ($1, clock_timestamp())
+                   ON CONFLICT DO NOTHING",
+        sqlite: "INSERT INTO retired_keys (key_id, retired_at)
+                 SELECT $1, now FROM clock WHERE true ON CONFLICT DO NOTHING",
+    })
+    .bind(key.as_str())
+    .execute(&mut transaction)
+    .await?;
+    transaction.commit().await
+}
+
+async fn count_by_key<B: Backend>(
+    session: Session<B>,
+    column: Sealing,
+) -> Result<Vec<(String, u64)>, Fault> {
+    let rows: Vec<(String, i64)> = query::<B>(Sql::both(match column {
+        Sealing::Bodies => {
+            "SELECT body_key, count(*) FROM deliveries WHERE body_key IS NOT NULL
+             GROUP BY body_key"
+        }
+        Sealing::Values => {
+            "SELECT value_key, count(*) FROM artifacts WHERE value_key IS NOT NULL
+             GROUP BY value_key"
+        }
+    }))
+    .fetch_all(&mut *session.reader().await?)
+    .await?;
+    Ok(rows.into_iter().map(|(key, n)| (key, count(n))).collect())
+}
+
 impl Store {
-    /// Seals up to `limit` rows under `key` that are under another, from a place on.
-    /// A row that is wiped or changed meanwhile is left as it is.
+    /// Seals up to `limit` rows under `key` that are sealed under another, from a place
+    /// on. A row that is wiped or changed meanwhile is left as it is.
     pub async fn reseal(
         &self,
         column: Sealing,
@@ -106,41 +226,35 @@ impl Store {
         from: Option<Uuid>,
         limit: u32,
     ) -> Result<Resealed, StoreError> {
-        let from = from.unwrap_or(Uuid::nil());
+        let (key, from) = (key.clone(), from.unwrap_or(Uuid::nil()));
         match &self.database {
-            AnyDatabase::Postgres(it) => {
-                let work = it.reseal(column, key.clone(), from, limit);
-                it.work().run(LONG, work).await
-            }
-            AnyDatabase::Sqlite(it) => {
-                let work = it.reseal(column, key.clone(), from, limit);
-                it.work().run(LONG, work).await
-            }
+            AnyDatabase::Postgres(it) => it.reseal(column, key, from, limit).await,
+            AnyDatabase::Sqlite(it) => it.reseal(column, key, from, limit).await,
         }
     }
 
-    /// From now on no row comes under this key, whoever sealed it and whenever: what
-    /// was on its way is stored and can be seen, and what comes later is refused.
+    /// From now on no row is stored that is sealed under this key: rows that were on
+    /// their way are stored when this returns, later ones are refused.
     pub async fn forbid(&self, key: &KeyId) -> Result<(), StoreError> {
         match &self.database {
-            AnyDatabase::Postgres(it) => it.work().run(LONG, it.forbid(key.clone())).await,
-            AnyDatabase::Sqlite(it) => it.work().run(LONG, it.forbid(key.clone())).await,
+            AnyDatabase::Postgres(it) => it.forbid(key.clone()).await,
+            AnyDatabase::Sqlite(it) => it.forbid(key.clone()).await,
         }
     }
 
     /// How many rows of a column are sealed under which key.
     pub async fn sealed_under(&self, column: Sealing) -> Result<Vec<(String, u64)>, StoreError> {
         match &self.database {
-            AnyDatabase::Postgres(it) => it.work().run(LONG, it.sealed_under(column)).await,
-            AnyDatabase::Sqlite(it) => it.work().run(LONG, it.sealed_under(column)).await,
+            AnyDatabase::Postgres(it) => it.sealed_under(column).await,
+            AnyDatabase::Sqlite(it) => it.sealed_under(column).await,
         }
     }
 
     /// The names of the keys that this store opens with, the sealing one first.
     pub fn key_names(&self) -> Vec<KeyId> {
         match &self.database {
-            AnyDatabase::Postgres(it) => it.keyring().names(),
-            AnyDatabase::Sqlite(it) => it.keyring().names(),
+            AnyDatabase::Postgres(it) => it.session.secrets.keyring.names(),
+            AnyDatabase::Sqlite(it) => it.session.secrets.keyring.names(),
         }
     }
 }

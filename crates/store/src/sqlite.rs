@@ -1,19 +1,8 @@
 //! The seams over `SQLite`: one file, one process, one writer.
 
-mod agents;
-mod attempt_consumes;
-mod attempts;
 mod connect;
-mod keys;
 mod lock;
-mod polls;
-mod probe;
-mod references;
-mod reseal;
-mod resends;
-mod retention;
 mod schema;
-mod silence;
 
 use sqlx::pool::PoolConnection;
 use sqlx::{Executor, SqliteConnection, SqlitePool};
@@ -71,17 +60,6 @@ impl Database<Sqlite> {
         let migrated = schema::migrate(&writer).await;
         writer.close().await;
         migrated
-    }
-
-    pub(crate) async fn close(&self) {
-        let backend = &self.session.backend;
-        self.work.finish().await;
-        backend.readers.close().await;
-        // The last connection to close folds the write-ahead log into the file.
-        backend.writer.close().await;
-        if let Some(lock) = &backend.lock {
-            lock.release();
-        }
     }
 }
 
@@ -153,4 +131,20 @@ impl Backend for Sqlite {
     const NOTIFIES: bool = false;
 
     fn watch(&self) {}
+
+    /// Copies the write-ahead log into the file and truncates it. While a reader is in
+    /// the way it stays as it is; the next wipe or checkpoint truncates it.
+    async fn truncate_log(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+        connection.execute(checkpoint).await.map(drop)
+    }
+
+    async fn close(&self) {
+        self.readers.close().await;
+        // The last connection to close copies the write-ahead log into the file.
+        self.writer.close().await;
+        if let Some(lock) = &self.lock {
+            lock.release();
+        }
+    }
 }

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactId, ArtifactKind, ArtifactView, AttemptId, Discarded, InboxId, KeyView, MessageId,
-    Permission, Reason, SenderProof, Seq, SourceHealth, SourceName, Timestamp, Verdict,
+    ArtifactId, ArtifactKind, ArtifactView, AttemptId, InboxId, MessageId, Reason, SenderProof,
+    Seq, SourceName, Verdict,
 };
 use uuid::Uuid;
 
@@ -34,14 +34,6 @@ pub(crate) fn count(number: i64) -> u64 {
 /// The size of a body, from that of the sealed one.
 pub(crate) fn body_bytes(sealed: i64) -> u64 {
     count(sealed).saturating_sub(OVERHEAD)
-}
-
-/// What was discarded, from how late each of it was.
-pub(crate) fn discarded(late: &[i64]) -> Discarded {
-    Discarded {
-        count: late.len() as u64,
-        late: late.iter().copied().max().map_or(Duration::ZERO, span),
-    }
 }
 
 /// Which request consumes; the same key on another way is another request.
@@ -147,65 +139,6 @@ impl TryFrom<Item> for ArtifactView {
             consumed_at: item.consumed_at.map(Into::into),
             attempt: item.attempt_id.map(AttemptId::from_uuid),
             is_superseded: item.is_superseded,
-        })
-    }
-}
-
-/// How a source has been doing, column by column; times are milliseconds ago.
-pub(crate) struct Doing {
-    pub(crate) source: String,
-    pub(crate) posts: u64,
-    pub(crate) quiet: Option<i64>,
-    pub(crate) habit: i64,
-    pub(crate) polled: Option<i64>,
-    pub(crate) failure: Option<String>,
-}
-
-impl TryFrom<Doing> for SourceHealth {
-    type Error = Fault;
-
-    fn try_from(doing: Doing) -> Result<Self, Fault> {
-        Ok(Self {
-            source: source(&doing.source)?,
-            posts: doing.posts,
-            since_last_post: doing.quiet.map(span),
-            usual_gap: span(doing.habit),
-            since_last_poll: doing.polled.map(span),
-            failure: doing.failure.as_deref().map(Reason::from_stored),
-        })
-    }
-}
-
-/// A key, column by column.
-pub(crate) struct KeyRow {
-    pub(crate) id: String,
-    pub(crate) name: String,
-    pub(crate) scopes: String,
-    pub(crate) inboxes: String,
-    pub(crate) created_at: Timestamp,
-    pub(crate) expires_at: Option<Timestamp>,
-    pub(crate) revoked_at: Option<Timestamp>,
-    pub(crate) used_at: Option<Timestamp>,
-    pub(crate) is_expired: bool,
-}
-
-impl TryFrom<KeyRow> for KeyView {
-    type Error = Fault;
-
-    fn try_from(row: KeyRow) -> Result<Self, Fault> {
-        let permissions = row.scopes.split_whitespace().map(Permission::from_word);
-        Ok(Self {
-            id: row.id,
-            name: row.name.parse().or(Err(Fault::Damaged("name")))?,
-            permissions: permissions
-                .collect::<Option<_>>()
-                .ok_or(Fault::Damaged("scopes"))?,
-            inboxes: split(&row.inboxes),
-            created_at: row.created_at,
-            expires_at: row.expires_at,
-            revoked_at: row.revoked_at,
-            used_at: row.used_at,
-            is_expired: row.is_expired,
         })
     }
 }

@@ -1,15 +1,11 @@
 //! From the rows of inboxes and attempts to the words of the pipeline.
 
-use pipeline::{
-    AttemptId, AttemptOutcome, AttemptRules, AttemptView, CallbackState, Expectation, InboxId,
-    InboxRules, InboxView, MissKind, OpenAttempt, Reason, Timestamp, Wanted,
-};
-use uuid::Uuid;
+use pipeline::{AttemptRules, Expectation, InboxId, InboxRules, InboxView, OpenAttempt, Wanted};
 
 use crate::backend::row;
 use crate::column::Moment;
 use crate::fault::Fault;
-use crate::stored::{Item, inbox, span, split};
+use crate::stored::{inbox, span, split};
 
 row! {
     /// An inbox.
@@ -82,13 +78,15 @@ impl TryFrom<InboxRow> for InboxView {
     }
 }
 
-/// The columns that say which mail counts.
-pub(crate) struct RulesRow {
-    pub(crate) wanted: String,
-    pub(crate) senders: String,
-    pub(crate) needs_proof: bool,
-    pub(crate) links: Option<String>,
-    pub(crate) token: Option<String>,
+row! {
+    /// The rules of an attempt: which mail matches it.
+    pub(crate) struct RulesRow {
+        wanted: String,
+        senders: String,
+        needs_proof: bool,
+        links: Option<String>,
+        token: Option<String>,
+    }
 }
 
 impl TryFrom<RulesRow> for AttemptRules {
@@ -101,69 +99,6 @@ impl TryFrom<RulesRow> for AttemptRules {
             needs_proof: row.needs_proof,
             links: row.links.as_deref().map(split),
             token: row.token,
-        })
-    }
-}
-
-/// An attempt, column by column.
-pub(crate) struct AttemptRow {
-    pub(crate) id: Uuid,
-    pub(crate) inbox: String,
-    /// Who owns the inbox, for whoever judges a scope.
-    pub(crate) inbox_owner: Option<String>,
-    pub(crate) rules: RulesRow,
-    pub(crate) callback: Option<String>,
-    pub(crate) callback_state: Option<String>,
-    pub(crate) opened_at: Timestamp,
-    pub(crate) deadline: Timestamp,
-    pub(crate) remaining_ms: i64,
-    /// How long its inbox takes mail, if that has an end.
-    pub(crate) inbox_remaining_ms: Option<i64>,
-    pub(crate) resends_left: i32,
-    pub(crate) resent_at: Option<Timestamp>,
-    pub(crate) outcome: Option<String>,
-    pub(crate) current: Option<Uuid>,
-    pub(crate) has_consumed: bool,
-    pub(crate) miss: Option<String>,
-    pub(crate) miss_reason: Option<String>,
-    pub(crate) request: Vec<u8>,
-}
-
-impl AttemptRow {
-    /// The attempt and its newest artifact.
-    pub(crate) fn view(self, current: Option<Item>) -> Result<AttemptView, Fault> {
-        let miss = match (self.miss, self.miss_reason) {
-            (Some(kind), Some(reason)) => {
-                let kind = MissKind::from_word(&kind).ok_or(Fault::Damaged("miss"))?;
-                Some((kind, Reason::from_stored(&reason)))
-            }
-            _ => None,
-        };
-        let remaining_ms = self.inbox_remaining_ms.unwrap_or(i64::MAX);
-        let remaining_ms = remaining_ms.min(self.remaining_ms);
-        let callback_state = self.callback_state;
-        let callback_state = callback_state
-            .map(|word| CallbackState::from_word(&word).ok_or(Fault::Damaged("callback state")));
-        let outcome = self
-            .outcome
-            .map(|word| AttemptOutcome::from_word(&word).ok_or(Fault::Damaged("outcome")));
-        Ok(AttemptView {
-            id: AttemptId::from_uuid(self.id),
-            inbox: inbox(&self.inbox)?,
-            rules: self.rules.try_into()?,
-            callback: self.callback,
-            callback_state: callback_state.transpose()?,
-            opened_at: self.opened_at,
-            deadline: self.deadline,
-            remaining: span(remaining_ms),
-            is_over: self.remaining_ms <= 0,
-            inbox_has_ended: self.inbox_remaining_ms.is_some_and(|left| left <= 0),
-            resends_left: u32::try_from(self.resends_left).unwrap_or(0),
-            resent_at: self.resent_at,
-            outcome: outcome.transpose()?,
-            current: current.map(TryInto::try_into).transpose()?,
-            has_consumed: self.has_consumed,
-            miss,
         })
     }
 }

@@ -4,52 +4,51 @@ use pipeline::{
     ArtifactId, AttemptConsume, AttemptConsumed, AttemptStatus, AttemptView, ConsumeRequest,
     Consumed,
 };
-use sqlx::{SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
-use super::Sqlite;
-use super::attempts;
+use super::row;
+use crate::backend::{Backend, Connection, Sql, query};
 use crate::consumes;
+use crate::database::Session;
 use crate::fault::Fault;
 use crate::seal::Keyring;
 use crate::stored::Way;
 
-/// How often the newest is looked for before the asker is told to ask again.
+/// How often the newest artifact is looked for before the answer is "not ready".
 const TRIES: u32 = 3;
 
-pub(super) async fn consume(
-    writer: SqlitePool,
-    keyring: Keyring,
+pub(super) async fn consume<B: Backend>(
+    session: Session<B>,
     request: AttemptConsume,
 ) -> Result<AttemptConsumed, Fault> {
-    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    let consumed = take(&mut transaction, &keyring, &request).await?;
+    let mut transaction = session.begin().await?;
+    let keyring = &session.secrets.keyring;
+    let consumed = take::<B>(&mut transaction, keyring, &request).await?;
     transaction.commit().await?;
     Ok(consumed)
 }
 
-/// Consumes within a transaction, like [`consumes::take()`]. A retry is for what
-/// the first request got, whatever has come since; a new request is for the
-/// newest.
-async fn take(
-    connection: &mut SqliteConnection,
+/// Consumes within a transaction, like [`consumes::take()`]. A retry gets what the
+/// first request got, whatever has come since; a new request gets the newest.
+async fn take<B: Backend>(
+    connection: &mut Connection<B>,
     keyring: &Keyring,
     request: &AttemptConsume,
 ) -> Result<AttemptConsumed, Fault> {
-    let row = attempts::find_in(connection, request.attempt, &request.scope).await?;
-    let Some(row) = row else {
+    let found = row::find_in::<B>(connection, request.attempt, &request.scope).await?;
+    let Some(found) = found else {
         return Ok(AttemptConsumed::Unknown);
     };
-    match used_key(connection, request).await? {
-        Some((attempt, _)) if attempt != Some(row.id) => return Ok(AttemptConsumed::KeyReused),
+    match used_key::<B>(connection, request).await? {
+        Some((attempt, _)) if attempt != Some(found.id) => return Ok(AttemptConsumed::KeyReused),
         Some((_, artifact)) => {
             let artifact = ArtifactId::from_uuid(artifact);
-            let consumed = take_one(connection, keyring, request, artifact).await?;
-            return answer(connection, request, artifact, consumed).await;
+            let consumed = take_one::<B>(connection, keyring, request, artifact).await?;
+            return answer::<B>(connection, request, artifact, consumed).await;
         }
         None => {}
     }
-    let mut view = attempts::view(connection, row).await?;
+    let mut view = row::view::<B>(connection, found).await?;
     // A newer one may come between the look and the consume.
     for _ in 0..TRIES {
         let artifact = match (&view.current, view.status()) {
@@ -59,17 +58,17 @@ async fn take(
             ) => current.id,
             _ => break,
         };
-        let consumed = take_one(connection, keyring, request, artifact).await?;
+        let consumed = take_one::<B>(connection, keyring, request, artifact).await?;
         if !matches!(consumed, Consumed::Superseded) {
-            return answer(connection, request, artifact, consumed).await;
+            return answer::<B>(connection, request, artifact, consumed).await;
         }
-        view = look_again(connection, request).await?;
+        view = look_again::<B>(connection, request).await?;
     }
     Ok(AttemptConsumed::NotReady(Box::new(view)))
 }
 
-async fn take_one(
-    connection: &mut SqliteConnection,
+async fn take_one<B: Backend>(
+    connection: &mut Connection<B>,
     keyring: &Keyring,
     request: &AttemptConsume,
     artifact: ArtifactId,
@@ -81,36 +80,35 @@ async fn take_one(
         idempotency_key: request.idempotency_key.clone(),
         replay_window: request.replay_window,
     };
-    consumes::take::<Sqlite>(connection, keyring, &asked, Way::Attempt).await
+    consumes::take::<B>(connection, keyring, &asked, Way::Attempt).await
 }
 
-async fn look_again(
-    connection: &mut SqliteConnection,
+async fn look_again<B: Backend>(
+    connection: &mut Connection<B>,
     request: &AttemptConsume,
 ) -> Result<AttemptView, Fault> {
-    let row = attempts::find_in(connection, request.attempt, &request.scope).await?;
-    attempts::view(connection, row.ok_or(Fault::Restless)?).await
+    let found = row::find_in::<B>(connection, request.attempt, &request.scope).await?;
+    row::view::<B>(connection, found.ok_or(Fault::Restless)?).await
 }
 
-/// What the idempotency key was used for: which attempt's, which artifact.
-async fn used_key(
-    connection: &mut SqliteConnection,
+/// The attempt and the artifact that the idempotency key was used for.
+async fn used_key<B: Backend>(
+    connection: &mut Connection<B>,
     request: &AttemptConsume,
 ) -> Result<Option<(Option<Uuid>, Uuid)>, Fault> {
-    let used = sqlx::query_as(
+    query::<B>(Sql::both(
         "SELECT a.attempt_id, a.id FROM consumes c JOIN artifacts a ON a.id = c.artifact_id
          WHERE c.consumer = $1 AND c.idempotency_key = $2",
-    )
+    ))
     .bind(request.consumer.as_str())
     .bind(request.idempotency_key.as_str())
     .fetch_optional(connection)
-    .await?;
-    Ok(used)
+    .await
 }
 
-/// What came of the consume, in the words of the attempt.
-async fn answer(
-    connection: &mut SqliteConnection,
+/// The result of the consume as the result of the attempt's consume.
+async fn answer<B: Backend>(
+    connection: &mut Connection<B>,
     request: &AttemptConsume,
     artifact: ArtifactId,
     consumed: Consumed,
@@ -132,7 +130,7 @@ async fn answer(
         | Consumed::Superseded
         | Consumed::Expired { .. }
         | Consumed::Unknown => {
-            let view = look_again(connection, request).await?;
+            let view = look_again::<B>(connection, request).await?;
             Ok(AttemptConsumed::NotReady(Box::new(view)))
         }
     }

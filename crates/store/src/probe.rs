@@ -1,0 +1,38 @@
+//! Whether the database can do its work.
+
+use async_trait::async_trait;
+use pipeline::{Probe, ProbeError};
+
+use crate::backend::{Backend, Sql, query};
+use crate::database::{Database, Session};
+use crate::fault::Fault;
+use crate::uncancelled::SHORT;
+
+#[async_trait]
+impl<B: Backend> Probe for Database<B> {
+    fn name(&self) -> &'static str {
+        "database"
+    }
+
+    async fn probe(&self) -> Result<(), ProbeError> {
+        match self.run(SHORT, is_writable).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(ProbeError("the database is read-only".to_owned())),
+            Err(error) => Err(ProbeError(error.to_string())),
+        }
+    }
+}
+
+/// Reads the table that a 2xx depends on, and asks for the right to write: a Postgres
+/// standby answers reads and refuses deliveries; in `SQLite` an update takes the write
+/// lock, also when it finds no row, or fails.
+async fn is_writable<B: Backend>(session: Session<B>) -> Result<bool, Fault> {
+    let is_read_only: Option<bool> = query::<B>(Sql {
+        postgres: "SELECT current_setting('transaction_read_only') = 'on'
+                   FROM (SELECT count(*) FROM (SELECT FROM deliveries LIMIT 1) one) looked",
+        sqlite: "UPDATE deliveries SET source = source WHERE id = x'' RETURNING false",
+    })
+    .scalar(&mut *session.writer().await?)
+    .await?;
+    Ok(is_read_only != Some(true))
+}
