@@ -240,14 +240,21 @@ async fn end<B: Backend>(
     Ok(written == 1)
 }
 
+/// The clock is asked after the lock was obtained: the value may expire during the wait.
 async fn requeue<B: Backend>(session: Session<B>, callback: CallbackId) -> Result<bool, Fault> {
     let requeued = query::<B>(Sql {
-        postgres: "UPDATE callbacks
+        postgres: "WITH locked AS MATERIALIZED (
+                 SELECT id, artifact_id FROM callbacks
+                 WHERE id = $1 AND state = 'dead'
+                 FOR UPDATE
+             ), judged AS MATERIALIZED (
+                 SELECT id, artifact_id, clock_timestamp() AS now FROM locked
+             )
+             UPDATE callbacks
              SET state = 'pending', tries = 0, reason = NULL, finished_at = NULL,
-                 due_at = clock_timestamp(), deadline = a.expires_at
-             FROM artifacts a
-             WHERE callbacks.id = $1 AND state = 'dead' AND a.id = artifact_id
-               AND a.value IS NOT NULL AND a.expires_at > clock_timestamp()",
+                 due_at = now, deadline = a.expires_at
+             FROM judged JOIN artifacts a ON a.id = judged.artifact_id
+             WHERE callbacks.id = judged.id AND a.value IS NOT NULL AND a.expires_at > now",
         sqlite: "UPDATE callbacks
              SET state = 'pending', tries = 0, reason = NULL, finished_at = NULL,
                  due_at = (SELECT now FROM clock), deadline = a.expires_at

@@ -42,12 +42,19 @@ pub(crate) async fn take<B: Backend>(
         Ok(wanted) => wanted,
         Err(refused) => return Ok(refused),
     };
-    if let Some(at) = insert::<B>(connection, request, way).await? {
-        let Wanted { kind, value, .. } = wanted;
-        let value = value.ok_or(Fault::Damaged("value"))?;
-        return Ok(Consumed::First { kind, value, at });
+    match insert::<B>(connection, request, way).await? {
+        Some((at, true)) => {
+            let Wanted { kind, value, .. } = wanted;
+            let value = value.ok_or(Fault::Damaged("value"))?;
+            Ok(Consumed::First { kind, value, at })
+        }
+        Some((_, false)) => {
+            undo::<B>(connection, request).await?;
+            let at = wanted.expires_at;
+            Ok(Consumed::Expired { at })
+        }
+        None => explain::<B>(connection, request, way, wanted).await,
     }
-    explain::<B>(connection, request, way, wanted).await
 }
 
 /// The artifact if it may be asked for at all, or the answer why not.
@@ -103,35 +110,51 @@ async fn look_up<B: Backend>(
 }
 
 /// Takes the artifact, unless it is taken, expired, superseded, or the request's
-/// key was used for another one. The statement itself judges all of it.
+/// key was used for another one. The statement itself judges all of it. Returns when,
+/// and whether the artifact had not expired by then: the insert may have waited for
+/// another consume that was rolled back, and only `RETURNING` looks at the clock after
+/// that wait.
 async fn insert<B: Backend>(
     connection: &mut Connection<B>,
     request: &ConsumeRequest,
     way: Way,
-) -> Result<Option<Timestamp>, Fault> {
-    let at: Option<Moment> = query::<B>(Sql {
+) -> Result<Option<(Timestamp, bool)>, Fault> {
+    let row: Option<(Moment, bool)> = query::<B>(Sql {
         postgres: "INSERT INTO consumes (artifact_id, consumer, idempotency_key, consumed_at, way)
-         SELECT id, $2, $3, clock_timestamp(), $4
-         FROM artifacts
-         WHERE id = $1 AND verdict = 'usable' AND expires_at > clock_timestamp()
-           AND superseded_at IS NULL
-         ON CONFLICT DO NOTHING
-         RETURNING consumed_at",
+             SELECT id, $2, $3, clock_timestamp(), $4
+             FROM artifacts
+             WHERE id = $1 AND verdict = 'usable' AND expires_at > clock_timestamp()
+               AND superseded_at IS NULL
+             ON CONFLICT DO NOTHING
+             RETURNING consumed_at,
+                       (SELECT expires_at > clock_timestamp() FROM artifacts WHERE id = $1)",
         sqlite: "INSERT INTO consumes (artifact_id, consumer, idempotency_key, consumed_at, way)
              SELECT id, $2, $3, (SELECT now FROM clock), $4
              FROM artifacts
              WHERE id = $1 AND verdict = 'usable' AND expires_at > (SELECT now FROM clock)
                AND superseded_at IS NULL
              ON CONFLICT DO NOTHING
-             RETURNING consumed_at",
+             RETURNING consumed_at, true",
     })
     .bind(request.artifact.as_uuid())
     .bind(request.consumer.as_str())
     .bind(request.idempotency_key.as_str())
     .bind(way.as_str())
-    .scalar(connection)
+    .fetch_optional(connection)
     .await?;
-    Ok(at.map(Timestamp::from))
+    Ok(row.map(|(at, is_live)| (at.into(), is_live)))
+}
+
+/// Takes back an insert of this transaction.
+async fn undo<B: Backend>(
+    connection: &mut Connection<B>,
+    request: &ConsumeRequest,
+) -> Result<(), Fault> {
+    query::<B>(Sql::both("DELETE FROM consumes WHERE artifact_id = $1"))
+        .bind(request.artifact.as_uuid())
+        .execute(connection)
+        .await?;
+    Ok(())
 }
 
 /// Why nothing was inserted, by what is committed now: a value is told again

@@ -3,6 +3,7 @@
 
 mod cancellation;
 mod disclosure;
+mod locks;
 mod model;
 mod overdue;
 mod postgres;
