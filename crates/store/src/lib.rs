@@ -49,8 +49,8 @@ mod waiting;
 mod postgres;
 mod sqlite;
 
-pub use migrations::Migrated;
-pub use open::{OpenError, Store, migrate, open};
+pub use migrations::{Migrated, MigrationPlan, PlannedMigration};
+pub use open::{OpenError, Store, migrate, open, plan};
 pub use reseal::{Resealed, Sealing};
 pub use scratch::{create_database, drop_database};
 pub use seal::{KeyFile, KeyFileError, KeyId, Keyring, SealKey};

@@ -39,6 +39,10 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(11, "0011_requests"),
 ];
 
+/// The migrations that a database has, in the driver's own table.
+pub(crate) const APPLIED: &str =
+    "SELECT version, description FROM _sqlx_migrations WHERE success ORDER BY version";
+
 /// What came of applying migrations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Migrated {
@@ -48,14 +52,102 @@ pub struct Migrated {
     pub present: usize,
 }
 
-impl Migrated {
-    /// What `versions_before` lacked, now that all are there.
-    pub(crate) fn since(versions_before: &[i64]) -> Self {
-        Self {
-            applied: missing(versions_before),
-            present: versions_before.len(),
+/// What applying migrations would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MigrationPlan {
+    /// The migrations that would be applied, in order.
+    pub missing: Vec<PlannedMigration>,
+    /// How many there are already.
+    pub present: usize,
+    /// The names of those that a newer binary has applied.
+    pub newer: Vec<String>,
+}
+
+/// A migration that would be applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlannedMigration {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it only adds, so that binaries of the version before keep working.
+    pub is_additive: bool,
+}
+
+/// The migrations that a database has: their versions and names.
+#[derive(Debug, Default)]
+pub(crate) struct Applied(Vec<(i64, String)>);
+
+impl Applied {
+    pub(crate) fn new(migrations: Vec<(i64, String)>) -> Self {
+        Self(migrations)
+    }
+
+    /// Accepts migrations of a newer binary that only add, and logs them. Refuses one
+    /// that takes away what this binary needs.
+    pub(crate) fn accept_newer(&self) -> Result<(), OpenError> {
+        let newer: Vec<&(i64, String)> = self.newer().collect();
+        if let Some((found, _)) = newer.iter().find(|(_, name)| !is_additive(name)) {
+            let (found, known) = (*found, newest());
+            return Err(OpenError::MigrationsNewer { found, known });
+        }
+        if let Some((_, last)) = newer.last() {
+            tracing::warn!(
+                migration.newest = last,
+                migrations.newer = newer.len(),
+                "a newer version has migrated the database; the changes only add, so this version works with it",
+            );
+        }
+        Ok(())
+    }
+
+    /// Refuses a database that lacks what this binary needs.
+    pub(crate) fn refuse_missing(&self) -> Result<(), OpenError> {
+        let missing: Vec<&str> = self.missing().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(OpenError::MigrationsMissing(missing.join(", ")))
+    }
+
+    /// What was applied, if all that was missing was.
+    pub(crate) fn completed(&self) -> Migrated {
+        Migrated {
+            applied: self.missing().collect(),
+            present: self.0.len(),
         }
     }
+
+    pub(crate) fn plan(&self) -> MigrationPlan {
+        let missing = self.missing().map(|name| PlannedMigration {
+            name,
+            is_additive: is_additive(name),
+        });
+        MigrationPlan {
+            missing: missing.collect(),
+            present: self.0.len(),
+            newer: self.newer().map(|(_, name)| name.clone()).collect(),
+        }
+    }
+
+    fn newer(&self) -> impl Iterator<Item = &(i64, String)> {
+        self.0.iter().filter(|(version, _)| *version > newest())
+    }
+
+    fn missing(&self) -> impl Iterator<Item = &'static str> {
+        let is_missing = |twin: &&Twin| self.0.iter().all(|(version, _)| *version != twin.version);
+        TWINS.iter().filter(is_missing).map(|twin| twin.name)
+    }
+}
+
+/// The newest migration that this binary knows.
+fn newest() -> i64 {
+    TWINS.last().map_or(0, |twin| twin.version)
+}
+
+/// Whether a migration only adds. One that drops, renames or tightens something is
+/// named `NNNN_contract_…`, and comes a release after its replacement was added: then
+/// no binary that is still running needs what it takes away.
+fn is_additive(name: &str) -> bool {
+    !name.contains("_contract")
 }
 
 /// The driver's migrator over one dialect.
@@ -69,7 +161,10 @@ pub(crate) fn migrator(dialect: fn(&Twin) -> &'static str) -> Migrator {
             false,
         )
     });
-    Migrator::with_migrations(steps.collect())
+    let mut migrator = Migrator::with_migrations(steps.collect());
+    // Those of a newer binary were judged before.
+    migrator.set_ignore_missing(true);
+    migrator
 }
 
 /// Why migrations were not applied. A file that has changed since it was applied
@@ -79,32 +174,6 @@ pub(crate) fn refused(error: MigrateError) -> OpenError {
         MigrateError::VersionMismatch(_) => OpenError::Unreleased(Box::new(error)),
         other => OpenError::Migrate(Box::new(other)),
     }
-}
-
-/// Refuses a database that knows more than this binary.
-pub(crate) fn refuse_newer(present: &[i64]) -> Result<(), OpenError> {
-    let known = TWINS.last().map_or(0, |twin| twin.version);
-    match present.iter().max() {
-        Some(&found) if found > known => Err(OpenError::MigrationsNewer { found, known }),
-        _ => Ok(()),
-    }
-}
-
-/// Refuses a database that lacks what this binary needs.
-pub(crate) fn refuse_missing(present: &[i64]) -> Result<(), OpenError> {
-    let missing = missing(present);
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(OpenError::MigrationsMissing(missing.join(", ")))
-}
-
-fn missing(present: &[i64]) -> Vec<&'static str> {
-    TWINS
-        .iter()
-        .filter(|twin| !present.contains(&twin.version))
-        .map(|twin| twin.name)
-        .collect()
 }
 
 #[cfg(test)]
@@ -142,14 +211,43 @@ mod tests {
     }
 
     #[test]
-    fn a_database_ahead_or_behind_is_refused() {
+    fn migrations_that_take_something_away_are_named_contract() {
+        let takes_away = ["DROP TABLE", "DROP COLUMN", "RENAME ", "SET NOT NULL", " TYPE "];
+        for twin in TWINS.iter().filter(|twin| is_additive(twin.name)) {
+            for text in [twin.postgres, twin.sqlite] {
+                let text = text.to_uppercase();
+                let found = takes_away.iter().find(|words| text.contains(**words));
+                assert_eq!(found, None, "{}", twin.name);
+            }
+        }
+    }
+
+    fn applied(names: &[&str]) -> Applied {
+        let versions = names.iter().map(|name| name[..4].parse().unwrap());
+        let names = names.iter().map(|name| (*name).to_owned());
+        Applied::new(versions.zip(names).collect())
+    }
+
+    #[test]
+    fn a_database_with_newer_additive_migrations_is_accepted() {
+        applied(&["0001_pipeline", "9998_more", "9999_other"])
+            .accept_newer()
+            .unwrap();
         assert!(matches!(
-            refuse_newer(&[1, 999]),
-            Err(OpenError::MigrationsNewer { found: 999, .. })
+            applied(&["9998_contract_more", "9999_other"]).accept_newer(),
+            Err(OpenError::MigrationsNewer { found: 9998, .. })
         ));
+    }
+
+    #[test]
+    fn a_database_without_migrations_is_refused() {
+        let empty = Applied::default();
         assert!(matches!(
-            refuse_missing(&[]),
+            empty.refuse_missing(),
             Err(OpenError::MigrationsMissing(_))
         ));
+        let plan = empty.plan();
+        assert_eq!(plan.missing.len(), TWINS.len());
+        assert_eq!(plan.missing[0].name, "0001_pipeline");
     }
 }

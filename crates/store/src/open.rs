@@ -9,7 +9,7 @@ use pipeline::{
 use secrecy::ExposeSecret;
 
 use crate::database::Database;
-use crate::migrations::Migrated;
+use crate::migrations::{Migrated, MigrationPlan};
 use crate::postgres::Postgres;
 use crate::settings::Settings;
 use crate::sqlite::Sqlite;
@@ -46,10 +46,13 @@ pub enum OpenError {
     /// It was not migrated to what this binary needs.
     #[error("the database lacks the migrations {0}: run `maillatch migrate`")]
     MigrationsMissing(String),
-    /// It was migrated by a newer binary.
-    #[error("the database is at migration {found}, this binary knows {known}: use a newer binary")]
+    /// A newer binary has taken away what this one needs.
+    #[error(
+        "the database has the migration {found}, which removes what this binary needs \
+         (it knows migrations up to {known}): use a newer binary"
+    )]
     MigrationsNewer {
-        /// The newest migration of the database.
+        /// The first migration that this binary cannot work with.
         found: i64,
         /// The newest migration of this binary.
         known: i64,
@@ -157,6 +160,14 @@ pub async fn migrate(settings: &Settings) -> Result<Migrated, OpenError> {
     match Place::of(settings)? {
         Place::Postgres => Database::<Postgres>::migrate(settings).await,
         Place::Sqlite(path) => Database::<Sqlite>::migrate(settings, path).await,
+    }
+}
+
+/// What [`migrate`] would do, without doing it.
+pub async fn plan(settings: &Settings) -> Result<MigrationPlan, OpenError> {
+    match Place::of(settings)? {
+        Place::Postgres => Database::<Postgres>::plan(settings).await,
+        Place::Sqlite(path) => Database::<Sqlite>::plan(settings, path).await,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::backend::{Backend, Columns, End, Prepared, Sql, Value};
 use crate::batch::{Batch, Unrecorded};
 use crate::database::Database;
 use crate::fault::Fault;
-use crate::migrations::{self, Migrated};
+use crate::migrations::{Migrated, MigrationPlan};
 use crate::open::OpenError;
 use crate::settings::Settings;
 
@@ -39,9 +39,9 @@ impl Database<Postgres> {
         if !settings.allow_unsafe {
             connect::refuse_forgetful(&mut connection).await?;
         }
-        let present = schema::present(&mut connection).await?;
-        migrations::refuse_newer(&present)?;
-        migrations::refuse_missing(&present)?;
+        let applied = schema::applied(&mut connection).await?;
+        applied.accept_newer()?;
+        applied.refuse_missing()?;
         let arrivals = Arrivals::default();
         let listener = Listener::new(options, arrivals.clone());
         Ok(Self::over(Postgres { pool, listener }, secrets, arrivals))
@@ -49,6 +49,10 @@ impl Database<Postgres> {
 
     pub(crate) async fn migrate(settings: &Settings) -> Result<Migrated, OpenError> {
         schema::migrate(&connect::plain_options(settings)?).await
+    }
+
+    pub(crate) async fn plan(settings: &Settings) -> Result<MigrationPlan, OpenError> {
+        schema::plan(&connect::plain_options(settings)?).await
     }
 }
 

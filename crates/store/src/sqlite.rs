@@ -14,7 +14,7 @@ use crate::batch::{Batch, Unrecorded};
 use crate::database::Database;
 use crate::deliveries;
 use crate::fault::Fault;
-use crate::migrations::Migrated;
+use crate::migrations::{Migrated, MigrationPlan};
 use crate::open::OpenError;
 use crate::settings::Settings;
 
@@ -60,6 +60,10 @@ impl Database<Sqlite> {
         let migrated = schema::migrate(&writer).await;
         writer.close().await;
         migrated
+    }
+
+    pub(crate) async fn plan(settings: &Settings, path: &str) -> Result<MigrationPlan, OpenError> {
+        schema::plan(settings, path).await
     }
 }
 

@@ -14,7 +14,7 @@ use testkit::store_contract::{StoreSubject, code, delivery, inbox, mail, must, s
 use tokio::task::JoinSet;
 use url::Url;
 
-use crate::subject::{Database, PostgresDatabase, secrets};
+use crate::subject::{Database, PostgresDatabase, seams, secrets};
 
 async fn connect(database: &Database) -> PgConnection {
     must(PgConnection::connect(&database.url).await)
@@ -31,18 +31,48 @@ async fn a_database_without_migrations_is_refused() {
     database.drop().await;
 }
 
-#[tokio::test]
-async fn a_database_from_a_newer_binary_is_refused() {
-    let database = Database::create().await;
-    must(store::migrate(&database.settings()).await);
+/// Marks a migration as applied that this binary does not know.
+async fn apply_newer(database: &Database, version: i64, name: &str) {
     let newer = sqlx::query(
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
-         VALUES (9999, 'from the future', true, '', 0)",
+         VALUES ($1, $2, true, '', 0)",
     );
-    must(newer.execute(&mut connect(&database).await).await);
+    let newer = newer.bind(version).bind(name);
+    must(newer.execute(&mut connect(database).await).await);
+}
+
+#[tokio::test]
+async fn a_database_with_newer_additive_migrations_is_used() {
+    let database = Database::create().await;
+    let settings = database.settings();
+    must(store::migrate(&settings).await);
+    apply_newer(&database, 9998, "9998_more").await;
+    let added = sqlx::raw_sql(
+        "ALTER TABLE deliveries ADD COLUMN more text NOT NULL DEFAULT 'x';
+         CREATE TABLE more (id uuid PRIMARY KEY)",
+    );
+    must(added.execute(&mut connect(&database).await).await);
+    let migrated = must(store::migrate(&settings).await);
+    assert_eq!(migrated.applied, Vec::<&str>::new());
+    assert_eq!(must(store::plan(&settings).await).newer, ["9998_more"]);
+    let store = must(store::open(&settings).await);
+    let to = inbox("agent");
+    seams(&store).bring(&to, "m1", code(&to, "493817")).await;
+    assert_eq!(seams(&store).items(&to).await.len(), 1);
+    store.close().await;
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn a_database_with_a_newer_contracting_migration_is_refused() {
+    let database = Database::create().await;
+    let settings = database.settings();
+    must(store::migrate(&settings).await);
+    apply_newer(&database, 9998, "9998_more").await;
+    apply_newer(&database, 9999, "9999_contract_more").await;
     for refused in [
-        store::open(&database.settings()).await.err(),
-        store::migrate(&database.settings()).await.err(),
+        store::open(&settings).await.err(),
+        store::migrate(&settings).await.err(),
     ] {
         assert!(
             matches!(
@@ -52,6 +82,20 @@ async fn a_database_from_a_newer_binary_is_refused() {
             "{refused:?}"
         );
     }
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn a_plan_lists_missing_migrations_and_applies_none() {
+    let database = Database::create().await;
+    let settings = database.settings();
+    let plan = must(store::plan(&settings).await);
+    assert_eq!((plan.present, plan.missing[0].name), (0, "0001_pipeline"));
+    assert!(plan.missing[0].is_additive);
+    assert_eq!(must(store::plan(&settings).await), plan);
+    must(store::migrate(&settings).await);
+    let done = must(store::plan(&settings).await);
+    assert_eq!((done.present, done.missing), (plan.missing.len(), Vec::new()));
     database.drop().await;
 }
 

@@ -78,17 +78,36 @@ async fn migrating_says_what_it_applied_and_applies_it_once() {
     assert_eq!(second, expected);
 }
 
-#[tokio::test]
-async fn a_file_from_a_newer_binary_is_refused() {
-    let directory = Directory::new();
-    must(store::migrate(&directory.settings()).await);
+/// Marks a migration as applied that this binary does not know.
+async fn apply_newer(directory: &Directory, version: i64, name: &str) {
     let raw = must(sqlx::SqlitePool::connect(&directory.url()).await);
     let newer = sqlx::query(
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
-         VALUES (9999, 'from the future', true, x'00', 0)",
+         VALUES ($1, $2, true, x'00', 0)",
     );
-    must(newer.execute(&raw).await);
+    must(newer.bind(version).bind(name).execute(&raw).await);
     raw.close().await;
+}
+
+#[tokio::test]
+async fn a_file_with_newer_additive_migrations_is_used() {
+    let directory = Directory::new();
+    let settings = directory.settings();
+    must(store::migrate(&settings).await);
+    apply_newer(&directory, 9998, "9998_more").await;
+    assert_eq!(must(store::plan(&settings).await).newer, ["9998_more"]);
+    for settings in [settings.clone(), settings.as_guest()] {
+        let store = must(store::open(&settings).await);
+        must(store.probe.probe().await);
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_file_with_a_newer_contracting_migration_is_refused() {
+    let directory = Directory::new();
+    must(store::migrate(&directory.settings()).await);
+    apply_newer(&directory, 9999, "9999_contract_more").await;
     let opened = store::open(&directory.settings()).await;
     let refused = opened.err();
     assert!(
@@ -98,6 +117,20 @@ async fn a_file_from_a_newer_binary_is_refused() {
         ),
         "{refused:?}"
     );
+}
+
+#[tokio::test]
+async fn a_plan_lists_missing_migrations_and_creates_no_file() {
+    let directory = Directory::new();
+    let settings = directory.settings();
+    let plan = must(store::plan(&settings).await);
+    assert_eq!((plan.present, plan.missing[0].name), (0, "0001_pipeline"));
+    assert!(!directory.file().exists());
+    // Also beside the process that has the file open.
+    let store = must(store::open(&settings).await);
+    let done = must(store::plan(&settings).await);
+    assert_eq!((done.present, done.missing), (plan.missing.len(), Vec::new()));
+    store.close().await;
 }
 
 #[tokio::test]

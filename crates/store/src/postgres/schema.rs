@@ -4,35 +4,42 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, PgConnection};
 
 use super::connect::{check_error, connect_error};
-use crate::migrations::{self, Migrated};
+use crate::migrations::{self, Applied, Migrated, MigrationPlan};
 use crate::open::OpenError;
 
-/// The versions that were applied.
-pub(super) async fn present(connection: &mut PgConnection) -> Result<Vec<i64>, OpenError> {
+/// The migrations that were applied.
+pub(super) async fn applied(connection: &mut PgConnection) -> Result<Applied, OpenError> {
     let is_migrated: bool =
         sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL")
             .fetch_one(&mut *connection)
             .await
             .map_err(check_error)?;
     if !is_migrated {
-        return Ok(Vec::new());
+        return Ok(Applied::default());
     }
-    sqlx::query_scalar("SELECT version FROM _sqlx_migrations WHERE success ORDER BY version")
-        .fetch_all(connection)
-        .await
-        .map_err(check_error)
+    let rows = sqlx::query_as(migrations::APPLIED);
+    let rows = rows.fetch_all(connection).await.map_err(check_error)?;
+    Ok(Applied::new(rows))
 }
 
 /// Applies the missing ones, under an advisory lock: two that migrate at once
 /// do it one after the other.
 pub(super) async fn migrate(options: &PgConnectOptions) -> Result<Migrated, OpenError> {
     let mut connection = options.connect().await.map_err(connect_error)?;
-    let before = present(&mut connection).await?;
-    migrations::refuse_newer(&before)?;
+    let before = applied(&mut connection).await?;
+    before.accept_newer()?;
     migrations::migrator(|twin| twin.postgres)
         .run_direct(None, &mut connection, false)
         .await
         .map_err(migrations::refused)?;
     connection.close().await.map_err(connect_error)?;
-    Ok(Migrated::since(&before))
+    Ok(before.completed())
+}
+
+/// What applying them would do.
+pub(super) async fn plan(options: &PgConnectOptions) -> Result<MigrationPlan, OpenError> {
+    let mut connection = options.connect().await.map_err(connect_error)?;
+    let applied = applied(&mut connection).await?;
+    connection.close().await.map_err(connect_error)?;
+    Ok(applied.plan())
 }
