@@ -11,7 +11,7 @@ use crate::column::Moment;
 use crate::database::Session;
 use crate::fault::Fault;
 use crate::seal::{Sealed, SealedMessage};
-use crate::stored::{Item, millis};
+use crate::stored::{Item, item_columns, millis};
 
 /// Locks the inbox's row until the transaction ends, inserting it where there is none,
 /// and returns the last place that is taken.
@@ -174,9 +174,11 @@ pub(crate) async fn list<B: Backend>(
     after: i64,
     limit: u32,
 ) -> Result<Vec<Item>, Fault> {
-    query::<B>(Sql::both(
-        "SELECT * FROM items WHERE inbox = $1 AND seq > $2 ORDER BY seq LIMIT $3",
-    ))
+    query::<B>(Sql::both(concat!(
+        "SELECT ",
+        item_columns!(),
+        " FROM items WHERE inbox = $1 AND seq > $2 ORDER BY seq LIMIT $3",
+    )))
     .bind(inbox)
     .bind(after)
     .bind(i64::from(limit))
@@ -207,8 +209,12 @@ pub(crate) async fn item<B: Backend>(
     connection: &mut Connection<B>,
     id: Uuid,
 ) -> Result<Option<Item>, Fault> {
-    query::<B>(Sql::both("SELECT * FROM items WHERE id = $1"))
-        .bind(id)
-        .fetch_optional(connection)
-        .await
+    query::<B>(Sql::both(concat!(
+        "SELECT ",
+        item_columns!(),
+        " FROM items WHERE id = $1"
+    )))
+    .bind(id)
+    .fetch_optional(connection)
+    .await
 }

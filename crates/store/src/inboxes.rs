@@ -10,7 +10,7 @@ use crate::fault::Fault;
 use crate::requests::{self, Noted};
 use crate::stored::{joined, millis};
 use crate::uncancelled::SHORT;
-use crate::waiting::InboxRow;
+use crate::waiting::{InboxRow, inbox_columns};
 
 #[async_trait]
 impl<B: Backend> InboxLog for Database<B> {
@@ -75,20 +75,28 @@ async fn create<B: Backend>(
         return Ok(repeated);
     }
     let row: Option<InboxRow> = query::<B>(Sql {
-        postgres: "INSERT INTO inboxes
+        postgres: concat!(
+            "INSERT INTO inboxes
                  (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
                   needs_proof, expires_at, created_at)
              SELECT $1, $2, $3, $4, $5, $6, $7, $8, now + $9 * interval '1 millisecond', now
              FROM clock_timestamp() AS now
              ON CONFLICT (inbox) DO NOTHING
-             RETURNING *, false AS is_expired",
-        sqlite: "INSERT INTO inboxes
+             RETURNING ",
+            inbox_columns!(),
+            ", false AS is_expired"
+        ),
+        sqlite: concat!(
+            "INSERT INTO inboxes
                  (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
                   needs_proof, expires_at, created_at)
              SELECT $1, $2, $3, $4, $5, $6, $7, $8, now + $9, now
              FROM clock WHERE true
              ON CONFLICT (inbox) DO NOTHING
-             RETURNING *, false AS is_expired",
+             RETURNING ",
+            inbox_columns!(),
+            ", false AS is_expired"
+        ),
     })
     .bind(inbox.inbox.as_str())
     .bind(inbox.owner.as_str())
@@ -130,10 +138,18 @@ pub(crate) async fn find<B: Backend>(
     inbox: &str,
 ) -> Result<Option<InboxRow>, Fault> {
     query::<B>(Sql {
-        postgres: "SELECT *, coalesce(expires_at <= clock_timestamp(), false) AS is_expired
-             FROM inboxes WHERE inbox = $1",
-        sqlite: "SELECT *, coalesce(expires_at <= (SELECT now FROM clock), false) AS is_expired
-             FROM inboxes WHERE inbox = $1",
+        postgres: concat!(
+            "SELECT ",
+            inbox_columns!(),
+            ", coalesce(expires_at <= clock_timestamp(), false) AS is_expired
+             FROM inboxes WHERE inbox = $1"
+        ),
+        sqlite: concat!(
+            "SELECT ",
+            inbox_columns!(),
+            ", coalesce(expires_at <= (SELECT now FROM clock), false) AS is_expired
+             FROM inboxes WHERE inbox = $1"
+        ),
     })
     .bind(inbox)
     .fetch_optional(connection)
@@ -147,12 +163,20 @@ pub(crate) async fn find_locked<B: Backend>(
     inbox: &str,
 ) -> Result<Option<InboxRow>, Fault> {
     query::<B>(Sql {
-        postgres: "WITH locked AS MATERIALIZED
+        postgres: concat!(
+            "WITH locked AS MATERIALIZED
                  (SELECT * FROM inboxes WHERE inbox = $1 FOR UPDATE)
-             SELECT *, coalesce(expires_at <= clock_timestamp(), false) AS is_expired
-             FROM locked",
-        sqlite: "SELECT *, coalesce(expires_at <= (SELECT now FROM clock), false) AS is_expired
-             FROM inboxes WHERE inbox = $1",
+             SELECT ",
+            inbox_columns!(),
+            ", coalesce(expires_at <= clock_timestamp(), false) AS is_expired
+             FROM locked"
+        ),
+        sqlite: concat!(
+            "SELECT ",
+            inbox_columns!(),
+            ", coalesce(expires_at <= (SELECT now FROM clock), false) AS is_expired
+             FROM inboxes WHERE inbox = $1"
+        ),
     })
     .bind(inbox)
     .fetch_optional(connection)
@@ -184,16 +208,24 @@ async fn list<B: Backend>(
         }
     };
     let rows: Vec<InboxRow> = query::<B>(Sql {
-        postgres: "SELECT *, coalesce(expires_at <= now(), false) AS is_expired
+        postgres: concat!(
+            "SELECT ",
+            inbox_columns!(),
+            ", coalesce(expires_at <= now(), false) AS is_expired
              FROM inboxes
              WHERE inbox > $1 AND ($2 OR owner = $3 OR inbox = ANY($4))
              ORDER BY inbox
-             LIMIT $5",
-        sqlite: "SELECT *, coalesce(expires_at <= (SELECT now FROM clock), false) AS is_expired
+             LIMIT $5"
+        ),
+        sqlite: concat!(
+            "SELECT ",
+            inbox_columns!(),
+            ", coalesce(expires_at <= (SELECT now FROM clock), false) AS is_expired
              FROM inboxes
              WHERE inbox > $1 AND ($2 OR owner = $3 OR inbox IN (SELECT value FROM json_each($4)))
              ORDER BY inbox
-             LIMIT $5",
+             LIMIT $5"
+        ),
     })
     .bind(after)
     .bind(is_all)
@@ -271,22 +303,30 @@ async fn insert_copy<B: Backend>(
     to: &InboxId,
 ) -> Result<Option<InboxRow>, Fault> {
     query::<B>(Sql {
-        postgres: "INSERT INTO inboxes
+        postgres: concat!(
+            "INSERT INTO inboxes
                  (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
                   needs_proof, expires_at, created_at)
              SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata,
                     needs_proof, $3, clock_timestamp()
              FROM inboxes WHERE inbox = $1
              ON CONFLICT (inbox) DO NOTHING
-             RETURNING *, false AS is_expired",
-        sqlite: "INSERT INTO inboxes
+             RETURNING ",
+            inbox_columns!(),
+            ", false AS is_expired"
+        ),
+        sqlite: concat!(
+            "INSERT INTO inboxes
                  (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
                   needs_proof, expires_at, created_at)
              SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata,
                     needs_proof, $3, (SELECT now FROM clock)
              FROM inboxes WHERE inbox = $1
              ON CONFLICT (inbox) DO NOTHING
-             RETURNING *, false AS is_expired",
+             RETURNING ",
+            inbox_columns!(),
+            ", false AS is_expired"
+        ),
     })
     .bind(before.inbox.as_str())
     .bind(to.as_str())
@@ -301,12 +341,20 @@ async fn end<B: Backend>(
     inbox: &InboxId,
 ) -> Result<Option<InboxRow>, Fault> {
     query::<B>(Sql {
-        postgres: "UPDATE inboxes SET expires_at = least(expires_at, clock_timestamp())
+        postgres: concat!(
+            "UPDATE inboxes SET expires_at = least(expires_at, clock_timestamp())
              WHERE inbox = $1
-             RETURNING *, true AS is_expired, pg_notify('maillatch_arrivals', inbox)",
-        sqlite: "UPDATE inboxes SET expires_at = min(coalesce(expires_at, now), now)
+             RETURNING ",
+            inbox_columns!(),
+            ", true AS is_expired, pg_notify('maillatch_arrivals', inbox)"
+        ),
+        sqlite: concat!(
+            "UPDATE inboxes SET expires_at = min(coalesce(expires_at, now), now)
              FROM clock WHERE inbox = $1
-             RETURNING *, true AS is_expired",
+             RETURNING ",
+            inbox_columns!(),
+            ", true AS is_expired"
+        ),
     })
     .bind(inbox.as_str())
     .fetch_optional(connection)

@@ -115,6 +115,17 @@ row! {
     }
 }
 
+/// The columns of an [`Item`]. No statement selects `*`.
+macro_rules! item_columns {
+    () => {
+        "id, inbox, seq, kind, verdict, reason, rule, confidence, host, message_id, sender, \
+         sender_domain, sender_proof, flags, received_at, expires_at, is_expired, consumed_at, \
+         attempt_id, is_superseded"
+    };
+}
+
+pub(crate) use item_columns;
+
 impl TryFrom<Item> for ArtifactView {
     type Error = Fault;
 

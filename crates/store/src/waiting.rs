@@ -24,6 +24,18 @@ row! {
     }
 }
 
+/// The columns of an [`InboxRow`] but `is_expired`. No statement selects `*`: Postgres
+/// refuses a prepared one whose columns have changed, so a migration that adds a column
+/// would stop the processes that run.
+macro_rules! inbox_columns {
+    () => {
+        "inbox, owner, senders, needs_proof, links, lifetime_ms, retention_ms, metadata, \
+         created_at, expires_at"
+    };
+}
+
+pub(crate) use inbox_columns;
+
 impl InboxRow {
     fn rules(&self) -> InboxRules {
         InboxRules {

@@ -10,6 +10,7 @@ mod postgres;
 mod seal;
 mod sqlite;
 mod subject;
+mod upgrade;
 
 mod on_postgres {
     use crate::subject::PostgresDatabase;
