@@ -29,8 +29,16 @@ pub(crate) fn routes(deps: Deps) -> impl FnOnce(&mut web::ServiceConfig) + Clone
     }
 }
 
-/// Returns: 200 while the process serves.
-async fn live() -> HttpResponse {
+/// Returns: 200 while the process serves, 503 with the part that only a restart can
+/// repair.
+async fn live(deps: web::Data<Deps>) -> HttpResponse {
+    for probe in &deps.probes {
+        if probe.needs_restart().await {
+            return HttpResponse::ServiceUnavailable()
+                .insert_header((CACHE_CONTROL, "no-store"))
+                .body(format!("{} needs a restart of this process\n", probe.name()));
+        }
+    }
     HttpResponse::Ok()
         .insert_header((CACHE_CONTROL, "no-store"))
         .body("ok\n")

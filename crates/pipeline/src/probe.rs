@@ -15,4 +15,10 @@ pub trait Probe: Send + Sync {
 
     /// Does a small piece of the component's real work, within its own timeout.
     async fn probe(&self) -> Result<(), ProbeError>;
+
+    /// Whether the component has failed for long although what it depends on works, so
+    /// that only a restart of the process can help. `/livez` reports it.
+    async fn needs_restart(&self) -> bool {
+        false
+    }
 }

@@ -130,6 +130,10 @@ pub(crate) trait Backend: Send + Sync + Sized + 'static {
     /// one included. Without that, watchers are woken after the commit.
     const NOTIFIES: bool;
 
+    /// Whether the connections of this process have failed for long, although a new
+    /// connection works.
+    fn needs_restart(&self) -> impl Future<Output = bool> + Send;
+
     /// A watch of this process has begun: from now on it must hear of notifications.
     fn watch(&self);
 

@@ -63,6 +63,9 @@ pub enum OpenError {
     /// The `SQLite` library has a known fault that damages files.
     #[error("the SQLite library is {0}, and files are safe only from 3.51.3 on")]
     SqliteTooOld(String),
+    /// The file system that holds the file has no space left.
+    #[error("the disk that holds the database file `{0}` is full")]
+    DiskFull(String),
     /// Another process has this file open.
     #[error("the database file `{0}` is in use by another process")]
     InUse(String),

@@ -118,6 +118,11 @@ impl Backend for Postgres {
 
     const NOTIFIES: bool = true;
 
+    /// The pool replaces its connections by itself.
+    async fn needs_restart(&self) -> bool {
+        false
+    }
+
     fn watch(&self) {
         self.listener.start();
     }

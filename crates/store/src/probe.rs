@@ -21,6 +21,10 @@ impl<B: Backend> Probe for Database<B> {
             Err(error) => Err(ProbeError(error.to_string())),
         }
     }
+
+    async fn needs_restart(&self) -> bool {
+        self.session.backend.needs_restart().await
+    }
 }
 
 /// Reads the table that a 2xx depends on, and asks for the right to write: a Postgres

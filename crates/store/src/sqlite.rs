@@ -2,6 +2,7 @@
 
 mod connect;
 mod lock;
+mod recovery;
 mod schema;
 
 use sqlx::pool::PoolConnection;
@@ -19,6 +20,7 @@ use crate::open::OpenError;
 use crate::settings::Settings;
 
 use lock::FileLock;
+use recovery::Recovery;
 
 /// A `SQLite` file.
 pub(crate) struct Sqlite {
@@ -28,10 +30,16 @@ pub(crate) struct Sqlite {
     readers: SqlitePool,
     /// A guest has none.
     lock: Option<FileLock>,
+    recovery: Recovery,
 }
 
 impl Database<Sqlite> {
     pub(crate) async fn open(settings: &Settings, path: &str) -> Result<Self, OpenError> {
+        let opened = Self::open_file(settings, path).await;
+        opened.map_err(|error| recovery::name_full_disk(error, path))
+    }
+
+    async fn open_file(settings: &Settings, path: &str) -> Result<Self, OpenError> {
         let secrets = settings.secrets()?;
         let lock = (!settings.guest)
             .then(|| FileLock::take(path))
@@ -49,11 +57,17 @@ impl Database<Sqlite> {
             readers: connect::readers(settings, path).await?,
             writer,
             lock,
+            recovery: Recovery::new(connect::writer_options(settings, path)),
         };
         Ok(Self::over(backend, secrets, Arrivals::default()))
     }
 
     pub(crate) async fn migrate(settings: &Settings, path: &str) -> Result<Migrated, OpenError> {
+        let migrated = Self::migrate_file(settings, path).await;
+        migrated.map_err(|error| recovery::name_full_disk(error, path))
+    }
+
+    async fn migrate_file(settings: &Settings, path: &str) -> Result<Migrated, OpenError> {
         let _lock = FileLock::take(path)?;
         let writer = connect::writer(settings, path).await?;
         connect::refuse_old_library(&writer).await?;
@@ -133,6 +147,10 @@ impl Backend for Sqlite {
 
     /// Only one process opens the file.
     const NOTIFIES: bool = false;
+
+    async fn needs_restart(&self) -> bool {
+        self.recovery.needs_restart(&self.writer).await
+    }
 
     fn watch(&self) {}
 

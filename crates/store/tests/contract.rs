@@ -3,6 +3,7 @@
 
 mod cancellation;
 mod disclosure;
+mod full_disk;
 mod locks;
 mod model;
 mod overdue;

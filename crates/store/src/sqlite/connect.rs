@@ -17,9 +17,9 @@ fn options(path: &str) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-/// The one connection that writes.
-pub(super) async fn writer(settings: &Settings, path: &str) -> Result<SqlitePool, OpenError> {
-    let options = options(path)
+/// How the one connection that writes is opened.
+pub(super) fn writer_options(settings: &Settings, path: &str) -> SqliteConnectOptions {
+    options(path)
         // A guest that finds no database is at the wrong place.
         .create_if_missing(!settings.guest)
         // Readers see the last commit while the writer is at work.
@@ -30,9 +30,13 @@ pub(super) async fn writer(settings: &Settings, path: &str) -> Result<SqlitePool
         // What is deleted or wiped is overwritten with zeros: pages that are free
         // would keep it otherwise, for as long as nobody needs them.
         .pragma("secure_delete", "ON")
-        .foreign_keys(true);
+        .foreign_keys(true)
+}
+
+/// The one connection that writes.
+pub(super) async fn writer(settings: &Settings, path: &str) -> Result<SqlitePool, OpenError> {
     pool(settings, 1)
-        .connect_with(options)
+        .connect_with(writer_options(settings, path))
         .await
         .map_err(connect_error)
 }
