@@ -40,7 +40,7 @@ impl<B: Backend> AgentLog for Database<B> {
     }
 
     fn watch(&self, inbox: &InboxId) -> Box<dyn InboxWatch> {
-        let watch = self.session.arrivals.watch(inbox);
+        let watch = self.session.watches.watch(inbox);
         self.session.backend.watch();
         watch
     }

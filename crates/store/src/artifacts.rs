@@ -34,7 +34,7 @@ pub(crate) async fn lock_inbox<B: Backend>(
     .execute(connection)
     .await?;
     let last_seq = lock_known::<B>(connection, inbox).await?;
-    last_seq.ok_or(Fault::Restless)
+    last_seq.ok_or(Fault::Conflict)
 }
 
 async fn lock_known<B: Backend>(

@@ -143,7 +143,7 @@ impl Batch {
         } = self;
         let answer_at = |place: usize| {
             let answer = answers.get(place).copied().flatten();
-            answer.ok_or(Fault::Restless)
+            answer.ok_or(Fault::Conflict)
         };
         repeats
             .iter()

@@ -1,5 +1,5 @@
-//! The one use of an artifact. The row is committed first and the value is
-//! disclosed after, so that no crash in between can let a second one out.
+//! The one consume of an artifact. The row is committed first and the value is
+//! disclosed after, so that no crash in between leads to a second disclosure.
 
 use pipeline::{ArtifactKind, ConsumeRequest, Consumed, Reason, Timestamp};
 use secrecy::SecretString;
@@ -9,7 +9,7 @@ use crate::column::Moment;
 use crate::database::Session;
 use crate::fault::Fault;
 use crate::seal::{Keyring, Row};
-use crate::stored::{Way, inbox, millis, verdict};
+use crate::stored::{ConsumeTarget, inbox, millis, verdict};
 
 /// What an artifact is, as far as consuming it goes.
 struct Wanted {
@@ -25,7 +25,7 @@ pub(crate) async fn consume<B: Backend>(
 ) -> Result<Consumed, Fault> {
     let mut transaction = session.begin().await?;
     let keyring = &session.secrets.keyring;
-    let consumed = take::<B>(&mut transaction, keyring, &request, Way::Artifact).await?;
+    let consumed = take::<B>(&mut transaction, keyring, &request, ConsumeTarget::Artifact).await?;
     transaction.commit().await?;
     Ok(consumed)
 }
@@ -36,13 +36,13 @@ pub(crate) async fn take<B: Backend>(
     connection: &mut Connection<B>,
     keyring: &Keyring,
     request: &ConsumeRequest,
-    way: Way,
+    target: ConsumeTarget,
 ) -> Result<Consumed, Fault> {
-    let wanted = match look_up::<B>(connection, keyring, request, way).await? {
+    let wanted = match look_up::<B>(connection, keyring, request, target).await? {
         Ok(wanted) => wanted,
         Err(refused) => return Ok(refused),
     };
-    match insert::<B>(connection, request, way).await? {
+    match insert::<B>(connection, request, target).await? {
         Some((at, true)) => {
             let Wanted { kind, value, .. } = wanted;
             let value = value.ok_or(Fault::Damaged("value"))?;
@@ -53,7 +53,7 @@ pub(crate) async fn take<B: Backend>(
             let at = wanted.expires_at;
             Ok(Consumed::Expired { at })
         }
-        None => explain::<B>(connection, request, way, wanted).await,
+        None => explain::<B>(connection, request, target, wanted).await,
     }
 }
 
@@ -62,7 +62,7 @@ async fn look_up<B: Backend>(
     connection: &mut Connection<B>,
     keyring: &Keyring,
     request: &ConsumeRequest,
-    way: Way,
+    target: ConsumeTarget,
 ) -> Result<Result<Wanted, Consumed>, Fault> {
     type Columns = (
         String,
@@ -94,11 +94,11 @@ async fn look_up<B: Backend>(
     if let Some(reason) = verdict(&word, reason.as_deref())?.reason() {
         return Ok(Err(Consumed::Withheld(reason.clone())));
     }
-    // Whoever asked for one field of a link is not shown the link.
-    if is_token && way == Way::Artifact {
+    // An attempt that asked for one field of a link does not disclose the link.
+    if is_token && target == ConsumeTarget::Artifact {
         return Ok(Err(Consumed::Withheld(Reason::new("token_only"))));
     }
-    // A value that does not open is found out before the artifact is used up.
+    // A value that does not open must fail before the artifact is consumed.
     let row = Row::artifact(request.artifact, &address);
     let value = key.zip(value);
     let value = value.map(|(key, value)| keyring.open_text(row, &key, &value));
@@ -109,15 +109,15 @@ async fn look_up<B: Backend>(
     }))
 }
 
-/// Takes the artifact, unless it is taken, expired, superseded, or the request's
-/// key was used for another one. The statement itself judges all of it. Returns when,
+/// Consumes the artifact, unless it is consumed, expired or superseded, or the request's
+/// key was used for another one. The statement itself decides all of it. Returns when,
 /// and whether the artifact had not expired by then: the insert may have waited for
 /// another consume that was rolled back, and only `RETURNING` looks at the clock after
 /// that wait.
 async fn insert<B: Backend>(
     connection: &mut Connection<B>,
     request: &ConsumeRequest,
-    way: Way,
+    target: ConsumeTarget,
 ) -> Result<Option<(Timestamp, bool)>, Fault> {
     let row: Option<(Moment, bool)> = query::<B>(Sql {
         postgres: "INSERT INTO consumes (artifact_id, consumer, idempotency_key, consumed_at, way)
@@ -139,7 +139,7 @@ async fn insert<B: Backend>(
     .bind(request.artifact.as_uuid())
     .bind(request.consumer.as_str())
     .bind(request.idempotency_key.as_str())
-    .bind(way.as_str())
+    .bind(target.as_str())
     .fetch_optional(connection)
     .await?;
     Ok(row.map(|(at, is_live)| (at.into(), is_live)))
@@ -157,12 +157,12 @@ async fn undo<B: Backend>(
     Ok(())
 }
 
-/// Why nothing was inserted, by what is committed now: a value is told again
-/// only from a committed row that names this very request.
+/// Why nothing was inserted, by what is committed now: a value is disclosed again only
+/// because of a committed row that names this very request.
 async fn explain<B: Backend>(
     connection: &mut Connection<B>,
     request: &ConsumeRequest,
-    way: Way,
+    target: ConsumeTarget,
     wanted: Wanted,
 ) -> Result<Consumed, Fault> {
     let row: Option<(Moment, bool, bool)> = query::<B>(Sql {
@@ -179,11 +179,11 @@ async fn explain<B: Backend>(
     .bind(request.consumer.as_str())
     .bind(request.idempotency_key.as_str())
     .bind(millis(request.replay_window))
-    .bind(way.as_str())
+    .bind(target.as_str())
     .fetch_optional(&mut *connection)
     .await?;
-    if let Some((consumed_at, is_another_way, is_replay)) = row {
-        if is_another_way {
+    if let Some((consumed_at, is_other_target, is_replay)) = row {
+        if is_other_target {
             return Ok(Consumed::KeyReused);
         }
         let at = consumed_at.into();
@@ -214,7 +214,7 @@ async fn explain<B: Backend>(
         (false, false, true) => Ok(Consumed::Expired {
             at: wanted.expires_at,
         }),
-        // Whatever stood in the way has gone again; the caller may ask again.
-        (false, false, false) => Err(Fault::Restless),
+        // The row that prevented the insert is gone; the caller may retry.
+        (false, false, false) => Err(Fault::Conflict),
     }
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use pipeline::StoreError;
 
-use crate::arrivals::Arrivals;
 use crate::backend::{Backend, Transaction};
 use crate::fault::Fault;
 use crate::settings::Secrets;
 use crate::uncancelled::Uncancelled;
+use crate::watches::Watches;
 
 /// An open database. The seams of the pipeline are implemented on it, one file for
 /// each subject.
@@ -22,7 +22,7 @@ pub(crate) struct Database<B> {
 pub(crate) struct Session<B> {
     pub(crate) backend: Arc<B>,
     pub(crate) secrets: Secrets,
-    pub(crate) arrivals: Arrivals,
+    pub(crate) watches: Watches,
 }
 
 impl<B> Clone for Session<B> {
@@ -30,18 +30,18 @@ impl<B> Clone for Session<B> {
         Self {
             backend: Arc::clone(&self.backend),
             secrets: self.secrets.clone(),
-            arrivals: self.arrivals.clone(),
+            watches: self.watches.clone(),
         }
     }
 }
 
 impl<B: Backend> Database<B> {
-    pub(crate) fn over(backend: B, secrets: Secrets, arrivals: Arrivals) -> Self {
+    pub(crate) fn over(backend: B, secrets: Secrets, watches: Watches) -> Self {
         Self {
             session: Session {
                 backend: Arc::new(backend),
                 secrets,
-                arrivals,
+                watches,
             },
             work: Uncancelled::default(),
         }
@@ -84,7 +84,7 @@ impl<B: Backend> Session<B> {
     /// statement has a `pg_notify` in Postgres, which reaches all processes.
     pub(crate) fn announce(&self, inbox: &str) {
         if !B::NOTIFIES {
-            self.arrivals.announce(inbox);
+            self.watches.wake(inbox);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong inside, and what of it the seam says.
+//! Failures inside this crate, and the errors that callers get.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use pipeline::StoreError;
 pub(crate) enum Fault {
     /// The driver or the database reported it.
     Database(sqlx::Error),
-    /// A row holds what this code cannot have written; the text names the column.
+    /// A row holds a value that this code never writes; the text names the column.
     Damaged(&'static str),
-    /// A value is sealed under a key of this name, which this process has not got.
+    /// A value is sealed under a key of this name, which this process does not have.
     KeyUnknown(String),
-    /// The rows changed under us more often than is plausible.
-    Restless,
+    /// Other transactions changed the rows again and again.
+    Conflict,
 }
 
 impl From<sqlx::Error> for Fault {
@@ -25,14 +25,14 @@ impl From<sqlx::Error> for Fault {
 
 impl From<Fault> for StoreError {
     fn from(fault: Fault) -> Self {
-        let may_pass = match &fault {
-            Fault::Database(error) => may_pass(error),
+        let is_transient = match &fault {
+            Fault::Database(error) => is_transient(error),
             Fault::Damaged(_) => false,
             // The operator may put the key back.
-            Fault::KeyUnknown(_) | Fault::Restless => true,
+            Fault::KeyUnknown(_) | Fault::Conflict => true,
         };
         let cause = Box::new(Cause(describe(&fault)));
-        if may_pass {
+        if is_transient {
             Self::Unavailable(cause)
         } else {
             Self::Broken(cause)
@@ -40,8 +40,8 @@ impl From<Fault> for StoreError {
     }
 }
 
-/// A cause as it may be logged. A database quotes the values it chokes on, so
-/// its own words stay here and only codes and names of ours leave.
+/// A cause that may be logged. A database quotes the values that it refuses, so its
+/// own text is not passed on: only codes, and names from our schema.
 #[derive(Debug)]
 pub(crate) struct Cause(pub(crate) String);
 
@@ -56,13 +56,15 @@ impl std::error::Error for Cause {}
 fn describe(fault: &Fault) -> String {
     match fault {
         Fault::Database(error) => describe_driver(error),
-        Fault::Damaged(column) => format!("the column `{column}` holds what was never written"),
+        Fault::Damaged(column) => {
+            format!("the column `{column}` holds a value that this program never writes")
+        }
         Fault::KeyUnknown(key) => format!("there is no sealing key {key}"),
-        Fault::Restless => "the rows kept changing".to_owned(),
+        Fault::Conflict => "other transactions kept changing the same rows".to_owned(),
     }
 }
 
-/// The driver's error in words that hold no value of a row or a parameter.
+/// The driver's error as a text that holds no value of a row or a parameter.
 pub(crate) fn describe_driver(error: &sqlx::Error) -> String {
     match error {
         sqlx::Error::Database(refusal) => {
@@ -80,13 +82,13 @@ pub(crate) fn describe_driver(error: &sqlx::Error) -> String {
 }
 
 /// Whether the same work may succeed later.
-fn may_pass(error: &sqlx::Error) -> bool {
+fn is_transient(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Database(refusal) => {
             let code = refusal.code().unwrap_or_default();
             match refusal.try_downcast_ref::<sqlx::postgres::PgDatabaseError>() {
-                Some(_) => postgres_may_pass(&code),
-                None => sqlite_may_pass(&code),
+                Some(_) => postgres_is_transient(&code),
+                None => sqlite_is_transient(&code),
             }
         }
         sqlx::Error::Io(_)
@@ -100,17 +102,17 @@ fn may_pass(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Only what is about our statement or its data stays wrong for ever: data
-/// exceptions (22), integrity (23), syntax and undefined names (42). A missing
-/// privilege (42501) is the operator's to mend. Everything else is the server's
+/// Errors about our statement or its data are permanent: data exceptions (22),
+/// integrity (23), syntax and undefined names (42). A missing privilege (42501) is
+/// transient, because the operator can grant it. Everything else is the server's
 /// condition: shut down, out of disk, read-only after a failover, deadlocked.
-fn postgres_may_pass(code: &str) -> bool {
+fn postgres_is_transient(code: &str) -> bool {
     let ours = ["22", "23", "42"];
     code == "42501" || !ours.iter().any(|class| code.starts_with(class))
 }
 
 /// The driver gives the extended result code; its low byte is the primary one.
-fn sqlite_may_pass(code: &str) -> bool {
+fn sqlite_is_transient(code: &str) -> bool {
     const BUSY: i32 = 5;
     const LOCKED: i32 = 6;
     const NO_MEMORY: i32 = 7;
@@ -120,10 +122,10 @@ fn sqlite_may_pass(code: &str) -> bool {
     const FULL: i32 = 13;
     const CANNOT_OPEN: i32 = 14;
     const PROTOCOL: i32 = 15;
-    // Our one kind of trigger refuses what is sealed under a retired key; sealed anew
-    // it is taken.
+    // Our only triggers refuse a row that is sealed under a retired key. The retry
+    // seals it under the new one.
     const REFUSED_BY_TRIGGER: i32 = 1811;
-    let passing = [
+    let transient = [
         BUSY,
         LOCKED,
         NO_MEMORY,
@@ -135,7 +137,7 @@ fn sqlite_may_pass(code: &str) -> bool {
         PROTOCOL,
     ];
     code.parse::<i32>()
-        .is_ok_and(|code| code == REFUSED_BY_TRIGGER || passing.contains(&(code & 0xff)))
+        .is_ok_and(|code| code == REFUSED_BY_TRIGGER || transient.contains(&(code & 0xff)))
 }
 
 #[cfg(test)]
@@ -143,35 +145,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_shuts_down_or_is_full_is_only_away() {
+    fn a_server_that_shuts_down_or_is_full_is_unavailable() {
         for code in [
             "57P01", "53100", "40P01", "55P03", "57014", "25006", "42501", "55000",
         ] {
-            assert!(postgres_may_pass(code), "{code}");
+            assert!(postgres_is_transient(code), "{code}");
         }
         for code in ["5", "261", "13", "778", "1811"] {
-            assert!(sqlite_may_pass(code), "{code}");
+            assert!(sqlite_is_transient(code), "{code}");
         }
     }
 
     #[test]
-    fn data_that_does_not_fit_never_will() {
+    fn errors_about_the_data_are_permanent() {
         for code in ["22021", "23514", "42P01"] {
-            assert!(!postgres_may_pass(code), "{code}");
+            assert!(!postgres_is_transient(code), "{code}");
         }
         for code in ["19", "2067", "11", "1", ""] {
-            assert!(!sqlite_may_pass(code), "{code}");
+            assert!(!sqlite_is_transient(code), "{code}");
         }
     }
 
     #[test]
-    fn damage_is_permanent_and_unrest_is_not() {
+    fn damage_is_permanent_and_conflict_is_transient() {
         assert!(matches!(
             StoreError::from(Fault::Damaged("kind")),
             StoreError::Broken(_)
         ));
         assert!(matches!(
-            StoreError::from(Fault::Restless),
+            StoreError::from(Fault::Conflict),
             StoreError::Unavailable(_)
         ));
         assert!(matches!(

@@ -125,7 +125,7 @@ async fn repeated<B: Backend>(
     match noted {
         Noted::New => Ok(None),
         Noted::Before(made) => {
-            let row = find::<B>(connection, &made).await?.ok_or(Fault::Restless)?;
+            let row = find::<B>(connection, &made).await?.ok_or(Fault::Conflict)?;
             Ok(Some(Created::Known(row.try_into()?)))
         }
         Noted::Reused => Ok(Some(Created::KeyReused)),

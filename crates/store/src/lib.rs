@@ -16,7 +16,6 @@ mod scratch;
 mod settings;
 
 mod agents;
-mod arrivals;
 mod artifacts;
 mod attempts;
 mod backend;
@@ -45,6 +44,7 @@ mod silence;
 mod stored;
 mod uncancelled;
 mod waiting;
+mod watches;
 
 mod postgres;
 mod sqlite;

@@ -1,4 +1,4 @@
-//! The migrations that this binary brings, twins for the two databases.
+//! The migrations of this binary, each in both dialects.
 
 use sqlx::SqlSafeStr;
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
@@ -43,7 +43,7 @@ pub(crate) const TWINS: &[Twin] = &[
 pub(crate) const APPLIED: &str =
     "SELECT version, description FROM _sqlx_migrations WHERE success ORDER BY version";
 
-/// What came of applying migrations.
+/// Which migrations were applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Migrated {
     /// The names of those that were applied now, in order.
@@ -167,8 +167,8 @@ pub(crate) fn migrator(dialect: fn(&Twin) -> &'static str) -> Migrator {
     migrator
 }
 
-/// Why migrations were not applied. A file that has changed since it was applied
-/// is one of those before the first release.
+/// Why migrations were not applied. A file that has changed since it was applied is
+/// from before the first release.
 pub(crate) fn refused(error: MigrateError) -> OpenError {
     match error {
         MigrateError::VersionMismatch(_) => OpenError::Unreleased(Box::new(error)),

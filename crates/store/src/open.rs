@@ -1,4 +1,4 @@
-//! From a URL to the seams.
+//! Opening a database by its URL.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub enum OpenError {
     /// The URL does not say where the database is.
     #[error("the database URL cannot be used")]
     Url(#[source] Source),
-    /// There is nothing to seal its rows with.
+    /// The settings have no keys for its rows.
     #[error("the database cannot be opened without sealing keys")]
     NoSecrets,
     /// It cannot be reached, or does not let us in.
@@ -57,8 +57,8 @@ pub enum OpenError {
         /// The newest migration of this binary.
         known: i64,
     },
-    /// It may forget what it has committed, so a 2xx would promise too much.
-    #[error("the server may forget what it has committed: `{0}` is off")]
+    /// It may lose commits in a crash, so a 2xx would promise too much.
+    #[error("the server may lose what it has committed: `{0}` is off")]
     Unsafe(&'static str),
     /// The `SQLite` library has a known fault that damages files.
     #[error("the SQLite library is {0}, and files are safe only from 3.51.3 on")]
@@ -74,7 +74,7 @@ pub enum OpenError {
     Lock(#[source] std::io::Error),
 }
 
-/// An open database, cut by who uses it.
+/// An open database: one seam for each user of it.
 #[derive(Clone)]
 pub struct Store {
     /// For the webhook, the poller and the sweeper.
@@ -97,7 +97,7 @@ pub struct Store {
     pub polls: Arc<dyn PollLog>,
     /// For the poller and `doctor`.
     pub silence: Arc<dyn SilenceLog>,
-    /// For whoever clears away.
+    /// For the retention task.
     pub retention: Arc<dyn RetentionLog>,
     /// For `/readyz` and `doctor`.
     pub probe: Arc<dyn Probe>,
@@ -143,8 +143,8 @@ impl Store {
     }
 }
 
-/// Opens a database. An embedded one is migrated on the way; a Postgres one is
-/// refused when its migrations are not this binary's, or when it may forget.
+/// Opens a database. An embedded one is migrated; a Postgres one is refused when its
+/// migrations are not this binary's, or when it may lose commits.
 pub async fn open(settings: &Settings) -> Result<Store, OpenError> {
     match Place::of(settings)? {
         Place::Postgres => {

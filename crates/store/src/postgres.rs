@@ -1,4 +1,4 @@
-//! The seams over Postgres.
+//! Postgres: connecting, lending connections, listening for notifications.
 
 mod connect;
 mod deliveries;
@@ -9,7 +9,6 @@ mod schema;
 use sqlx::{Executor, PgConnection};
 use uuid::Uuid;
 
-use crate::arrivals::Arrivals;
 use crate::backend::{Backend, Columns, End, Prepared, Sql, Value};
 use crate::batch::{Batch, Unrecorded};
 use crate::database::Database;
@@ -17,6 +16,7 @@ use crate::fault::Fault;
 use crate::migrations::{Migrated, MigrationPlan};
 use crate::open::OpenError;
 use crate::settings::Settings;
+use crate::watches::Watches;
 
 use listen::Listener;
 use pool::{Lent, Pool};
@@ -37,14 +37,14 @@ impl Database<Postgres> {
         let pool = Pool::over(connect::pool(settings, options.clone()).await?);
         let mut connection = pool.lend().await.map_err(connect::connect_error)?;
         if !settings.allow_unsafe {
-            connect::refuse_forgetful(&mut connection).await?;
+            connect::refuse_unsafe(&mut connection).await?;
         }
         let applied = schema::applied(&mut connection).await?;
         applied.accept_newer()?;
         applied.refuse_missing()?;
-        let arrivals = Arrivals::default();
-        let listener = Listener::new(options, arrivals.clone());
-        Ok(Self::over(Postgres { pool, listener }, secrets, arrivals))
+        let watches = Watches::default();
+        let listener = Listener::new(options, watches.clone());
+        Ok(Self::over(Postgres { pool, listener }, secrets, watches))
     }
 
     pub(crate) async fn migrate(settings: &Settings) -> Result<Migrated, OpenError> {

@@ -53,7 +53,7 @@ pub(crate) async fn note<B: Backend>(
     .bind(request.key.as_str())
     .fetch_optional(connection)
     .await?;
-    let (tag, made) = known.ok_or(Fault::Restless)?;
+    let (tag, made) = known.ok_or(Fault::Conflict)?;
     Ok(if tag == request.tag {
         Noted::Before(made)
     } else {

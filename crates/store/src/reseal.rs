@@ -11,7 +11,7 @@ use crate::seal::{KeyId, Keyring, Row, Sealed};
 use crate::stored::count;
 use crate::uncancelled::LONG;
 
-/// Which column of which table.
+/// A column that is sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sealing {
     /// The bodies of deliveries.
@@ -20,14 +20,14 @@ pub enum Sealing {
     Values,
 }
 
-/// How far the sealing anew has come in one column.
+/// How far the resealing of one column has come.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Resealed {
-    /// How many rows were sealed anew.
+    /// How many rows were resealed.
     pub count: u64,
-    /// How many rows do not open, and so stay as they are.
+    /// How many rows do not open and so stay as they are.
     pub stuck: u64,
-    /// Where to go on; nothing at the end.
+    /// Where to continue; nothing at the end.
     pub next: Option<Uuid>,
 }
 
@@ -55,7 +55,7 @@ fn renew<'o>(
     for row in old {
         match row.opened(column, keyring) {
             Ok(plain) => renewed.push((row, row.sealed(column, keyring, key, &plain)?)),
-            // One that never opens again must not keep the others under an old key.
+            // A row that never opens must not keep the others under an old key.
             Err(Fault::KeyUnknown(_) | Fault::Damaged(_)) => stuck += 1,
             Err(other) => return Err(other),
         }
@@ -83,7 +83,7 @@ impl Old {
         key: &KeyId,
         plain: &[u8],
     ) -> Result<Sealed, Fault> {
-        // By name, for the ring may not have noticed yet that this one seals.
+        // By name: the keyring may not have noticed yet that this key seals.
         let sealing = keyring.opening(key.as_str());
         let unknown = || Fault::KeyUnknown(key.to_string());
         sealing.ok_or_else(unknown)?.seal(self.row(column), plain)

@@ -1,4 +1,4 @@
-//! Databases that come and go: for the demo and for tests.
+//! Temporary databases: for the demo and for tests.
 
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::Postgres;

@@ -1,10 +1,9 @@
-//! Sealing: what a stranger wrote, and the codes and links found in it, stand in
-//! no column as they came.
+//! Sealing: mail bodies, and the codes and links found in them, are stored encrypted.
 //!
-//! A sealed value is a layout byte, a random nonce and what XChaCha20-Poly1305
-//! makes of the rest. The associated data name the row it was made for, so a
-//! value that is moved to another row, inbox or table no longer opens. The key's
-//! name stands beside it in a column of its own.
+//! A sealed value is a layout byte, a random nonce and the XChaCha20-Poly1305
+//! ciphertext. The associated data name the row it was made for, so a value that is
+//! moved to another row, inbox or table no longer opens. The key's name is in a column
+//! of its own.
 
 mod file;
 mod key;
@@ -26,17 +25,17 @@ const LAYOUT: u8 = 1;
 const NONCE: usize = 24;
 const TAG: usize = 16;
 
-/// How much longer a sealed value is than what is in it.
+/// How many bytes a sealed value is longer than the plain one.
 pub(crate) const OVERHEAD: u64 = (1 + NONCE + TAG) as u64;
 
-/// A value that can be stored, and the name of the key that opens it.
+/// A sealed value, and the name of the key that opens it.
 #[derive(Debug, Clone)]
 pub(crate) struct Sealed {
     pub(crate) key: KeyId,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A message and what may be stored of its artifacts' values, in their order.
+/// A message and the sealed values of its artifacts, in their order.
 pub(crate) struct SealedMessage {
     pub(crate) message: NewMessage,
     pub(crate) values: Vec<Option<Sealed>>,
@@ -70,7 +69,7 @@ pub(crate) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The row of a delivery; its body comes from this source.
+    /// The row of a delivery from this source.
     pub(crate) fn delivery(id: DeliveryId, source: &'a str) -> Self {
         Self {
             table: "deliveries",
@@ -79,7 +78,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The row of an artifact; its value is this inbox's.
+    /// The row of an artifact in this inbox.
     pub(crate) fn artifact(id: ArtifactId, inbox: &'a str) -> Self {
         Self {
             table: "artifacts",
@@ -88,8 +87,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// What a value is bound to. Each field stands behind its length, so that no
-    /// two rows are ever written as the same bytes.
+    /// The associated data of a value. Each field is preceded by its length, so that no
+    /// two rows have the same bytes.
     fn associated(&self, key: &KeyId) -> Vec<u8> {
         let fields: [&[u8]; 5] = [
             &[LAYOUT],
@@ -143,7 +142,7 @@ impl SealKey {
 }
 
 impl Keyring {
-    /// Opens what was sealed for a row, under whichever key that was.
+    /// Opens a value that was sealed for a row, under any of the keys.
     pub(crate) fn open(&self, row: Row<'_>, key: &str, sealed: &[u8]) -> Result<Vec<u8>, Fault> {
         let key = self
             .opening(key)
@@ -151,7 +150,7 @@ impl Keyring {
         key.open(row, sealed)
     }
 
-    /// Opens a delivery's body, or says why it does not open.
+    /// Opens a delivery's body, or returns why it does not open.
     pub(crate) fn open_body(
         &self,
         row: Row<'_>,
@@ -161,7 +160,10 @@ impl Keyring {
         match self.open(row, key, sealed) {
             Ok(body) => Ok(Ok(body)),
             Err(Fault::KeyUnknown(key)) => {
-                tracing::warn!(key.id = key, "there is no such sealing key here");
+                tracing::warn!(
+                    key.id = key,
+                    "a body is sealed under a key that this process does not have"
+                );
                 Ok(Err(UnsealError::KeyUnknown))
             }
             Err(Fault::Damaged(_)) => Ok(Err(UnsealError::Damaged)),
@@ -169,7 +171,7 @@ impl Keyring {
         }
     }
 
-    /// Opens what was sealed as text.
+    /// Opens a value that is text.
     pub(crate) fn open_text(
         &self,
         row: Row<'_>,
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_opens_and_does_not_show() {
+    fn a_sealed_value_opens_and_does_not_contain_the_plain_one() {
         let ring = ring(&[7]);
         let row = Row::delivery(DeliveryId::new(), "dev");
         let sealed = sealed_by(&ring, row);
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_opens_in_its_own_row_only() {
+    fn a_value_opens_only_in_its_own_row() {
         let ring = ring(&[7]);
         let (id, other) = (Uuid::new_v4(), Uuid::new_v4());
         let delivery = |id, source| Row::delivery(DeliveryId::from_uuid(id), source);
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn moving_a_byte_between_fields_is_another_row() {
+    fn rows_whose_fields_join_to_the_same_bytes_differ() {
         let key = SealKey::new([7; 32]);
         let row = |table, owner| Row {
             table,
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_and_every_cut_is_noticed() {
+    fn a_changed_bit_or_a_missing_byte_does_not_open() {
         let ring = ring(&[7]);
         let row = Row::delivery(DeliveryId::new(), "dev");
         let sealed = sealed_by(&ring, row);

@@ -1,4 +1,4 @@
-//! What this crate has to be told.
+//! Where the database is, how it is used and which keys it has.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use secrecy::SecretString;
 use crate::open::OpenError;
 use crate::seal::Keyring;
 
-/// What rows are sealed and recognised with.
+/// The keys of the rows.
 #[derive(Debug, Clone)]
 pub struct Secrets {
     /// Seals bodies and values, and opens them.
     pub keyring: Keyring,
-    /// Keys the digests that duplicates are known by. It does not rotate with
-    /// the keys above: a changed one knows no duplicate of what came before.
+    /// Keys the digests that duplicates are recognised by. It does not rotate with the
+    /// keys above: a changed one recognises no duplicate of earlier mail.
     pub server_key: ServerKey,
 }
 
@@ -23,13 +23,12 @@ pub struct Secrets {
 pub struct Settings {
     /// `postgres://…`, or `sqlite:` and the path of a file.
     pub url: SecretString,
-    /// What rows are sealed with; without it a database can be migrated, and
-    /// not opened.
+    /// The keys of the rows; without them a database can be migrated, but not opened.
     pub secrets: Option<Secrets>,
     /// The most connections one process opens; `SQLite` has one writer and uses
     /// the rest for reading.
     pub max_connections: u32,
-    /// How long to wait for a free connection before saying that there is none.
+    /// How long to wait for a free connection before failing.
     pub acquire_timeout: Duration,
     /// Whether opening a Postgres database applies missing migrations; an
     /// embedded database always does that itself.
@@ -41,7 +40,7 @@ pub struct Settings {
     /// lock, and so without migrating or releasing claims. For the operator's
     /// commands. Postgres knows no owner and no difference.
     pub guest: bool,
-    /// What the process calls itself in `pg_stat_activity`.
+    /// The name of the process in `pg_stat_activity`.
     pub application_name: String,
 }
 
@@ -60,7 +59,7 @@ impl Settings {
         }
     }
 
-    /// The same database, with what its rows are sealed with.
+    /// The same database, with the keys of its rows.
     #[must_use]
     pub fn sealed_with(self, secrets: Secrets) -> Self {
         Self {
@@ -69,12 +68,12 @@ impl Settings {
         }
     }
 
-    /// What rows are sealed with, or the refusal to open anything without it.
+    /// The keys of the rows; an error if there are none.
     pub(crate) fn secrets(&self) -> Result<Secrets, OpenError> {
         self.secrets.clone().ok_or(OpenError::NoSecrets)
     }
 
-    /// The same database, opened beside whoever owns it.
+    /// The same database, opened beside the process that owns it.
     #[must_use]
     pub fn as_guest(self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The seams over `SQLite`: one file, one process, one writer.
+//! `SQLite`: one file, one process, one writer.
 
 mod connect;
 mod lock;
@@ -9,7 +9,6 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Executor, SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
-use crate::arrivals::Arrivals;
 use crate::backend::{Backend, Columns, End, Prepared, Sql, Value};
 use crate::batch::{Batch, Unrecorded};
 use crate::database::Database;
@@ -18,17 +17,18 @@ use crate::fault::Fault;
 use crate::migrations::{Migrated, MigrationPlan};
 use crate::open::OpenError;
 use crate::settings::Settings;
+use crate::watches::Watches;
 
 use lock::FileLock;
 use recovery::Recovery;
 
 /// A `SQLite` file.
 pub(crate) struct Sqlite {
-    /// One connection: whoever writes waits here, in order, and not in `SQLite`,
-    /// where waiting is a lottery.
+    /// One connection: writers wait here, in order, and not in `SQLite`, where the order
+    /// is random.
     writer: SqlitePool,
     readers: SqlitePool,
-    /// A guest has none.
+    /// A guest does not have it.
     lock: Option<FileLock>,
     recovery: Recovery,
 }
@@ -48,7 +48,7 @@ impl Database<Sqlite> {
         connect::refuse_old_library(&writer).await?;
         if lock.is_some() {
             schema::migrate(&writer).await?;
-            // The lock proves that whoever held a claim is dead.
+            // The lock proves that the process that held a claim is gone.
             lock::release_orphans(&writer).await?;
         } else {
             schema::refuse_other(&writer).await?;
@@ -59,7 +59,7 @@ impl Database<Sqlite> {
             lock,
             recovery: Recovery::new(connect::writer_options(settings, path)),
         };
-        Ok(Self::over(backend, secrets, Arrivals::default()))
+        Ok(Self::over(backend, secrets, Watches::default()))
     }
 
     pub(crate) async fn migrate(settings: &Settings, path: &str) -> Result<Migrated, OpenError> {

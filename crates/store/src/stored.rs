@@ -1,5 +1,5 @@
-//! From what a row holds to the words of the pipeline, and back. A row that does
-//! not translate was not written by this code, and says so.
+//! From the values of a row to the types of the pipeline, and back. A value that this
+//! code never writes is reported as damage.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use crate::column::Moment;
 use crate::fault::Fault;
 use crate::seal::OVERHEAD;
 
-/// A span as both databases add it to their clock. A hundred years stand for
-/// ever, so that no sum leaves the range of a time.
+/// A duration in milliseconds, as both databases add it to their clock. It is at most
+/// a hundred years, so that no sum leaves the range of a time.
 pub(crate) fn millis(span: Duration) -> i64 {
     const CENTURY: i64 = 100 * 365 * 24 * 60 * 60 * 1000;
     i64::try_from(span.as_millis()).map_or(CENTURY, |millis| millis.min(CENTURY))
 }
 
-/// A span that a database has measured; a clock set back makes it zero.
+/// A duration that a database has measured; zero if its clock was set back.
 pub(crate) fn span(millis: i64) -> Duration {
     Duration::from_millis(u64::try_from(millis).unwrap_or(0))
 }
@@ -36,16 +36,17 @@ pub(crate) fn body_bytes(sealed: i64) -> u64 {
     count(sealed).saturating_sub(OVERHEAD)
 }
 
-/// Which request consumes; the same key on another way is another request.
+/// What a consume request names. The same idempotency key for the other kind is another
+/// request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// For what an attempt has.
+pub(crate) enum ConsumeTarget {
+    /// An attempt: its newest artifact.
     Attempt,
-    /// For an item of the feed.
+    /// An item of the feed.
     Artifact,
 }
 
-impl Way {
+impl ConsumeTarget {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Attempt => "attempt",
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_without_end_ends_after_a_century() {
+    fn an_endless_duration_is_a_century() {
         assert_eq!(millis(Duration::from_millis(1500)), 1500);
         assert_eq!(millis(Duration::MAX), 3_153_600_000_000);
     }

@@ -4,12 +4,11 @@
 //! connection inside an open transaction, and the pool hands that connection to
 //! the next borrower, whose insert then reports success and is never committed.
 //! So every unit of work runs in a task of its own, only the wait for it has a
-//! deadline, and closing waits for all of them.
+//! timeout, and closing waits for all of them.
 //!
-//! There is one end that is not the database's: a server ends each statement by
-//! itself within seconds, so a unit that has heard nothing for several times its
-//! caller's patience talks to a connection with nobody behind it. It is given up,
-//! or such connections would fill the pool for good.
+//! There is one exception. A server ends each statement by itself within seconds, so a
+//! unit of work that gets no answer for several times its caller's timeout has a dead
+//! connection. It is abandoned: otherwise such connections would fill the pool.
 
 use std::future::Future;
 use std::time::Duration;
@@ -24,30 +23,30 @@ use crate::fault::{Cause, Fault};
 /// around it, the answer "unavailable" is given within 3 s.
 pub(crate) const SHORT: Duration = Duration::from_millis(2500);
 
-/// How long a worker waits for its result to be written; it would rather wait
-/// than do the work again.
+/// How long a worker waits for its result to be written; waiting is cheaper than doing
+/// the work again.
 pub(crate) const LONG: Duration = Duration::from_secs(10);
 
-/// After how many patiences a unit of work is given up.
-const GIVEN_UP: u32 = 4;
+/// A unit of work is abandoned after this many times its caller's timeout.
+const ABANDONED_AFTER: u32 = 4;
 
-/// Runs units of work to their end, whoever waits for them.
+/// Runs units of work to their end, also when their callers are gone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Uncancelled {
     tracker: TaskTracker,
 }
 
 impl Uncancelled {
-    /// Runs `work` to its end and waits for it until `patience` is over.
-    pub(crate) async fn run<T, W>(&self, patience: Duration, work: W) -> Result<T, StoreError>
+    /// Runs `work` to its end and waits for it for at most `limit`.
+    pub(crate) async fn run<T, W>(&self, limit: Duration, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
         W: Future<Output = Result<T, Fault>> + Send + 'static,
     {
-        let task = self.tracker.spawn(timeout(patience * GIVEN_UP, work));
-        match timeout(patience, task).await {
+        let task = self.tracker.spawn(timeout(limit * ABANDONED_AFTER, work));
+        match timeout(limit, task).await {
             Ok(Ok(Ok(outcome))) => outcome.map_err(StoreError::from),
-            Ok(Ok(Err(_elapsed))) | Err(_elapsed) => Err(no_answer(patience)),
+            Ok(Ok(Err(_elapsed))) | Err(_elapsed) => Err(no_answer(limit)),
             Ok(Err(_panic)) => Err(StoreError::Broken(Box::new(Cause(
                 "the unit of work ended without an answer".to_owned(),
             )))),
@@ -61,8 +60,8 @@ impl Uncancelled {
     }
 }
 
-fn no_answer(patience: Duration) -> StoreError {
-    let cause = format!("no answer within {} ms", patience.as_millis());
+fn no_answer(limit: Duration) -> StoreError {
+    let cause = format!("no answer within {} ms", limit.as_millis());
     StoreError::Unavailable(Box::new(Cause(cause)))
 }
 
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_that_hears_nothing_does_not_hold_up_the_end() {
+    async fn work_without_an_answer_is_abandoned_and_closing_ends() {
         let uncancelled = Uncancelled::default();
         let work = std::future::pending::<Result<(), Fault>>();
         let waited = uncancelled.run(Duration::from_millis(10), work).await;

@@ -12,7 +12,7 @@ use crate::consumes;
 use crate::database::Session;
 use crate::fault::Fault;
 use crate::seal::Keyring;
-use crate::stored::Way;
+use crate::stored::ConsumeTarget;
 
 /// How often the newest artifact is looked for before the answer is "not ready".
 const TRIES: u32 = 3;
@@ -80,7 +80,7 @@ async fn take_one<B: Backend>(
         idempotency_key: request.idempotency_key.clone(),
         replay_window: request.replay_window,
     };
-    consumes::take::<B>(connection, keyring, &asked, Way::Attempt).await
+    consumes::take::<B>(connection, keyring, &asked, ConsumeTarget::Attempt).await
 }
 
 async fn look_again<B: Backend>(
@@ -88,7 +88,7 @@ async fn look_again<B: Backend>(
     request: &AttemptConsume,
 ) -> Result<AttemptView, Fault> {
     let found = row::find_in::<B>(connection, request.attempt, &request.scope).await?;
-    row::view::<B>(connection, found.ok_or(Fault::Restless)?).await
+    row::view::<B>(connection, found.ok_or(Fault::Conflict)?).await
 }
 
 /// The attempt and the artifact that the idempotency key was used for.

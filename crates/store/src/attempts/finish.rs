@@ -42,7 +42,7 @@ pub(super) async fn finish<B: Backend>(
     .execute(&mut transaction)
     .await?;
     let row = find::<B>(&mut transaction, attempt).await?;
-    let view = view::<B>(&mut transaction, row.ok_or(Fault::Restless)?).await?;
+    let view = view::<B>(&mut transaction, row.ok_or(Fault::Conflict)?).await?;
     if let Some(other) = view.outcome.filter(|stored| *stored != outcome) {
         transaction.rollback().await?;
         return Ok(AttemptFinished::OtherOutcome(other));

@@ -36,7 +36,7 @@ pub(super) async fn open<B: Backend>(
     let is_entered = enter_inbox::<B>(&mut transaction, &attempt).await?;
     if is_entered && insert::<B>(&mut transaction, &attempt).await? {
         let row = find::<B>(&mut transaction, attempt.id).await?;
-        let view = view::<B>(&mut transaction, row.ok_or(Fault::Restless)?).await?;
+        let view = view::<B>(&mut transaction, row.ok_or(Fault::Conflict)?).await?;
         transaction.commit().await?;
         return Ok(Opened::New(view));
     }
@@ -46,7 +46,7 @@ pub(super) async fn open<B: Backend>(
     let known = known_by_reference::<B>(&mut *session.writer().await?, &attempt).await?;
     match known {
         Some(opened) => Ok(opened),
-        None if is_entered => Err(Fault::Restless),
+        None if is_entered => Err(Fault::Conflict),
         None => Ok(Opened::InboxUnknown),
     }
 }
@@ -144,7 +144,7 @@ async fn known<B: Backend>(
     attempt: AttemptId,
 ) -> Result<Opened, Fault> {
     let row = find::<B>(connection, attempt).await?;
-    let view = view::<B>(connection, row.ok_or(Fault::Restless)?).await?;
+    let view = view::<B>(connection, row.ok_or(Fault::Conflict)?).await?;
     Ok(Opened::Known(view))
 }
 
@@ -166,7 +166,7 @@ async fn known_by_reference<B: Backend>(
     };
     let id = AttemptId::from_uuid(id);
     let row = find::<B>(connection, id).await?;
-    let row = row.ok_or(Fault::Restless)?;
+    let row = row.ok_or(Fault::Conflict)?;
     if row.request != attempt.request {
         return Ok(Some(Opened::ReferenceReused));
     }

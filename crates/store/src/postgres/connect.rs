@@ -1,4 +1,4 @@
-//! Connections, and what a session must be like. Every option says why.
+//! Connections and the options of their sessions, each with its reason.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -10,25 +10,24 @@ use sqlx::{ConnectOptions, Connection, PgConnection, PgPool};
 use crate::open::OpenError;
 use crate::settings::Settings;
 
-/// How a session is opened, without bounds on its statements: for migrations,
-/// which may take their time.
+/// The options of a session without timeouts: for migrations, which may take long.
 pub(super) fn plain_options(settings: &Settings) -> Result<PgConnectOptions, OpenError> {
     let options = PgConnectOptions::from_str(settings.url.expose_secret())
         .map_err(|error| OpenError::Url(Box::new(error)))?;
     Ok(options
         .application_name(&settings.application_name)
-        // Statements are logged with nothing bound, but also with no use.
+        // The log of statements has no values, and so no use.
         .disable_statement_logging())
 }
 
-/// How a session of the service is opened.
+/// The options of a session of the service.
 pub(super) fn options(settings: &Settings) -> Result<PgConnectOptions, OpenError> {
     Ok(plain_options(settings)?.options([
-        // Nothing here takes long; what does is stuck, and its caller has gone.
+        // No statement takes long; one that does is stuck, and its caller is gone.
         ("statement_timeout", "5s"),
-        // Waiting for a lock ends before the caller's patience does.
+        // The wait for a lock ends before the caller's timeout.
         ("lock_timeout", "2s"),
-        // A transaction that nobody ends is ended by the server.
+        // The server ends a transaction that its client does not end.
         ("idle_in_transaction_session_timeout", "10s"),
     ]))
 }
@@ -46,12 +45,12 @@ pub(super) async fn pool(
         // A connection does not outlive a failover or a change of DNS by much.
         .max_lifetime(Duration::from_mins(10))
         // The release below was a round trip, so a connection that was released
-        // a moment ago needs no ping; one that has rested does.
+        // a moment ago needs no ping; one that was idle for longer does.
         .test_before_acquire(false)
         .before_acquire(|connection, meta| {
             Box::pin(async move {
                 if meta.idle_for > STALE {
-                    answers(connection).await?;
+                    ping(connection).await?;
                 }
                 Ok(true)
             })
@@ -62,7 +61,7 @@ pub(super) async fn pool(
         .map_err(connect_error)
 }
 
-/// Ends whatever transaction a connection was returned in; the next borrower's
+/// Ends the transaction that a connection was returned in: the next borrower's
 /// write would be part of it and never be committed. A bare `ROLLBACK` outside a
 /// transaction is a warning in the server's log each time, `BEGIN; ROLLBACK` is
 /// not, and in a failed transaction it is an error, which drops the connection.
@@ -71,18 +70,18 @@ async fn end_transaction(connection: &mut PgConnection) -> Result<bool, sqlx::Er
     Ok(true)
 }
 
-/// A connection that does not answer has nobody behind it: an error makes the
-/// pool drop it, and another one takes its place.
-async fn answers(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    const PATIENCE: Duration = Duration::from_secs(1);
-    match tokio::time::timeout(PATIENCE, connection.ping()).await {
+/// Pings a connection. The error of one that does not answer makes the pool drop it and
+/// open another.
+async fn ping(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    const LIMIT: Duration = Duration::from_secs(1);
+    match tokio::time::timeout(LIMIT, connection.ping()).await {
         Ok(answer) => answer,
         Err(elapsed) => Err(sqlx::Error::Io(elapsed.into())),
     }
 }
 
 /// Refuses a server on which a commit is not yet on disk when it is reported.
-pub(super) async fn refuse_forgetful(connection: &mut PgConnection) -> Result<(), OpenError> {
+pub(super) async fn refuse_unsafe(connection: &mut PgConnection) -> Result<(), OpenError> {
     let (fsync, full_page_writes, synchronous_commit): (String, String, String) = sqlx::query_as(
         "SELECT current_setting('fsync'),
                 current_setting('full_page_writes'),

@@ -1,10 +1,9 @@
-//! News from other processes: one listening connection for each process that
+//! Notifications from other processes: one listening connection for each process that
 //! has watches, opened with the first of them.
 //!
-//! No watch sleeps through an arrival for longer than a second, whatever happens
-//! to the wire. A connection that was quiet is asked whether it is still there,
-//! and as long as none is, every watch is woken again and again to look for itself,
-//! each at a moment of its own.
+//! No watch misses a change for longer than a second, whatever happens to the
+//! connection. A silent connection is pinged; while there is none, every watch is woken
+//! again and again to look for itself, each at a random moment.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,30 +14,31 @@ use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::arrivals::{Arrivals, SPREAD};
 use crate::fault::describe_driver;
+use crate::watches::{RECHECK_SPREAD, Watches};
 
-/// What news is sent on; the payload is the inbox.
+/// The channel of the notifications; the payload is the inbox. Statements that notify
+/// name it literally.
 pub(super) const CHANNEL: &str = "maillatch_arrivals";
 
-/// How long a connection may be quiet before it is asked, how long it has to
-/// answer, and how often watches are woken while there is none. They look within
-/// as long again, and three times this is less than a second.
-const GLANCE: Duration = SPREAD;
+/// How long a connection may be silent before it is pinged, how long it has to answer,
+/// and how often watches are woken while there is none. They look within as long again,
+/// and three times this is less than a second.
+const CHECK_EVERY: Duration = RECHECK_SPREAD;
 
 /// The listening task, which may not have begun yet.
 pub(super) struct Listener {
     options: PgConnectOptions,
-    arrivals: Arrivals,
+    watches: Watches,
     is_started: AtomicBool,
     stop: CancellationToken,
 }
 
 impl Listener {
-    pub(super) fn new(options: PgConnectOptions, arrivals: Arrivals) -> Self {
+    pub(super) fn new(options: PgConnectOptions, watches: Watches) -> Self {
         Self {
             options,
-            arrivals,
+            watches,
             is_started: AtomicBool::new(false),
             stop: CancellationToken::new(),
         }
@@ -49,9 +49,9 @@ impl Listener {
         if self.is_started.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (options, arrivals) = (self.options.clone(), self.arrivals.clone());
+        let (options, watches) = (self.options.clone(), self.watches.clone());
         let listening = self.stop.clone().run_until_cancelled_owned(async move {
-            listen_for_ever(&options, &arrivals).await;
+            listen_and_reconnect(&options, &watches).await;
         });
         tokio::spawn(listening);
     }
@@ -68,42 +68,45 @@ impl Drop for Listener {
 }
 
 /// Connects, listens and connects again, without end.
-async fn listen_for_ever(options: &PgConnectOptions, arrivals: &Arrivals) {
+async fn listen_and_reconnect(options: &PgConnectOptions, watches: &Watches) {
     const FIRST: Duration = Duration::from_millis(200);
     const LONGEST: Duration = Duration::from_secs(5);
     let mut wait = FIRST;
     loop {
-        match unheard(arrivals, connect(options)).await {
+        match recheck_until(watches, connect(options)).await {
             Ok(listener) => {
                 wait = FIRST;
-                // Whatever came before this moment was not heard.
-                arrivals.doubt_all();
-                let lost = listen(listener, arrivals).await;
-                tracing::warn!(cause = lost, "listening for arrivals was cut, trying again");
+                // Notifications before this moment were not received.
+                watches.recheck_all();
+                let lost = listen(listener, watches).await;
+                tracing::warn!(
+                    cause = lost,
+                    "lost the connection that listens for notifications; reconnecting"
+                );
             }
             Err(error) => {
                 let cause = describe_driver(&error);
-                tracing::warn!(cause, "cannot listen for arrivals, trying again");
+                tracing::warn!(cause, "cannot listen for notifications; retrying");
             }
         }
-        unheard(arrivals, tokio::time::sleep(wait)).await;
+        recheck_until(watches, tokio::time::sleep(wait)).await;
         wait = (wait * 2).min(LONGEST);
     }
 }
 
-/// Waits for something while nothing can be heard.
-async fn unheard<T>(arrivals: &Arrivals, something: impl Future<Output = T>) -> T {
+/// Waits for something while no notification can be received.
+async fn recheck_until<T>(watches: &Watches, something: impl Future<Output = T>) -> T {
     let mut something = pin!(something);
     loop {
-        arrivals.doubt_all();
-        if let Ok(output) = timeout(GLANCE, &mut something).await {
+        watches.recheck_all();
+        if let Ok(output) = timeout(CHECK_EVERY, &mut something).await {
             return output;
         }
     }
 }
 
-/// A listening connection in a pool of its own: one that belongs to the service
-/// would be missing there, and a dead one must not stand in a new one's way.
+/// A listening connection in a pool of its own: it would be missing in the pool of the
+/// service, and a dead one must not block a new one.
 async fn connect(options: &PgConnectOptions) -> Result<PgListener, sqlx::Error> {
     let pool = PgPoolOptions::new()
         .max_connections(1)
@@ -118,15 +121,15 @@ async fn connect(options: &PgConnectOptions) -> Result<PgListener, sqlx::Error> 
     Ok(listener)
 }
 
-/// Passes news on until the connection is lost; tells why.
-async fn listen(mut listener: PgListener, arrivals: &Arrivals) -> String {
+/// Passes notifications on until the connection is lost; returns the cause.
+async fn listen(mut listener: PgListener, watches: &Watches) -> String {
     loop {
-        match timeout(GLANCE, listener.try_recv()).await {
-            Ok(Ok(Some(news))) => arrivals.announce(news.payload()),
+        match timeout(CHECK_EVERY, listener.try_recv()).await {
+            Ok(Ok(Some(notification))) => watches.wake(notification.payload()),
             Ok(Ok(None)) => return "the connection ended".to_owned(),
             Ok(Err(error)) => return describe_driver(&error),
-            // Quiet: no news, or nobody there to bring any.
-            Err(_elapsed) => match timeout(GLANCE, listener.execute("SELECT 1")).await {
+            // Silent: nothing to report, or the connection is dead.
+            Err(_elapsed) => match timeout(CHECK_EVERY, listener.execute("SELECT 1")).await {
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => return describe_driver(&error),
                 Err(_elapsed) => return "the connection does not answer".to_owned(),
@@ -165,9 +168,9 @@ mod tests {
         };
         let inbox = format!("{}@inbox.test", Uuid::new_v4().simple());
         let inbox: InboxId = inbox.parse().unwrap();
-        let arrivals = Arrivals::default();
-        let watch = arrivals.watch(&inbox);
-        let listener = Listener::new(connect::options(&settings).unwrap(), arrivals);
+        let watches = Watches::default();
+        let watch = watches.watch(&inbox);
+        let listener = Listener::new(connect::options(&settings).unwrap(), watches);
         listener.start();
         Listening {
             listener,
@@ -181,11 +184,11 @@ mod tests {
     }
 
     impl Listening {
-        /// Waits until a session listens and has been quiet, so that from now on
-        /// only the wire can wake a watch.
+        /// Waits until a session listens and has been silent, so that from now on only
+        /// the connection can wake a watch.
         async fn settle(&mut self) {
-            soon("a session listens in peace", async {
-                while timeout(2 * GLANCE, self.watch.changed()).await.is_ok()
+            soon("one session listens and is silent", async {
+                while timeout(2 * CHECK_EVERY, self.watch.changed()).await.is_ok()
                     || self.sessions().await != 1
                 {}
             })
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn news_comes_over_the_wire_and_also_after_it_was_cut() {
+    async fn notifications_wake_watches_also_after_a_reconnect() {
         let mut this = listening(&shared_url("TEST_DATABASE_URL")).await;
         this.settle().await;
         this.notify().await;
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn watches_look_for_themselves_while_the_wire_is_frozen() {
+    async fn watches_are_woken_while_the_connection_is_frozen() {
         let mut url = Url::parse(&shared_url("TEST_DATABASE_URL")).unwrap();
         let server = format!("127.0.0.1:{}", url.port().unwrap_or(5432));
         let proxy = Proxy::to(&server).await;
@@ -241,12 +244,12 @@ mod tests {
         this.settle().await;
         proxy.freeze();
         for _ in 0..3 {
-            soon("the silence wakes", this.watch.changed()).await;
+            soon("the recheck wakes", this.watch.changed()).await;
         }
         proxy.heal();
         // The frozen session and the new one.
         soon("a session listens again", async {
-            while timeout(2 * GLANCE, this.watch.changed()).await.is_ok()
+            while timeout(2 * CHECK_EVERY, this.watch.changed()).await.is_ok()
                 || this.sessions().await != 2
             {}
         })

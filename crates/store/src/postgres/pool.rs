@@ -1,9 +1,9 @@
-//! Connections are lent and given back, both within a bounded time.
+//! Connections are lent and returned, both within a bounded time.
 //!
-//! The driver's pool asks a connection that comes back whether it still answers,
-//! and waits for that without an end. A wire that freezes at this moment would
-//! keep the connection's place in the pool for good, so the giving back is done
-//! here: if it takes too long, the connection is dropped and its place is free.
+//! The driver's pool pings a connection that is returned, and waits for the answer
+//! without a timeout. A connection that freezes at this moment would keep its place in
+//! the pool for good, so the return is done here: if it takes too long, the connection
+//! is dropped and its place is free.
 
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use sqlx::{PgConnection, PgPool};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
-/// How long a connection may take to come back.
+/// How long the return of a connection may take.
 const RETURN: Duration = Duration::from_secs(5);
 
 /// The connections of a process.
@@ -25,7 +25,7 @@ impl Pool {
         Self(pool)
     }
 
-    /// Lends a connection, or says within the pool's own time that there is none.
+    /// Lends a connection, or fails within the pool's timeout.
     pub(super) async fn lend(&self) -> Result<Lent, sqlx::Error> {
         self.0.acquire().await.map(Lent)
     }
@@ -117,12 +117,9 @@ mod tests {
         let pool = pool_of_one(url.as_str()).await;
         let mut connection = pool.lend().await.unwrap();
         proxy.freeze();
-        soon("the wire is frozen", async {
-            let patience = Duration::from_millis(200);
-            while timeout(patience, connection.execute("SELECT 1"))
-                .await
-                .is_ok()
-            {}
+        soon("the connection is frozen", async {
+            let wait = Duration::from_millis(200);
+            while timeout(wait, connection.execute("SELECT 1")).await.is_ok() {}
         })
         .await;
         drop(connection);

@@ -22,7 +22,7 @@ pub(super) async fn applied(connection: &mut PgConnection) -> Result<Applied, Op
     Ok(Applied::new(rows))
 }
 
-/// Applies the missing ones, under an advisory lock: two that migrate at once
+/// Applies the missing ones, under an advisory lock: two processes that migrate at once
 /// do it one after the other.
 pub(super) async fn migrate(options: &PgConnectOptions) -> Result<Migrated, OpenError> {
     let mut connection = options.connect().await.map_err(connect_error)?;

@@ -1,5 +1,5 @@
-//! The file that keys are kept in: one in each line, the first one seals, all
-//! open. Lines that begin with `#` are the operator's own.
+//! The key file: one key in each line, the first one seals, all open. Lines that begin
+//! with `#` are comments.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use super::key::{KeyId, SealKey};
 
-/// The keys cannot be had from where they are kept.
+/// The key file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
     /// The file cannot be read.
@@ -24,12 +24,12 @@ pub enum KeyFileError {
     /// It holds no key.
     #[error("there is no sealing key")]
     Empty,
-    /// Two keys are the same, or have the same name by a chance that does not happen.
+    /// Two keys have the same name, so they are the same key.
     #[error("two sealing keys have the name {0}")]
     Twice(KeyId),
 }
 
-/// What tells one state of a file from another.
+/// By which one state of a file is told from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stamp {
     modified: SystemTime,
@@ -54,14 +54,14 @@ impl KeyFile {
         &self.path
     }
 
-    /// Makes the file with one new key, unless it is there. Two that do this at
-    /// once agree on one file.
+    /// Creates the file with one new key, unless it exists. Two processes that do this
+    /// at once get the same file.
     pub fn create_if_missing(&self) -> Result<(), KeyFileError> {
         if self.path.exists() {
             return Ok(());
         }
         let new = self.write_beside(&format!("{}\n", SealKey::mint()))?;
-        // Unlike a rename, a link does not replace what somebody else has made.
+        // Unlike a rename, a link does not replace the file of another process.
         let linked = fs::hard_link(&new, &self.path);
         let removed = fs::remove_file(&new);
         match linked {
@@ -95,7 +95,7 @@ impl KeyFile {
         Ok(first.id().clone())
     }
 
-    /// Removes keys; the first one stays, whatever is asked.
+    /// Removes keys; the first one always stays.
     pub fn remove(&self, retired: &[KeyId]) -> Result<(), KeyFileError> {
         let _alone = self.lock()?;
         let lines = self.lines()?;
@@ -121,10 +121,10 @@ impl KeyFile {
         })
     }
 
-    /// Keeps other changes out until it is dropped: of two at once, the second would
-    /// write back what it read before the first, and take away a key that a server
-    /// seals under already. The lock is on a file beside, since the file itself is
-    /// replaced, and that one stays, since two could lock two of them.
+    /// Keeps other changes out until it is dropped. Without it, the second of two changes
+    /// would write back what it read before the first, and remove a key that a server
+    /// already seals under. The lock is on a second file, since the key file itself is
+    /// replaced; that one is never removed, or two processes could lock two of them.
     fn lock(&self) -> Result<File, KeyFileError> {
         let locked = || {
             let owner = fs::metadata(&self.path)?;

@@ -1,4 +1,4 @@
-//! One key, and the short name that a row knows it by.
+//! One key, and the short name that rows store.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,8 +10,8 @@ use chacha20poly1305::{Key, KeyInit, XChaCha20Poly1305};
 use pipeline::ServerKey;
 use uuid::Uuid;
 
-/// The name of a key. It is made from the key, so a key has one name wherever
-/// it is kept, and says nothing about it.
+/// The name of a key. It is derived from the key, so a key has the same name in every
+/// place, and reveals nothing about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId(String);
 
@@ -38,7 +38,7 @@ impl fmt::Display for KeyId {
 #[derive(Clone)]
 pub struct SealKey {
     id: KeyId,
-    // It wipes itself from memory when the last holder is gone.
+    // Its memory is overwritten when the last owner drops it.
     cipher: Arc<XChaCha20Poly1305>,
 }
 
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_32_bytes_is_no_key() {
+    fn text_that_is_not_32_bytes_in_base64_is_refused() {
         for odd in ["", "x", "AAAA", &STANDARD.encode([0; 31])] {
             assert_eq!(odd.parse::<SealKey>().err(), Some(SealKeyError), "{odd:?}");
         }

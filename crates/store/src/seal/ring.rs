@@ -1,5 +1,5 @@
-//! The keys of a process. They may change while it runs: a file that was changed
-//! is read again, at once when a row names a key that is not known yet.
+//! The keys of a process. They may change while it runs: a file that was changed is
+//! read again, at once when a row names a key that is not known yet.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use super::file::{KeyFile, KeyFileError, Stamp};
 use super::key::{KeyId, SealKey};
 
-/// For how long a process may go on sealing under a key that another one has
-/// put behind.
+/// For how long a process may still seal under the old key after the file has a new
+/// one.
 const STALE: Duration = Duration::from_secs(1);
 
 /// The keys that seal and open: the first one seals, all open.
@@ -67,7 +67,7 @@ impl Keyring {
         Ok(Self::over(None, Held::of(keys, None)?))
     }
 
-    /// The keys of a file, as they are now and as they become.
+    /// The keys of a file; it is read again when it changes.
     pub fn in_file(file: KeyFile) -> Result<Self, KeyFileError> {
         let held = read(&file)?;
         Ok(Self::over(Some(file), held))
@@ -104,8 +104,8 @@ impl Keyring {
         })
     }
 
-    /// Reads the file again if it has changed. What cannot be read does not take
-    /// away the keys that are held: they still open what they have sealed.
+    /// Reads the file again if it has changed. If it cannot be read, the process keeps
+    /// the keys that it has: they still open what they have sealed.
     fn look_again(&self) {
         let Some(file) = &self.file else { return };
         let stamp = file.stamp();
@@ -116,12 +116,12 @@ impl Keyring {
         now.looked_at = Instant::now();
         match held {
             Some(Ok(held)) => {
-                tracing::info!(key.id = %held.sealing.id(), "the sealing keys have changed");
+                tracing::info!(key.id = %held.sealing.id(), "sealing keys changed");
                 *now = held;
             }
             Some(Err(error)) => tracing::warn!(
                 error = &error as &dyn std::error::Error,
-                "the sealing keys cannot be read again; those that are held stay"
+                "cannot read the changed key file; the keys in memory stay in use"
             ),
             None => {}
         }
@@ -133,7 +133,7 @@ impl Keyring {
     }
 }
 
-/// The stamp is taken first: a change in between is then seen by the next look.
+/// The stamp is taken first, so that the next look notices a change in between.
 fn read(file: &KeyFile) -> Result<Held, KeyFileError> {
     let stamp = file.stamp()?;
     Held::of(file.read()?, Some(stamp))
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_file_is_noticed_for_sealing_by_itself() {
+    fn a_changed_file_changes_the_sealing_key_within_seconds() {
         let dir = tempfile::tempdir().unwrap();
         let file = file(&dir);
         let ring = Keyring::in_file(file.clone()).unwrap();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_held_outlive_a_file_that_cannot_be_read() {
+    fn keys_in_memory_stay_when_the_file_cannot_be_read() {
         let dir = tempfile::tempdir().unwrap();
         let file = file(&dir);
         let ring = Keyring::in_file(file.clone()).unwrap();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_has_at_least_one_key_and_none_twice() {
+    fn no_keys_or_the_same_key_twice_is_refused() {
         assert!(matches!(Keyring::of(Vec::new()), Err(KeyFileError::Empty)));
         let twice = vec![SealKey::new([7; 32]), SealKey::new([7; 32])];
         assert!(matches!(Keyring::of(twice), Err(KeyFileError::Twice(_))));

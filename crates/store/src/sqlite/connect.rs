@@ -1,4 +1,4 @@
-//! Connections, and what they must be like. Every option says why.
+//! Connections and their options, each with its reason.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::settings::Settings;
 fn options(path: &str) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
-        // A checkpoint or another connection may hold a lock for a moment.
+        // A checkpoint or another connection may hold a lock for a short time.
         .busy_timeout(Duration::from_secs(5))
-        // Statements are logged with nothing bound, but also with no use.
+        // The log of statements has no values, and so no use.
         .disable_statement_logging()
 }
 
@@ -27,8 +27,8 @@ pub(super) fn writer_options(settings: &Settings, path: &str) -> SqliteConnectOp
         // A commit is on disk when it is reported; less would lose acknowledged
         // deliveries when the power fails.
         .synchronous(SqliteSynchronous::Full)
-        // What is deleted or wiped is overwritten with zeros: pages that are free
-        // would keep it otherwise, for as long as nobody needs them.
+        // Deleted and wiped bytes are overwritten with zeros; free pages would keep
+        // them otherwise until they are used again.
         .pragma("secure_delete", "ON")
         .foreign_keys(true)
 }
@@ -41,7 +41,7 @@ pub(super) async fn writer(settings: &Settings, path: &str) -> Result<SqlitePool
         .map_err(connect_error)
 }
 
-/// The connections that read; they cannot write, whatever they are told.
+/// The connections that read; `SQLite` refuses writes on them.
 pub(super) async fn readers(settings: &Settings, path: &str) -> Result<SqlitePool, OpenError> {
     pool(settings, settings.max_connections.saturating_sub(1).max(1))
         .connect_with(options(path).read_only(true))
@@ -53,7 +53,7 @@ fn pool(settings: &Settings, connections: u32) -> SqlitePoolOptions {
     SqlitePoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(settings.acquire_timeout)
-        // A file does not fail over: connections are kept.
+        // A file has no failover: connections are kept.
         .max_lifetime(None)
         .idle_timeout(None)
         .test_before_acquire(false)

@@ -1,6 +1,6 @@
 //! One process for one file. `SQLite` could be shared by several, but claims are
-//! released when the file is opened, news of arrivals stays inside the process,
-//! and the doorbell too.
+//! released when the file is opened, and watches and the doorbell work inside one
+//! process only.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::sync::{Mutex, PoisonError};
@@ -10,8 +10,8 @@ use sqlx::SqlitePool;
 use super::connect::check_error;
 use crate::open::OpenError;
 
-/// The lock on a file beside the database. The system gives it up when the
-/// process ends, however it ends, so it is never stale.
+/// The lock on a file beside the database. The system releases it when the process
+/// ends, however it ends, so it is never stale.
 pub(super) struct FileLock {
     held: Mutex<Option<File>>,
 }
@@ -24,8 +24,8 @@ impl FileLock {
             Err(TryLockError::WouldBlock) => return Err(OpenError::InUse(path.to_owned())),
             Err(TryLockError::Error(error)) => return Err(OpenError::Lock(error)),
         }
-        // SQLite would make the file readable to all; what is in it is not for
-        // all, and its companions take their permissions from it.
+        // SQLite would make the file readable to all users. Its log and shared memory
+        // take their permissions from it.
         private(path)?;
         Ok(Self {
             held: Mutex::new(Some(file)),
@@ -55,7 +55,7 @@ pub(super) async fn release_orphans(writer: &SqlitePool) -> Result<(), OpenError
     Ok(())
 }
 
-/// Opens a file, or makes it for its owner alone.
+/// Opens a file, or creates it readable for its owner only.
 fn private(path: &str) -> Result<File, OpenError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);

@@ -25,7 +25,7 @@ async fn applied(pool: &SqlitePool) -> Result<Applied, OpenError> {
     Ok(Applied::new(rows))
 }
 
-/// Applies the missing ones; the lock file keeps others away meanwhile.
+/// Applies the missing ones; the lock file keeps other processes out meanwhile.
 pub(super) async fn migrate(writer: &SqlitePool) -> Result<Migrated, OpenError> {
     let before = applied(writer).await?;
     before.accept_newer()?;
@@ -48,8 +48,8 @@ pub(super) async fn plan(settings: &Settings, path: &str) -> Result<MigrationPla
     Ok(applied?.plan())
 }
 
-/// Refuses a file that was not migrated to what this binary needs, for whoever
-/// may not migrate it.
+/// Refuses a file that lacks a migration of this binary: for a guest, which does not
+/// migrate.
 pub(super) async fn refuse_other(writer: &SqlitePool) -> Result<(), OpenError> {
     let applied = applied(writer).await?;
     applied.accept_newer()?;
