@@ -84,6 +84,17 @@ impl Harness {
         Self::over(deployment, database)
     }
 
+    /// One process with its data in this directory.
+    pub(crate) async fn embedded_in(directory: &Path) -> Self {
+        let backing = Backing::EmbeddedIn(directory.to_owned());
+        let deployment = Deployment::launch(binary(), backing, &settings(""))
+            .await
+            .unwrap();
+        let file = directory.join("maillatch.db");
+        let database = Database::Sqlite(format!("sqlite:{}", file.display()));
+        Self::over(deployment, database)
+    }
+
     /// Two processes of each role on a new database.
     pub(crate) async fn full() -> Self {
         Self::full_with("").await

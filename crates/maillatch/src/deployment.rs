@@ -30,6 +30,8 @@ pub enum Backing {
         /// The broker.
         amqp_url: String,
     },
+    /// One process, with its data in this directory.
+    EmbeddedIn(PathBuf),
 }
 
 /// One of the roles.
@@ -94,14 +96,14 @@ impl Deployment {
         let [a, b] = &self.keys;
         let [agent_a, agent_b] = CONSUMERS;
         let (database_url, amqp_url) = match &self.backing {
-            Backing::Embedded => ("", ""),
+            Backing::Embedded | Backing::EmbeddedIn(_) => ("", ""),
             Backing::Full {
                 database_url,
                 amqp_url,
             } => (database_url.as_str(), amqp_url.as_str()),
         };
         let seal_file = match &self.backing {
-            Backing::Embedded => String::new(),
+            Backing::Embedded | Backing::EmbeddedIn(_) => String::new(),
             Backing::Full { .. } => {
                 let file = KeyFile::at(self.dir.join("seal.keys"));
                 file.create_if_missing()?;
@@ -124,10 +126,17 @@ impl Deployment {
              feed.consumes_per_minute = 1000000\n\
              feed.failed_consumes_per_minute = 1000000\n\
              {extra}\n",
-            self.dir.join("data").display(),
+            self.data().display(),
             self.secret,
         );
         std::fs::write(self.config(), text).context("failed to write the configuration")
+    }
+
+    fn data(&self) -> PathBuf {
+        match &self.backing {
+            Backing::EmbeddedIn(directory) => directory.clone(),
+            Backing::Embedded | Backing::Full { .. } => self.dir.join("data"),
+        }
     }
 
     /// The configuration file of every process.
@@ -137,7 +146,7 @@ impl Deployment {
 
     async fn start_all(&mut self) -> Result<()> {
         match self.backing {
-            Backing::Embedded => {
+            Backing::Embedded | Backing::EmbeddedIn(_) => {
                 let all = vec![Role::Webhook, Role::Worker, Role::Feed, Role::Poll];
                 let process = self.start("up").await?;
                 self.processes.push((all, process));

@@ -36,7 +36,10 @@ async fn live(deps: web::Data<Deps>) -> HttpResponse {
         if probe.needs_restart().await {
             return HttpResponse::ServiceUnavailable()
                 .insert_header((CACHE_CONTROL, "no-store"))
-                .body(format!("{} needs a restart of this process\n", probe.name()));
+                .body(format!(
+                    "{} needs a restart of this process\n",
+                    probe.name()
+                ));
         }
     }
     HttpResponse::Ok()

@@ -29,10 +29,10 @@ impl<B: Backend> DeliveryLog for Database<B> {
     async fn mark_notified(
         &self,
         deliveries: &[DeliveryId],
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<(), StoreError> {
         let ids = deliveries.iter().map(DeliveryId::as_uuid).collect();
-        self.run(SHORT, |session| mark_notified(session, ids, patience))
+        self.run(SHORT, |session| mark_notified(session, ids, timeout))
             .await
     }
 
@@ -182,7 +182,7 @@ async fn due<B: Backend>(session: Session<B>, limit: u32) -> Result<Vec<Delivery
 async fn mark_notified<B: Backend>(
     session: Session<B>,
     ids: Vec<Uuid>,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(), Fault> {
     query::<B>(Sql {
         postgres: "UPDATE deliveries
@@ -197,7 +197,7 @@ async fn mark_notified<B: Backend>(
                AND state IN ('pending', 'claimed')",
     })
     .bind(List(ids))
-    .bind(millis(patience))
+    .bind(millis(timeout))
     .execute(&mut *session.writer().await?)
     .await?;
     Ok(())

@@ -6,10 +6,10 @@
 //! database's, never writes a body or a value unsealed, and never logs a body, an
 //! address, a code or a link.
 //!
-//! Read `open.rs` first, then `uncancelled.rs` (how every method runs), `seal.rs`
-//! (what no column shows), `binding.rs` (whose an artifact is), then one of the two
-//! databases: `postgres.rs` and `sqlite.rs` hold the same files, so that a diff of two
-//! of them shows the dialects and nothing else.
+//! Read `open.rs` first, then `uncancelled.rs` (how every method runs), `backend.rs`
+//! (how an algorithm is written once for both databases), `seal.rs` (what no column
+//! shows) and one subject, such as `consumes.rs`. `postgres.rs` and `sqlite.rs` hold
+//! what differs: connecting, lending connections, locking, notifying and the schema.
 
 mod open;
 mod scratch;

@@ -212,7 +212,13 @@ mod tests {
 
     #[test]
     fn migrations_that_take_something_away_are_named_contract() {
-        let takes_away = ["DROP TABLE", "DROP COLUMN", "RENAME ", "SET NOT NULL", " TYPE "];
+        let takes_away = [
+            "DROP TABLE",
+            "DROP COLUMN",
+            "RENAME ",
+            "SET NOT NULL",
+            " TYPE ",
+        ];
         for twin in TWINS.iter().filter(|twin| is_additive(twin.name)) {
             for text in [twin.postgres, twin.sqlite] {
                 let text = text.to_uppercase();
@@ -223,7 +229,7 @@ mod tests {
     }
 
     fn applied(names: &[&str]) -> Applied {
-        let versions = names.iter().map(|name| name[..4].parse().unwrap());
+        let versions = names.iter().map(|name| name.split_at(4).0.parse().unwrap());
         let names = names.iter().map(|name| (*name).to_owned());
         Applied::new(versions.zip(names).collect())
     }

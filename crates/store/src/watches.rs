@@ -238,7 +238,7 @@ mod tests {
             watches.recheck_all();
             let dropped = timeout(Duration::from_millis(1), watch.changed()).await;
             if dropped.is_err() {
-                testkit::patience::soon("the recheck wakes", watch.changed()).await;
+                testkit::wait::soon("the recheck wakes", watch.changed()).await;
                 return;
             }
         }

@@ -1,84 +1,33 @@
 //! A full disk refuses writes and loses nothing; when there is space again, the same
 //! store writes again.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use pipeline::{Processed, Reason, Recorded, StoreError};
 use store::{OpenError, Settings, Store};
+use testkit::disk::SmallDisk;
 use testkit::store_contract::{LONG, code, delivery, held, inbox, mail, must};
 use tokio::time::Instant;
-use uuid::Uuid;
 
-use crate::subject::{secrets, seams};
+use crate::subject::{seams, secrets};
 
-/// A file system of two megabytes, which goes when the test does.
-struct SmallDisk {
-    path: PathBuf,
+fn file(disk: &SmallDisk) -> PathBuf {
+    disk.path().join("maillatch.db")
 }
 
-impl SmallDisk {
-    fn mount() -> Self {
-        let name = format!("maillatch-disk-{}", Uuid::new_v4().simple());
-        let path = std::env::temp_dir().join(name);
-        must(std::fs::create_dir(&path));
-        let disk = Self { path };
-        disk.run("mount", &["-t", "tmpfs", "-o", "size=2m", "tmpfs"]);
-        disk
-    }
-
-    /// Only root may mount.
-    fn run(&self, program: &str, arguments: &[&str]) {
-        for prefix in [&[][..], &["sudo", "-n"]] {
-            let mut words = prefix.iter().chain([&program]);
-            let mut command = Command::new(words.next().unwrap_or(&program));
-            command.args(words).args(arguments).arg(&self.path);
-            if command.status().is_ok_and(|status| status.success()) {
-                return;
-            }
-        }
-        panic!("{program} {} needs root", self.path.display());
-    }
-
-    fn settings(&self) -> Settings {
-        let file = self.path.join("maillatch.db");
-        Settings::new(format!("sqlite:{}", file.display()).into()).sealed_with(secrets())
-    }
-
-    fn filler(&self) -> PathBuf {
-        self.path.join("filler")
-    }
-
-    /// Takes all space that is left.
-    fn fill(&self) {
-        let mut filler = must(File::create(self.filler()));
-        for size in [4096, 1] {
-            while filler.write_all(&vec![0; size]).is_ok() {}
-        }
-    }
-
-    fn free(&self) {
-        must(std::fs::remove_file(self.filler()));
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        // A failing test unwinds through here: nothing may panic again.
-        for program in ["umount", "rmdir"] {
-            drop(Command::new(program).arg(&self.path).status());
-        }
-    }
+fn settings(disk: &SmallDisk) -> Settings {
+    Settings::new(format!("sqlite:{}", file(disk).display()).into()).sealed_with(secrets())
 }
 
 /// Records a delivery of 16 KB.
 async fn record(store: &Store, name: &str) -> Result<Recorded, StoreError> {
     let post = delivery(name, name.repeat(16 * 1024 / name.len()).as_bytes());
     let recorded = store.deliveries.record(vec![post]).await?;
-    Ok(recorded[0])
+    Ok(recorded
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| panic!("no answer")))
 }
 
 /// Until a write is refused, as one will be when the space of the log is used up.
@@ -108,8 +57,8 @@ async fn recorded_again(store: &Store, name: &str) -> Recorded {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_whose_disk_was_full_writes_again_when_there_is_space() {
-    let disk = SmallDisk::mount();
-    let store = must(store::open(&disk.settings()).await);
+    let disk = SmallDisk::mount(2, "");
+    let store = must(store::open(&settings(&disk)).await);
     let mut recorded = vec![must(record(&store, "first").await)];
     for round in 0..3 {
         disk.fill();
@@ -128,8 +77,8 @@ async fn a_store_whose_disk_was_full_writes_again_when_there_is_space() {
 /// Transactions of several statements and statements that commit by themselves.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_kind_of_write_works_again_after_a_full_disk() {
-    let disk = SmallDisk::mount();
-    let store = must(store::open(&disk.settings()).await);
+    let disk = SmallDisk::mount(2, "");
+    let store = must(store::open(&settings(&disk)).await);
     let seams = seams(&store);
     let first = seams.new_delivery("first").await;
     let second = seams.new_delivery("second").await;
@@ -169,13 +118,13 @@ async fn every_kind_of_write_works_again_after_a_full_disk() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_on_a_full_disk_names_the_path() {
-    let disk = SmallDisk::mount();
+    let disk = SmallDisk::mount(2, "");
     disk.fill();
-    let refused = store::open(&disk.settings()).await.err();
+    let refused = store::open(&settings(&disk)).await.err();
     let Some(OpenError::DiskFull(path)) = &refused else {
         panic!("{refused:?}");
     };
-    assert_eq!(Path::new(path), disk.path.join("maillatch.db"));
+    assert_eq!(Path::new(path), file(&disk));
     disk.free();
-    must(store::open(&disk.settings()).await).close().await;
+    must(store::open(&settings(&disk)).await).close().await;
 }

@@ -2,19 +2,19 @@
 //! test another transaction holds a row that the operation needs, while the clock
 //! passes a limit. `SQLite` has one writer and no such waits.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
-    AttemptFinished, AttemptId, AttemptOutcome, CallbackResult, Claimed, Consumed, Created,
-    Leased, NewAttempt, NewInbox, Opened, PollerId, Reason, ResendOutcome, Scope, Timestamp,
+    AttemptFinished, AttemptId, AttemptOutcome, CallbackResult, Claimed, Consumed, Created, Leased,
+    NewAttempt, NewInbox, Opened, PollerId, Reason, ResendOutcome, Scope,
 };
 use sqlx::{Connection, PgConnection};
-use testkit::patience::{soon, until};
 use testkit::poll_contract;
 use testkit::store_contract::{
-    LONG, Subject, attempt, code, delivery, held, inbox, mail, must, request, resend, source,
-    suited,
+    LONG, StoreSubject, attempt, code, held, inbox, mail, must, request, resend, source, suited,
 };
+use testkit::wait::soon;
 use tokio::task::JoinHandle;
 
 use crate::subject::PostgresDatabase;
@@ -163,7 +163,7 @@ async fn a_delivery_that_is_claimable_after_the_wait_is_claimed() {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
     let mut holder = Holder::begin(&subject, "UPDATE deliveries SET attempts = attempts").await;
-    let work = seams.work.clone();
+    let work = Arc::clone(&seams.work);
     let claiming = tokio::spawn(async move { work.claim(id, LONG).await });
     holder.blocks(&claiming).await;
     holder
@@ -179,11 +179,10 @@ async fn a_delivery_that_is_claimable_after_the_wait_is_claimed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_whose_lease_ends_during_the_wait_is_leased() {
     let subject = PostgresDatabase::open().await;
-    let polls = std::sync::Arc::clone(&subject.store.polls);
+    let polls = Arc::clone(&subject.store.polls);
     poll_contract::held(&*polls).await;
     let mut holder = Holder::begin(&subject, "UPDATE polls SET cursor = cursor").await;
-    let leasing =
-        tokio::spawn(async move { polls.lease(&source(), PollerId::new(), LONG).await });
+    let leasing = tokio::spawn(async move { polls.lease(&source(), PollerId::new(), LONG).await });
     holder.blocks(&leasing).await;
     holder
         .pass_limit_and_commit(
@@ -208,7 +207,7 @@ async fn a_value_that_expires_during_the_wait_is_not_renewed() {
     let repeated = held(vec![mail(&to, "m2", vec![value()])]);
 
     let mut holder = Holder::begin(&subject, "SELECT FROM inboxes FOR UPDATE").await;
-    let work = seams.work.clone();
+    let work = Arc::clone(&seams.work);
     let completing = tokio::spawn(async move { work.complete(claim, repeated).await });
     holder.blocks(&completing).await;
     holder.pass_limit_and_commit(VALUE_EXPIRES_SOON).await;
@@ -242,7 +241,7 @@ async fn a_value_that_expires_during_the_wait_is_not_consumed() {
              SELECT id, 'other', 'k', now() FROM artifacts",
         )
         .await;
-    let agents = seams.agents.clone();
+    let agents = Arc::clone(&seams.agents);
     let consuming = tokio::spawn(async move { agents.consume(&request(id, "agent", "k")).await });
     holder.blocks(&consuming).await;
     holder.roll_back_after_expiry().await;
@@ -250,8 +249,8 @@ async fn a_value_that_expires_during_the_wait_is_not_consumed() {
     assert!(matches!(consumed, Consumed::Expired { .. }), "{consumed:?}");
     // It was not used up either.
     let items = seams.items(&to).await;
-    let consumes: Vec<_> = items.iter().map(|it| it.consumed_at).collect();
-    assert_eq!(consumes, [None]);
+    let times: Vec<_> = items.iter().map(|it| it.consumed_at).collect();
+    assert_eq!(times, [None]);
     subject.close().await;
 }
 
@@ -268,7 +267,7 @@ async fn a_callback_whose_value_expires_during_the_wait_is_not_requeued() {
     must(seams.attempts.open_attempt(asked).await);
     let value = suited(code(&to, "493817"), &[id]);
     seams.bring(&to, "m1", value).await;
-    let log = std::sync::Arc::clone(&subject.store.callbacks);
+    let log = Arc::clone(&subject.store.callbacks);
     let claimed = must(log.claim_callbacks(1, LONG, &[]).await);
     let [callback] = claimed.as_slice() else {
         panic!("{claimed:?}");

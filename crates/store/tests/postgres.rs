@@ -7,10 +7,10 @@ use pipeline::{Recorded, StoreError};
 use sqlx::postgres::PgListener;
 use sqlx::{Connection, PgConnection};
 use store::{Migrated, OpenError, Settings};
-use testkit::patience::{soon, until};
 use testkit::poll_contract::{found, held};
 use testkit::proxy::Proxy;
 use testkit::store_contract::{StoreSubject, code, delivery, inbox, mail, must, server_key};
+use testkit::wait::{soon, until};
 use tokio::task::JoinSet;
 use url::Url;
 
@@ -95,7 +95,10 @@ async fn a_plan_lists_missing_migrations_and_applies_none() {
     assert_eq!(must(store::plan(&settings).await), plan);
     must(store::migrate(&settings).await);
     let done = must(store::plan(&settings).await);
-    assert_eq!((done.present, done.missing), (plan.missing.len(), Vec::new()));
+    assert_eq!(
+        (done.present, done.missing),
+        (plan.missing.len(), Vec::new())
+    );
     database.drop().await;
 }
 

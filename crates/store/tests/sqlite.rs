@@ -129,7 +129,10 @@ async fn a_plan_lists_missing_migrations_and_creates_no_file() {
     // Also beside the process that has the file open.
     let store = must(store::open(&settings).await);
     let done = must(store::plan(&settings).await);
-    assert_eq!((done.present, done.missing), (plan.missing.len(), Vec::new()));
+    assert_eq!(
+        (done.present, done.missing),
+        (plan.missing.len(), Vec::new())
+    );
     store.close().await;
 }
 

@@ -12,6 +12,8 @@
 pub mod api;
 /// The contract of a database for callbacks; `crates/store` runs it on each database.
 pub mod callback_contract;
+/// A small file system that a test can fill.
+pub mod disk;
 /// Signs mail with DKIM.
 #[expect(
     clippy::expect_used,

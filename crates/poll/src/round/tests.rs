@@ -115,7 +115,7 @@ async fn large_mails_are_saved_a_few_at_a_time() {
     let mut note = |_: &Tally| {};
     tokio::select! {
         _ = round(&desk.deps, &mut source, &mut held, &mut note) => panic!("it has an answer"),
-        () = testkit::patience::until("rows", async || (desk.rows().await == 4).then_some(())) => {}
+        () = testkit::wait::until("rows", async || (desk.rows().await == 4).then_some(())) => {}
     }
     assert_eq!(desk.lease().await.cursor, "", "the page is not at its end");
 }

@@ -9,9 +9,9 @@ use lapin::types::FieldTable;
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties};
 use pipeline::DeliveryId;
 use queue::{Queue, Settings};
-use testkit::patience::{soon, until};
 use testkit::proxy::Proxy;
 use testkit::server::shared_url;
+use testkit::wait::{soon, until};
 
 /// The broker that all tests share.
 pub(crate) fn url() -> String {

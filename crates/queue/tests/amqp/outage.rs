@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pipeline::{DeliveryId, QueueError};
-use testkit::patience::{soon, until};
+use testkit::wait::{soon, until};
 use tokio::time::timeout;
 
 use crate::broker::{self, Inspector, notify_until_taken, proxied, receive, settings, url};

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use pipeline::{DeliveryId, QueueError};
-use testkit::patience::{soon, until};
 use testkit::server::Server;
+use testkit::wait::{soon, until};
 
 use crate::broker::{self, notify_until_taken, receive, settings};
 

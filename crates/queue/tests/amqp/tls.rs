@@ -1,6 +1,6 @@
 //! Brokers behind TLS.
 
-use testkit::patience::until;
+use testkit::wait::until;
 
 use crate::broker::{self, notify_until_taken, proxied_with_tls, receive, settings};
 

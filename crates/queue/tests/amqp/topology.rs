@@ -3,7 +3,7 @@
 use lapin::options::{BasicNackOptions, QueueDeclareOptions};
 use lapin::types::{AMQPValue, FieldTable, LongString};
 use pipeline::DeliveryId;
-use testkit::patience::{soon, until};
+use testkit::wait::{soon, until};
 
 use crate::broker::{self, Inspector, settings, url};
 

@@ -142,9 +142,9 @@ async fn listen(mut listener: PgListener, watches: &Watches) -> String {
 mod tests {
     use pipeline::{InboxId, InboxWatch};
     use sqlx::{Connection, PgConnection};
-    use testkit::patience::soon;
     use testkit::proxy::Proxy;
     use testkit::server::shared_url;
+    use testkit::wait::soon;
     use url::Url;
     use uuid::Uuid;
 

@@ -65,9 +65,9 @@ impl Drop for Lent {
 #[cfg(test)]
 mod tests {
     use sqlx::{Executor, Row};
-    use testkit::patience::soon;
     use testkit::proxy::Proxy;
     use testkit::server::shared_url;
+    use testkit::wait::soon;
     use url::Url;
 
     use super::super::connect;

@@ -6,7 +6,7 @@ use pipeline::{Backlog, ContentDigest, DeliveryId, DeliveryKey, OnConflict, Queu
 use prometheus_client::registry::Registry;
 use store::Store;
 use tempfile::TempDir;
-use testkit::patience::until;
+use testkit::wait::until;
 use tokio::sync::Semaphore;
 
 use super::*;

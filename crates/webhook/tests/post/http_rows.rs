@@ -124,7 +124,7 @@ async fn h4_chunked_body_over_the_limit_returns_413_and_closes() {
     assert!(answer.is_problem(413, "body-too-large"), "{answer:?}");
     // The client keeps sending, but the server closes the connection.
     let endless = async { while connection.try_send(&chunk).await {} };
-    testkit::patience::soon("the end of the connection", endless).await;
+    testkit::wait::soon("the end of the connection", endless).await;
     assert!(server.meters().contains("too_large"));
     assert_eq!(server.rows().await, 0);
 }

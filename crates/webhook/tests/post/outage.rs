@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use pipeline::{
     Backlog, DeliveryId, DeliveryLog, Doorbell, NewDelivery, QueueError, Recorded, StoreError,
 };
-use testkit::patience::{soon, until};
+use testkit::wait::{soon, until};
 use tokio::sync::Notify;
 use webhook::Settings;
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use pipeline::{AttemptId, Meters, NewAttempt, OutcomeLabel};
 use prometheus_client::registry::Registry;
-use testkit::patience::until;
 use testkit::store_contract::attempt;
+use testkit::wait::until;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;

@@ -66,13 +66,13 @@ impl Connection {
 
     /// The next answer; `None` when the connection ends without one.
     pub(crate) async fn answer(&mut self) -> Option<Answer> {
-        testkit::patience::soon("an answer", self.read_answer()).await
+        testkit::wait::soon("an answer", self.read_answer()).await
     }
 
     /// Whether the server has closed the connection.
     pub(crate) async fn is_closed(&mut self) -> bool {
         let ended = async { matches!(self.0.read(&mut [0; 64]).await, Ok(0) | Err(_)) };
-        testkit::patience::soon("the end of the connection", ended).await
+        testkit::wait::soon("the end of the connection", ended).await
     }
 
     /// Closes the connection with a TCP reset.

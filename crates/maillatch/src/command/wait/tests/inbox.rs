@@ -12,8 +12,8 @@ use pipeline::{
     Reason, Sender, SenderProof, ServerKey, Verdict,
 };
 use prometheus_client::registry::Registry;
-use testkit::patience;
 use testkit::store_contract::{Seams, mail, suited};
+use testkit::wait;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -128,7 +128,7 @@ impl Inbox {
 
     /// Resolves when a wait is open at the server.
     pub(super) async fn someone_waits(&self) {
-        patience::until("somebody waits", async || {
+        wait::until("somebody waits", async || {
             (self.meters.waiting.get() > 0).then_some(())
         })
         .await;

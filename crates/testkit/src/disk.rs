@@ -1,0 +1,77 @@
+//! A small file system that a test can fill.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use uuid::Uuid;
+
+use crate::store_contract::must;
+
+/// A file system of a few megabytes, which goes when the test does. Only root may mount
+/// one, so this needs root or a `sudo` that asks no password.
+#[derive(Debug)]
+pub struct SmallDisk {
+    path: PathBuf,
+}
+
+impl SmallDisk {
+    /// Mounts one of this size. `options` are those of `mount` besides.
+    #[track_caller]
+    pub fn mount(megabytes: u32, options: &str) -> Self {
+        let name = format!("maillatch-disk-{}", Uuid::new_v4().simple());
+        let path = std::env::temp_dir().join(name);
+        must(std::fs::create_dir(&path));
+        let disk = Self { path };
+        let options = format!("size={megabytes}m{options}");
+        let arguments = ["-t", "tmpfs", "-o", &options, "tmpfs"];
+        let is_mounted =
+            disk.run(&["mount"], &arguments) || disk.run(&["sudo", "-n", "mount"], &arguments);
+        assert!(is_mounted, "mounting a file system needs root");
+        disk
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes all space that is left.
+    #[track_caller]
+    pub fn fill(&self) {
+        let mut filler = must(File::create(self.filler()));
+        for size in [4096, 1] {
+            while filler.write_all(&vec![0; size]).is_ok() {}
+        }
+    }
+
+    /// Gives back what [`fill`](Self::fill) has taken.
+    #[track_caller]
+    pub fn free(&self) {
+        must(std::fs::remove_file(self.filler()));
+    }
+
+    fn filler(&self) -> PathBuf {
+        self.path.join("filler")
+    }
+
+    fn run(&self, words: &[&str], arguments: &[&str]) -> bool {
+        let [program, rest @ ..] = words else {
+            return false;
+        };
+        let mut command = Command::new(program);
+        command.args(rest).args(arguments).arg(&self.path);
+        command.status().is_ok_and(|status| status.success())
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // A failing test unwinds through here: nothing may panic again.
+        if !self.run(&["umount"], &["--lazy"]) {
+            self.run(&["sudo", "-n", "umount"], &["--lazy"]);
+        }
+        drop(std::fs::remove_dir(&self.path));
+    }
+}
