@@ -2,16 +2,15 @@
 //! is taken under the lock of the inbox's row and only by a row that was inserted, so a
 //! reader who has seen place 7 will never see a 6 appear behind it.
 
-use pipeline::{FeedBounds, Finished, NewArtifact, NewMessage, Reason, Seq};
-use uuid::Uuid;
+use pipeline::{Finished, NewArtifact, NewMessage, Reason};
 
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::binding::{self, Binding};
 use crate::column::Moment;
-use crate::database::Session;
 use crate::fault::Fault;
+use crate::misses;
 use crate::seal::{Sealed, SealedMessage};
-use crate::stored::{Item, item_columns, millis};
+use crate::stored::millis;
 
 /// Locks the inbox's row until the transaction ends, inserting it where there is none,
 /// and returns the last place that is taken.
@@ -81,7 +80,7 @@ pub(crate) async fn insert<B: Backend>(
         }
     }
     for miss in &message.misses {
-        binding::note_miss::<B>(connection, miss, received_at).await?;
+        misses::note::<B>(connection, miss, received_at).await?;
     }
     Ok((seq, wakes))
 }
@@ -165,56 +164,4 @@ pub(crate) async fn advance<B: Backend>(
     .execute(connection)
     .await?;
     Ok(())
-}
-
-/// Items of an inbox behind a place, in order.
-pub(crate) async fn list<B: Backend>(
-    session: Session<B>,
-    inbox: String,
-    after: i64,
-    limit: u32,
-) -> Result<Vec<Item>, Fault> {
-    query::<B>(Sql::both(concat!(
-        "SELECT ",
-        item_columns!(),
-        " FROM items WHERE inbox = $1 AND seq > $2 ORDER BY seq LIMIT $3",
-    )))
-    .bind(inbox)
-    .bind(after)
-    .bind(i64::from(limit))
-    .fetch_all(&mut *session.reader().await?)
-    .await
-}
-
-/// The first and last place of an inbox's feed; zero where no mail ever came.
-pub(crate) async fn feed_bounds<B: Backend>(
-    session: Session<B>,
-    inbox: String,
-) -> Result<FeedBounds, Fault> {
-    let row: Option<(i64, i64)> = query::<B>(Sql::both(
-        "SELECT purged_seq, last_seq FROM inboxes WHERE inbox = $1",
-    ))
-    .bind(inbox)
-    .fetch_optional(&mut *session.reader().await?)
-    .await?;
-    let (purged, last) = row.unwrap_or_default();
-    Ok(FeedBounds {
-        purged: Seq::new(purged),
-        last: Seq::new(last),
-    })
-}
-
-/// One item.
-pub(crate) async fn item<B: Backend>(
-    connection: &mut Connection<B>,
-    id: Uuid,
-) -> Result<Option<Item>, Fault> {
-    query::<B>(Sql::both(concat!(
-        "SELECT ",
-        item_columns!(),
-        " FROM items WHERE id = $1"
-    )))
-    .bind(id)
-    .fetch_optional(connection)
-    .await
 }

@@ -6,7 +6,9 @@
 //! A backend keeps what really differs: connecting, lending connections, locking,
 //! notifying other processes, and the schema.
 
-use std::ops::{Deref, DerefMut};
+mod transaction;
+
+use std::ops::DerefMut;
 
 use sqlx::query::Query;
 use sqlx::{Arguments, Database, Encode, FromRow, Type};
@@ -14,6 +16,8 @@ use uuid::Uuid;
 
 use crate::batch::{Batch, Unrecorded};
 use crate::fault::Fault;
+
+pub(crate) use transaction::Transaction;
 
 /// One statement in both dialects.
 #[derive(Debug, Clone, Copy)]
@@ -226,65 +230,6 @@ impl<B: Backend> Statement<B> {
     }
 }
 
-/// A transaction that writes.
-///
-/// Its commands are sent as they are, and not through the driver's own counter of
-/// nested transactions: after an error that ends a transaction in the database (a full
-/// disk, for example) that counter is wrong, and every later transaction of the
-/// connection fails. A transaction that is dropped unended discards its connection.
-pub(crate) struct Transaction<B: Backend> {
-    lent: B::Lent,
-    is_ended: bool,
-}
-
-impl<B: Backend> Transaction<B> {
-    pub(crate) async fn begin(backend: &B) -> Result<Self, Fault> {
-        let lent = backend.lend_writer().await?;
-        let mut transaction = Self {
-            lent,
-            is_ended: false,
-        };
-        B::begin(&mut transaction.lent).await?;
-        Ok(transaction)
-    }
-
-    pub(crate) async fn commit(self) -> Result<(), Fault> {
-        self.end(End::Commit).await
-    }
-
-    pub(crate) async fn rollback(self) -> Result<(), Fault> {
-        self.end(End::Rollback).await
-    }
-
-    async fn end(mut self, how: End) -> Result<(), Fault> {
-        B::end(&mut self.lent, how).await?;
-        self.is_ended = true;
-        Ok(())
-    }
-}
-
-impl<B: Backend> Deref for Transaction<B> {
-    type Target = Connection<B>;
-
-    fn deref(&self) -> &Connection<B> {
-        &self.lent
-    }
-}
-
-impl<B: Backend> DerefMut for Transaction<B> {
-    fn deref_mut(&mut self) -> &mut Connection<B> {
-        &mut self.lent
-    }
-}
-
-impl<B: Backend> Drop for Transaction<B> {
-    fn drop(&mut self) {
-        if !self.is_ended {
-            B::discard(&mut self.lent);
-        }
-    }
-}
-
 /// Declares a struct that is decoded from the columns of the same names. A last field
 /// `..name: Type` is another such struct, decoded from the same row.
 macro_rules! row {
@@ -319,3 +264,37 @@ macro_rules! row {
 }
 
 pub(crate) use row;
+
+/// The methods of [`Backend`] that both databases have, for one driver's connection.
+macro_rules! driver_methods {
+    ($connection:ty) => {
+        async fn end(connection: &mut $connection, how: End) -> Result<(), sqlx::Error> {
+            let command = match how {
+                End::Commit => "COMMIT",
+                End::Rollback => "ROLLBACK",
+            };
+            connection.execute(command).await.map(drop)
+        }
+
+        fn bind<'v, T: Value<'v>>(query: Prepared<Self>, value: T) -> Prepared<Self> {
+            query.bind(value)
+        }
+
+        async fn execute(
+            connection: &mut $connection,
+            query: Prepared<Self>,
+        ) -> Result<u64, sqlx::Error> {
+            Ok(query.execute(connection).await?.rows_affected())
+        }
+
+        async fn fetch<R: Columns>(
+            connection: &mut $connection,
+            query: Prepared<Self>,
+        ) -> Result<Vec<R>, sqlx::Error> {
+            let rows = query.fetch_all(connection).await?;
+            rows.iter().map(R::from_row).collect()
+        }
+    };
+}
+
+pub(crate) use driver_methods;

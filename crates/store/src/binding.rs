@@ -5,13 +5,14 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use pipeline::{ArtifactKey, GIVEN_TO_ANOTHER_ATTEMPT, Miss, MissKind, NewArtifact};
+use pipeline::{ArtifactKey, NewArtifact};
 use uuid::Uuid;
 
 use crate::backend::{Backend, Connection, Sql, query, row};
 use crate::callbacks;
 use crate::column::{List, Moment};
 use crate::fault::Fault;
+use crate::misses;
 use crate::stored::millis;
 
 /// An attempt that an artifact suits and that waited when its mail was received.
@@ -71,7 +72,7 @@ pub(crate) async fn choose<B: Backend>(
     let waiting = waiting::<B>(connection, inbox, artifact, received_at).await?;
     let (binding, others) = choose_from(artifact.key, waiting);
     if !others.is_empty() {
-        note_given_away::<B>(connection, others).await?;
+        misses::note_given_away::<B>(connection, others).await?;
     }
     Ok(binding)
 }
@@ -264,43 +265,4 @@ pub(crate) async fn renew<B: Backend>(
         Some(artifact) => replace::<B>(connection, known, artifact).await,
         None => Ok(()),
     }
-}
-
-/// Notes for an attempt why a mail was of no use to it.
-pub(crate) async fn note_miss<B: Backend>(
-    connection: &mut Connection<B>,
-    miss: &Miss,
-    received_at: Moment,
-) -> Result<(), Fault> {
-    query::<B>(Sql::both(
-        "UPDATE attempts SET miss = $2, miss_reason = $3
-         WHERE id = $1 AND outcome IS NULL AND opened_at <= $4 AND deadline > $4",
-    ))
-    .bind(miss.attempt.as_uuid())
-    .bind(miss.kind.as_str())
-    .bind(miss.reason.as_str())
-    .bind(received_at)
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-/// Notes for attempts that a mail which would have done for them went to another.
-/// Whatever else is known of their mail says more.
-async fn note_given_away<B: Backend>(
-    connection: &mut Connection<B>,
-    attempts: Vec<Uuid>,
-) -> Result<(), Fault> {
-    query::<B>(Sql {
-        postgres: "UPDATE attempts SET miss = $2, miss_reason = $3
-             WHERE id = ANY($1) AND miss IS NULL",
-        sqlite: "UPDATE attempts SET miss = $2, miss_reason = $3
-             WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND miss IS NULL",
-    })
-    .bind(List(attempts))
-    .bind(MissKind::NoArtifact.as_str())
-    .bind(GIVEN_TO_ANOTHER_ATTEMPT.as_str())
-    .execute(connection)
-    .await?;
-    Ok(())
 }

@@ -10,11 +10,11 @@ use pipeline::{
 };
 use uuid::Uuid;
 
-use crate::artifacts;
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::column::{List, Moment};
 use crate::database::{Database, Session};
 use crate::fault::Fault;
+use crate::feed;
 use crate::seal::{Keyring, Row};
 use crate::stored::{attempts, millis, span};
 use crate::uncancelled::SHORT;
@@ -161,7 +161,7 @@ async fn load<B: Backend>(
     token: ClaimToken,
     (id, artifact, attempt, name, field, tries, remaining): Claimed,
 ) -> Result<Option<Callback>, Fault> {
-    let item = artifacts::item::<B>(connection, artifact).await?;
+    let item = feed::item::<B>(connection, artifact).await?;
     let value: Option<(Option<String>, Option<Vec<u8>>)> = query::<B>(Sql::both(
         "SELECT value_key, value FROM artifacts WHERE id = $1",
     ))

@@ -11,43 +11,57 @@
 //! shows) and one subject, such as `consumes.rs`. `postgres.rs` and `sqlite.rs` hold
 //! what differs: connecting, lending connections, locking, notifying and the schema.
 
+// Opening a database.
+mod migrations;
 mod open;
 mod scratch;
 mod settings;
 
-mod agents;
-mod artifacts;
-mod attempts;
+// How an algorithm runs on either database.
 mod backend;
+mod column;
+mod database;
+mod fault;
+mod postgres;
+mod sqlite;
+mod uncancelled;
+mod watches;
+
+// Sealed columns.
+mod reseal;
+mod seal;
+
+// Mail comes in: the webhook records deliveries, the poller finds them.
 mod batch;
+mod deliveries;
+mod polls;
+mod silence;
+
+// The worker claims a delivery and writes what its mail held.
+mod artifacts;
 mod binding;
 mod callbacks;
 mod claims;
-mod column;
-mod consumes;
-mod database;
-mod deliveries;
 mod expectations;
 mod failures;
-mod fault;
+mod messages;
+mod misses;
+
+// Agents open attempts, read the feed and consume.
+mod attempts;
+mod consumes;
+mod feed;
 mod inboxes;
 mod keys;
-mod messages;
-mod migrations;
-mod polls;
-mod probe;
 mod requests;
-mod reseal;
-mod retention;
-mod seal;
-mod silence;
-mod stored;
-mod uncancelled;
-mod waiting;
-mod watches;
 
-mod postgres;
-mod sqlite;
+// Old data is deleted; the database is checked.
+mod probe;
+mod retention;
+
+// Rows and columns that several of the above share.
+mod stored;
+mod waiting;
 
 pub use migrations::{Migrated, MigrationPlan, PlannedMigration};
 pub use open::{OpenError, Store, migrate, open, plan};

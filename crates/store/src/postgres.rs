@@ -9,7 +9,7 @@ mod schema;
 use sqlx::{Executor, PgConnection};
 use uuid::Uuid;
 
-use crate::backend::{Backend, Columns, End, Prepared, Sql, Value};
+use crate::backend::{Backend, Columns, End, Prepared, Sql, Value, driver_methods};
 use crate::batch::{Batch, Unrecorded};
 use crate::database::Database;
 use crate::fault::Fault;
@@ -76,35 +76,10 @@ impl Backend for Postgres {
         connection.execute("BEGIN").await.map(drop)
     }
 
-    async fn end(connection: &mut PgConnection, how: End) -> Result<(), sqlx::Error> {
-        let command = match how {
-            End::Commit => "COMMIT",
-            End::Rollback => "ROLLBACK",
-        };
-        connection.execute(command).await.map(drop)
-    }
+    driver_methods!(PgConnection);
 
     /// The pool ends the transaction of every connection that comes back.
     fn discard(_lent: &mut Lent) {}
-
-    fn bind<'v, T: Value<'v>>(query: Prepared<Self>, value: T) -> Prepared<Self> {
-        query.bind(value)
-    }
-
-    async fn execute(
-        connection: &mut PgConnection,
-        query: Prepared<Self>,
-    ) -> Result<u64, sqlx::Error> {
-        Ok(query.execute(connection).await?.rows_affected())
-    }
-
-    async fn fetch<R: Columns>(
-        connection: &mut PgConnection,
-        query: Prepared<Self>,
-    ) -> Result<Vec<R>, sqlx::Error> {
-        let rows = query.fetch_all(connection).await?;
-        rows.iter().map(R::from_row).collect()
-    }
 
     const INSERTS_MANY: bool = true;
 

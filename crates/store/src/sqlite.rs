@@ -9,7 +9,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Executor, SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
-use crate::backend::{Backend, Columns, End, Prepared, Sql, Value};
+use crate::backend::{Backend, Columns, End, Prepared, Sql, Value, driver_methods};
 use crate::batch::{Batch, Unrecorded};
 use crate::database::Database;
 use crate::deliveries;
@@ -103,36 +103,11 @@ impl Backend for Sqlite {
         connection.execute("BEGIN IMMEDIATE").await.map(drop)
     }
 
-    async fn end(connection: &mut SqliteConnection, how: End) -> Result<(), sqlx::Error> {
-        let command = match how {
-            End::Commit => "COMMIT",
-            End::Rollback => "ROLLBACK",
-        };
-        connection.execute(command).await.map(drop)
-    }
+    driver_methods!(SqliteConnection);
 
     /// A new connection takes its place; closing ends the transaction.
     fn discard(lent: &mut Self::Lent) {
         lent.close_on_drop();
-    }
-
-    fn bind<'v, T: Value<'v>>(query: Prepared<Self>, value: T) -> Prepared<Self> {
-        query.bind(value)
-    }
-
-    async fn execute(
-        connection: &mut SqliteConnection,
-        query: Prepared<Self>,
-    ) -> Result<u64, sqlx::Error> {
-        Ok(query.execute(connection).await?.rows_affected())
-    }
-
-    async fn fetch<R: Columns>(
-        connection: &mut SqliteConnection,
-        query: Prepared<Self>,
-    ) -> Result<Vec<R>, sqlx::Error> {
-        let rows = query.fetch_all(connection).await?;
-        rows.iter().map(R::from_row).collect()
     }
 
     const INSERTS_MANY: bool = false;

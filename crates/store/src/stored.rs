@@ -3,14 +3,8 @@
 
 use std::time::Duration;
 
-use pipeline::{
-    ArtifactId, ArtifactKind, ArtifactView, AttemptId, InboxId, MessageId, Reason, SenderProof,
-    Seq, SourceName, Verdict,
-};
-use uuid::Uuid;
+use pipeline::{InboxId, Reason, SourceName, Verdict};
 
-use crate::backend::row;
-use crate::column::Moment;
 use crate::fault::Fault;
 use crate::seal::OVERHEAD;
 
@@ -88,71 +82,6 @@ pub(crate) fn joined(words: &[String]) -> String {
 /// The words behind such a column.
 pub(crate) fn split(words: &str) -> Vec<String> {
     words.split_whitespace().map(str::to_owned).collect()
-}
-
-row! {
-    /// An artifact, the message it came in and its consume: a row of the view `items`.
-    pub(crate) struct Item {
-        id: Uuid,
-        pub(crate) inbox: String,
-        seq: i64,
-        kind: String,
-        verdict: String,
-        reason: Option<String>,
-        rule: String,
-        confidence: i16,
-        host: Option<String>,
-        message_id: Uuid,
-        sender: Option<String>,
-        sender_domain: Option<String>,
-        sender_proof: String,
-        flags: String,
-        received_at: Moment,
-        expires_at: Moment,
-        is_expired: bool,
-        consumed_at: Option<Moment>,
-        attempt_id: Option<Uuid>,
-        is_superseded: bool,
-    }
-}
-
-/// The columns of an [`Item`]. No statement selects `*`.
-macro_rules! item_columns {
-    () => {
-        "id, inbox, seq, kind, verdict, reason, rule, confidence, host, message_id, sender, \
-         sender_domain, sender_proof, flags, received_at, expires_at, is_expired, consumed_at, \
-         attempt_id, is_superseded"
-    };
-}
-
-pub(crate) use item_columns;
-
-impl TryFrom<Item> for ArtifactView {
-    type Error = Fault;
-
-    fn try_from(item: Item) -> Result<Self, Fault> {
-        Ok(Self {
-            id: ArtifactId::from_uuid(item.id),
-            inbox: inbox(&item.inbox)?,
-            seq: Seq::new(item.seq),
-            kind: ArtifactKind::from_word(&item.kind).ok_or(Fault::Damaged("kind"))?,
-            verdict: verdict(&item.verdict, item.reason.as_deref())?,
-            rule: Reason::from_stored(&item.rule),
-            confidence: u8::try_from(item.confidence).or(Err(Fault::Damaged("confidence")))?,
-            host: item.host,
-            message: MessageId::from_uuid(item.message_id),
-            sender: item.sender,
-            sender_domain: item.sender_domain,
-            sender_proof: SenderProof::from_stored(&item.sender_proof),
-            flags: split(&item.flags),
-            received_at: item.received_at.into(),
-            expires_at: item.expires_at.into(),
-            is_expired: item.is_expired,
-            consumed_at: item.consumed_at.map(Into::into),
-            attempt: item.attempt_id.map(AttemptId::from_uuid),
-            is_superseded: item.is_superseded,
-        })
-    }
 }
 
 #[cfg(test)]

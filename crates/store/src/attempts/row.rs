@@ -3,11 +3,11 @@
 use pipeline::{AttemptId, AttemptOutcome, AttemptView, CallbackState, MissKind, Reason, Scope};
 use uuid::Uuid;
 
-use crate::artifacts;
 use crate::backend::{Backend, Connection, Sql, query, row};
 use crate::column::Moment;
 use crate::fault::Fault;
-use crate::stored::{Item, inbox, span};
+use crate::feed::{self, Item};
+use crate::stored::{inbox, span};
 use crate::waiting::RulesRow;
 
 row! {
@@ -93,7 +93,7 @@ pub(super) async fn view<B: Backend>(
     row: AttemptRow,
 ) -> Result<AttemptView, Fault> {
     let current = match row.current {
-        Some(id) => artifacts::item::<B>(connection, id).await?,
+        Some(id) => feed::item::<B>(connection, id).await?,
         None => None,
     };
     row.view(current)
