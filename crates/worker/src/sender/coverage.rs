@@ -14,6 +14,15 @@ use pipeline::Timestamp;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
+/// Fields that decide what is read. Every one that a mail has must be signed: an
+/// unsigned `Content-Transfer-Encoding` added later changes the text of a signed body.
+const COVERED: [&str; 5] = [
+    "from",
+    "subject",
+    "date",
+    "content-type",
+    "content-transfer-encoding",
+];
 /// At most this many signatures are checked; senders have one or two.
 const MOST_SIGNATURES: usize = 3;
 /// Matching signed names to fields takes (fields × names) steps, so both are bounded.
@@ -86,9 +95,7 @@ fn covers(message: &AuthenticatedMessage<'_>, signature: &Signature) -> bool {
     signature.a != Algorithm::RsaSha1
         && signature.h.len() <= MOST_NAMES
         && named("from") > 0
-        && ["from", "subject", "date"].into_iter().all(signs_all)
-        // Large senders do not sign the type; then the mail must have only one.
-        && (count(message, "content-type") <= 1 || signs_all("content-type"))
+        && COVERED.into_iter().all(signs_all)
 }
 
 fn count(message: &AuthenticatedMessage<'_>, name: &str) -> usize {

@@ -2,9 +2,12 @@
 //!
 //! Only signatures of the domain in `From:` are checked, so the author of a mail
 //! cannot make us query any other name. Only signatures that cover what the
-//! extractor reads count. A key look-up has a deadline. When no DNS server answers,
-//! that domain is not queried again for a while, so that its mails do not each wait
-//! for the deadline.
+//! extractor reads count. A key look-up has a deadline.
+//!
+//! A silent DNS server must not stop the worker. Only a few look-ups may take longer
+//! than a moment; the others are given up, and their mail is not proven or is retried.
+//! A domain whose servers did not answer is not queried again for a while, and neither
+//! are its subdomains, because one owner can have any number of them.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -16,10 +19,17 @@ use hickory_resolver::system_conf::read_system_conf;
 use mail_auth::{DkimOutput, DkimResult, Error, MessageAuthenticator};
 use pipeline::Timestamp;
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::coverage::{Unfit, prepare};
 
+/// What a cached or a quick answer takes at most.
+const QUICK: Duration = Duration::from_millis(100);
+/// How many checks may wait longer than that, and how many may run at all.
+const MOST_SLOW: usize = 2;
+const MOST_CHECKS: usize = 64;
 /// How long a domain is not queried after no server answered, and how many such
 /// domains are remembered.
 const REST: Duration = Duration::from_secs(30);
@@ -32,8 +42,12 @@ const LONGEST_KEY: Duration = Duration::from_hours(1);
 pub struct Dkim {
     authenticator: MessageAuthenticator,
     budget: Duration,
-    /// Domains for which no server answered, and until when they are not queried.
-    resting: Mutex<HashMap<String, Instant>>,
+    /// Permits for checks, and for checks that wait for a slow server.
+    checks: Arc<Semaphore>,
+    slow: Semaphore,
+    /// Registrable domains for which no server answered, and until when they are not
+    /// queried.
+    resting: Arc<Mutex<HashMap<String, Instant>>>,
 }
 
 /// The result of checking a mail's signatures.
@@ -70,7 +84,9 @@ impl Dkim {
         Ok(Some(Self {
             authenticator,
             budget,
-            resting: Mutex::default(),
+            checks: Arc::new(Semaphore::new(MOST_CHECKS)),
+            slow: Semaphore::new(MOST_SLOW),
+            resting: Arc::default(),
         }))
     }
 
@@ -81,26 +97,44 @@ impl Dkim {
         domain: String,
         at: Timestamp,
     ) -> DkimCheck {
-        if self.is_resting(&domain) {
+        let registrable = extract::registrable(&domain).unwrap_or(&domain).to_owned();
+        if self.is_resting(&registrable) {
             return DkimCheck::DnsUnavailable;
         }
+        // The permit is released when the thread ends, also when nobody waits for it.
+        let Ok(permit) = Arc::clone(&self.checks).try_acquire_owned() else {
+            return DkimCheck::DnsUnavailable;
+        };
         let (authenticator, budget) = (self.authenticator.clone(), self.budget);
-        let asked = domain.clone();
+        let resting = Arc::clone(&self.resting);
         // A blocking thread, because hashing a large mail takes time. A panic there
         // fails this mail alone.
         let checking = tokio::task::spawn_blocking(move || {
-            let verifying = verify(&authenticator, &raw, &asked, at);
-            Handle::current().block_on(async { timeout(budget, verifying).await })
+            let _permit = permit;
+            let verifying = verify(&authenticator, &raw, &domain, at);
+            let verified = Handle::current().block_on(async { timeout(budget, verifying).await });
+            let checked = verified.unwrap_or(DkimCheck::DnsUnavailable);
+            if checked == DkimCheck::DnsUnavailable {
+                rest(&resting, registrable);
+            }
+            checked
         });
-        let signed = match checking.await {
-            Ok(Ok(signed)) => signed,
-            Ok(Err(_elapsed)) => DkimCheck::DnsUnavailable,
-            Err(_panicked) => DkimCheck::Invalid("signature_unreadable"),
+        self.wait_for(checking).await
+    }
+
+    /// Waits for a check. Only a few may take longer than a moment.
+    async fn wait_for(&self, mut checking: JoinHandle<DkimCheck>) -> DkimCheck {
+        let quick = timeout(QUICK, &mut checking).await;
+        let checked = match quick {
+            Ok(checked) => checked,
+            Err(_elapsed) => {
+                let Ok(_slow) = self.slow.try_acquire() else {
+                    return DkimCheck::DnsUnavailable;
+                };
+                checking.await
+            }
         };
-        if signed == DkimCheck::DnsUnavailable {
-            self.rest(domain);
-        }
-        signed
+        checked.unwrap_or(DkimCheck::Invalid("signature_unreadable"))
     }
 
     fn is_resting(&self, domain: &str) -> bool {
@@ -109,16 +143,16 @@ impl Dkim {
             .get(domain)
             .is_some_and(|until| Instant::now() < *until)
     }
+}
 
-    fn rest(&self, domain: String) {
-        let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        if resting.len() >= MOST_RESTING {
-            resting.retain(|_, until| now < *until);
-        }
-        if resting.len() < MOST_RESTING {
-            resting.insert(domain, now + REST);
-        }
+fn rest(resting: &Mutex<HashMap<String, Instant>>, domain: String) {
+    let mut resting = resting.lock().unwrap_or_else(PoisonError::into_inner);
+    let now = Instant::now();
+    if resting.len() >= MOST_RESTING {
+        resting.retain(|_, until| now < *until);
+    }
+    if resting.len() < MOST_RESTING {
+        resting.insert(domain, now + REST);
     }
 }
 

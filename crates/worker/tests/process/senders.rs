@@ -127,6 +127,25 @@ async fn signature_that_does_not_cover_the_mail_proves_nothing() {
     assert_eq!(proof(&two).await, "sender_odd");
 }
 
+/// Each field changes what is read from a body that is signed as it is.
+#[tokio::test]
+async fn unsigned_content_fields_added_later_prove_nothing() {
+    let signed = by("example.com").sign(&mail_from("example.com"));
+    for added in [
+        "Content-Transfer-Encoding: base64",
+        "Content-Type: text/html",
+    ] {
+        let changed = format!("{added}\r\n{signed}");
+        assert_eq!(proof(&changed).await, "signature_unfit", "{added}");
+    }
+    let typed = format!("Content-Type: text/plain\r\n{}", mail_from("example.com"));
+    let signer = Signer {
+        fields: &["From", "Subject", "Date", "To", "Content-Type"],
+        ..by("example.com")
+    };
+    assert_eq!(proof(&signer.sign(&typed)).await, "dkim");
+}
+
 #[tokio::test]
 async fn sha1_signature_proves_nothing() {
     let signed = by("example.com").sign_by_sha1(&mail_from("example.com"));
@@ -252,4 +271,21 @@ async fn silent_dns_delays_only_mail_that_needs_a_proof() {
     assert!(with_proof.items("agent@inbox.test").await.is_empty());
     let failures = with_proof.store.failures.dead_letters(10).await.unwrap();
     assert_eq!(failures.len(), 1, "it is kept for the operator");
+}
+
+/// With four slots and three seconds for each look-up, the worker would need 45 s.
+#[tokio::test]
+async fn sixty_domains_with_silent_dns_do_not_hold_up_the_next_mail() {
+    let mute = Dns::mute().await;
+    let fixture = fixture_with_budget(&mute, Duration::from_secs(3)).await;
+    for n in 0..60 {
+        let domain = format!("silent{n}.test");
+        let mail = by(&domain).sign(&mail_from(&domain));
+        let body = payload(&format!("other{n}@inbox.test"), mail.as_bytes());
+        fixture.record(&domain, &body).await;
+    }
+    let began = std::time::Instant::now();
+    item(&fixture, &mail_from("example.com")).await;
+    let elapsed = began.elapsed();
+    assert!(elapsed < Duration::from_secs(20), "{elapsed:?}");
 }
