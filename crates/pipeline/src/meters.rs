@@ -62,6 +62,11 @@ pub struct Meters {
     pub duplicates: Family<OutcomeLabel, Counter>,
     /// Notifications of the queue, by sender and outcome.
     pub rings: Family<OutcomeLabel, Counter>,
+    /// 1 while the queue is unavailable and workers look for deliveries in the
+    /// database.
+    pub doorbell_silent: Gauge,
+    /// Restarts of long-lived tasks that failed.
+    pub task_restarts: Family<KindLabel, Counter>,
     /// Processed deliveries, by source and outcome.
     pub processed: Family<OutcomeLabel, Counter>,
     /// From claim to finish.
@@ -110,6 +115,8 @@ impl Meters {
             commit_batch: Histogram::new(BATCHES),
             duplicates: Family::default(),
             rings: Family::default(),
+            doorbell_silent: Gauge::default(),
+            task_restarts: Family::default(),
             processed: Family::default(),
             process_seconds: Histogram::new(SECONDS),
             artifacts: Family::default(),
@@ -128,6 +135,7 @@ impl Meters {
         let registry = registry.sub_registry_with_prefix("maillatch");
         meters.describe(registry);
         meters.describe_wiping(registry);
+        meters.describe_faults(registry);
         meters.describe_polling(registry);
         meters
     }
@@ -144,6 +152,19 @@ impl Meters {
             "How overdue the last wiped item was",
             Unit::Seconds,
             self.wipe_lag_seconds.clone(),
+        );
+    }
+
+    fn describe_faults(&self, registry: &mut Registry) {
+        registry.register(
+            "doorbell_silent",
+            "1 while the queue is unavailable and workers look into the database",
+            self.doorbell_silent.clone(),
+        );
+        registry.register(
+            "task_restarts",
+            "Restarts of long-lived tasks that failed",
+            self.task_restarts.clone(),
         );
     }
 

@@ -93,6 +93,11 @@ impl Source {
         self.provider.certificate_url(request)
     }
 
+    /// Checks the password and the client's address, before the body is read.
+    pub fn precheck(&self, request: &RawRequest<'_>) -> Result<(), VerifyError> {
+        self.gate.check(request)
+    }
+
     /// Proves that the provider sent this post, as of `now`.
     pub fn verify(
         &self,

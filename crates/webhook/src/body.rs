@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use actix_web::web;
 use futures_util::StreamExt;
+use tokio::time::{Instant, timeout};
 
 use crate::budget::{BudgetSpent, Reservation};
 
@@ -12,12 +13,19 @@ use crate::budget::{BudgetSpent, Reservation};
 /// because `Content-Length` is only a claim of the sender.
 const FIRST_CAPACITY: usize = 16 * 1024;
 
+/// A client must send at least this many bytes a second on average, once the grace
+/// time is over. A client that sends slower holds memory for no good reason.
+const LEAST_BYTES_A_SECOND: u64 = 8 * 1024;
+const GRACE: Duration = Duration::from_secs(2);
+/// How often the rate is checked while no byte arrives.
+const CHECK_EVERY: Duration = Duration::from_millis(500);
+
 /// The body could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadError {
     /// It is longer than the limit.
     TooLarge,
-    /// It did not arrive within the time budget.
+    /// It did not arrive within the time budget, or too slowly.
     Timeout,
     /// The connection or the HTTP framing broke.
     Broken,
@@ -38,7 +46,7 @@ pub(crate) async fn read(
     time: Duration,
     reservation: &mut Reservation,
 ) -> Result<Vec<u8>, ReadError> {
-    tokio::time::timeout(time, collect(payload, limit, reservation))
+    timeout(time, collect(payload, limit, reservation))
         .await
         .unwrap_or(Err(ReadError::Timeout))
 }
@@ -48,14 +56,43 @@ async fn collect(
     limit: usize,
     reservation: &mut Reservation,
 ) -> Result<Vec<u8>, ReadError> {
+    let began = Instant::now();
     let mut body = Vec::with_capacity(FIRST_CAPACITY.min(limit));
-    while let Some(chunk) = payload.next().await {
-        let chunk = chunk.ok().ok_or(ReadError::Broken)?;
-        if body.len() + chunk.len() > limit {
-            return Err(ReadError::TooLarge);
+    loop {
+        match timeout(CHECK_EVERY, payload.next()).await {
+            Ok(None) => return Ok(body),
+            Ok(Some(chunk)) => {
+                let chunk = chunk.ok().ok_or(ReadError::Broken)?;
+                if body.len() + chunk.len() > limit {
+                    return Err(ReadError::TooLarge);
+                }
+                reservation.grow(chunk.len())?;
+                body.extend_from_slice(&chunk);
+            }
+            Err(_no_byte_yet) => {}
         }
-        reservation.grow(chunk.len())?;
-        body.extend_from_slice(&chunk);
+        if is_too_slow(body.len(), began.elapsed()) {
+            return Err(ReadError::Timeout);
+        }
     }
-    Ok(body)
+}
+
+fn is_too_slow(received: usize, elapsed: Duration) -> bool {
+    let expected = elapsed.saturating_sub(GRACE).as_millis() * u128::from(LEAST_BYTES_A_SECOND);
+    (received as u128) * 1000 < expected
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_client_is_refused_after_the_grace_time() {
+        let slow = |bytes, millis| is_too_slow(bytes, Duration::from_millis(millis));
+        assert!(!slow(0, 2_000));
+        assert!(slow(0, 2_001));
+        assert!(slow(8 * 1024 - 1, 3_000));
+        assert!(!slow(8 * 1024, 3_000));
+        assert!(!slow(10 << 20, 60_000));
+    }
 }

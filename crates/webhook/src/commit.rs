@@ -8,12 +8,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{DeliveryLog, Doorbell, Meters, NewDelivery, Recorded, StoreError};
+use pipeline::{DeliveryLog, Doorbell, KindLabel, Meters, NewDelivery, Recorded, StoreError};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::budget::{Budget, BudgetSpent, Reservation};
+use crate::budget::{Account, Budget, BudgetSpent, Reservation};
 use crate::notifier::Notifier;
 use crate::settings::Settings;
 
@@ -73,11 +73,11 @@ impl Committer {
             closing: closing.clone(),
         };
         for _ in 0..settings.committers {
-            tasks.spawn(commit_loop.clone().run());
+            tasks.spawn(commit_loop.clone().supervise());
         }
         Self {
             queue,
-            budget: Budget::new(settings.in_flight_bytes),
+            budget: Budget::new(settings.in_flight_bytes, settings.body_limit),
             timeout: settings.commit_timeout,
             closing,
             tasks,
@@ -85,8 +85,8 @@ impl Committer {
     }
 
     /// Reserves memory for a post, if the budget allows it.
-    pub(crate) fn reserve(&self) -> Result<Reservation, BudgetSpent> {
-        self.budget.reserve()
+    pub(crate) fn reserve(&self, account: Account) -> Result<Reservation, BudgetSpent> {
+        self.budget.reserve(account)
     }
 
     /// Records a delivery and waits for the commit, up to the timeout. A timeout ends
@@ -133,6 +133,15 @@ struct CommitLoop {
 }
 
 impl CommitLoop {
+    /// Runs the loop again whenever it panics. The posts of the failed batch get 503.
+    async fn supervise(self) {
+        while tokio::spawn(self.clone().run()).await.is_err() {
+            let label = KindLabel { what: "committer" };
+            self.meters.task_restarts.get_or_create_owned(&label).inc();
+            tracing::error!("a committer panicked; it is started again");
+        }
+    }
+
     async fn run(self) {
         loop {
             let batch = self.gather().await;

@@ -46,19 +46,27 @@ async fn run(
     meters: Meters,
 ) {
     let mut waiting = Vec::with_capacity(MOST_MERGED);
+    let silent = &meters.doorbell_silent;
     while commits.recv_many(&mut waiting, MOST_MERGED).await > 0 {
         let deliveries: Vec<DeliveryId> = waiting.drain(..).flatten().collect();
         match tokio::time::timeout(TIMEOUT, doorbell.notify(&deliveries)).await {
-            Ok(Ok(())) => count(&meters, "heard"),
-            Ok(Err(error)) => {
-                tracing::warn!(%error, deliveries = deliveries.len(), "the queue took no notification");
-                count(&meters, "failed");
+            Ok(Ok(())) => {
+                silent.set(0);
+                count(&meters, "heard");
             }
-            Err(_) => {
-                tracing::warn!(
-                    deliveries = deliveries.len(),
-                    "the queue did not answer in time"
-                );
+            // Only the first failure is logged: an outage may last for thousands of
+            // commits.
+            failed => {
+                if silent.set(1) == 0 {
+                    let error = match failed {
+                        Ok(refused) => refused.err().map(|error| error.to_string()),
+                        Err(late) => Some(late.to_string()),
+                    };
+                    tracing::warn!(
+                        error,
+                        "the queue is unavailable; workers look into the database"
+                    );
+                }
                 count(&meters, "failed");
             }
         }

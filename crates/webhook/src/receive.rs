@@ -6,6 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{DeliveryId, NewDelivery, OnConflict, OutcomeLabel, Recorded};
 use providers::{Answers, Coverage, RawRequest, Source};
 
+use crate::budget::Account;
 use crate::deps::Deps;
 use crate::reply::{Accepted, Problem};
 use crate::{body, headers, peer};
@@ -68,9 +69,16 @@ async fn accept(
 ) -> Result<Accepted, Problem> {
     let limit = deps.settings.body_limit;
     let content_type = headers::check(request.headers(), limit)?;
-    let mut reservation = deps.committer.reserve()?;
+    let peer = peer::peer_address(request, &deps.settings);
+    // Password and address are checked before a byte of the body is read.
+    let refused = source.precheck(&raw_request(request, &[]).with_sender(peer));
+    refused.map_err(Problem::RefusedUnread)?;
+    let mut reservation = deps.committer.reserve(Account {
+        peer,
+        source: source.name().clone(),
+    })?;
     let body = body::read(payload, limit, deps.settings.body_timeout, &mut reservation).await?;
-    let post = raw_request(request, &body).with_sender(peer::peer_address(request, &deps.settings));
+    let post = raw_request(request, &body).with_sender(peer);
     let certificate = match source.certificate_url(&post)? {
         Some(url) => Some(deps.certificates.get(&url).await?),
         None => None,

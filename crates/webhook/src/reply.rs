@@ -34,6 +34,8 @@ pub(crate) enum Problem {
     Incomplete,
     /// 401: the origin is not proven. Every failure gets the same answer.
     NotAuthentic(VerifyError),
+    /// The same, found before the body was read.
+    RefusedUnread(VerifyError),
     /// 503: the certificate that the post is signed with could not be fetched.
     NoCertificate(CertificateUnavailable),
     /// 503: the memory budget is spent.
@@ -185,7 +187,7 @@ impl Problem {
                 "body-incomplete",
                 "The body is incomplete",
             ),
-            Self::NotAuthentic(_) => (
+            Self::NotAuthentic(_) | Self::RefusedUnread(_) => (
                 answers.unproven,
                 "signature-invalid",
                 "The post is not authentic",
@@ -235,7 +237,7 @@ impl Problem {
             Self::TooLarge => "too_large",
             Self::Timeout => "too_slow",
             Self::Incomplete => "incomplete",
-            Self::NotAuthentic(flaw) => flaw.reason(),
+            Self::NotAuthentic(flaw) | Self::RefusedUnread(flaw) => flaw.reason(),
             Self::NoCertificate(CertificateUnavailable) => "certificate_away",
             Self::Overloaded => "overloaded",
             Self::NotRecorded(CommitError::Failed) => "commit_failed",

@@ -109,7 +109,7 @@ fn delivery(id: &str, body: &[u8]) -> NewDelivery {
 }
 
 async fn commit(committer: &Committer, delivery: NewDelivery) -> Result<Recorded, CommitError> {
-    let reservation = committer.reserve().unwrap();
+    let reservation = committer.reserve(account()).unwrap();
     committer.commit(delivery, reservation).await
 }
 
@@ -247,14 +247,21 @@ async fn body_bytes_stay_reserved_until_the_commit_ends() {
     let late = commit(&committer, delivery("late", b"x")).await;
     assert_eq!(late, Err(CommitError::Late));
     assert!(
-        committer.reserve().is_err(),
+        committer.reserve(account()).is_err(),
         "its bytes are still being recorded"
     );
     gate.open();
     until("the bytes are released", || async {
-        committer.reserve().ok()
+        committer.reserve(account()).ok()
     })
     .await;
+}
+
+fn account() -> Account {
+    Account {
+        peer: None,
+        source: "test".parse().unwrap(),
+    }
 }
 
 fn secrets() -> store::Secrets {

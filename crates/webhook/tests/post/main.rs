@@ -17,4 +17,6 @@ mod senders;
 #[cfg(test)]
 mod signature_rows;
 #[cfg(test)]
+mod slow_clients;
+#[cfg(test)]
 mod sns;

@@ -4,7 +4,7 @@ use pipeline::Timestamp;
 use providers::sign;
 use secrecy::SecretString;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use super::{NOW, SECRET};
 
@@ -47,6 +47,14 @@ impl Connection {
                 .await
                 .expect("connected"),
         )
+    }
+
+    /// Connects from another address of this machine.
+    pub(crate) async fn open_from(address: [u8; 4], port: u16) -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind((address, 0).into()).expect("an address");
+        let server = ([127, 0, 0, 1], port).into();
+        Self(socket.connect(server).await.expect("connected"))
     }
 
     pub(crate) async fn send(&mut self, bytes: &[u8]) {
