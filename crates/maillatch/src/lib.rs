@@ -11,11 +11,13 @@ mod certificates;
 mod command;
 mod config;
 mod dev;
+mod log_limit;
 mod ops;
 mod panic_hook;
 mod secrets;
 mod serve;
 mod shutdown;
+mod supervise;
 mod telemetry;
 mod wire;
 

@@ -9,10 +9,16 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::json;
 
+use crate::supervise::Supervisor;
+
 /// What the endpoints report on.
 #[derive(Clone)]
 pub(crate) struct Deps {
+    /// Parts without which the process cannot serve.
     pub(crate) probes: Vec<Arc<dyn Probe>>,
+    /// An outage of the queue is a warning: workers find deliveries in the database.
+    pub(crate) queue: Arc<dyn Probe>,
+    pub(crate) supervisor: Supervisor,
     pub(crate) registry: Arc<Registry>,
     /// What an operator should change although everything works.
     pub(crate) warnings: Vec<String>,
@@ -58,6 +64,20 @@ async fn ready(deps: web::Data<Deps>) -> HttpResponse {
         let report = outcome.map_or_else(|error| error.to_string(), |()| "ok".to_owned());
         checks.insert(probe.name().to_owned(), json!(report));
     }
+    let mut warnings = deps.warnings.clone();
+    match deps.queue.probe().await {
+        Ok(()) => checks.insert("queue".to_owned(), json!("ok")),
+        Err(error) => {
+            warnings.push(format!("queue: {error}; workers look into the database"));
+            checks.insert("queue".to_owned(), json!(error.to_string()))
+        }
+    };
+    let restarted = deps.supervisor.warning();
+    checks.insert(
+        "tasks".to_owned(),
+        json!(restarted.as_deref().unwrap_or("ok")),
+    );
+    warnings.extend(restarted.map(|tasks| format!("tasks: {tasks}")));
     let mut response = if all {
         HttpResponse::Ok()
     } else {
@@ -65,7 +85,7 @@ async fn ready(deps: web::Data<Deps>) -> HttpResponse {
     };
     response
         .insert_header((CACHE_CONTROL, "no-store"))
-        .json(json!({ "ready": all, "checks": checks, "warnings": deps.warnings }))
+        .json(json!({ "ready": all, "checks": checks, "warnings": warnings }))
 }
 
 /// Returns: 200 with every metric in the Prometheus text format.

@@ -4,19 +4,27 @@ use std::io::{IsTerminal, stderr};
 
 use anyhow::{Context, Result};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::FilterExt;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::LogFormat;
+use crate::log_limit::LogLimit;
+
+/// Libraries whose own lines are not wanted: the queue reports failures of lapin, and
+/// anybody can make `actix_http` log an error by a malformed request.
+const LIBRARIES: &str = "sqlx=warn,lapin=off,actix_server=warn,actix_http=off";
 
 /// Starts logging for a serving process.
 ///
 /// Drivers log at warning level at most: their debug lines may contain the data they
 /// were given, and nothing of a mail may reach a log.
 pub(crate) fn start(filter: &str, format: LogFormat) -> Result<()> {
-    let filter = EnvFilter::try_new(format!("{filter},sqlx=warn,lapin=warn,actix_server=warn"))
+    let filter = EnvFilter::try_new(format!("{filter},{LIBRARIES}"))
         .context("log.filter is not valid; write error, warn, info, debug, or info,worker=debug")?;
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(stderr);
+    let filter = filter.and(LogLimit::default());
+    let lines = tracing_subscriber::fmt::layer().with_writer(stderr);
+    let registry = tracing_subscriber::registry();
     let as_text = match format {
         LogFormat::Text => true,
         LogFormat::Json => false,
@@ -24,9 +32,11 @@ pub(crate) fn start(filter: &str, format: LogFormat) -> Result<()> {
     };
     let started = if as_text {
         let ansi = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        builder.with_ansi(ansi).try_init()
+        let layer = lines.with_ansi(ansi).with_filter(filter);
+        registry.with(layer).try_init()
     } else {
-        builder.json().flatten_event(true).try_init()
+        let layer = lines.json().flatten_event(true).with_filter(filter);
+        registry.with(layer).try_init()
     };
     started
         .map_err(|error| anyhow::anyhow!(error))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pipeline::{DeliveryLog, Doorbell, Meters, ServerKey, WorkLog};
+use pipeline::{DeliveryLog, Doorbell, FailureLog, Meters, Probe, ServerKey, WorkLog};
 use providers::Sources;
 use tokio::sync::Notify;
 
@@ -18,6 +18,10 @@ pub struct Deps {
     pub deliveries: Arc<dyn DeliveryLog>,
     /// Notifies workers of due deliveries, for the sweeper.
     pub doorbell: Arc<dyn Doorbell>,
+    /// Checks whether notifications get through, for the sweeper.
+    pub queue: Arc<dyn Probe>,
+    /// Dead letters, some of which are requeued at start.
+    pub failures: Arc<dyn FailureLog>,
     /// The configured sources, which decode their deliveries.
     pub sources: Arc<Sources>,
     /// Fetches mail that a webhook does not carry.

@@ -2,6 +2,9 @@
 
 use pipeline::{Class, Reason};
 
+/// The reason of a retry after an outage of our own database.
+pub(crate) const STORE_UNAVAILABLE: Reason = Reason::new("store_unavailable");
+
 /// Why a delivery could not be processed, and whether a retry may help.
 pub(crate) struct Failure {
     pub(crate) class: Class,
@@ -20,6 +23,18 @@ impl Failure {
     pub(crate) fn upstream(reason: Reason) -> Self {
         let class = Class::Upstream;
         Self { class, reason }
+    }
+
+    /// Our own database is unavailable. That is never the mail's fault: the delivery is
+    /// retried until the database answers, and no attempt is counted.
+    pub(crate) fn store_unavailable() -> Self {
+        let (class, reason) = (Class::Upstream, STORE_UNAVAILABLE);
+        Self { class, reason }
+    }
+
+    /// Whether our own database was unavailable.
+    pub(crate) fn is_store_outage(&self) -> bool {
+        self.reason == STORE_UNAVAILABLE
     }
 
     /// Something of ours was missing; a later attempt may succeed.

@@ -48,7 +48,7 @@ impl Janitor {
     }
 
     /// Runs `clear` every `every` until `shutdown`.
-    pub async fn run(self, shutdown: CancellationToken) {
+    pub async fn run(&self, shutdown: CancellationToken) {
         let mut pace = interval(self.every);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {

@@ -94,8 +94,7 @@ async fn expect(
     addresses: Vec<InboxId>,
 ) -> Result<BTreeMap<InboxId, Expectation>, Failure> {
     let expectations = deps.work.expectations(&addresses).await;
-    let expectations =
-        expectations.map_err(|_away| Failure::transient(Reason::new("store_unavailable")))?;
+    let expectations = expectations.map_err(|_away| Failure::store_unavailable())?;
     let is_expired = expectations.iter().any(|expected| expected.is_expired);
     let inboxes: BTreeMap<InboxId, Expectation> = expectations
         .into_iter()

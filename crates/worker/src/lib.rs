@@ -7,9 +7,11 @@
 //!
 //! `README.md` lists the files in reading order.
 
+mod requeue;
 mod run;
 mod sweep;
 
+mod give_back;
 mod outcome;
 mod process;
 mod report;

@@ -1,5 +1,6 @@
 //! One attempt at one delivery: claim, decode, read, minimize, complete.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use pipeline::{
@@ -10,12 +11,13 @@ use providers::{Decoded, InboundMail, RemoteMail, Source};
 
 use crate::deps::Deps;
 use crate::failure::Failure;
+use crate::give_back::{copy_of, give_back, outage_wait};
 use crate::letter;
 use crate::outcome::DeliveryOutcome;
 use crate::report::report;
 
 /// Processes one delivery if it can be claimed, and reports the result.
-pub(crate) async fn process(deps: &Deps, id: DeliveryId) -> DeliveryOutcome {
+pub(crate) async fn process(deps: &Arc<Deps>, id: DeliveryId) -> DeliveryOutcome {
     let began = Instant::now();
     let (source, outcome) = match deps.work.claim(id, deps.settings.lease).await {
         Ok(Claimed::Yours(claim, delivery)) => {
@@ -34,7 +36,7 @@ pub(crate) async fn process(deps: &Deps, id: DeliveryId) -> DeliveryOutcome {
     outcome
 }
 
-async fn attempt(deps: &Deps, claim: Claim, delivery: StoredDelivery) -> DeliveryOutcome {
+async fn attempt(deps: &Arc<Deps>, claim: Claim, delivery: StoredDelivery) -> DeliveryOutcome {
     if deps.settings.backoff.is_exhausted(claim.attempt) {
         return dead_letter(deps, claim, Reason::new("attempts_spent")).await;
     }
@@ -99,25 +101,27 @@ async fn fetch(deps: &Deps, source: &str, remote: RemoteMail) -> Result<InboundM
     })
 }
 
-async fn complete(deps: &Deps, claim: Claim, processed: Processed) -> DeliveryOutcome {
+async fn complete(deps: &Arc<Deps>, claim: Claim, processed: Processed) -> DeliveryOutcome {
     let ignored = processed.ignored.clone();
     count_artifacts(deps, &processed.messages);
+    let unfinished = copy_of(&claim);
     match deps.work.complete(claim, processed).await {
         Ok(Completed::Done(finished)) => {
             deps.callback_due.notify_one();
             ignored.map_or(DeliveryOutcome::Done(finished), DeliveryOutcome::Ignored)
         }
         Ok(Completed::Lost) => DeliveryOutcome::Lost,
-        // Whether the transaction committed is unknown. When the lease expires the
-        // delivery is claimed again, and the unique keys collapse duplicates.
-        Err(error) => DeliveryOutcome::StoreUnavailable(error),
+        // Whether the transaction committed is unknown. If it did, giving the claim back
+        // changes nothing; if not, the delivery is retried.
+        Err(error) => give_back(deps, unfinished, error).await,
     }
 }
 
-async fn fail(deps: &Deps, claim: Claim, failure: Failure) -> DeliveryOutcome {
+async fn fail(deps: &Arc<Deps>, claim: Claim, failure: Failure) -> DeliveryOutcome {
     let chance = rand::random();
     let settings = &deps.settings;
     let wait = match failure.class {
+        Class::Upstream if failure.is_store_outage() => Some(outage_wait()),
         Class::Permanent => None,
         Class::Transient => settings.backoff.wait(claim.attempt, claim.age, chance),
         Class::Upstream => settings.upstream_backoff.wait(claim.age, chance),
@@ -125,7 +129,7 @@ async fn fail(deps: &Deps, claim: Claim, failure: Failure) -> DeliveryOutcome {
     let Some(wait) = wait else {
         return dead_letter(deps, claim, failure.reason).await;
     };
-    let why = failure.reason.clone();
+    let (why, unfinished) = (failure.reason.clone(), copy_of(&claim));
     let ended = match failure.class {
         Class::Upstream => deps.work.retry_uncounted(claim, wait, why).await,
         Class::Transient | Class::Permanent => deps.work.retry_later(claim, wait, why).await,
@@ -133,6 +137,7 @@ async fn fail(deps: &Deps, claim: Claim, failure: Failure) -> DeliveryOutcome {
     match ended {
         Ok(Completed::Done(())) => DeliveryOutcome::RetryLater(failure.reason),
         Ok(Completed::Lost) => DeliveryOutcome::Lost,
+        Err(error) if failure.class == Class::Upstream => give_back(deps, unfinished, error).await,
         Err(error) => DeliveryOutcome::StoreUnavailable(error),
     }
 }

@@ -1,21 +1,34 @@
-//! The worker's loop: take a notification from the queue, process its deliveries,
-//! acknowledge it.
+//! The worker's loop. Work comes from two places: a notification of the queue, or the
+//! worker's own look at the database. The notification only shortens the wait: without
+//! a queue the worker finds due deliveries by itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use pipeline::{DoorbellListener, Notification};
+use pipeline::{DeliveryId, DoorbellListener, Notification};
+use rand::seq::SliceRandom;
 use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::contain;
 use crate::deps::Deps;
 use crate::process::process;
+use crate::requeue::requeue_store_failures;
+
+/// Bounds of the random wait between two looks at the database. With the half second
+/// after which a new delivery is due, an outage of the queue costs about a second.
+const SHORTEST_WAIT: Duration = Duration::from_millis(200);
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
+/// How many due deliveries a look reads for each free slot. The worker takes a random
+/// part of them, so that several processes rarely try to claim the same ones.
+const CANDIDATES_PER_SLOT: usize = 4;
 
 /// Works until `shutdown`, then finishes the deliveries in progress.
 ///
-/// It takes a notification only when a slot is free, so that work it cannot begin yet
-/// stays in the queue for another worker.
+/// It takes work only when a slot is free, so that work it cannot begin yet is left
+/// to other workers.
 pub async fn run(
     deps: Arc<Deps>,
     mut listener: Box<dyn DoorbellListener>,
@@ -24,36 +37,106 @@ pub async fn run(
     let slots = Arc::new(Semaphore::new(deps.settings.concurrency));
     let in_progress = TaskTracker::new();
     in_progress.spawn(contain::warm_up(deps.settings.parse_budget));
-    while let Some(notification) = next_notification(&mut *listener, &slots, &shutdown).await {
-        in_progress.spawn(process_all(
-            Arc::clone(&deps),
-            notification,
-            Arc::clone(&slots),
-        ));
+    in_progress.spawn(requeue_at_start(Arc::clone(&deps)));
+    let mut next_look = Instant::now() + random_wait();
+    loop {
+        match next_event(&mut *listener, &slots, next_look, &shutdown).await {
+            Event::Notified(notification) => {
+                let (deps, slots) = (Arc::clone(&deps), Arc::clone(&slots));
+                in_progress.spawn(process_all(deps, notification, slots));
+            }
+            Event::Look => {
+                let found = find_due(&deps, slots.available_permits()).await;
+                // After a full look there may be more: look again when a slot is free.
+                let is_full = found.len() >= slots.available_permits().max(1);
+                next_look = Instant::now()
+                    + if is_full {
+                        Duration::ZERO
+                    } else {
+                        random_wait()
+                    };
+                for id in found {
+                    let Ok(slot) = Arc::clone(&slots).acquire_owned().await else {
+                        break;
+                    };
+                    let deps = Arc::clone(&deps);
+                    in_progress.spawn(async move {
+                        process(&deps, id).await;
+                        drop(slot);
+                    });
+                }
+            }
+            Event::Stop => break,
+        }
     }
     in_progress.close();
     in_progress.wait().await;
 }
 
-async fn next_notification(
-    listener: &mut dyn DoorbellListener,
-    slots: &Semaphore,
-    shutdown: &CancellationToken,
-) -> Option<Notification> {
-    tokio::select! {
-        biased;
-        () = shutdown.cancelled() => None,
-        notification = async {
-            // This only checks that a slot is free. Each delivery of it takes
-            // its own permit.
-            let _slot = slots.acquire().await;
-            listener.next().await
-        } => notification,
+/// Requeues what was dead-lettered for an outage of our database.
+async fn requeue_at_start(deps: Arc<Deps>) {
+    match requeue_store_failures(&*deps.failures).await {
+        Ok(0) => {}
+        Ok(deliveries) => {
+            tracing::info!(deliveries, "requeued dead letters of a database outage");
+        }
+        Err(error) => {
+            let error: &dyn std::error::Error = &error;
+            tracing::warn!(error, "dead letters of a database outage were not requeued");
+        }
     }
 }
 
+/// What the loop does next.
+enum Event {
+    Notified(Notification),
+    Look,
+    Stop,
+}
+
+async fn next_event(
+    listener: &mut dyn DoorbellListener,
+    slots: &Semaphore,
+    next_look: Instant,
+    shutdown: &CancellationToken,
+) -> Event {
+    tokio::select! {
+        biased;
+        () = shutdown.cancelled() => Event::Stop,
+        event = async {
+            // This only checks that a slot is free. Each delivery takes its own permit.
+            let _slot = slots.acquire().await;
+            tokio::select! {
+                notification = listener.next() => notification.map_or(Event::Stop, Event::Notified),
+                () = sleep_until(next_look) => Event::Look,
+            }
+        } => event,
+    }
+}
+
+/// Up to `free` deliveries that are due and that no worker has taken.
+async fn find_due(deps: &Deps, free: usize) -> Vec<DeliveryId> {
+    let limit = u32::try_from(free.saturating_mul(CANDIDATES_PER_SLOT)).unwrap_or(u32::MAX);
+    let mut due = match deps.deliveries.due(limit).await {
+        Ok(due) => due,
+        Err(error) => {
+            let error: &dyn std::error::Error = &error;
+            tracing::warn!(error, "database unavailable; the worker looks again soon");
+            Vec::new()
+        }
+    };
+    due.shuffle(&mut rand::rng());
+    due.truncate(free);
+    due
+}
+
+/// A random wait, so that several processes do not look at the same time.
+fn random_wait() -> Duration {
+    rand::random_range(SHORTEST_WAIT..=LONGEST_WAIT)
+}
+
 /// Processes every delivery of a notification, then acknowledges it. A delivery that was
-/// not finished is still in its row, and the sweeper finds it when it is due.
+/// not finished is still in its row, and is found when it is due.
 async fn process_all(deps: Arc<Deps>, notification: Notification, slots: Arc<Semaphore>) {
     let deliveries = TaskTracker::new();
     for id in notification.deliveries.iter().copied() {

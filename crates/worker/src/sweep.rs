@@ -2,6 +2,8 @@
 //! was lost, refused or never sent is repeated here, so the queue need not be
 //! reliable.
 
+use std::time::Duration;
+
 use pipeline::{DeliveryId, OutcomeLabel, QueueError, StoreError};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
@@ -10,6 +12,8 @@ use crate::deps::Deps;
 
 /// How many due deliveries one query returns.
 const BATCH: u32 = 512;
+/// How often the sweeper checks the queue.
+const CHECK_QUEUE_EVERY: Duration = Duration::from_secs(2);
 /// How many deliveries one notification names: few enough that several workers share a
 /// backlog, many enough that the broker does not slow its drain.
 const PER_NOTIFICATION: usize = 32;
@@ -61,7 +65,7 @@ async fn notify_and_note(deps: &Deps, ids: &[DeliveryId]) -> Result<(), SweepOut
 pub async fn sweep_forever(deps: &Deps, shutdown: CancellationToken) {
     let mut pace = interval(deps.settings.sweep_every);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut gauged = None;
+    let (mut gauged, mut checked) = (None, None);
     loop {
         tokio::select! {
             biased;
@@ -69,9 +73,34 @@ pub async fn sweep_forever(deps: &Deps, shutdown: CancellationToken) {
             _ = pace.tick() => {}
         }
         report(deps, &sweep(deps).await);
-        if gauged.is_none_or(|at: Instant| at.elapsed() > 5 * deps.settings.sweep_every) {
+        if is_past(checked, CHECK_QUEUE_EVERY) {
+            check_queue(deps).await;
+            checked = Some(Instant::now());
+        }
+        if is_past(gauged, 5 * deps.settings.sweep_every) {
             update_gauges(deps).await;
             gauged = Some(Instant::now());
+        }
+    }
+}
+
+fn is_past(last: Option<Instant>, every: Duration) -> bool {
+    last.is_none_or(|at| at.elapsed() > every)
+}
+
+/// Raises or clears the alarm that the queue is unavailable. Only a change is logged.
+async fn check_queue(deps: &Deps) {
+    let silent = &deps.meters.doorbell_silent;
+    match deps.queue.probe().await {
+        Ok(()) => {
+            if silent.set(0) == 1 {
+                tracing::info!("the queue is available again");
+            }
+        }
+        Err(error) => {
+            if silent.set(1) == 0 {
+                tracing::warn!(%error, "the queue is unavailable; workers look into the database");
+            }
         }
     }
 }

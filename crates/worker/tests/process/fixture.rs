@@ -49,6 +49,8 @@ impl Fixture {
             work: Arc::clone(&store.work),
             deliveries: Arc::clone(&store.deliveries),
             doorbell: Arc::clone(&queue.doorbell),
+            queue: Arc::clone(&queue.probe),
+            failures: Arc::clone(&store.failures),
             sources: Arc::new(sources),
             fetcher: fetcher(),
             dkim: None,

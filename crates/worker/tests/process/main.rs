@@ -13,6 +13,7 @@ mod lists;
 mod payload_rows;
 mod senders;
 mod sns;
+mod store_outage;
 mod unopened;
 
 use std::time::Duration;
@@ -211,6 +212,38 @@ async fn delivery_whose_notification_was_lost_is_found_by_the_sweeper() {
     assert!(matches!(recorded, Recorded::New(_)));
     fixture.work_until_idle().await;
     assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
+}
+
+/// A listener that never gets a notification, as during an outage of the broker.
+struct SilentListener;
+
+#[async_trait::async_trait]
+impl pipeline::DoorbellListener for SilentListener {
+    async fn next(&mut self) -> Option<pipeline::Notification> {
+        std::future::pending().await
+    }
+}
+
+/// Neither the queue nor the sweeper helps here.
+#[tokio::test]
+async fn worker_finds_due_deliveries_while_the_doorbell_is_silent() {
+    let fixture = Fixture::open().await;
+    for n in 0..20 {
+        let mail = otp_mail(&n.to_string(), &format!("{}", 100_000 + n * 7919));
+        let body = payload("agent@inbox.test", &mail);
+        fixture
+            .record_without_notification("dev", &n.to_string(), &body)
+            .await;
+    }
+    let stop = tokio_util::sync::CancellationToken::new();
+    let deps = std::sync::Arc::clone(&fixture.deps);
+    let working = tokio::spawn(worker::run(deps, Box::new(SilentListener), stop.clone()));
+    testkit::wait::until("every delivery is processed", || async {
+        (fixture.items("agent@inbox.test").await.len() == 20).then_some(())
+    })
+    .await;
+    stop.cancel();
+    working.await.unwrap();
 }
 
 #[tokio::test]

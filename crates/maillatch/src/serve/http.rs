@@ -1,0 +1,139 @@
+//! The HTTP server of every role.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::dev::{Server, Service, ServiceResponse};
+use actix_web::http::ConnectionType;
+use actix_web::{App, HttpServer};
+use anyhow::{Context, Result};
+use tokio_util::sync::CancellationToken;
+use webhook::{Certificates, Committer};
+
+use super::{Role, Roles};
+use crate::certificates::CertificateClient;
+use crate::ops;
+use crate::supervise::Supervisor;
+use crate::wire::{Parts, cautions, feed_policy, feed_settings, webhook_settings};
+
+/// What the webhook's routes need.
+fn hook_deps(parts: &Parts, committer: &Committer) -> Result<webhook::Deps> {
+    let client = Arc::new(CertificateClient::new()?);
+    Ok(webhook::Deps {
+        sources: Arc::clone(&parts.sources),
+        certificates: Arc::new(Certificates::new(client, Arc::clone(&parts.clock))),
+        committer: committer.clone(),
+        clock: Arc::clone(&parts.clock),
+        meters: parts.meters.clone(),
+        settings: webhook_settings(&parts.config)?,
+    })
+}
+
+/// The HTTP server, bound but not running yet.
+pub(super) fn http(
+    parts: &Parts,
+    roles: Roles,
+    committer: &Committer,
+    supervisor: &Supervisor,
+) -> Result<(Server, SocketAddr)> {
+    let config = &parts.config;
+    let ops = ops::routes(ops::Deps {
+        probes: vec![Arc::clone(&parts.store.probe)],
+        queue: Arc::clone(&parts.queue.probe),
+        supervisor: supervisor.clone(),
+        registry: Arc::clone(&parts.registry),
+        warnings: if roles.has(Role::Webhook) {
+            cautions(&parts.sources)
+        } else {
+            Vec::new()
+        },
+    });
+    let hooks = if roles.has(Role::Webhook) {
+        Some(webhook::routes(hook_deps(parts, committer)?))
+    } else {
+        None
+    };
+    let agents = if roles.has(Role::Feed) {
+        Some(feed::routes(feed_deps(parts, supervisor.stop().clone())?))
+    } else {
+        None
+    };
+    let stop = supervisor.stop().clone();
+    let server = HttpServer::new(move || {
+        let stop = stop.clone();
+        let app = App::new().wrap_fn(move |request, service| {
+            let (stop, answer) = (stop.clone(), service.call(request));
+            async move { Ok(last_answer(answer.await?, &stop)) }
+        });
+        let mut app = app.configure(ops.clone());
+        if let Some(hooks) = hooks.clone() {
+            app = app.configure(hooks);
+        }
+        if let Some(agents) = agents.clone() {
+            app = app.configure(agents);
+        }
+        app
+    });
+    let server = server
+        .workers(threads(config.server.threads))
+        // An idle connection would delay a clean stop for as long as it lives.
+        .keep_alive(Duration::from_secs(5))
+        .client_request_timeout(Duration::from_secs(5))
+        .shutdown_timeout(config.server.drain.0.as_secs())
+        .disable_signals()
+        .bind(&config.server.listen)
+        .map_err(|error| bind_error(error, &config.server.listen))?;
+    let address = server
+        .addrs()
+        .first()
+        .copied()
+        .context("no address is bound")?;
+    Ok((server.run(), address))
+}
+
+/// Closes the connection after an answer of a process that stops, so that the client
+/// does not send its next request there.
+fn last_answer(mut answer: ServiceResponse, stop: &CancellationToken) -> ServiceResponse {
+    if stop.is_cancelled() {
+        let head = answer.response_mut().head_mut();
+        head.set_connection_type(ConnectionType::Close);
+    }
+    answer
+}
+
+/// The configured number of threads; 0 means one for each core.
+fn threads(configured: usize) -> usize {
+    if configured > 0 {
+        return configured;
+    }
+    std::thread::available_parallelism().map_or(2, usize::from)
+}
+
+/// Says why the address cannot be bound, and what to do about it.
+fn bind_error(error: std::io::Error, listen: &str) -> anyhow::Error {
+    if error.kind() != std::io::ErrorKind::AddrInUse {
+        return anyhow::Error::new(error).context(format!("failed to listen on {listen}"));
+    }
+    let host = listen.rsplit_once(':').map_or(listen, |(host, _)| host);
+    anyhow::anyhow!(
+        "another process listens on {listen}; stop it, or choose another port with \
+         --listen {host}:PORT (port 0 takes a free one: --listen {host}:0)"
+    )
+}
+
+/// What the feed's routes need.
+fn feed_deps(parts: &Parts, shutdown: CancellationToken) -> Result<feed::Deps> {
+    Ok(feed::Deps {
+        log: Arc::clone(&parts.store.agents),
+        inboxes: Arc::clone(&parts.store.inboxes),
+        attempts: Arc::clone(&parts.store.attempts),
+        deliveries: Arc::clone(&parts.store.deliveries),
+        keys: Arc::clone(&parts.keys),
+        cursor_key: parts.server_key.clone(),
+        meters: parts.meters.clone(),
+        settings: feed_settings(&parts.config),
+        policy: feed_policy(&parts.config)?,
+        shutdown,
+    })
+}
