@@ -95,7 +95,7 @@ async fn unreadable_body_gets_503_where_a_4xx_would_lose_mail() {
     })
     .await;
     for (source, statuses) in [
-        ("cloudmailin", [503, 503, 503]),
+        ("cloudmailin?token=a-long-token", [503, 503, 503]),
         ("ses-sns", [503, 503, 503]),
         ("postal", [415, 415, 408]),
     ] {
