@@ -46,7 +46,7 @@ async fn broker_outage_delays_processing_by_seconds_and_changes_no_answer() {
         "{:?}",
         posted.elapsed()
     );
-    let ready = harness.ask(Role::Webhook, "readyz").await;
+    let ready = harness.get(Role::Webhook, "readyz").await;
     assert_eq!(ready.status, 200, "the broker is only a warning");
     broker.start();
     let body = otp_delivery("agent@inbox.test", "after", "900001");
