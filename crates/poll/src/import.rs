@@ -1,4 +1,4 @@
-//! Files that are read once, by the same intake as everything that is polled.
+//! Imports files once, through the same rounds as polling.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,43 +6,43 @@ use std::time::Duration;
 use pipeline::{Leased, SourceName, StoreError};
 use tokio::time::sleep;
 
-use crate::contract::folder::Folder;
-use crate::pull::PullError;
-use crate::round::{Held, Stop, Tally, round};
-use crate::run::Deps;
+use crate::client::PollError;
+use crate::deps::Deps;
+use crate::provider::folder::Folder;
+use crate::source_loop::round::{HeldLease, Stop, Tally, round};
 
-/// What is to be imported.
+/// What to import.
 #[derive(Debug, Clone)]
 pub struct Import {
-    /// The source that the mails will be from.
+    /// The source to record the mails under.
     pub source: SourceName,
-    /// Files, Maildirs, and folders of `.eml`, with those within them.
+    /// Files, Maildirs, and folders of `.eml` files with their subfolders.
     pub paths: Vec<PathBuf>,
-    /// The addresses they are for; those the mails name when empty.
+    /// The recipients of all mails; if empty, the mails' own headers name them.
     pub deliver_to: Vec<String>,
 }
 
-/// What came of an import.
+/// The result of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Imported {
-    /// Mails that were looked at.
+    /// Mails that were read.
     pub mails: u64,
-    /// Deliveries that were recorded; the others were known.
+    /// Deliveries that were recorded; the other mails were known.
     pub recorded: u64,
 }
 
-/// The import did not come to its end. What was recorded stays, and importing
-/// the same files again goes on from there.
+/// The import was not completed. Recorded mails stay; importing the same files again
+/// continues from there.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// A file or folder cannot be read.
     #[error("the files cannot be read")]
     Unreadable,
-    /// Another import into the same source runs.
-    #[error("another import into this source is under way")]
-    UnderWay,
-    /// The database could not be asked.
-    #[error("the database could not be asked")]
+    /// Another import into the same source is running.
+    #[error("another import into this source is running")]
+    AlreadyRunning,
+    /// The database is unavailable.
+    #[error("the database is unavailable")]
     Store(#[source] StoreError),
 }
 
@@ -55,21 +55,21 @@ impl From<StoreError> for ImportError {
 impl From<Stop> for ImportError {
     fn from(stop: Stop) -> Self {
         match stop {
-            Stop::Pull(_) | Stop::Mail(_) => Self::Unreadable,
-            Stop::Lost => Self::UnderWay,
-            Stop::StoreAway(error) => Self::Store(error),
+            Stop::Source(_) | Stop::Mail(_) => Self::Unreadable,
+            Stop::Lost => Self::AlreadyRunning,
+            Stop::StoreUnavailable(error) => Self::Store(error),
         }
     }
 }
 
-impl From<PullError> for ImportError {
-    fn from(_: PullError) -> Self {
+impl From<PollError> for ImportError {
+    fn from(_: PollError) -> Self {
         Self::Unreadable
     }
 }
 
 impl Import {
-    /// Imports everything; `progress` hears how many of how many mails are done.
+    /// Imports all files. `progress` is called with the mails done and their total.
     pub async fn run(
         self,
         deps: &Deps,
@@ -78,9 +78,9 @@ impl Import {
         let limit = deps.settings.message_limit;
         let mut folder = Folder::imported(self.paths, self.deliver_to, limit);
         let total = folder.count().await? as u64;
-        let mut held = hold(deps, &self.source).await?;
-        // Where an earlier import ended says nothing about these files.
-        held.lease.cursor.clear();
+        let mut lease = take_lease(deps, &self.source).await?;
+        // The cursor of an earlier import does not apply to these files.
+        lease.lease.cursor.clear();
         let mut imported = Imported {
             mails: 0,
             recorded: 0,
@@ -88,26 +88,26 @@ impl Import {
         loop {
             let before = imported.mails;
             let mut note = |tally: &Tally| progress((before + tally.listed).min(total), total);
-            let tally = round(deps, &mut folder, &mut held, &mut note).await?;
+            let tally = round(deps, &mut folder, &mut lease, &mut note).await?;
             imported.mails += tally.listed;
             imported.recorded += tally.recorded;
-            if !tally.is_cut {
+            if !tally.is_incomplete {
                 break;
             }
         }
-        deps.polls.release(&held.lease).await?;
+        deps.polls.release(&lease.lease).await?;
         Ok(imported)
     }
 }
 
-/// Waits a little for an import that was just ended.
-async fn hold(deps: &Deps, source: &SourceName) -> Result<Held, ImportError> {
+/// Takes the lease; waits briefly, in case an import has just ended.
+async fn take_lease(deps: &Deps, source: &SourceName) -> Result<HeldLease, ImportError> {
     for _ in 0..3 {
         let lease = deps.polls.lease(source, deps.poller, deps.settings.lease);
         if let Leased::Yours(lease) = lease.await? {
-            return Ok(Held::new(lease));
+            return Ok(HeldLease::new(lease));
         }
         sleep(Duration::from_millis(500)).await;
     }
-    Err(ImportError::UnderWay)
+    Err(ImportError::AlreadyRunning)
 }

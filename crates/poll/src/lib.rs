@@ -1,44 +1,43 @@
-//! Asks sources for their mail, because a webhook may fail: when an inbox is
-//! awaited and nothing came, every few minutes in any case, and it raises an
-//! alarm when a source has gone silent.
+//! Polls sources for their mail, because a webhook may fail.
 //!
-//! This crate never parses a mail, never speaks SQL, never marks a mail as read,
-//! never asks a host that is not the source's own, and never lets one source
+//! A source is polled when an inbox is awaited and no mail came, and every few minutes
+//! in any case. The crate also raises an alarm when a source that usually posts has
+//! gone silent.
+//!
+//! This crate never parses a mail, never speaks SQL, never marks a mail as read, never
+//! sends a request to a host that is not the source's own, and never lets one source
 //! wait for another.
 //!
-//! Read it in this order: `pull` (what a source must be able to answer), `walk`
-//! (how a list that shifts is read whole), `round` (one round, within its
-//! bounds), `tend` (one source, for ever), [`run`] (all of them), `waiting`,
-//! `carried` and `silence` (what makes it ask whom, and warn), then one file for
-//! each kind of source in `contract/`.
+//! Read it in this order: [`client`] (what a source must answer, and the building
+//! blocks for it), [`provider`] (one client for each kind of source), [`source_loop`]
+//! (one source: its lease, its rounds, its schedule), [`run()`] (all sources),
+//! [`watch`] (awaited inboxes and silent sources).
 
-mod carried;
-mod pull;
-mod recipients;
-mod walk;
-
-mod round;
-mod tend;
-
-mod run;
-mod silence;
-mod waiting;
-
-mod import;
-
-mod http;
-mod imap_login;
-
-mod contract;
-
-mod meters;
 mod settings;
 
-#[cfg(test)]
-mod desk;
+mod flaw;
+mod jitter;
+mod meters;
 
-pub use contract::{PullFlaw, Pulls, PullsError};
+mod client;
+mod deps;
+mod inbox_filter;
+
+mod polled_sources;
+mod provider;
+
+mod import;
+mod run;
+mod source_loop;
+mod watch;
+
+#[cfg(test)]
+mod scripted_source;
+
+pub use deps::Deps;
+pub use flaw::PollFlaw;
 pub use import::{Import, ImportError, Imported};
 pub use meters::Meters;
-pub use run::{Deps, run};
+pub use polled_sources::{PolledSources, PolledSourcesError};
+pub use run::run;
 pub use settings::Settings;

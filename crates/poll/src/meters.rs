@@ -1,4 +1,4 @@
-//! What is counted. Labels are names of the configuration and closed words.
+//! The poller's metrics. Labels are configured names and fixed words.
 
 use pipeline::SourceLabel;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -11,9 +11,10 @@ use prometheus_client::registry::Registry;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct Round {
     pub(crate) source: String,
-    /// What made us ask: `waiting`, `routine` or `news`.
+    /// Why the source was polled: `waiting`, `routine` or `news`.
     pub(crate) why: &'static str,
-    /// What came of it: `done`, `continued`, `lost`, or a reason.
+    /// The outcome: `done`, `continued`, `lost`, `store_away`, or the reason of a
+    /// failure.
     pub(crate) outcome: String,
 }
 
@@ -25,7 +26,7 @@ pub(crate) struct Skipped {
     pub(crate) why: &'static str,
 }
 
-/// The poller's meters.
+/// The poller's metrics.
 #[derive(Debug, Clone)]
 pub struct Meters {
     pub(crate) rounds: Family<Round, Counter>,
@@ -37,7 +38,7 @@ pub struct Meters {
 }
 
 impl Meters {
-    /// New meters, all at zero, known to `registry`.
+    /// Registers the metrics, all at zero.
     pub fn register(registry: &mut Registry) -> Self {
         let meters = Self {
             rounds: Family::default(),
@@ -51,20 +52,24 @@ impl Meters {
         let registry = registry.sub_registry_with_prefix("maillatch");
         registry.register("polls", "Rounds by source, cause and outcome", m.rounds);
         registry.register("poll_found", "Deliveries that polling recorded", m.found);
-        registry.register("poll_skipped", "Listed mails that were left", m.skipped);
+        registry.register(
+            "poll_skipped",
+            "Listed mails that were not recorded",
+            m.skipped,
+        );
         registry.register(
             "poll_ahead",
-            "Mails that arrived in the future by their source's clock",
+            "Mails whose arrival time is ahead of our clock",
             m.ahead,
         );
         registry.register(
             "poll_failing",
-            "1 while a source cannot be asked",
+            "1 while a source cannot be polled",
             m.failing,
         );
         registry.register(
             "source_silent",
-            "1 while a source is quiet for much longer than its habit",
+            "1 while a source has been silent for much longer than usual",
             m.silent,
         );
         meters

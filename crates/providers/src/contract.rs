@@ -1,89 +1,95 @@
-//! What is known of each provider: one file each, and the list of them. A file's
-//! comment tells what the request holds, every status that it is answered with and
-//! why, and where the steps to set it up are.
+//! What a provider's row in the registry says, and what its code must do.
 //!
-//! Besides those statuses every provider is answered 404 where no source has the
-//! name, 405 to anything but a post and its own handshake, 400 and 408 where the
-//! body breaks off or comes too slowly, and 415 where it is compressed or has no
-//! usable type; but the last three not where that would cost mail
-//! (`Answers::unread`).
+//! A contract is data: what the provider posts, how its mail can be polled, which
+//! settings it takes, what `maillatch source add` asks the operator for, and how a
+//! post is refused so that the mail is kept. The file of each provider in `provider/`
+//! holds its row and the code behind it.
 
-mod agentmail;
-mod cloudflare;
-mod cloudmailin;
-mod generic;
-mod github_style;
-mod mailersend;
-mod mailgun;
-mod mailhook;
-mod mandrill;
-mod native;
-mod nylas;
-mod postal;
-mod postmark;
-pub(crate) mod pulled;
-mod relay;
-mod resend;
-mod sendgrid;
-mod ses_sns;
-pub(crate) mod standard_webhooks;
-mod stripe_style;
+pub(crate) mod answers;
+pub(crate) mod polling;
+pub(crate) mod sample;
+pub(crate) mod source_add;
+pub(crate) mod symmetric;
 
 use std::time::Duration;
 
 use pipeline::{SourceName, Timestamp};
 
-use crate::settings::Knob;
-use crate::sources::SourceFlaw;
-use crate::{
-    Answers, Coverage, DecodeError, Decoded, Post, RawRequest, Sample, SourceSettings, Verified,
-    VerifyError,
-};
+use crate::flaw::SourceFlaw;
+use crate::payload::{DecodeError, Decoded};
+use crate::proof::request::RawRequest;
+use crate::proof::{Coverage, Verified, VerifyError};
+use crate::settings::{Setting, SourceSettings};
 
-pub(crate) use ses_sns::s3_place;
+use answers::Answers;
+use polling::Polling;
+use sample::{Post, Sample};
+use source_add::Ask;
 
-/// One provider's contract, as data.
+/// One provider: its row in the registry.
 #[derive(Debug)]
 pub struct Contract {
     /// The provider's name in the configuration.
     pub name: &'static str,
-    /// How it is to be refused so that mail is kept.
-    pub answers: Answers,
+    /// The name that `source add` gives a source when the operator gives none.
+    pub source_name: &'static str,
+    /// What a post of this provider holds.
+    pub posts: Posts,
+    /// How its mail can be polled, if it can.
+    pub polling: Option<Polling>,
+    /// What `source add` prints for the operator to paste and to fill in.
+    pub asks: &'static [Ask],
     /// What the operator does at the provider, step by step.
     pub setup: &'static [&'static str],
-    /// How much of a post its signature covers.
+    /// The statuses that refuse a post and still keep its mail.
+    pub answers: Answers,
+    /// How much of a post its proof covers.
     pub coverage: Coverage,
-    /// How it checks a new webhook.
+    /// How the provider checks a new webhook.
     pub(crate) handshake: Handshake,
-    /// Where its API is, if mail may have to be fetched from there.
+    /// The URL of the provider's API, if mail may have to be fetched from there.
     pub(crate) api: Option<&'static str>,
-    /// Which settings it takes besides the password in front.
-    pub(crate) knobs: &'static [Knob],
-    /// Makes the verifier and decoder of one source.
+    /// Which optional settings it takes. Username, password, token and addresses are
+    /// taken by every provider.
+    pub(crate) takes: &'static [Setting],
+    /// Builds the verifier and decoder of one source.
     pub(crate) build: fn(&SourceSettings) -> Result<Box<dyn Provider>, SourceFlaw>,
+}
+
+/// What a post of a provider holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Posts {
+    /// The provider never posts: its mail is only polled.
+    Nothing,
+    /// The message as it was received.
+    Original,
+    /// Parsed fields, from which a message is rebuilt.
+    Fields,
+    /// A notice; the message has to be fetched from the provider's API.
+    Notice,
 }
 
 /// How a provider checks that a new webhook is ours before it posts to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handshake {
-    /// Not at all.
+    /// It does not check.
     None,
-    /// By `HEAD`, to be answered 200.
+    /// It sends `HEAD` and expects 200.
     Head,
-    /// By `GET` with a value in this field of the query, to be answered 200 with
-    /// the value.
+    /// It sends `GET` with a value in this query field and expects 200 with that
+    /// value as the body.
     Echo(&'static str),
 }
 
-/// What a contract does, behind a source's settings.
+/// The code behind a contract, built from one source's settings.
 pub(crate) trait Provider: Send + Sync {
-    /// Where the certificate is that the post says it is signed with, for those
-    /// who sign so; checked to be the provider's own place.
+    /// The URL of the certificate that the post says it is signed with, if the
+    /// provider signs with certificates. The URL is checked to be the provider's own.
     fn certificate_url(&self, _request: &RawRequest<'_>) -> Result<Option<String>, VerifyError> {
         Ok(None)
     }
 
-    /// Proves a post's origin, or refuses it.
+    /// Proves where a post comes from, or refuses it.
     fn verify(
         &self,
         source: &SourceName,
@@ -91,62 +97,41 @@ pub(crate) trait Provider: Send + Sync {
         now: Timestamp,
     ) -> Result<Verified, VerifyError>;
 
-    /// How much its proof covers, where that depends on the settings.
+    /// How much the proof covers, where that depends on the settings.
     fn coverage(&self) -> Option<Coverage> {
         None
     }
 
-    /// How old a proof may be; `None` where no time is signed.
+    /// How old a proof may be; `None` if no time is signed.
     fn tolerance(&self) -> Option<Duration> {
         None
     }
 
-    /// Reads the mail out of a body that was recorded.
+    /// Reads the mail out of a recorded body.
     fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError>;
 
-    /// A correctly signed post of the provider's own shape; `None` when only
-    /// the provider itself can sign.
+    /// A correctly signed post in the provider's own format; `None` if only the
+    /// provider itself can sign.
     fn sample(&self, sample: &Sample<'_>) -> Option<Post>;
 }
 
-/// Every contract, by name.
-const ALL: [&Contract; 21] = [
-    &agentmail::CONTRACT,
-    &cloudflare::CONTRACT,
-    &cloudmailin::CONTRACT,
-    &pulled::FOLDER,
-    &generic::CONTRACT,
-    &github_style::CONTRACT,
-    &pulled::HTTP_LIST,
-    &pulled::IMAP,
-    &mailersend::CONTRACT,
-    &mailgun::CONTRACT,
-    &mailhook::CONTRACT,
-    &mandrill::CONTRACT,
-    &nylas::CONTRACT,
-    &postal::CONTRACT,
-    &postmark::CONTRACT,
-    &relay::CONTRACT,
-    &resend::CONTRACT,
-    &sendgrid::CONTRACT,
-    &ses_sns::CONTRACT,
-    &standard_webhooks::CONTRACT,
-    &stripe_style::CONTRACT,
-];
-
-/// Every contract, by name.
-pub fn contracts() -> impl Iterator<Item = &'static Contract> {
-    ALL.into_iter()
+impl Contract {
+    /// Whether sources of this provider are polled and never posted to.
+    pub fn is_poll_only(&self) -> bool {
+        self.posts == Posts::Nothing
+    }
 }
 
-/// The configured tolerance within what makes sense for a provider.
-fn tolerance(
+/// The configured tolerance, if it is within the provider's bounds.
+pub(crate) fn tolerance(
     settings: &SourceSettings,
-    own: Duration,
+    default: Duration,
     least: Duration,
     most: Duration,
 ) -> Result<Duration, SourceFlaw> {
-    let tolerance = settings.tolerance_seconds.map_or(own, Duration::from_secs);
+    let tolerance = settings
+        .tolerance_seconds
+        .map_or(default, Duration::from_secs);
     if (least..=most).contains(&tolerance) {
         Ok(tolerance)
     } else {
@@ -156,6 +141,3 @@ fn tolerance(
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,61 +1,55 @@
 //! Proves who sent a post and reads the mail out of it, for every provider.
 //!
-//! This crate never does I/O, never parses a mail and never reads the clock:
-//! bytes and a time go in, values come out, and the same input gives the same
-//! answer for ever.
+//! This crate never does I/O, never parses a mail and never reads the clock. Bytes
+//! and a time go in, values come out, and the same input always gives the same
+//! answer.
 //!
-//! Read it in this order: what comes in and what a proof is; how keys and
-//! signatures are checked; how bodies are read; then one file per provider in
-//! `contract/`; then how the configuration becomes sources.
+//! Read it in this order: [`settings`] (what an operator configures), [`proof`] (how
+//! a post is proven), [`payload`] (what a body can hold), [`contract`] (what a
+//! provider's row says), [`provider`] (the registry, and one file for each provider),
+//! then [`source`] and [`sources`] (the configured sources). `README.md` lists the
+//! providers.
 
-mod request;
-mod verify;
-
-mod certificate;
-mod freshness;
-mod gate;
-mod identity;
-mod key;
-mod scheme;
-mod signature;
-mod symmetric;
-
-mod aws;
-mod decode;
-mod form;
-mod json;
-mod letter;
-mod polled;
-mod reach;
-mod remote_mail;
-
-mod answers;
-mod contract;
-mod sample;
-
-mod poll_settings;
 mod settings;
+
+mod encoding;
+
+mod api;
+mod payload;
+mod proof;
+
+mod contract;
+mod flaw;
+mod provider;
+
 mod source;
 mod sources;
 
-pub use answers::Answers;
-pub use aws::{Scope, escape};
-pub use certificate::Certificate;
-pub use contract::standard_webhooks::sign;
-pub use contract::{Contract, contracts};
-pub use decode::{DecodeError, Decoded, InboundMail, SenderVerdict};
-pub use gate::address_range;
-pub use json::moment;
-pub use key::KeyError;
-pub use poll_settings::{ListSettings, PollSettings};
-pub use polled::{POLLED, polled};
-pub use reach::is_within;
-pub use remote_mail::{Api, Confirmation, Holds, RemoteMail};
-pub use request::RawRequest;
-pub use sample::{Post, Sample};
+pub use api::Api;
+pub use api::aws_signature::{Scope, escape};
+pub use api::own_hosts::is_own_host;
+pub use contract::answers::Answers;
+pub use contract::polling::{InboxSetting, PollClient, Polling};
+pub use contract::sample::{Post, Sample};
+pub use contract::source_add::{Ask, Minted, USERNAME};
+pub use contract::{Contract, Posts};
+pub use flaw::SourceFlaw;
+pub use payload::addressed_message::{POLLED, addressed_message};
+pub use payload::json::moment;
+pub use payload::mail::{InboundMail, SenderVerdict};
+pub use payload::remote_mail::{Confirmation, Holds, RemoteMail};
+pub use payload::{BatchPart, DecodeError, Decoded};
+pub use proof::certificate::Certificate;
+pub use proof::key::KeyError;
+pub use proof::request::RawRequest;
+pub use proof::{Coverage, Verified, VerifyError};
+pub use provider::resend::message_of_answer;
+pub use provider::standard_webhooks::sign;
+pub use provider::{contract, contracts};
 pub use settings::{
-    PayloadSettings, RawForm, S3Settings, SchemeSettings, SecretSetting, SourceSettings,
+    ListSettings, PayloadSettings, PollSettings, RawForm, S3Settings, SchemeSettings,
+    SecretSetting, SourceSettings,
 };
 pub use source::Source;
-pub use sources::{SourceError, SourceFlaw, Sources};
-pub use verify::{Coverage, Verified, VerifyError};
+pub use source::access::address_range;
+pub use sources::{SourceError, Sources};

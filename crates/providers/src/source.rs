@@ -1,47 +1,57 @@
-//! A source: one configured place that mail comes from.
+//! A source: one configured origin of mail.
+
+pub(crate) mod access;
 
 use std::fmt;
 use std::time::Duration;
 
 use pipeline::{SourceName, Timestamp};
 
-use crate::contract::pulled::is_pulled;
-use crate::contract::{Contract, Handshake, Provider};
-use crate::gate::Gate;
-use crate::polled::{self, POLLED};
-use crate::{
-    Answers, Api, Coverage, DecodeError, Decoded, Post, RawRequest, Sample, Verified, VerifyError,
-};
+use access::AccessRules;
 
-/// One configured place that mail comes from.
+use crate::api::Api;
+use crate::contract::answers::Answers;
+use crate::contract::sample::{Post, Sample};
+use crate::contract::{Contract, Handshake, Provider};
+use crate::payload::addressed_message::POLLED;
+use crate::payload::{DecodeError, Decoded, addressed_message};
+use crate::proof::request::RawRequest;
+use crate::proof::{Coverage, Verified, VerifyError};
+
+/// One configured origin of mail.
 pub struct Source {
     pub(crate) name: SourceName,
     pub(crate) contract: &'static Contract,
-    pub(crate) gate: Gate,
+    pub(crate) access: AccessRules,
     pub(crate) api: Option<Api>,
     pub(crate) domains: Vec<String>,
     pub(crate) provider: Box<dyn Provider>,
 }
 
 impl Source {
-    /// Its configured name, which is also the last part of its webhook's path.
+    /// Its configured name, which is also the last segment of its webhook's path.
     pub fn name(&self) -> &SourceName {
         &self.name
     }
 
-    /// The name of the provider whose contract it speaks.
+    /// The name of its provider.
     pub fn provider(&self) -> &'static str {
         self.contract.name
     }
 
-    /// The statuses with which its provider is refused.
+    /// Its provider's row in the registry.
+    pub fn contract(&self) -> &'static Contract {
+        self.contract
+    }
+
+    /// The statuses that refuse a post of its provider.
     pub fn answers(&self) -> Answers {
         self.contract.answers
     }
 
-    /// Whether it posts; one that is only polled does not.
+    /// Whether its provider posts; some sources are only polled.
     pub fn posts(&self) -> bool {
-        !is_pulled(self.contract)
+        !self.contract.is_poll_only()
     }
 
     /// How much of a post its proof covers.
@@ -49,14 +59,14 @@ impl Source {
         self.provider.coverage().unwrap_or(self.contract.coverage)
     }
 
-    /// How old a proof may be; `None` where no time is signed.
+    /// How old a proof may be; `None` if no time is signed.
     pub fn tolerance(&self) -> Option<Duration> {
         self.provider.tolerance()
     }
 
-    /// What the operator should know about its proof, if anything.
+    /// A warning about a weak proof, for the operator.
     pub fn caution(&self) -> Option<&'static str> {
-        let has_second = self.gate.is_shut() || self.gate.is_narrow();
+        let has_second = self.access.needs_password() || self.access.needs_listed_address();
         let is_weak = self.contract.coverage == Coverage::TokenOnly && !has_second;
         is_weak.then_some(
             "its signature does not cover the body: set `username` and `password`, `url_token` or \
@@ -64,10 +74,9 @@ impl Source {
         )
     }
 
-    /// The text to answer when the provider checks that the webhook is there,
-    /// by `method` and the URL's `query`; `None` when this is no such check. A
-    /// value to be echoed is a stranger's text, so only letters, digits, `-` and
-    /// `_` are.
+    /// The answer to a provider that checks a new webhook by `method` and `query`;
+    /// `None` if this is no such check. The value that is echoed comes from an
+    /// unauthenticated caller, so only letters, digits, `-` and `_` are allowed in it.
     pub fn greet(&self, method: &str, query: &str) -> Option<String> {
         match (self.contract.handshake, method) {
             (Handshake::Head, "HEAD") => Some(String::new()),
@@ -84,12 +93,12 @@ impl Source {
         }
     }
 
-    /// Where the certificate is that this post says it is signed with, for
-    /// providers who sign so. It is one of few places, whatever the post says, and
-    /// is given only for a post that passes the password in front; what was got
-    /// there goes with the post into [`Self::verify`].
+    /// The URL of the certificate that this post says it is signed with, if the
+    /// provider signs with certificates. Only the provider's own URLs are returned, and
+    /// only for a post with the right password. The fetched certificate goes into
+    /// [`Self::verify`] with the post.
     pub fn certificate_url(&self, request: &RawRequest<'_>) -> Result<Option<String>, VerifyError> {
-        self.gate.check(request)?;
+        self.access.check(request)?;
         self.provider.certificate_url(request)
     }
 
@@ -104,25 +113,25 @@ impl Source {
         request: &RawRequest<'_>,
         now: Timestamp,
     ) -> Result<Verified, VerifyError> {
-        self.gate.check(request)?;
+        self.access.check(request)?;
         self.provider.verify(&self.name, request, now)
     }
 
-    /// A correctly signed post of the provider's own shape, with the password in
-    /// front; `None` when only the provider itself can sign.
+    /// A correctly signed post in the provider's own format, with the password;
+    /// `None` if only the provider itself can sign.
     pub fn sample(&self, sample: &Sample<'_>) -> Option<Post> {
         let mut post = self.provider.sample(sample)?;
-        self.gate.pass(&mut post);
+        self.access.add_password(&mut post);
         Some(post)
     }
 
-    /// The domains whose inboxes its mail may reach, in lower case; `None` when
-    /// nothing is said.
+    /// The domains whose inboxes its mail may reach, in lower case; `None` if not
+    /// configured.
     pub fn domains(&self) -> Option<&[String]> {
         (!self.domains.is_empty()).then_some(&self.domains)
     }
 
-    /// The provider's API, when the source has a key to it.
+    /// The provider's API, if the source has a key to it.
     pub fn api(&self) -> Option<&Api> {
         self.api.as_ref()
     }
@@ -130,7 +139,7 @@ impl Source {
     /// Reads the mail out of a recorded body.
     pub fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         if content_type == POLLED {
-            return polled::decode(body).map(Decoded::mail);
+            return addressed_message::decode(body).map(Decoded::mail);
         }
         self.provider.decode(content_type, body)
     }

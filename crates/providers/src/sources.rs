@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use pipeline::SourceName;
 
-use crate::contract::pulled::is_pulled;
-use crate::contract::{Contract, contracts, s3_place};
-use crate::gate::Gate;
-use crate::key::KeyError;
-use crate::polled::{self, POLLED};
-use crate::settings::Knob;
-use crate::{Api, DecodeError, Decoded, Scope, Source, SourceSettings};
+use crate::api::Api;
+use crate::api::aws_signature::Scope;
+use crate::contract::Contract;
+use crate::flaw::SourceFlaw;
+use crate::payload::addressed_message::POLLED;
+use crate::payload::{DecodeError, Decoded, addressed_message};
+use crate::provider::{contract, contracts, s3_url};
+use crate::settings::{Setting, SourceSettings};
+use crate::source::Source;
+use crate::source::access::AccessRules;
 
 /// The configured sources cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -23,64 +26,13 @@ pub struct SourceError {
     pub flaw: SourceFlaw,
 }
 
-/// What is wrong with a source's settings.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SourceFlaw {
-    /// Its name cannot be part of a path.
-    #[error("a source name is 1 to 40 of a-z, 0-9, `-` and `_`")]
-    Name,
-    /// We do not know its provider.
-    #[error("unknown provider `{0}`; known are: {known}", known = known())]
-    Provider(String),
-    /// Its provider takes no such setting.
-    #[error("`{0}` means nothing to this provider")]
-    Unfit(&'static str),
-    /// Its provider needs a setting that is not set.
-    #[error("`{0}` must be set for this provider")]
-    Missing(&'static str),
-    /// A setting has a form that cannot be used.
-    #[error("`{0}` cannot be used")]
-    Unusable(&'static str),
-    /// Its secrets are of no use.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// Its public key is of no use.
-    #[error("`public_key` is {0}")]
-    PublicKey(&'static str),
-    /// Its tolerance is out of bounds.
-    #[error("`tolerance_seconds` is {least} to {most}")]
-    Tolerance {
-        /// The least that may be set.
-        least: u64,
-        /// The most that may be set.
-        most: u64,
-    },
-    /// Its scheme contradicts itself.
-    #[error("in `scheme`, {0}")]
-    Scheme(&'static str),
-    /// It has a name without a password, or a password without a name.
-    #[error("`username` and `password` are set together")]
-    HalfBasicAuth,
-    /// Its password can be guessed.
-    #[error("`password` and `url_token` have at least {0} bytes")]
-    ShortPassword(usize),
-    /// Nothing would prove its posts.
-    #[error("nothing proves its posts: set `username` and `password`, or `url_token`")]
-    Unproven,
-}
-
-fn known() -> String {
-    let names: Vec<&str> = contracts().map(|contract| contract.name).collect();
-    names.join(", ")
-}
-
 /// Every configured source, by name.
 #[derive(Debug, Default)]
 pub struct Sources(BTreeMap<String, Source>);
 
 impl Sources {
-    /// Checks every source's settings; one that cannot work refuses them all,
-    /// because a source that silently drops out loses mail.
+    /// Checks the settings of every source. One invalid source refuses all of them,
+    /// because a source that is silently left out loses mail.
     pub fn build(settings: BTreeMap<String, SourceSettings>) -> Result<Self, SourceError> {
         let mut sources = BTreeMap::new();
         for (name, settings) in settings {
@@ -102,9 +54,8 @@ impl Sources {
         self.0.get(name)
     }
 
-    /// Reads the mail out of a delivery of the source of this name. What was
-    /// found by polling says itself how to be read; for a post the source must
-    /// be known.
+    /// Reads the mail out of a delivery of the source of this name. A delivery that
+    /// polling found has a format of its own; for a post the source must be configured.
     pub fn decode(
         &self,
         name: &str,
@@ -112,7 +63,7 @@ impl Sources {
         body: &[u8],
     ) -> Option<Result<Decoded, DecodeError>> {
         if content_type == POLLED {
-            return Some(polled::decode(body).map(Decoded::mail));
+            return Some(addressed_message::decode(body).map(Decoded::mail));
         }
         Some(self.get(name)?.decode(content_type, body))
     }
@@ -125,21 +76,20 @@ impl Sources {
 
 fn build(name: &str, settings: &SourceSettings) -> Result<Source, SourceFlaw> {
     let name: SourceName = name.parse().ok().ok_or(SourceFlaw::Name)?;
-    let contract = contracts()
-        .find(|contract| contract.name == settings.provider)
-        .ok_or_else(|| SourceFlaw::Provider(settings.provider.clone()))?;
-    if let Some(unfit) = settings.set().find(|knob| !contract.knobs.contains(knob)) {
+    let contract = contract(&settings.provider).ok_or_else(|| unknown(&settings.provider))?;
+    if let Some(unfit) = settings.set().find(|one| !contract.takes.contains(one)) {
         return Err(SourceFlaw::Unfit(unfit.name()));
     }
-    let gate = Gate::build(settings)?;
-    if !gate.is_shut() && !is_signed(contract, settings) && !is_pulled(contract) {
+    let access = AccessRules::build(settings)?;
+    let is_proven = access.needs_password() || is_signed(contract, settings);
+    if !is_proven && !contract.is_poll_only() {
         return Err(SourceFlaw::Unproven);
     }
     Ok(Source {
         provider: (contract.build)(settings)?,
         name,
         contract,
-        gate,
+        access,
         api: api(contract, settings),
         domains: settings
             .domains
@@ -149,11 +99,19 @@ fn build(name: &str, settings: &SourceSettings) -> Result<Source, SourceFlaw> {
     })
 }
 
-/// The provider's API, when there is a key to it.
+fn unknown(provider: &str) -> SourceFlaw {
+    let known: Vec<&str> = contracts().map(|contract| contract.name).collect();
+    SourceFlaw::Provider {
+        name: provider.to_owned(),
+        known: known.join(", "),
+    }
+}
+
+/// The provider's API, if there is a key to it.
 fn api(contract: &Contract, settings: &SourceSettings) -> Option<Api> {
     if let Some(s3) = &settings.s3 {
         let topic = settings.topics.first()?;
-        let (region, usual) = s3_place(topic, s3.region.as_deref())?;
+        let (region, usual) = s3_url(topic, s3.region.as_deref())?;
         let access_key = s3.access_key.clone();
         return Some(Api {
             url: s3.url.clone().unwrap_or(usual),
@@ -167,9 +125,9 @@ fn api(contract: &Contract, settings: &SourceSettings) -> Option<Api> {
     Some(Api { url, key, scope })
 }
 
-/// Whether a post of such a source carries a signature. A provider with secrets
-/// or topics refuses to be built without one; one with a public key alone may go without.
+/// Whether the posts of such a source are signed. A provider that takes secrets or
+/// topics needs them; one that only takes a public key can do without.
 fn is_signed(contract: &Contract, settings: &SourceSettings) -> bool {
-    let needs_one = [Knob::Secrets, Knob::Topics];
-    needs_one.iter().any(|knob| contract.knobs.contains(knob)) || settings.public_key.is_some()
+    let needs_one = [Setting::Secrets, Setting::Topics];
+    needs_one.iter().any(|one| contract.takes.contains(one)) || settings.public_key.is_some()
 }

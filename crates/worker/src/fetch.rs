@@ -10,7 +10,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
 use pipeline::{Class, Clock, Reason};
-use providers::{Api, Confirmation, Holds, RemoteMail, is_within};
+use providers::{Api, Confirmation, Holds, RemoteMail, is_own_host, message_of_answer};
 use reqwest::header::LOCATION;
 use reqwest::{Client, RequestBuilder, Response, StatusCode, redirect};
 use secrecy::ExposeSecret;
@@ -147,20 +147,25 @@ impl Fetcher {
                     .or_else(|_| URL_SAFE.decode(&text));
                 decoded.ok().ok_or(FetchError::Odd)
             }
-            Holds::Link(keys) => {
-                let link = Url::parse(&text_at(&found, keys)?)
-                    .ok()
-                    .ok_or(FetchError::Odd)?;
-                self.get(api, &base, link).await
-            }
+            Holds::Link(keys) => self.linked(api, &base, &text_at(&found, keys)?).await,
+            Holds::LinkOrFields(keys) => match text_at(&found, keys) {
+                Ok(link) => self.linked(api, &base, &link).await,
+                Err(_) => message_of_answer(&found).ok_or(FetchError::Odd),
+            },
         }
+    }
+
+    /// Gets the message that an answer links to.
+    async fn linked(&self, api: &Api, base: &Url, link: &str) -> Result<Vec<u8>, FetchError> {
+        let link = Url::parse(link).ok().ok_or(FetchError::Odd)?;
+        self.get(api, base, link).await
     }
 
     /// Gets a URL at the provider's hosts. The key is sent to the API's own host
     /// only.
     async fn get(&self, api: &Api, base: &Url, mut url: Url) -> Result<Vec<u8>, FetchError> {
         for _ in 0..MOST_HOPS {
-            if !is_within(base, &url) {
+            if !is_own_host(base, &url) {
                 return Err(FetchError::LeadsAway);
             }
             let mut request = self.client.get(url.clone());

@@ -44,11 +44,8 @@ impl Delivery {
     /// then the unchanged message. The same mail has the same id, because a mail
     /// server that missed the answer retries.
     pub fn of_pipe(mail: &[u8], recipients: &[InboxId]) -> Self {
-        let mut body = Vec::with_capacity(mail.len() + 64);
-        for recipient in recipients {
-            body.extend_from_slice(format!("X-Maillatch-Recipient: {recipient}\r\n").as_bytes());
-        }
-        body.extend_from_slice(mail);
+        let recipients: Vec<String> = recipients.iter().map(ToString::to_string).collect();
+        let body = providers::addressed_message(&recipients, mail);
         let digest = pipeline::ContentDigest::of(&[&body]);
         let id = URL_SAFE_NO_PAD.encode(digest.as_bytes());
         Self {

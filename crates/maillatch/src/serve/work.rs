@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use poll::Pulls;
+use poll::PolledSources;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -62,7 +62,7 @@ pub(super) fn start_worker(
 pub(super) fn start_poller(parts: &Parts, stop: &CancellationToken) -> Result<JoinHandle<()>> {
     let deps = Arc::new(poll_deps(parts)?);
     let configured = &parts.config.source;
-    let pulls = Pulls::build(configured, &parts.sources, &deps.settings)
+    let pulls = PolledSources::build(configured, &parts.sources, &deps.settings)
         .context("a source cannot be polled")?;
     let posting = parts.sources.iter().filter(|source| source.posts());
     let posting = posting.map(|source| source.name().clone()).collect();

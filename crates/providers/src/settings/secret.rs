@@ -1,4 +1,4 @@
-//! A secret in the configuration, and when it is live.
+//! A secret in the configuration, and when it is valid.
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// A secret and when it is live. In the configuration it is the bare text, or
+/// A secret and when it is valid. In the configuration it is a plain text, or
 /// `{ secret = "…", not_before = "2026-01-01T00:00:00Z", not_after = "…" }`.
 #[derive(Debug, Clone)]
 pub struct SecretSetting {
-    /// The secret as the provider shows it.
+    /// The secret, as the provider shows it.
     pub secret: SecretString,
-    /// It proves nothing before this moment.
+    /// It is not valid before this moment.
     pub not_before: Option<Timestamp>,
-    /// It proves nothing after this moment.
+    /// It is not valid after this moment.
     pub not_after: Option<Timestamp>,
 }
 
@@ -86,7 +86,7 @@ mod tests {
     use crate::SourceSettings;
 
     #[test]
-    fn a_secret_is_text_or_a_table_with_its_time() {
+    fn secret_is_a_text_or_a_table_with_validity() {
         let json = r#"{"provider":"x","secrets":["a",
             {"secret":"b","not_after":"2026-01-01T00:00:00Z"}]}"#;
         let settings: SourceSettings = serde_json::from_str(json).expect("settings");

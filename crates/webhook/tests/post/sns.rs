@@ -37,7 +37,7 @@ async fn sns_mail_is_recorded_once_and_its_late_retry_is_a_duplicate() {
     assert_eq!(asked(&server), [format!("{ORIGIN}{CERTIFICATE}")]);
     server.clock.move_by(24 * 3600);
     let replay = send(&server, &body).await;
-    assert!(replay.is_problem(403, "signature-invalid"), "{replay:?}");
+    assert!(replay.is_problem(503, "signature-invalid"), "{replay:?}");
     assert_eq!(server.rows().await, 1);
 }
 
@@ -78,14 +78,14 @@ async fn sns_post_that_amazon_did_not_sign_is_refused_without_a_fetch() {
         Value::Object(sns.signed(foreign, "2")).to_string(),
     ] {
         let answer = send(&server, &body).await;
-        assert!(answer.is_problem(403, "signature-invalid"), "{answer:?}");
+        assert!(answer.is_problem(503, "signature-invalid"), "{answer:?}");
     }
     assert_eq!(asked(&server), Vec::<String>::new());
     let mut forged = sns.fields(Kind::Notification, "m-1", "x", now());
     forged = sns.signed(forged, "1");
     forged.insert("Message".to_owned(), json!("y"));
     let answer = send(&server, &Value::Object(forged).to_string()).await;
-    assert!(answer.is_problem(403, "signature-invalid"), "{answer:?}");
+    assert!(answer.is_problem(503, "signature-invalid"), "{answer:?}");
     assert_eq!(server.rows().await, 0);
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use pipeline::SourceHealth;
-use poll::Pulls;
+use poll::PolledSources;
 use providers::Sources;
 use store::Store;
 
@@ -11,9 +11,9 @@ use crate::config::Config;
 use crate::wire::poll_settings;
 
 /// Checks that every source with a `poll` table can be polled.
-pub(super) fn pulls(config: &Config, sources: &Sources) -> Result<Pulls> {
+pub(super) fn pulls(config: &Config, sources: &Sources) -> Result<PolledSources> {
     let settings = poll_settings(config)?;
-    Ok(Pulls::build(&config.source, sources, &settings)?)
+    Ok(PolledSources::build(&config.source, sources, &settings)?)
 }
 
 /// One line about silent sources and one about polling.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use pipeline::{Clock, InboxId, SourceName, SystemClock};
-use providers::{Sample, Sources};
+use providers::{Post, Sample, Source, Sources};
 use serde_json::json;
 use url::Url;
 
@@ -55,7 +55,7 @@ pub(super) async fn run(args: Test, place: &ConfigArgs) -> Result<ExitCode> {
         text: &format!("Your verification code is {code}.\n"),
     };
     let Some(post) = source.sample(&sample) else {
-        bail!("only {} itself can sign for this source", source.provider());
+        return test_refusal(&url, source).await;
     };
     let status = send(&url, source.name().as_str(), post).await?.http;
     if args.json {
@@ -70,6 +70,29 @@ pub(super) async fn run(args: Test, place: &ConfigArgs) -> Result<ExitCode> {
     Ok(if status == 200 {
         ExitCode::SUCCESS
     } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Tests a source for which only the provider can sign: the server must know the source
+/// and refuse an unsigned post with the status that keeps the provider's mail.
+async fn test_refusal(url: &Url, source: &Source) -> Result<ExitCode> {
+    let provider = source.provider();
+    if !source.posts() {
+        bail!("{provider} is polled, not posted to; `maillatch doctor` says how its polls went");
+    }
+    let unsigned = Post {
+        query: None,
+        headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+        body: b"{}".to_vec(),
+    };
+    let status = send(url, source.name().as_str(), unsigned).await?.http;
+    let expected = source.answers().unproven;
+    eprintln!("only {provider} can sign for this source: an unsigned post → {status}");
+    Ok(if status == expected {
+        ExitCode::SUCCESS
+    } else {
+        eprintln!("expected {expected}");
         ExitCode::FAILURE
     })
 }

@@ -1,0 +1,26 @@
+//! What the poller works with.
+
+use std::sync::Arc;
+
+use pipeline::{Clock, Doorbell, PollLog, PollerId, SilenceLog};
+
+use crate::meters::Meters;
+use crate::settings::Settings;
+
+/// What the poller works with.
+pub struct Deps {
+    /// Leases, cursors and the deliveries that polling found.
+    pub polls: Arc<dyn PollLog>,
+    /// When sources were last heard of.
+    pub silence: Arc<dyn SilenceLog>,
+    /// Notifies workers of new deliveries.
+    pub doorbell: Arc<dyn Doorbell>,
+    /// The time, for sources that state none.
+    pub clock: Arc<dyn Clock>,
+    /// The id of this poller.
+    pub poller: PollerId,
+    /// The poller's metrics.
+    pub meters: Meters,
+    /// What an operator may set.
+    pub settings: Settings,
+}

@@ -1,0 +1,331 @@
+//! A mailbox by IMAP (RFC 9051 and RFC 3501).
+//!
+//! * `EXAMINE` and `BODY.PEEK[]`: nothing is marked, moved or deleted.
+//! * Not `UNSEEN`: another client may have read a mail first. New mails are recognized by
+//!   their UIDs, which only grow: the cursor is UIDVALIDITY and the next UID. `n:*`
+//!   always includes the last mail, so UIDs below `n` are left out.
+//! * If UIDVALIDITY changes, all UIDs are void. Everything is read again, and known mails
+//!   are recognized by a digest of their bytes.
+//! * The first cursor begins at the moment when the source is first polled, not at the
+//!   oldest mail, unless `poll.since` says otherwise.
+//! * `IDLE` if the server offers it (RFC 2177), started again within 29 minutes.
+
+mod page;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use async_imap::extensions::idle::IdleResponse;
+use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::TryStreamExt;
+use pipeline::Timestamp;
+use providers::PollSettings;
+use sha2::{Digest, Sha256};
+use tokio::time::{sleep, timeout};
+
+use self::page::{Listed, Position, first_of, item, shorten};
+use super::accounts::Accounts;
+use crate::client::imap_login::{Login, Mailbox};
+use crate::client::recipients::recipients;
+use crate::client::{Fetched, FoundMail, ListedMail, Page, PollError, SourceClient};
+use crate::flaw::PollFlaw;
+use crate::settings::Settings;
+
+/// The most bytes that a server may send besides messages.
+const OVERHEAD: u64 = 16 * 1024 * 1024;
+/// The shortest time between two announcements of a server.
+const LEAST_PAUSE: Duration = Duration::from_millis(200);
+/// How long one `IDLE` lasts.
+const IDLE: Duration = Duration::from_mins(25);
+
+pub(super) struct Imap {
+    login: Login,
+    mailbox: String,
+    /// The first part of the ids, if the source has several folders.
+    prefix: String,
+    since: Since,
+    deliver_to: Vec<String>,
+    message_limit: u64,
+    answer_budget: Duration,
+    session: Option<Mailbox>,
+    /// The messages of the page that was listed last.
+    bodies: HashMap<u32, Vec<u8>>,
+}
+
+/// Which mail is read at first.
+#[derive(Debug, Clone, Copy)]
+enum Since {
+    /// Mail that arrives after the first poll.
+    FirstPoll,
+    /// Mail that arrived after this moment.
+    Moment(Timestamp),
+    /// All mail.
+    All,
+}
+
+/// How far the server's clock may be behind ours at the first poll.
+const CLOCK_SKEW: Duration = Duration::from_mins(10);
+
+impl Since {
+    fn read(text: Option<&str>) -> Result<Self, PollFlaw> {
+        let why = "it is neither `all` nor a moment such as 2026-01-01T00:00:00Z";
+        match text {
+            None => Ok(Self::FirstPoll),
+            Some("all") => Ok(Self::All),
+            Some(text) => match text.parse() {
+                Ok(moment) => Ok(Self::Moment(moment)),
+                Err(_) => Err(PollFlaw::Unfit("poll.since", why)),
+            },
+        }
+    }
+
+    fn at(self, now: Timestamp) -> Option<Timestamp> {
+        let skew = i64::try_from(CLOCK_SKEW.as_millis()).unwrap_or_default();
+        match self {
+            Self::FirstPoll => Some(Timestamp::from_millis(now.as_millis() - skew)),
+            Self::Moment(moment) => Some(moment),
+            Self::All => None,
+        }
+    }
+}
+
+/// The client of a mailbox, or of several folders of it.
+pub(super) fn build(
+    poll: &PollSettings,
+    settings: &Settings,
+) -> Result<Box<dyn SourceClient>, PollFlaw> {
+    if poll.mailboxes.is_empty() {
+        let folder = poll.mailbox.as_deref().unwrap_or("INBOX");
+        return Ok(Box::new(Imap::new(poll, settings, folder, String::new())?));
+    }
+    if poll.mailbox.is_some() {
+        let why = "set either `mailbox` or `mailboxes`";
+        return Err(PollFlaw::Unfit("poll.mailbox", why));
+    }
+    let client = |folder: &String| -> Result<(String, Imap), PollFlaw> {
+        let client = Imap::new(poll, settings, folder, format!("{folder} "))?;
+        Ok((folder.clone(), client))
+    };
+    let clients = poll.mailboxes.iter().map(client);
+    Ok(Box::new(Accounts::of(clients.collect::<Result<_, _>>()?)))
+}
+
+impl Imap {
+    fn new(
+        poll: &PollSettings,
+        settings: &Settings,
+        folder: &str,
+        prefix: String,
+    ) -> Result<Self, PollFlaw> {
+        let server = poll.server.as_deref();
+        let server = server.ok_or(PollFlaw::Missing("poll.server"))?;
+        let user = poll.user.clone().ok_or(PollFlaw::Missing("poll.user"))?;
+        let password = poll.password.clone();
+        let password = password.ok_or(PollFlaw::Missing("poll.password"))?;
+        Ok(Self {
+            login: Login::new(server, user, password, poll.ca_file.as_deref())?,
+            mailbox: folder.to_owned(),
+            prefix,
+            since: Since::read(poll.since.as_deref())?,
+            deliver_to: poll.deliver_to.clone(),
+            message_limit: settings.message_limit as u64,
+            answer_budget: settings.answer_budget,
+            session: None,
+            bodies: HashMap::new(),
+        })
+    }
+
+    /// The open session, or a new one. A session is kept only after success: after a
+    /// failure or a timeout the server may still send answers to an earlier command.
+    async fn session(&mut self) -> Result<Mailbox, PollError> {
+        match self.session.take() {
+            Some(session) => Ok(session),
+            None => self.login.open().await,
+        }
+    }
+
+    /// Our position in the mailbox, and the mailbox's next UID if the server states it.
+    async fn examine(
+        &self,
+        session: &mut Mailbox,
+        cursor: &str,
+        now: Timestamp,
+    ) -> Result<(Position, Option<u32>), PollError> {
+        session.as_mut().allow(OVERHEAD);
+        let mailbox = session.examine(&self.mailbox).await.or_else(unavailable)?;
+        let validity = mailbox.uid_validity.ok_or(PollError::UnexpectedAnswer)?;
+        let position = Position::resumed(cursor, validity, self.since.at(now));
+        Ok((position, mailbox.uid_next))
+    }
+
+    async fn page(
+        &mut self,
+        session: &mut Mailbox,
+        cursor: &str,
+        now: Timestamp,
+    ) -> Result<Page, PollError> {
+        let (position, uid_next) = self.examine(session, cursor, now).await?;
+        if uid_next.is_some_and(|uid| uid <= position.next) {
+            return Ok(Page::at(position, Vec::new(), false));
+        }
+        let found = session
+            .uid_search(position.query())
+            .await
+            .or_else(unavailable)?;
+        let (uids, is_full) = first_of(found, position.next);
+        let mut listed = self.sizes(session, &uids).await?;
+        listed.retain(|(_, _, arrived_at)| position.includes(*arrived_at));
+        let is_short = shorten(&mut listed, self.message_limit);
+        self.read(session, &listed).await?;
+        // Mails that were deleted meanwhile are skipped.
+        let last = match listed.last() {
+            Some((uid, ..)) if is_short => Some(*uid),
+            _ => uids.last().copied(),
+        };
+        let next = last.map(|uid| uid.saturating_add(1)).or(uid_next);
+        let next = next.unwrap_or(position.next);
+        let after = Position { next, ..position };
+        let items = listed
+            .iter()
+            .map(|listed| item(&self.prefix, position.validity, *listed));
+        Ok(Page::at(after, items.collect(), is_short || is_full))
+    }
+
+    async fn sizes(&self, session: &mut Mailbox, uids: &[u32]) -> Result<Vec<Listed>, PollError> {
+        if uids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let what = "(UID RFC822.SIZE INTERNALDATE)";
+        let answers = session
+            .uid_fetch(joined(uids), what)
+            .await
+            .or_else(unavailable)?;
+        let answers: Vec<_> = answers.try_collect().await.or_else(unavailable)?;
+        let mut listed: Vec<Listed> = answers
+            .iter()
+            .filter_map(|answer| {
+                let at = answer.internal_date().map(|at| at.timestamp_millis());
+                let size = u64::from(answer.size.unwrap_or(0));
+                Some((answer.uid?, size, at.map(Timestamp::from_millis)))
+            })
+            .filter(|(uid, ..)| uids.contains(uid))
+            .collect();
+        listed.sort_unstable_by_key(|(uid, ..)| *uid);
+        listed.dedup_by_key(|(uid, ..)| *uid);
+        Ok(listed)
+    }
+
+    /// Reads all messages of a page; those that are too large are left out.
+    async fn read(&mut self, session: &mut Mailbox, listed: &[Listed]) -> Result<(), PollError> {
+        self.bodies.clear();
+        let fits = |(_, size, _): &&Listed| *size <= self.message_limit;
+        let uids: Vec<u32> = listed.iter().filter(fits).map(|(uid, ..)| *uid).collect();
+        if uids.is_empty() {
+            return Ok(());
+        }
+        let bytes: u64 = listed.iter().filter(fits).map(|(_, size, _)| size).sum();
+        session
+            .as_mut()
+            .allow(bytes.saturating_mul(2).saturating_add(OVERHEAD));
+        let answers = session
+            .uid_fetch(joined(&uids), "(UID BODY.PEEK[])")
+            .await
+            .or_else(unavailable)?;
+        let answers: Vec<_> = answers.try_collect().await.or_else(unavailable)?;
+        for answer in &answers {
+            if let (Some(uid), Some(body)) = (answer.uid, answer.body()) {
+                self.bodies.insert(uid, body.to_vec());
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until there may be a new mail.
+    async fn idle(
+        &self,
+        mut session: Mailbox,
+        cursor: &str,
+        now: Timestamp,
+    ) -> Result<Mailbox, PollError> {
+        let mut is_announced = false;
+        loop {
+            let examined = timeout(self.answer_budget, self.examine(&mut session, cursor, now));
+            let (position, uid_next) = examined.await.or_else(unavailable)??;
+            if uid_next.map_or(is_announced, |uid| uid > position.next) {
+                return Ok(session);
+            }
+            let mut handle = session.idle();
+            handle.init().await.or_else(unavailable)?;
+            let (wait, _interrupt) = handle.wait_with_timeout(IDLE);
+            is_announced = match wait.await.or_else(unavailable)? {
+                IdleResponse::NewData(_) => true,
+                IdleResponse::Timeout => false,
+                IdleResponse::ManualInterrupt => return Err(PollError::Unavailable),
+            };
+            session = handle.done().await.or_else(unavailable)?;
+            sleep(LEAST_PAUSE).await;
+        }
+    }
+}
+
+#[async_trait]
+impl SourceClient for Imap {
+    async fn list(&mut self, cursor: &str, now: Timestamp) -> Result<Page, PollError> {
+        let mut session = self.session().await?;
+        let page = self.page(&mut session, cursor, now).await?;
+        self.session = Some(session);
+        Ok(page)
+    }
+
+    async fn fetch(&mut self, item: &ListedMail) -> Result<Fetched, PollError> {
+        let number = |at: usize| item.note.get(at).and_then(serde_json::Value::as_u64);
+        let uid = number(0).and_then(|uid| u32::try_from(uid).ok());
+        if number(1).is_some_and(|size| size > self.message_limit) {
+            return Ok(Fetched::TooLarge);
+        }
+        let Some(raw) = uid.and_then(|uid| self.bodies.remove(&uid)) else {
+            return Ok(Fetched::Gone);
+        };
+        if raw.len() as u64 > self.message_limit {
+            return Ok(Fetched::TooLarge);
+        }
+        let to = if self.deliver_to.is_empty() {
+            recipients(&raw)
+        } else {
+            self.deliver_to.clone()
+        };
+        let found = FoundMail::raw(&to, &raw);
+        let lasting_id = Some(STANDARD.encode(Sha256::digest(&found.body)));
+        Ok(Fetched::Mail(FoundMail {
+            lasting_id,
+            ..found
+        }))
+    }
+
+    async fn wait_for_mail(&mut self, cursor: &str, now: Timestamp) -> Result<(), PollError> {
+        let ready = timeout(self.answer_budget, async {
+            let mut session = self.session().await?;
+            let offered = session.capabilities().await.or_else(unavailable)?;
+            Ok((offered.has_str("IDLE"), session))
+        });
+        let (has_idle, session) = ready.await.or_else(unavailable)??;
+        if !has_idle {
+            self.session = Some(session);
+            return std::future::pending().await;
+        }
+        self.session = Some(self.idle(session, cursor, now).await?);
+        Ok(())
+    }
+}
+
+/// The library's errors may quote a mail, so nothing of them is kept.
+fn unavailable<T, E>(_: E) -> Result<T, PollError> {
+    Err(PollError::Unavailable)
+}
+
+fn joined(uids: &[u32]) -> String {
+    let texts: Vec<String> = uids.iter().map(u32::to_string).collect();
+    texts.join(",")
+}

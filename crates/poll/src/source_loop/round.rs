@@ -1,0 +1,300 @@
+//! One round: reads a source's list page by page, and records its new mails together with
+//! the cursor, within limits of pages, time and memory.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use pipeline::{
+    Completed, ContentDigest, DeliveryId, DeliveryKey, Lease, Leased, NewDelivery, OnConflict,
+    Polled, Recorded, SourceLabel, StoreError, Timestamp,
+};
+use tokio::time::{Instant, timeout};
+
+use crate::client::{Fetched, FoundMail, ListedMail, Page, PollError, SourceClient};
+use crate::deps::Deps;
+use crate::meters::Skipped;
+
+/// The most mails that are recorded in one transaction.
+const BATCH: usize = 64;
+/// The bytes of mails in memory after which they are recorded.
+const BATCH_BYTES: usize = 4 * 1024 * 1024;
+/// How many mails of one page may fail before the round ends.
+const MOST_FAILED: u32 = 3;
+/// How far a source's clock may be ahead of ours before a warning is logged.
+const AHEAD: Duration = Duration::from_mins(5);
+
+/// The counts of a round that did not fail.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Mails that were listed.
+    pub(crate) listed: u64,
+    /// Listed mails that were new.
+    pub(crate) unseen: u64,
+    /// Deliveries that were recorded.
+    pub(crate) recorded: u64,
+    /// Whether the list has more than one round may read.
+    pub(crate) is_incomplete: bool,
+}
+
+/// Why a round failed.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The source could not be polled.
+    Source(PollError),
+    /// Some mails could not be fetched. Other mails of the source are not delayed by it.
+    Mail(PollError),
+    /// Another poller holds the lease now; nothing more was written.
+    Lost,
+    /// The database is unavailable. The next round continues from the last commit.
+    StoreUnavailable(StoreError),
+}
+
+impl From<PollError> for Stop {
+    fn from(error: PollError) -> Self {
+        Self::Source(error)
+    }
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::StoreUnavailable(error)
+    }
+}
+
+/// A lease and when it was last renewed.
+pub(crate) struct HeldLease {
+    pub(crate) lease: Lease,
+    renewed: Instant,
+}
+
+impl HeldLease {
+    pub(crate) fn new(lease: Lease) -> Self {
+        let renewed = Instant::now();
+        Self { lease, renewed }
+    }
+
+    /// Renews the lease when it is time to; fails if it was lost.
+    pub(crate) async fn renew(&mut self, deps: &Deps) -> Result<(), Stop> {
+        if self.renewed.elapsed() < deps.settings.renewal_interval() {
+            return Ok(());
+        }
+        let asked = Instant::now();
+        let span = deps.settings.lease;
+        let again = deps.polls.lease(&self.lease.source, deps.poller, span);
+        match again.await? {
+            // Another fence means that the lease expired in between, and that another
+            // poller may have moved the cursor.
+            Leased::Yours(lease) if lease.fence == self.lease.fence => {
+                self.renewed = asked;
+                Ok(())
+            }
+            Leased::Yours(_) | Leased::Held => Err(Stop::Lost),
+        }
+    }
+}
+
+/// Reads everything after the cursor of a source, within the limits of a round.
+/// `progress` is called after every page.
+pub(crate) async fn round(
+    deps: &Deps,
+    client: &mut dyn SourceClient,
+    held: &mut HeldLease,
+    progress: &mut (dyn FnMut(&Tally) + Send),
+) -> Result<Tally, Stop> {
+    let deadline = Instant::now() + deps.settings.round_budget;
+    let mut tally = Tally::default();
+    let mut cursors = HashSet::from([held.lease.cursor.clone()]);
+    for _ in 0..deps.settings.pages {
+        if Instant::now() >= deadline {
+            tally.is_incomplete = true;
+            return Ok(tally);
+        }
+        held.renew(deps).await?;
+        let asked = client.list(&held.lease.cursor, deps.clock.now());
+        let page = match in_time(deps.settings.answer_budget, asked).await {
+            Ok(page) => page,
+            Err(error) => return Err(end_failed(deps, client, held, error).await),
+        };
+        let (cursor, has_more) = (page.cursor.clone(), page.has_more);
+        record_page(deps, client, held, page, &mut tally).await?;
+        progress(&tally);
+        if !has_more {
+            return Ok(tally);
+        }
+        if !cursors.insert(cursor) {
+            return Err(end_failed(deps, client, held, PollError::EndlessList).await);
+        }
+    }
+    // A backlog takes several rounds. A list without an end and without new mails is
+    // not a backlog.
+    if tally.unseen == 0 {
+        return Err(PollError::EndlessList.into());
+    }
+    tally.is_incomplete = true;
+    Ok(tally)
+}
+
+/// Ends a failed round: saves the cursor at which the next one begins.
+async fn end_failed(
+    deps: &Deps,
+    client: &mut dyn SourceClient,
+    held: &mut HeldLease,
+    error: PollError,
+) -> Stop {
+    let cursor = client.after_failure(&held.lease.cursor, error);
+    match save(deps, held, Vec::new(), cursor).await {
+        Ok(_) => Stop::Source(error),
+        Err(stop) => stop,
+    }
+}
+
+async fn in_time<T>(
+    budget: Duration,
+    answer: impl Future<Output = Result<T, PollError>>,
+) -> Result<T, PollError> {
+    match timeout(budget, answer).await {
+        Ok(outcome) => outcome,
+        Err(_elapsed) => Err(PollError::Unavailable),
+    }
+}
+
+/// Records the mails of a page, and the next cursor with the last of them. If a mail
+/// cannot be fetched, the others are recorded and the cursor stays before the page.
+async fn record_page(
+    deps: &Deps,
+    client: &mut dyn SourceClient,
+    held: &mut HeldLease,
+    page: Page,
+    tally: &mut Tally,
+) -> Result<(), Stop> {
+    let key = |item: &ListedMail| DeliveryKey::from_poll(&held.lease.source, &item.id);
+    let keys: Vec<DeliveryKey> = page.items.iter().map(key).collect();
+    let unseen: HashSet<DeliveryKey> = deps.polls.unseen(&keys).await?.into_iter().collect();
+    tally.listed += keys.len() as u64;
+    tally.unseen += unseen.len() as u64;
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    let (mut failure, mut failed) = (None, 0);
+    for (item, key) in page.items.iter().zip(&keys) {
+        if !unseen.contains(key) {
+            continue;
+        }
+        held.renew(deps).await?;
+        let fetched = in_time(deps.settings.answer_budget, client.fetch(item)).await;
+        match fetched {
+            Ok(Fetched::Mail(found)) => {
+                bytes += found.body.len();
+                warn_if_ahead(deps, held, item);
+                batch.push(delivery(&held.lease, item, found));
+            }
+            Ok(Fetched::Gone) => skip(deps, held, "gone"),
+            Ok(Fetched::TooLarge) => skip(deps, held, "too_large"),
+            Err(error) => {
+                failed += 1;
+                failure = Some(error);
+                if is_refusal(error) || failed >= MOST_FAILED {
+                    break;
+                }
+            }
+        }
+        if batch.len() >= BATCH || bytes >= BATCH_BYTES {
+            let cursor = held.lease.cursor.clone();
+            tally.recorded += save(deps, held, std::mem::take(&mut batch), cursor).await?;
+            bytes = 0;
+        }
+    }
+    if let Some(error) = failure {
+        let cursor = held.lease.cursor.clone();
+        tally.recorded += save(deps, held, batch, cursor).await?;
+        return Err(match end_failed(deps, client, held, error).await {
+            Stop::Source(error) if !is_refusal(error) => Stop::Mail(error),
+            stop => stop,
+        });
+    }
+    tally.recorded += save(deps, held, batch, page.cursor).await?;
+    Ok(())
+}
+
+/// Warns about an arrival time ahead of our clock. Such a time counts as now, so an
+/// agent sees another time than the source states.
+fn warn_if_ahead(deps: &Deps, held: &HeldLease, item: &ListedMail) {
+    let latest = deps.clock.now().plus(AHEAD);
+    if item.arrived_at.is_some_and(|at| at > latest) {
+        let source = held.lease.source.as_str();
+        tracing::warn!(
+            source,
+            "the arrival time of a mail is ahead of our clock; it counts as now"
+        );
+        let label = SourceLabel::new(source);
+        deps.meters.ahead.get_or_create(&label).inc();
+    }
+}
+
+/// Whether the whole source refuses us, and not only one mail.
+fn is_refusal(error: PollError) -> bool {
+    matches!(error, PollError::Busy(_) | PollError::Unauthorized)
+}
+
+fn skip(deps: &Deps, held: &HeldLease, why: &'static str) {
+    let source = held.lease.source.to_string();
+    tracing::warn!(source, why, "a listed mail was not recorded");
+    let label = Skipped { source, why };
+    deps.meters.skipped.get_or_create(&label).inc();
+}
+
+fn delivery(lease: &Lease, item: &ListedMail, found: FoundMail) -> Polled {
+    let id = found.lasting_id.as_deref().unwrap_or(&item.id);
+    let delivery = NewDelivery {
+        id: DeliveryId::new(),
+        source: lease.source.clone(),
+        key: DeliveryKey::from_poll(&lease.source, id),
+        // A source may describe the same mail differently each time (read flags, new
+        // links), so only the id identifies a mail.
+        content: ContentDigest::of(&[id.as_bytes()]),
+        content_type: found.content_type.to_owned(),
+        body: found.body,
+        on_conflict: OnConflict::Keep,
+    };
+    let arrived_at = item.arrived_at.map(Timestamp::end_of_its_second);
+    Polled {
+        delivery,
+        arrived_at,
+    }
+}
+
+/// Saves deliveries and cursor in one transaction, then notifies the workers. If the
+/// notification is lost, the sweeper repeats it.
+async fn save(
+    deps: &Deps,
+    held: &mut HeldLease,
+    batch: Vec<Polled>,
+    cursor: String,
+) -> Result<u64, Stop> {
+    if batch.is_empty() && cursor == held.lease.cursor {
+        return Ok(0);
+    }
+    let (source, mails) = (held.lease.source.as_str(), batch.len());
+    tracing::debug!(source, mails, "recording polled mails");
+    let answers = match deps.polls.save(&held.lease, batch, &cursor).await? {
+        Completed::Done(answers) => answers,
+        Completed::Lost => return Err(Stop::Lost),
+    };
+    held.lease.cursor = cursor;
+    let fresh = answers.iter().filter(|answer| answer.is_fresh());
+    let fresh: Vec<DeliveryId> = fresh.map(|answer| Recorded::id(*answer)).collect();
+    if fresh.is_empty() {
+        return Ok(0);
+    }
+    let label = SourceLabel::new(held.lease.source.as_str());
+    deps.meters
+        .found
+        .get_or_create(&label)
+        .inc_by(fresh.len() as u64);
+    if let Err(error) = deps.doorbell.notify(&fresh).await {
+        let error: &dyn std::error::Error = &error;
+        tracing::debug!(error, "failed to notify workers; the sweeper will");
+    }
+    Ok(fresh.len() as u64)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! `SendGrid` Inbound Parse.
+//!
+//! Request: `multipart/form-data` with `envelope` (`{"from","to":[…]}`) and either `email`
+//! (the raw message, if "send raw" is on) or `headers`, `text` and `html`. With a security
+//! policy, `X-Twilio-Email-Event-Webhook-Signature` is the base64 of an ECDSA signature
+//! (P-256, SHA-256, DER) over `X-Twilio-Email-Event-Webhook-Timestamp` and the raw body;
+//! `public_key` is the base64 key that the policy shows once. Without a policy a password is
+//! required. `charsets` names the charset of each parsed field. `dkim` names the domains whose signatures are valid. There is no delivery id,
+//! and the boundary changes with every attempt, so the form's fields are the key.
+//!
+//! Received: not stated. The form only has the times in the mail's own headers, and the
+//! signed time is that of the attempt, so a mail counts as received when it is stored.
+//!
+//! Answers:
+//!
+//! | status | when | what the provider does | evidence |
+//! |---|---|---|---|
+//! | 200 | stored or duplicate | done | `SendGrid`'s support article on retries |
+//! | 503 | everything else | retries for 72 hours | the same, and a published week of measurements |
+//!
+//! Any 3xx or 4xx drops the mail at once, and nobody is told.
+//!
+//! Set-up: the steps in `setup` below, which `maillatch source add sendgrid` prints.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use pipeline::{SourceName, Timestamp};
+use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
+
+use crate::contract::answers::Answers;
+use crate::contract::sample::{Post, Sample, Shape};
+use crate::contract::source_add::Ask;
+use crate::contract::{Contract, Handshake, Posts, Provider, tolerance};
+use crate::flaw::SourceFlaw;
+use crate::payload::form::{self, Field};
+use crate::payload::json::{self, Object};
+use crate::payload::mail::{InboundMail, SenderVerdict};
+use crate::payload::rebuilt_message::{Body, RebuiltMessage};
+use crate::payload::{DecodeError, Decoded};
+use crate::proof::freshness::Unit;
+use crate::proof::identity::Identity;
+use crate::proof::request::RawRequest;
+use crate::proof::{Coverage, Verified, VerifyError, freshness};
+use crate::settings::{Setting, SourceSettings};
+
+pub(crate) const CONTRACT: Contract = Contract {
+    name: "sendgrid",
+    source_name: "sendgrid",
+    posts: Posts::Original,
+    polling: None,
+    asks: &[Ask::MintPassword],
+    answers: Answers::RETRY_ON_5XX,
+    setup: &[
+        "In SendGrid, Inbound Parse, post to the source's URL with `username:password@` before \
+         the host and with \"send raw\" on.",
+        "Better: attach a security policy with a signature, and copy its public key into \
+         `public_key`.",
+    ],
+    coverage: Coverage::Body,
+    handshake: Handshake::None,
+    api: None,
+    takes: &[Setting::PublicKey, Setting::Tolerance],
+    build,
+};
+
+/// The most signing domains that are read. Mails usually have one or two.
+const MOST_SIGNERS: usize = 10;
+
+const SIGNATURE: &str = "x-twilio-email-event-webhook-signature";
+const TIMESTAMP: &str = "x-twilio-email-event-webhook-timestamp";
+
+/// The bytes before the 65 bytes of a P-256 key in an SPKI document.
+const SPKI_P256: [u8; 26] = [
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a,
+    0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+];
+
+struct SendGrid {
+    key: Option<UnparsedPublicKey<Vec<u8>>>,
+    tolerance: Duration,
+}
+
+fn build(settings: &SourceSettings) -> Result<Box<dyn Provider>, SourceFlaw> {
+    Ok(Box::new(SendGrid {
+        key: settings.public_key.as_deref().map(key).transpose()?,
+        tolerance: tolerance(
+            settings,
+            Duration::from_hours(73),
+            Duration::from_mins(5),
+            Duration::from_hours(168),
+        )?,
+    }))
+}
+
+fn key(text: &str) -> Result<UnparsedPublicKey<Vec<u8>>, SourceFlaw> {
+    let document = STANDARD.decode(text.trim()).ok();
+    let point = document
+        .as_deref()
+        .and_then(|document| document.strip_prefix(&SPKI_P256))
+        .filter(|point| point.len() == 65)
+        .ok_or(SourceFlaw::PublicKey("the base64 of a P-256 key"))?;
+    Ok(UnparsedPublicKey::new(
+        &ECDSA_P256_SHA256_ASN1,
+        point.to_vec(),
+    ))
+}
+
+impl SendGrid {
+    fn prove(
+        &self,
+        key: &UnparsedPublicKey<Vec<u8>>,
+        request: &RawRequest<'_>,
+        now: Timestamp,
+    ) -> Result<(), VerifyError> {
+        let written = request.only(TIMESTAMP)?;
+        let stamp = Unit::Seconds.read(written)?;
+        let signature = STANDARD
+            .decode(request.only(SIGNATURE)?)
+            .ok()
+            .ok_or(VerifyError::SignatureUnknown)?;
+        let signed = [written, request.body()].concat();
+        key.verify(&signed, &signature)
+            .ok()
+            .ok_or(VerifyError::SignatureMismatch)?;
+        freshness::check(stamp, now, self.tolerance)
+    }
+}
+
+impl Provider for SendGrid {
+    fn verify(
+        &self,
+        source: &SourceName,
+        request: &RawRequest<'_>,
+        now: Timestamp,
+    ) -> Result<Verified, VerifyError> {
+        let coverage = match &self.key {
+            Some(key) => {
+                self.prove(key, request, now)?;
+                Coverage::Body
+            }
+            None => Coverage::Password,
+        };
+        Ok(Identity::Content.verified(source, request, None, coverage))
+    }
+
+    fn coverage(&self) -> Option<Coverage> {
+        self.key.is_none().then_some(Coverage::Password)
+    }
+
+    fn tolerance(&self) -> Option<Duration> {
+        self.key.as_ref().map(|_| self.tolerance)
+    }
+
+    fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
+        let fields = form::fields(content_type, body)?;
+        let envelope = json::object(form::only(&fields, "envelope")?)?;
+        let recipients = json::texts(&envelope, &["to"])?;
+        let signers = form::optional(&fields, "dkim")?.map(signers);
+        match form::optional(&fields, "email")? {
+            Some(raw) => {
+                let from = form::optional(&fields, "from")?.map(String::from_utf8_lossy);
+                let mail = InboundMail::original(recipients, raw.to_vec());
+                mail.map(|mail| mail.stated_from(from.as_deref()))
+            }
+            None => rebuilt(recipients, &fields),
+        }
+        .map(|mail| Decoded::mail(mail.sender(signers)))
+    }
+
+    fn sample(&self, sample: &Sample<'_>) -> Option<Post> {
+        if self.key.is_some() {
+            return None;
+        }
+        let envelope = serde_json::json!({ "to": [sample.recipient], "from": sample.from });
+        let shape = Shape::multipart(&[
+            ("envelope", &envelope.to_string()),
+            ("email", &sample.raw()),
+        ]);
+        Some(shape.with(Vec::new()))
+    }
+}
+
+/// The domains whose signatures `SendGrid` found valid: `{@example.com : pass}`,
+/// separated by commas.
+fn signers(dkim: &[u8]) -> SenderVerdict {
+    let text = String::from_utf8_lossy(dkim);
+    let inner = text.trim().trim_start_matches('{').trim_end_matches('}');
+    let good = inner.split(',').filter_map(|result| {
+        let (signer, outcome) = result.split_once(':')?;
+        let signer = signer.trim().strip_prefix('@')?;
+        (outcome.trim() == "pass").then(|| signer.to_owned())
+    });
+    SenderVerdict::SignedBy(good.take(MOST_SIGNERS).collect())
+}
+
+/// Rebuilds the message from its parsed fields; `headers` is the original's header, and
+/// `charsets` names the charset of each field.
+fn rebuilt(recipients: Vec<String>, fields: &[Field<'_>]) -> Result<InboundMail, DecodeError> {
+    let head = form::only(fields, "headers")?;
+    let head = String::from_utf8_lossy(head);
+    let unfolded = head
+        .replace("\r\n", "\n")
+        .replace("\n ", " ")
+        .replace("\n\t", " ");
+    let charsets = match form::optional(fields, "charsets")? {
+        Some(charsets) => json::object(charsets)?,
+        None => Object::new(),
+    };
+    let body = |name: &'static str| {
+        let charset = json::text(&charsets, &[name]).unwrap_or("utf-8");
+        let bytes = form::optional(fields, name)?;
+        Ok::<_, DecodeError>(bytes.map(|bytes| Body::new(bytes, charset)))
+    };
+    let rebuilt = RebuiltMessage {
+        headers: unfolded
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .map(|(name, value)| (name, value.trim()))
+            .collect(),
+        text: body("text")?,
+        html: body("html")?,
+    };
+    InboundMail::rebuilt(recipients, &rebuilt)
+}
