@@ -16,6 +16,7 @@ mod outcome;
 mod process;
 mod report;
 
+mod batch;
 mod contain;
 mod fetch;
 mod finding;

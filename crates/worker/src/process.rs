@@ -9,6 +9,7 @@ use pipeline::{
 };
 use providers::{Decoded, InboundMail, RemoteMail, Source};
 
+use crate::batch;
 use crate::deps::Deps;
 use crate::failure::Failure;
 use crate::give_back::{copy_of, give_back, outage_wait};
@@ -56,6 +57,10 @@ async fn read(deps: &Deps, delivery: StoredDelivery) -> Result<Processed, Failur
     let decoded = decoded.ok_or_else(|| Failure::transient(Reason::new("source_unknown")))?;
     let mails = match decoded {
         Ok(Decoded::Mails(mails)) => mails,
+        Ok(Decoded::Batch(parts)) => {
+            batch::split(deps, &delivery.source, parts).await?;
+            return Ok(ignored(Reason::new("batch_split")));
+        }
         Ok(Decoded::RemoteMail(remote)) => vec![fetch(deps, name, remote).await?],
         Ok(Decoded::Confirm(confirmation)) => {
             deps.fetcher.confirm(&confirmation).await?;

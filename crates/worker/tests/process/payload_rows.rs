@@ -9,7 +9,7 @@ use providers::SourceSettings;
 use secrecy::SecretString;
 use serde_json::json;
 
-use crate::fixture::{Fixture, otp_mail, payload};
+use crate::fixture::{Fixture, nested, otp_mail, payload};
 
 async fn dead_letter_reasons(fixture: &Fixture) -> Vec<String> {
     let dead_letters = fixture.store.failures.dead_letters(10).await.unwrap();
@@ -222,6 +222,51 @@ async fn p19_batch_with_the_same_mail_twice_is_one_message() {
         .await;
     fixture.work_until_idle().await;
     assert_eq!(fixture.items("agent@inbox.test").await.len(), 2);
+}
+
+/// A Mandrill post with these events.
+fn mandrill_post(events: &[serde_json::Value]) -> String {
+    form_urlencoded::Serializer::new(String::new())
+        .append_pair("mandrill_events", &json!(events).to_string())
+        .finish()
+}
+
+#[tokio::test]
+async fn batch_of_100_with_3_bad_mails_gives_97_artifacts_and_3_dead_letters() {
+    let mandrill = SourceSettings {
+        url: Some("https://example.com/hook".to_owned()),
+        ..source("mandrill")
+    };
+    let fixture = Fixture::with_sources(BTreeMap::from([("mandrill".to_owned(), mandrill)])).await;
+    let event = |to: &str, raw: &[u8]| {
+        let raw = String::from_utf8_lossy(raw);
+        json!({ "event": "inbound", "msg": { "email": to, "raw_msg": raw } })
+    };
+    let mut events: Vec<_> = (0..97)
+        .map(|n| {
+            event(
+                "agent@inbox.test",
+                &otp_mail(&n.to_string(), &(100_000 + n * 73).to_string()),
+            )
+        })
+        .collect();
+    events.insert(5, event("nobody@elsewhere.test", &otp_mail("x", "271828")));
+    events.insert(
+        50,
+        json!({ "event": "inbound", "msg": { "email": "agent@inbox.test" } }),
+    );
+    events.insert(99, event("agent@inbox.test", &nested(40_000)));
+    let body = mandrill_post(&events);
+    let form = "application/x-www-form-urlencoded";
+    for id in ["one", "again"] {
+        fixture
+            .record_as("mandrill", id, form, body.as_bytes())
+            .await;
+        fixture.work_until_idle().await;
+        assert_eq!(fixture.items("agent@inbox.test").await.len(), 97, "{id}");
+        let backlog = fixture.store.deliveries.backlog().await.unwrap();
+        assert_eq!(backlog.dead_letters, 3, "{id}");
+    }
 }
 
 #[tokio::test]
