@@ -61,9 +61,9 @@ async fn mail_reaches_the_agent_however_amazon_hands_it_over(api: Api, sns: Sns,
 
     // A forged copy, and one that is older than any retry.
     let forged = inline.replace("m-1", "m-2");
-    assert_eq!(send(&harness, &forged).await.status, 403);
+    assert_eq!(send(&harness, &forged).await.status, 503);
     let stale = sns.mail("m-3", "inline@inbox.test", b"x", minutes_ago(60 * 24));
-    assert_eq!(send(&harness, &stale).await.status, 403);
+    assert_eq!(send(&harness, &stale).await.status, 503);
 
     // A mail in S3.
     api.on("/mail/in/m-4", vec![ok(otp_mail("2", "271828"))]);

@@ -1,63 +1,61 @@
-//! The payload format of every provider: post, message, artifact, consume.
+//! Posts in every provider's format, end to end: post, message, artifact, consume.
 
 use std::process::Command;
 
 use maillatch::deployment::Role;
+use providers::{Ask, Contract, Posts, contracts};
 use serde_json::Value;
 
 use crate::harness::{Harness, binary};
 
-/// One source of each provider for which we can sign a sample.
-const SOURCES: &str = r#"
-source.agentmail = { provider = "agentmail", secrets = ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"] }
-source.cloudflare = { provider = "cloudflare", secrets = ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"] }
-source.cloudmailin = { provider = "cloudmailin", username = "maillatch", password = "a-long-password" }
-source.generic = { provider = "generic", secrets = ["a-shared-secret-of-some-length"], scheme = { signature_header = "X-Signature", timestamp_header = "X-Timestamp", signed = "{timestamp}.{body}", prefix = "sha256=" } }
-source.github-style = { provider = "github-style", secrets = ["a-shared-secret-of-some-length"] }
-source.mailersend = { provider = "mailersend", secrets = ["a-shared-secret-of-some-length"] }
-source.mailgun-mime = { provider = "mailgun", secrets = ["a-shared-secret-of-some-length"], username = "maillatch", password = "a-long-password" }
-source.mailhook = { provider = "mailhook", url_token = "a-long-token-of-some-length", recipient = "mailhook@inbox.test" }
-source.mandrill = { provider = "mandrill", secrets = ["a-shared-secret-of-some-length"], url = "https://mail.example.com/hooks/mandrill" }
-source.nylas = { provider = "nylas", secrets = ["a-shared-secret-of-some-length"] }
-source.postmark = { provider = "postmark", url_token = "a-long-token-of-some-length" }
-source.relay = { provider = "relay", secrets = ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"] }
-source.resend = { provider = "resend", secrets = ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"] }
-source.sendgrid = { provider = "sendgrid", url_token = "a-long-token-of-some-length" }
-source.standard-webhooks = { provider = "standard-webhooks", secrets = ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"] }
-source.stripe-style = { provider = "stripe-style", secrets = ["a-shared-secret-of-some-length"], scheme = { signature_header = "X-Signature" } }
-"#;
+/// What `source add` prints for every provider that posts, with its placeholders filled in.
+fn added_sources() -> String {
+    let posting = contracts().filter(|contract| !contract.is_poll_only());
+    posting.map(added).collect()
+}
 
-/// The providers whose posts contain the mail; `fetched_mail.rs` tests the others.
-const NAMES: [&str; 15] = [
-    "agentmail",
-    "cloudflare",
-    "cloudmailin",
-    "generic",
-    "github-style",
-    "mailersend",
-    "mailgun-mime",
-    "mailhook",
-    "mandrill",
-    "nylas",
-    "postmark",
-    "relay",
-    "sendgrid",
-    "standard-webhooks",
-    "stripe-style",
-];
+/// What `source add` prints for one provider, with its placeholders filled in.
+fn added(contract: &Contract) -> String {
+    let args = [
+        "source",
+        "add",
+        contract.name,
+        "--url",
+        "https://mail.example.com",
+    ];
+    let output = Command::new(binary()).args(args).output().unwrap();
+    assert!(output.status.success(), "{}", contract.name);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let placeholders = contract.asks.iter().filter_map(Ask::placeholder);
+    placeholders.fold(printed, |printed, (placeholder, example)| {
+        assert!(printed.contains(&placeholder), "{printed}");
+        printed.replace(&placeholder, example)
+    })
+}
+
+/// The providers for which we can sign, and whose posts hold the mail; `fetched_mail.rs` tests
+/// those whose mail is fetched.
+fn with_samples() -> impl Iterator<Item = &'static Contract> {
+    signable().filter(|contract| contract.posts != Posts::Notice)
+}
+
+fn signable() -> impl Iterator<Item = &'static Contract> {
+    contracts().filter(|contract| contract.asks.iter().any(Ask::can_sign))
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_provider_reaches_the_agent_on_the_embedded_profile() {
-    every_provider_reaches_the_agent(Harness::embedded_with(SOURCES).await).await;
+    every_provider_reaches_the_agent(Harness::embedded_with(&added_sources()).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_provider_reaches_the_agent_on_the_full_profile() {
-    every_provider_reaches_the_agent(Harness::full_with(SOURCES).await).await;
+    every_provider_reaches_the_agent(Harness::full_with(&added_sources()).await).await;
 }
 
 async fn every_provider_reaches_the_agent(harness: Harness) {
-    for name in NAMES {
+    for contract in with_samples() {
+        let name = contract.name;
         let inbox = format!("{name}@inbox.test");
         let posts = play(&harness, name, "duplicate", &inbox).await;
         assert_eq!(posts.len(), 2, "{name}");
@@ -71,14 +69,14 @@ async fn every_provider_reaches_the_agent(harness: Harness) {
             items[0]
         );
     }
-    assert_eq!(harness.count("SELECT count(*) FROM deliveries").await, 15);
+    let all = i64::try_from(with_samples().count()).unwrap();
+    assert_eq!(harness.count("SELECT count(*) FROM deliveries").await, all);
     harness.end().await;
 }
 
 /// Plays a scenario as the provider of a source; returns the answer to each post.
 async fn play(harness: &Harness, name: &str, scenario: &str, inbox: &str) -> Vec<Value> {
-    let provider = name.trim_end_matches("-mime");
-    let args = ["trigger", "otp", "--as", provider, "--scenario", scenario];
+    let args = ["trigger", "otp", "--as", name, "--scenario", scenario];
     let mut command = harness.command(&[&args[..], &["--json", "--to", inbox]].concat());
     let url = harness.deployment.url(Role::Webhook, 0).unwrap();
     command.env("MAILLATCH_URL", url.as_str());
@@ -96,10 +94,9 @@ async fn play(harness: &Harness, name: &str, scenario: &str, inbox: &str) -> Vec
 /// The command itself checks each answer against what the provider expects.
 async fn each_providers_late_forged_cut_and_reordered_posts(harness: Harness) {
     let harness = std::sync::Arc::new(harness);
-    let players: Vec<_> = NAMES
-        .into_iter()
-        .chain(["resend"])
-        .map(|name| {
+    let players: Vec<_> = signable()
+        .map(|contract| {
+            let name = contract.name;
             let harness = std::sync::Arc::clone(&harness);
             tokio::spawn(async move {
                 let inbox = format!("{name}@inbox.test");
@@ -124,13 +121,13 @@ async fn each_providers_late_forged_cut_and_reordered_posts(harness: Harness) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_provider_gets_the_answers_it_expects_on_the_embedded_profile() {
-    let harness = Harness::embedded_with(SOURCES).await;
+    let harness = Harness::embedded_with(&added_sources()).await;
     each_providers_late_forged_cut_and_reordered_posts(harness).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_provider_gets_the_answers_it_expects_on_the_full_profile() {
-    let harness = Harness::full_with(SOURCES).await;
+    let harness = Harness::full_with(&added_sources()).await;
     each_providers_late_forged_cut_and_reordered_posts(harness).await;
 }
 
@@ -149,13 +146,15 @@ async fn weakly_authenticated_source_gives_a_warning_and_the_server_is_ready() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn trigger_scenario_reports_unexpected_answers() {
-    let harness = Harness::embedded_with(SOURCES).await;
+    let harness = Harness::embedded_with(&added_sources()).await;
     // The same sources with wrong secrets.
     let dir = tempfile::tempdir().unwrap();
     let config = dir.path().join("other.toml");
-    let other = SOURCES
-        .replace("a-shared-secret", "another-secret")
-        .replace("a-long-token", "another-token");
+    // Minted secrets and passwords are new each time; pasted ones are replaced.
+    let other = added_sources().replace(
+        "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",
+        "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX",
+    );
     std::fs::write(&config, other).unwrap();
     for (provider, scenario, answers) in [
         ("mailersend", "plain", &[401][..]),
@@ -194,21 +193,36 @@ async fn trigger_scenario_reports_unexpected_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn source_test_posts_a_sample_of_its_provider() {
-    let harness = Harness::embedded_with(SOURCES).await;
-    let mut command = harness.command(&["source", "test", "postmark", "--json"]);
+async fn every_added_source_starts_and_passes_doctor_and_source_test() {
+    let harness = Harness::embedded_with(&added_sources()).await;
+    let doctor = harness.doctor().await;
     let url = harness.deployment.url(Role::Webhook, 0).unwrap();
-    command.env("MAILLATCH_URL", url.as_str());
-    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
-    let sent: Value = serde_json::from_slice(&output.await.unwrap().stdout).unwrap();
-    assert_eq!(sent["http"], 200);
-    harness.until_items("agent@inbox.test", 1).await;
+    for contract in contracts().filter(|contract| !contract.is_poll_only()) {
+        let name = contract.source_name;
+        assert!(
+            !doctor.contains(&format!("{name}: its signature")),
+            "{doctor}"
+        );
+        let inbox = format!("{}@inbox.test", contract.name);
+        let mut command = harness.command(&["source", "test", name, "--to", &inbox]);
+        command.env("MAILLATCH_URL", url.as_str());
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+        let output = output.await.unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {said}");
+    }
+    for contract in with_samples() {
+        let inbox = format!("{}@inbox.test", contract.name);
+        harness.until_items(&inbox, 1).await;
+    }
     harness.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn piped_mail_reaches_the_agent_and_may_be_retried() {
-    let harness = Harness::embedded_with(SOURCES).await;
+    let relay = "source.relay = { provider = \"relay\", secrets = \
+        [\"whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD\"] }\n";
+    let harness = Harness::embedded_with(relay).await;
     let url = harness
         .deployment
         .url(Role::Webhook, 0)
