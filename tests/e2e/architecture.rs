@@ -183,7 +183,7 @@ fn files_stay_within_their_line_budget() {
 }
 
 /// Crates whose import cycles are not resolved yet. This list only shrinks.
-const STILL_CYCLIC: [&str; 4] = ["extract", "feed", "poll", "providers"];
+const STILL_CYCLIC: [&str; 2] = ["extract", "feed"];
 
 #[test]
 fn modules_of_a_crate_do_not_import_each_other_in_a_cycle() {
@@ -203,7 +203,7 @@ fn modules_of_a_crate_do_not_import_each_other_in_a_cycle() {
 /// `pipeline` is the vocabulary of all.
 const SURFACE: [(&str, usize); 10] = [
     ("pipeline", 115),
-    ("providers", 40),
+    ("providers", 50),
     ("extract", 25),
     ("store", 20),
     ("queue", 6),

@@ -11,6 +11,7 @@
 //! * `IDLE` if the server offers it (RFC 2177), started again within 29 minutes.
 
 mod page;
+mod since;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -26,6 +27,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::{sleep, timeout};
 
 use self::page::{Listed, Position, first_of, item, shorten};
+use self::since::Since;
 use super::accounts::Accounts;
 use crate::client::imap_login::{Login, Mailbox};
 use crate::client::recipients::recipients;
@@ -52,43 +54,6 @@ pub(super) struct Imap {
     session: Option<Mailbox>,
     /// The messages of the page that was listed last.
     bodies: HashMap<u32, Vec<u8>>,
-}
-
-/// Which mail is read at first.
-#[derive(Debug, Clone, Copy)]
-enum Since {
-    /// Mail that arrives after the first poll.
-    FirstPoll,
-    /// Mail that arrived after this moment.
-    Moment(Timestamp),
-    /// All mail.
-    All,
-}
-
-/// How far the server's clock may be behind ours at the first poll.
-const CLOCK_SKEW: Duration = Duration::from_mins(10);
-
-impl Since {
-    fn read(text: Option<&str>) -> Result<Self, PollFlaw> {
-        let why = "it is neither `all` nor a moment such as 2026-01-01T00:00:00Z";
-        match text {
-            None => Ok(Self::FirstPoll),
-            Some("all") => Ok(Self::All),
-            Some(text) => match text.parse() {
-                Ok(moment) => Ok(Self::Moment(moment)),
-                Err(_) => Err(PollFlaw::Unfit("poll.since", why)),
-            },
-        }
-    }
-
-    fn at(self, now: Timestamp) -> Option<Timestamp> {
-        let skew = i64::try_from(CLOCK_SKEW.as_millis()).unwrap_or_default();
-        match self {
-            Self::FirstPoll => Some(Timestamp::from_millis(now.as_millis() - skew)),
-            Self::Moment(moment) => Some(moment),
-            Self::All => None,
-        }
-    }
 }
 
 /// The client of a mailbox, or of several folders of it.

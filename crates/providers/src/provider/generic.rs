@@ -40,6 +40,8 @@
 //!
 //! Set-up: the steps in `setup` below, which `maillatch source add generic` prints.
 
+mod template;
+
 use std::time::Duration;
 
 use serde_json::Value;
@@ -63,6 +65,7 @@ use crate::proof::key::{Digest, KeyForm, Keys};
 use crate::proof::scheme::{Family, Part, Scheme, Stamp};
 use crate::proof::signature::Layout;
 use crate::settings::{PayloadSettings, RawForm, SchemeSettings, Setting, SourceSettings};
+use template::template;
 
 pub(crate) const CONTRACT: Contract = Contract {
     name: "generic",
@@ -184,43 +187,6 @@ fn layout(own: &SchemeSettings) -> Result<Layout, SourceFlaw> {
         Some(_) => Err(SourceFlaw::Scheme(
             "`layout` is `single`, `list` or `pairs`",
         )),
-    }
-}
-
-/// Reads a template such as `{id}.{timestamp}.{body}`. A signature that does not cover
-/// the body is refused: anybody who has seen one post could send another body.
-fn template(text: &str) -> Result<Vec<Part>, SourceFlaw> {
-    let mut parts = Vec::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('{') {
-        if !before.is_empty() {
-            parts.push(Part::Text(before.to_owned()));
-        }
-        let (name, after) = after
-            .split_once('}')
-            .ok_or(SourceFlaw::Scheme("`signed` has an open `{`"))?;
-        parts.push(match name {
-            "id" => Part::Id,
-            "timestamp" => Part::Timestamp,
-            "body" => Part::Body,
-            _ => {
-                return Err(SourceFlaw::Scheme(
-                    "`signed` may use {id}, {timestamp} and {body}",
-                ));
-            }
-        });
-        rest = after;
-    }
-    if !rest.is_empty() {
-        parts.push(Part::Text(rest.to_owned()));
-    }
-    let bodies = parts.iter().filter(|part| **part == Part::Body).count();
-    if bodies == 1 && parts.last() == Some(&Part::Body) {
-        Ok(parts)
-    } else {
-        Err(SourceFlaw::Scheme(
-            "`signed` must end with `{body}` and use it once",
-        ))
     }
 }
 
