@@ -104,7 +104,7 @@ impl Source {
 
     /// Checks the password and the client's address, before the body is read.
     pub fn precheck(&self, request: &RawRequest<'_>) -> Result<(), VerifyError> {
-        self.gate.check(request)
+        self.access.check(request)
     }
 
     /// Proves that the provider sent this post, as of `now`.
