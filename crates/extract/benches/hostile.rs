@@ -1,7 +1,7 @@
-//! How long the mails take that were made to take long.
+//! Measures mails that are made to cost time.
 //!
-//! `cargo bench -p extract --bench hostile` prints each of them and the worst.
-//! The bar is one second; what the answers are is for the tests to say.
+//! `cargo bench -p extract --bench hostile` prints each of them and the worst. The tests
+//! check the answers.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use extract::{Policy, extract};
 #[expect(clippy::print_stdout, reason = "a benchmark reports to its caller")]
 fn main() {
     let policy = Policy::default();
-    // The lexicons are read on first use, which is no mail's fault.
+    // The lexicons are built on first use; do not count that.
     let _ = extract(b"From: a@b.example\r\n\r\nYour code is 482913", &policy);
     let mut worst = ("none", Duration::ZERO);
     for (name, raw) in mails() {

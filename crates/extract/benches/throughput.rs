@@ -1,13 +1,13 @@
-//! How many typical mails a second, and how the cost grows with the size.
+//! Measures typical mails per second, and how the cost grows with the size.
 //!
-//! `cargo bench -p extract` prints both. One core, no warm-up beyond the
-//! lexicons, the best of many rounds; and the mean by the processor's time.
+//! `cargo bench -p extract` prints both: one core, the best of many rounds by the clock,
+//! and the mean by processor time.
 
 use std::time::{Duration, Instant};
 
 use extract::{Policy, extract};
 
-/// Short rounds and many of them: on a machine that others use, one is quiet.
+/// Many short rounds, so that one of them runs while the machine is idle.
 const ROUNDS: u32 = 50;
 const MAILS_A_ROUND: u32 = 50;
 
@@ -28,7 +28,7 @@ fn main() {
     let spent = processor_time().zip(before);
     if let Some(spent) = spent.and_then(|(after, before)| after.checked_sub(before)) {
         let each = spent / (ROUNDS * MAILS_A_ROUND);
-        report("by the processor", typical.len(), each);
+        report("by processor time", typical.len(), each);
     }
     for kind in ["html", "text", "attachment", "markup", "parts"] {
         println!("\n{kind}");
@@ -58,11 +58,11 @@ fn report(how: &str, size: usize, each: Duration) {
     );
 }
 
-/// How long this process has been on a processor, where the system tells: what
-/// others do on the machine does not count, though their use of its caches does.
+/// The processor time of this process, if the system reports it. Other processes do not
+/// count, except for their use of the caches.
 fn processor_time() -> Option<Duration> {
-    let told = std::fs::read_to_string("/proc/self/schedstat").ok()?;
-    let nanoseconds = told.split_whitespace().next()?.parse().ok()?;
+    let schedule = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    let nanoseconds = schedule.split_whitespace().next()?.parse().ok()?;
     Some(Duration::from_nanos(nanoseconds))
 }
 

@@ -1,8 +1,8 @@
-//! Scores the project's own corpus and writes the README's table and chart.
+//! Scores the project's own corpus and writes the table and chart of the README.
 //!
-//! `cargo run --release -p extract --example corpus -- README.md docs/corpus.svg`
-//! replaces what stands between `<!-- corpus -->` and `<!-- /corpus -->`;
-//! without arguments the table goes to standard output.
+//! `cargo run --release -p extract --example corpus -- crates/extract/README.md
+//! tests/fixtures/corpus.svg` replaces the text between `<!-- corpus -->` and
+//! `<!-- /corpus -->`. Without arguments it prints the table.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -97,7 +97,7 @@ fn write_between(readme: &Path, table: &str) -> Result<(), Box<dyn std::error::E
     Ok(())
 }
 
-/// One bar a class: its mails, and the part that is right.
+/// One bar for each class: its mails, and those that are right.
 fn svg(classes: &Counts) -> String {
     let widest = classes
         .values()

@@ -1,15 +1,15 @@
-//! Which hosts a link may lead to.
+//! The hosts that links may lead to.
 
 use thiserror::Error;
 use url::Url;
 
-use crate::link::host;
+use crate::host;
 
-/// The hosts an agent may be sent to.
+/// The hosts that links may lead to.
 ///
-/// An entry is an exact host (`login.example.com`) or everything below a domain
-/// (`*.example.com`, which leaves out `example.com` itself), with a path prefix
-/// if wanted (`example.com/verify/`).
+/// An entry is an exact host (`login.example.com`) or every host below a domain
+/// (`*.example.com`, which does not include `example.com`). A path prefix may follow
+/// (`example.com/verify/`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allowlist {
     entries: Option<Vec<Entry>>,
@@ -23,27 +23,27 @@ struct Entry {
     path: Option<String>,
 }
 
-/// Why an entry cannot stand in an allowlist.
+/// Why an entry is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AllowlistError {
-    /// Not a host name a link could lead to.
+    /// Not a host name that a link could lead to.
     #[error("allowlist entry {0:?} is not a public host name")]
     NotAHost(String),
-    /// A wildcard over everybody's domains.
-    #[error("allowlist entry {0:?} opens a public suffix: name an exact host")]
+    /// A wildcard below a public suffix, which would admit anybody's domains.
+    #[error("allowlist entry {0:?} is a wildcard below a public suffix; use an exact host")]
     PublicSuffix(String),
     /// A host whose letters imitate another one.
-    #[error("allowlist entry {0:?} mixes or imitates scripts")]
+    #[error("allowlist entry {0:?} mixes scripts or imitates ASCII letters")]
     Confusable(String),
 }
 
 impl Allowlist {
-    /// Every link that passes the gate is allowed, with the verdict `unlisted`.
+    /// A list that admits every link which passes the other checks, as `unlisted`.
     pub fn any() -> Self {
         Self { entries: None }
     }
 
-    /// Reads entries; one bad entry spoils the list, so that it shows at start-up.
+    /// Parses entries. One bad entry is an error, so that it is noticed at start-up.
     pub fn parse<I, S>(entries: I) -> Result<Self, AllowlistError>
     where
         I: IntoIterator<Item = S>,
@@ -58,7 +58,7 @@ impl Allowlist {
         })
     }
 
-    /// The entry that admits the URL, or `unlisted` where there is no list.
+    /// The entry that admits the URL, or `unlisted` if every host is allowed.
     pub(crate) fn admits(&self, url: &Url, host: &str) -> Option<&str> {
         match &self.entries {
             None => Some("unlisted"),
@@ -69,7 +69,7 @@ impl Allowlist {
         }
     }
 
-    /// Whether the host is named, whatever the path.
+    /// Whether an entry matches the host, whatever the path.
     pub(crate) fn names(&self, host: &str) -> bool {
         let Some(entries) = &self.entries else {
             return true;
@@ -77,7 +77,7 @@ impl Allowlist {
         entries.iter().any(|entry| entry.names(host))
     }
 
-    /// An international host has to be listed letter by letter.
+    /// Whether an entry without a wildcard is this host.
     pub(crate) fn names_exactly(&self, host: &str) -> bool {
         let Some(entries) = &self.entries else {
             return false;
@@ -144,7 +144,8 @@ impl Entry {
     }
 }
 
-/// Escaped dots, slashes and backslashes leave a prefix after it was checked.
+/// Whether a path has escaped dots, slashes or backslashes. A server that decodes
+/// them could leave the checked prefix.
 fn is_disguised(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     ["%2e", "%2f", "%5c", "%25"]
@@ -165,21 +166,21 @@ mod tests {
     }
 
     #[test]
-    fn an_exact_host_admits_itself_only() {
+    fn exact_entry_admits_only_its_host() {
         assert!(admits(&["example.com"], "https://example.com/x"));
         assert!(!admits(&["example.com"], "https://www.example.com/x"));
         assert!(!admits(&["example.com"], "https://example.com.evil.test/"));
     }
 
     #[test]
-    fn a_wildcard_admits_what_is_below_on_a_dot_boundary() {
+    fn wildcard_admits_subdomains_on_a_dot_boundary() {
         assert!(admits(&["*.example.com"], "https://a.b.example.com/"));
         assert!(!admits(&["*.example.com"], "https://example.com/"));
         assert!(!admits(&["*.example.com"], "https://badexample.com/"));
     }
 
     #[test]
-    fn a_path_prefix_cannot_be_left_by_escapes() {
+    fn escaped_path_does_not_match_a_path_prefix() {
         assert!(admits(
             &["example.com/verify/"],
             "https://example.com/verify/a"
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wildcard_over_a_public_suffix_is_a_start_up_error() {
+    fn wildcard_below_a_public_suffix_is_an_error() {
         for entry in [
             "*.github.io",
             "*.co.uk",
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_public_host_is_no_entry() {
+    fn internal_and_malformed_hosts_are_errors() {
         for entry in [
             "",
             "localhost",
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_imitates_another_is_no_entry() {
+    fn host_that_imitates_another_is_an_error() {
         assert!(matches!(
             Allowlist::parse(["xn--pple-43d.com"]),
             Err(AllowlistError::Confusable(_))

@@ -1,4 +1,4 @@
-//! Codes: candidates by shape, evidence by context, one value or none.
+//! Codes: candidates by shape, evidence by context; at most one is returned.
 
 mod against;
 mod bound;
@@ -6,6 +6,7 @@ mod candidate;
 mod context;
 mod decide;
 mod evidence;
+mod mask;
 mod number;
 mod rule;
 mod run;
@@ -14,5 +15,5 @@ mod segment;
 mod shape;
 mod token;
 
-pub(crate) use decide::find;
+pub(crate) use decide::{Codes, read};
 pub(crate) use score::Considered;

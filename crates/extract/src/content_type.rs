@@ -1,4 +1,4 @@
-//! What a part says it is.
+//! The content type of a part.
 
 use mail_parser::HeaderValue;
 use mail_parser::parsers::MessageStream;
@@ -13,15 +13,15 @@ pub(crate) struct ContentType {
     pub(crate) charset: Option<String>,
     boundary: Option<String>,
     named: bool,
-    /// Lines that end in a blank continue on the next one.
+    /// Lines that end in a space continue on the next line.
     pub(crate) flowed: bool,
-    /// ... and that blank is not part of the text.
+    /// The space at the end of such a line is not part of the text.
     pub(crate) deletes_space: bool,
 }
 
 impl ContentType {
-    /// The type the headers state; a message inside a digest, else plain text,
-    /// where they state none.
+    /// The type that the headers state. Without one, a part of a digest is a message
+    /// and any other part is plain text.
     pub(crate) fn of(headers: &Headers<'_>, in_digest: bool) -> Self {
         let line = headers.first("Content-Type").map(ended);
         let stated = line
@@ -62,8 +62,8 @@ impl ContentType {
         }
     }
 
-    /// The boundary of a multipart, if it is one RFC 2046 allows. A multipart
-    /// without a usable boundary is read as text.
+    /// The boundary of a multipart, if RFC 2046 allows it. A multipart without a
+    /// usable boundary is read as text.
     pub(crate) fn boundary(&self) -> Option<&[u8]> {
         let boundary = self
             .boundary
@@ -84,12 +84,13 @@ impl ContentType {
         self.main == "text" && self.subtype == "html"
     }
 
-    /// Plain text, or something broken that readers show as plain text.
+    /// Plain text, or a broken part that mail programs show as plain text.
     pub(crate) fn is_plain(&self) -> bool {
         (self.main == "text" && matches!(self.subtype.as_str(), "plain" | ""))
             || self.main == "multipart"
     }
 
+    /// Whether the part has a file name.
     pub(crate) fn is_named(&self) -> bool {
         self.named
     }

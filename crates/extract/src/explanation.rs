@@ -1,22 +1,22 @@
-//! How the answer came about, as data. It never holds a value.
+//! The evidence for a decision, as data. It never holds a value.
 
 use serde::Serialize;
 
 use crate::code::Considered;
 use crate::link::ConsideredLink;
-use crate::reading::{Reading, Source};
+use crate::reading::{Reading, TextSource};
 
-/// Changes whenever the rules or the lexicons do.
+/// The version of the rules and lexicons. It changes whenever they do.
 pub(crate) const RULESET: &str = "2026-11-15.5";
 
-/// Everything needed to understand an answer, and nothing to act on.
+/// Everything needed to understand a decision, and nothing to act on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// The version of the rules.
     pub ruleset: &'static str,
-    /// What was read.
+    /// The parts of the mail that were read.
     pub sources: Vec<SourceRead>,
-    /// The languages whose words were met, most often first.
+    /// The languages of the terms that were found, most frequent first.
     pub languages: Vec<&'static str>,
     /// The candidates for the code, best first.
     pub code: Vec<Considered>,
@@ -24,16 +24,16 @@ pub struct Explanation {
     pub links: Vec<ConsideredLink>,
 }
 
-/// A part of the mail and how much of it a reader sees.
+/// A part of the mail, and how much of it a person would see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SourceRead {
     /// Which part.
-    pub source: Source,
-    /// Bytes of visible text, folded for matching.
+    pub source: TextSource,
+    /// Bytes of visible text after folding.
     pub visible: usize,
-    /// Bytes of text that a reader does not see.
+    /// Bytes of hidden text.
     pub hidden: usize,
-    /// There was more than is examined.
+    /// The part is longer than what is examined.
     pub truncated: bool,
 }
 

@@ -1,31 +1,31 @@
-//! What was odd about a mail.
+//! What is unusual about a mail.
 
 use crate::mail::Bodies;
 use crate::reading::Reading;
 use crate::sender::Stated;
 use crate::structure::Structure;
 
-/// A remark about a mail. Flags never carry text of the mail.
+/// Something unusual about a mail. Flags never hold text of the mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flag {
     /// Not exactly one From field with exactly one mailbox.
     FromAmbiguous,
-    /// No usable Message-ID; the content digest has to serve.
+    /// No usable Message-ID; the content digest identifies the mail.
     SyntheticMessageId,
-    /// A header field was too long and was left out.
+    /// A header field was too long and was ignored.
     HeaderDropped,
-    /// More text than is examined.
+    /// The mail has more text than is examined.
     Truncated,
-    /// A boundary in mid-line, or a part without an end.
+    /// A boundary in the middle of a line, or a part without an end.
     StructureDamaged,
-    /// The HTML holds text that a reader does not see.
+    /// The HTML holds text that a person would not see.
     HiddenText,
-    /// Invisible characters stood inside a word or a number.
+    /// A word or a number contains invisible characters.
     InvisibleCharacters,
-    /// Digits of another script than ASCII were read.
+    /// The mail has digits other than ASCII.
     ForeignDigits,
-    /// The sender's domain is an international one.
+    /// The sender's domain is an international name.
     Idn,
     /// An automatic reply.
     AutoReply,
@@ -35,14 +35,14 @@ pub enum Flag {
     Forwarded,
     /// A link shows one host and leads to another.
     TextHostMismatch,
-    /// There were further action links that were not allowed.
+    /// The mail has further action links that are not allowed.
     OtherLinks,
-    /// A link goes through a tracker that cannot be read offline.
+    /// A link is a tracking link whose target cannot be read offline.
     OpaqueLinks,
 }
 
 impl Flag {
-    /// The stable word for tables, metrics and feeds.
+    /// The stable public word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::FromAmbiguous => "from_ambiguous",
@@ -64,7 +64,7 @@ impl Flag {
     }
 }
 
-/// The flags of a mail as a whole.
+/// The flags that do not depend on a policy.
 pub(crate) fn of_mail(
     structure: &Structure<'_>,
     stated: &Stated,
@@ -107,7 +107,8 @@ pub(crate) fn of_mail(
         .collect()
 }
 
-/// Replies, not what is merely sent by a machine: every code is that.
+/// Whether the mail answers another mail. Being sent by a machine is not enough:
+/// every verification mail is.
 fn is_auto_reply(structure: &Structure<'_>) -> bool {
     let says = |name: &str, word: &[u8]| {
         structure

@@ -1,15 +1,15 @@
-//! Text folded for matching, with a map back to where it came from.
+//! Folds text for matching, with a map back to the source.
 //!
-//! Codes are ASCII, words are compared without case and accents. So digits of
-//! every script become ASCII, letters lose what differs between keyboards, and
-//! invisible characters vanish. Case is kept in ASCII, because codes have it.
+//! Codes are ASCII, and terms are compared without case and accents. So digits of
+//! every script become ASCII, letters lose their accents, and invisible characters
+//! are removed. ASCII letters keep their case, because codes need it.
 
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
-/// Stands where no artifact may reach: damaged text, digits of mixed scripts.
+/// Marks damaged text and digits of mixed scripts. No artifact may touch it.
 pub(crate) const BARRIER: char = '\u{fffd}';
 
-/// The first of ten digits, for every script that has digits of its own.
+/// The digit zero of every script that has its own digits.
 const ZEROS: &[u32] = &[
     0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6,
     0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50,
@@ -23,17 +23,17 @@ const ZEROS: &[u32] = &[
 #[derive(Debug, Default)]
 pub(crate) struct Folder {
     text: String,
-    /// Where a run of folded text begins, there and in the source.
+    /// Where runs of text begin: the offset in the folded text and in the source.
     map: Vec<(usize, usize)>,
-    /// The script of the digit just pushed, by its zero.
+    /// The zero of the script of the last character, if that was a digit.
     last_zero: Option<u32>,
-    /// An invisible character was dropped just before.
+    /// The last character was invisible and was removed.
     gap: bool,
-    /// Places where ASCII stands for something else, or something is left out.
+    /// Offsets where a character was replaced or removed.
     altered: Vec<usize>,
-    /// Invisible characters stood inside a word or a number.
+    /// A word or a number contained invisible characters.
     pub(crate) has_invisible: bool,
-    /// Digits other than ASCII were read.
+    /// There were digits other than ASCII.
     pub(crate) has_foreign_digits: bool,
 }
 
@@ -50,7 +50,7 @@ impl Folder {
         self.text.len()
     }
 
-    /// The place in the source of a place in the folded text.
+    /// The offset in the source of an offset in the folded text.
     pub(crate) fn source(&self, at: usize) -> usize {
         let after = self.map.partition_point(|(folded, _)| *folded <= at);
         match after.checked_sub(1).and_then(|index| self.map.get(index)) {
@@ -59,14 +59,14 @@ impl Folder {
         }
     }
 
-    /// Whether the range reads in the source as it does here.
+    /// Whether the range is the same in the source.
     pub(crate) fn is_verbatim(&self, range: &std::ops::Range<usize>) -> bool {
         let from = self.altered.partition_point(|at| *at < range.start);
         self.altered.get(from).is_none_or(|at| *at >= range.end)
     }
 
-    /// Adds text that begins at `at` in the source; blanks of all kinds become
-    /// spaces.
+    /// Adds text that begins at `at` in the source. Every kind of whitespace becomes a
+    /// space.
     pub(crate) fn push_str(&mut self, text: &str, at: usize) {
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
@@ -86,8 +86,8 @@ impl Folder {
         }
     }
 
-    /// Adds printable ASCII, which is most of every mail, all at once. Only its
-    /// first character can meet anything odd.
+    /// Adds printable ASCII, which is most of every mail, all at once. Only its first
+    /// character can follow an invisible character or a digit of another script.
     pub(crate) fn push_plain(&mut self, plain: &str, at: usize) {
         let (mut rest, mut at) = (plain, at);
         if (self.gap || self.last_zero.is_some())
@@ -104,7 +104,7 @@ impl Folder {
         }
     }
 
-    /// Adds one character that stands at `at` in the source.
+    /// Adds the character at offset `at` of the source.
     pub(crate) fn push(&mut self, c: char, at: usize) {
         if !is_invisible(c) {
             self.locate(at);
@@ -116,7 +116,7 @@ impl Folder {
         }
     }
 
-    /// Notes where the next character stands, unless that goes without saying.
+    /// Records the offset of the next character, unless it follows from the last one.
     fn locate(&mut self, at: usize) {
         let expected = self
             .map
@@ -184,7 +184,7 @@ impl Folder {
         }
     }
 
-    /// Marks of alphabets go, marks of syllabaries stay.
+    /// Adds a letter without its accents. The marks of syllabaries are kept.
     fn push_letter(&mut self, c: char) {
         let is_letter = c.is_alphabetic() || is_combining_mark(c);
         if !is_letter || !matches!(c, '\u{c0}'..='\u{dff}' | '\u{1e00}'..='\u{1fff}') {
@@ -202,7 +202,7 @@ impl Folder {
         });
     }
 
-    /// Ends a cell of a row.
+    /// Ends a table cell.
     pub(crate) fn tab(&mut self) {
         self.last_zero = None;
         self.gap = false;
@@ -216,7 +216,7 @@ impl Folder {
     }
 }
 
-/// Folds a word of a lexicon the way texts are folded.
+/// Folds a term of a lexicon in the same way.
 pub(crate) fn folded(text: &str) -> String {
     let mut folder = Folder::default();
     folder.push_str(text, 0);
@@ -238,7 +238,7 @@ fn is_invisible(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Accents over Latin, Greek and Cyrillic letters, Hebrew points, Arabic vowels.
+/// Accents of Latin, Greek and Cyrillic letters, Hebrew points, Arabic vowels.
 fn is_accent(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{487}' | '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}'..='\u{5c7}'
         | '\u{610}'..='\u{61a}' | '\u{640}' | '\u{64b}'..='\u{65f}' | '\u{670}' | '\u{1ab0}'..='\u{1aff}'
@@ -277,7 +277,7 @@ fn replaced(c: char) -> Option<&'static str> {
     })
 }
 
-/// Letters that keyboards of neighbouring languages write differently.
+/// One form for letters that neighbouring languages write differently.
 fn same_letter(c: char) -> char {
     match c {
         'أ' | 'إ' | 'آ' | 'ٱ' => 'ا',
@@ -301,12 +301,12 @@ mod tests {
     }
 
     #[test]
-    fn digits_of_two_scripts_are_kept_apart() {
+    fn barrier_separates_digits_of_two_scripts() {
         assert_eq!(folded("12٣٤"), format!("12{BARRIER}34"));
     }
 
     #[test]
-    fn invisible_characters_vanish_and_are_noted() {
+    fn invisible_characters_are_removed_and_flagged() {
         let mut folder = Folder::default();
         "55\u{200b}7"
             .char_indices()
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn accents_and_case_of_letters_go_but_codes_keep_theirs() {
+    fn accents_are_removed_and_ascii_case_is_kept() {
         assert_eq!(folded("Vérification CODE"), "Verification CODE");
         assert_eq!(folded("xác thực"), "xac thuc");
         assert_eq!(folded("Κωδικός КОД İstanbul"), "κωδικοσ код istanbul");
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn replacement_characters_stay_barriers() {
+    fn replacement_character_is_a_barrier() {
         assert_eq!(folded("12\u{fffd}34"), format!("12{BARRIER}34"));
     }
 }

@@ -1,4 +1,4 @@
-//! Header blocks: fields by strict name, oversize fields dropped.
+//! Header blocks: fields by their exact name; fields that are too long are dropped.
 
 use memchr::memchr;
 
@@ -8,11 +8,11 @@ const MAX_FIELDS: usize = 1_000;
 const MAX_FIELD: usize = 16 * 1024;
 const MAX_BLOCK: usize = 256 * 1024;
 
-/// One header block and where its body begins.
+/// One header block.
 #[derive(Debug, Default)]
 pub(crate) struct Headers<'a> {
     fields: Vec<Field<'a>>,
-    /// At least one field was longer than a field may be.
+    /// At least one field was too long and was dropped.
     pub(crate) dropped: bool,
 }
 
@@ -23,7 +23,7 @@ struct Field<'a> {
 }
 
 impl<'a> Headers<'a> {
-    /// Reads the block at the start of `raw`; returns it with its length.
+    /// Reads the block at the start of `raw` and returns it with its length.
     pub(crate) fn read(raw: &'a [u8], eol: u8) -> Result<(Self, usize), Refusal> {
         let mut block = Self::default();
         let (mut at, mut kept, mut seen) = (0, 0, 0);
@@ -54,8 +54,8 @@ impl<'a> Headers<'a> {
         self.fields.is_empty() && !self.dropped
     }
 
-    /// Every value of the field, in order. The name must match in full:
-    /// `Fr om`, `:From` and `From\0` are other fields.
+    /// Every value of the field, in order. The name must match exactly: `Fr om`,
+    /// `:From` and `From\0` are other fields.
     pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         self.fields
             .iter()
@@ -74,14 +74,14 @@ impl<'a> Headers<'a> {
     }
 }
 
-/// A value as its parsers expect it: ended by a line feed, whatever ended it.
+/// A value as the parsers expect it: trimmed, with a line feed at the end.
 pub(crate) fn ended(value: &[u8]) -> Vec<u8> {
     let mut line = value.trim_ascii().to_vec();
     line.push(b'\n');
     line
 }
 
-/// The first line of `rest` and the lines folded onto it, terminators included.
+/// The first line of `rest` and its continuation lines, with their line ends.
 fn folded_field(rest: &[u8], eol: u8) -> &[u8] {
     let mut end = 0;
     while let Some(line) = rest.get(end..).filter(|line| !line.is_empty()) {
@@ -103,8 +103,8 @@ fn is_blank(line: &[u8]) -> bool {
     line.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
 }
 
-/// A colon after a name of printable characters; blanks before the colon are
-/// the obsolete syntax and belong to no name.
+/// Splits a field at its colon. The name consists of printable characters. The
+/// obsolete syntax allows spaces before the colon.
 fn split_field(field: &[u8]) -> Option<Field<'_>> {
     let colon = memchr(b':', field)?;
     let (name, value) = (field.get(..colon)?, field.get(colon + 1..)?);
@@ -122,19 +122,19 @@ mod tests {
     }
 
     #[test]
-    fn only_the_strict_name_counts() {
+    fn similar_names_are_other_fields() {
         let block = read(b"Fr om: a@x\n:From: b@x\nFrom\0: c@x\nfrom: d@x\n\n");
         assert_eq!(block.single("From"), Some(&b" d@x\n"[..]));
     }
 
     #[test]
-    fn a_folded_line_belongs_to_its_field() {
+    fn continuation_line_belongs_to_its_field() {
         let block = read(b"Subject: a\r\n b\r\nTo: c\r\n\r\nbody");
         assert_eq!(block.single("subject"), Some(&b" a\r\n b\r\n"[..]));
     }
 
     #[test]
-    fn an_oversize_field_is_dropped_and_said_so() {
+    fn oversize_field_is_dropped_and_flagged() {
         let raw = format!("Message-ID: <{}>\nTo: b\n\n", "a".repeat(100_000));
         let block = read(raw.as_bytes());
         assert!(block.dropped);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_fields_are_refused() {
+    fn million_fields_are_refused() {
         let raw = b"A: b\n".repeat(1_000_000);
         let refusal = Headers::read(&raw, b'\n').unwrap_err();
         assert_eq!(refusal, Refusal::HeadersTooLarge);

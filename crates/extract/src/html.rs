@@ -1,4 +1,4 @@
-//! HTML as a reader sees it: visible lines, links, and what is hidden.
+//! Turns HTML into the lines and links that a person would see.
 
 mod attribute;
 mod color;

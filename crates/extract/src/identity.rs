@@ -1,4 +1,4 @@
-//! Which mail this is, however it came.
+//! The identity of a mail, whichever way it arrived.
 
 use sha2::{Digest, Sha256};
 
@@ -6,18 +6,18 @@ use crate::header::Headers;
 
 const MAX_MESSAGE_ID: usize = 998;
 
-/// What makes two deliveries the same mail.
+/// Two deliveries with the same identity are the same mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The Message-ID without its brackets, if the mail has exactly one that
-    /// is well formed. The sender chooses it, so it proves nothing alone.
+    /// The Message-ID without its brackets, if the mail has exactly one that is well
+    /// formed. The sender chooses it, so it proves nothing by itself.
     pub message_id: Option<String>,
-    /// SHA-256 over what a reader sees: sender, subject, date, text and HTML.
-    /// Transport headers are left out, so two paths give one digest.
+    /// SHA-256 over sender, subject, date, text and HTML. Transport headers are left
+    /// out, so the digest is the same on every path.
     pub content: [u8; 32],
 }
 
-/// The one Message-ID, or none.
+/// The Message-ID, if there is exactly one.
 pub(crate) fn message_id(headers: &Headers<'_>) -> Option<String> {
     let value = headers.single("Message-ID")?.trim_ascii();
     let inner = value.strip_prefix(b"<")?.strip_suffix(b">")?;
@@ -32,8 +32,8 @@ pub(crate) fn message_id(headers: &Headers<'_>) -> Option<String> {
     })
 }
 
-/// Digests the fields, each with its length so that no two lists collide.
-/// Line ends and trailing blanks are what relays change; they do not count.
+/// Digests each field by itself, so that different fields never give the same
+/// digest. Line ends and trailing spaces are left out, because relays change them.
 pub(crate) fn content_digest(fields: [&str; 5]) -> [u8; 32] {
     let mut digest = Sha256::new();
     for field in fields {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn one_message_id_is_taken_without_its_brackets() {
+    fn single_message_id_is_taken_without_brackets() {
         assert_eq!(
             id("Message-ID: <A.1@Mail.Test>\n\n").as_deref(),
             Some("A.1@mail.test")
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn two_fields_two_values_or_a_huge_one_are_none() {
+    fn repeated_or_malformed_message_id_is_none() {
         assert_eq!(id("Message-ID: <a@b>\nMessage-ID: <a@b>\n\n"), None);
         assert_eq!(id("Message-ID: <a@b> <c@d>\n\n"), None);
         assert_eq!(
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_ignores_line_ends_and_nothing_else() {
+    fn digest_ignores_only_line_ends_and_trailing_spaces() {
         let one = content_digest(["a", "b", "c", "x\r\ny  \r\n", ""]);
         assert_eq!(one, content_digest(["a", "b", "c", "x\ny", ""]));
         assert_ne!(one, content_digest(["a", "b", "c", "x\nz", ""]));

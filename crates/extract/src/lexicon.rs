@@ -1,7 +1,7 @@
-//! Words of many languages and what they say about a code or a link.
+//! Terms of many languages and what they say about a code or a link.
 //!
-//! The words are data: one file per language beside this one, read once. A `*`
-//! at the end of a term lets letters follow.
+//! The terms are data: one file per language, parsed once. A `*` at the end of a term
+//! allows more letters.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -38,24 +38,24 @@ struct Lexicon {
     terms: Vec<Term>,
 }
 
-/// Built on first use from files that are part of the program. Terms about
-/// codes and terms about links overlap, so they are looked for apart.
+/// Built on first use from files inside the program. Terms about codes and terms about
+/// links overlap, so there are two lexicons.
 static CODES: LazyLock<Lexicon> =
     LazyLock::new(|| Lexicon::build(|sense| !sense.says(Sense::LINKS)));
 static LINKS: LazyLock<Lexicon> =
     LazyLock::new(|| Lexicon::build(|sense| sense.says(Sense::LINKS)));
 
-/// Every term about codes in the text, in order; the longest where several begin.
+/// Every term about codes in the text, in order. Where several begin, the longest.
 pub(crate) fn code_hits(text: &str) -> Vec<Hit> {
     CODES.hits(text)
 }
 
-/// Every term about links in the text, likewise.
+/// Every term about links in the text, in the same way.
 pub(crate) fn link_hits(text: &str) -> Vec<Hit> {
     LINKS.hits(text)
 }
 
-/// The languages of the terms, most often first.
+/// The three most frequent languages of the terms.
 pub(crate) fn languages<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> Vec<&'static str> {
     let mut counts: Vec<(&'static str, usize)> = Vec::new();
     for hit in hits {
@@ -76,8 +76,8 @@ pub(crate) fn languages<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> Vec<&'st
 }
 
 impl Lexicon {
-    /// Looks for terms where a word may begin, and nowhere else: a search
-    /// anchored there costs next to nothing for words that begin no term.
+    /// Searches only where a word may begin. A search that is anchored there is cheap
+    /// for words that begin no term.
     fn hits(&self, text: &str) -> Vec<Hit> {
         let mut found = Vec::new();
         let mut at = 0;
@@ -92,7 +92,7 @@ impl Lexicon {
                 at = hit.range.end;
                 found.push(hit);
             } else {
-                // No word begins inside a word.
+                // Skip the rest of the word.
                 let letters = rest.bytes().take_while(u8::is_ascii_alphabetic);
                 at += letters.count().max(c.len_utf8());
             }
@@ -100,8 +100,8 @@ impl Lexicon {
         found
     }
 
-    /// The longest term that begins here and may end where it ends: another
-    /// language's longer word must not stand in the way of a shorter one.
+    /// The longest term that begins here and ends at the end of a word. If the longest
+    /// does not, a shorter one, perhaps of another language, may.
     fn hit(&self, text: &str, at: usize) -> Option<Hit> {
         let mut end = text.len();
         loop {
@@ -167,7 +167,7 @@ fn entries(file: &'static str) -> impl Iterator<Item = (Sense, &'static str)> {
 }
 
 impl Term {
-    /// Where the word ends that the term ends in, if it may end there.
+    /// The end of the word in which the term ends, if the term allows that word.
     fn end(&self, text: &str, end: usize) -> Option<usize> {
         let mut last = last_char(text, end);
         let mut word_end = end;
@@ -187,7 +187,7 @@ fn last_char(text: &str, end: usize) -> Option<char> {
     text.get(..end)?.chars().next_back()
 }
 
-/// Whether a word may end between the two.
+/// Whether a word may end between the two characters.
 fn is_boundary(left: Option<char>, right: Option<char>) -> bool {
     match (left, right) {
         (Some(left), Some(right)) if left.is_ascii() && right.is_ascii() => {
@@ -204,7 +204,7 @@ fn is_boundary(left: Option<char>, right: Option<char>) -> bool {
     }
 }
 
-/// Letters and the marks written on them.
+/// Letters and combining marks.
 fn is_letter(c: char) -> bool {
     c.is_alphabetic() || unicode_normalization::char::is_combining_mark(c)
 }
@@ -213,7 +213,7 @@ fn script_differs(left: char, right: char) -> bool {
     left.is_ascii() != right.is_ascii()
 }
 
-/// Scripts that put no blanks between words.
+/// Whether the script has no spaces between words.
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2ffff}')
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_language_names_a_number_by_what_connects_in_another() {
+    fn connecting_words_of_one_language_name_no_number_in_another() {
         let connecting = Sense::COPULA.or(Sense::IS).or(Sense::ENTER);
         let hit = |text: &str| code_hits(text).first().map(|hit| hit.sense);
         for word in ["the", "ein", "den", "an", "of", "your", "is", "for"] {
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_end_where_words_end() {
+    fn terms_match_whole_words_only() {
         let said = |text: &str| {
             let names = Sense::CODE.or(Sense::WORD);
             code_hits(text).iter().any(|hit| hit.sense.says(names))

@@ -1,38 +1,42 @@
-//! Raw mail in; at most one code and one link out, each with its reason.
+//! Reads a raw mail and finds at most one code and one link, each with a reason.
 //!
-//! This crate never waits, never reads a clock, never opens a connection and
-//! never follows a link. It abstains rather than guess.
+//! This crate never waits, never reads a clock, never opens a connection and never
+//! follows a link. When it is unsure, it returns nothing and says why.
 //!
-//! Reading order: [`extract()`] → `structure` → `mail` → `html` → `code` → `link`.
+//! Reading order: `read` → `structure` → `mail` → `html` → `code` → `link`.
 
 mod allowlist;
 mod code;
 mod content_type;
 mod explanation;
-mod extract;
 mod flag;
 mod fold;
 mod header;
+mod host;
 mod html;
 mod identity;
 mod lexicon;
 mod link;
 mod mail;
 mod policy;
+mod read;
 mod reading;
 mod refusal;
+mod rejection;
 mod sender;
 mod structure;
 mod verdict;
 
 pub use allowlist::{Allowlist, AllowlistError};
 pub use explanation::Explanation;
-pub use extract::{Extracted, extract};
 pub use flag::Flag;
+pub use host::registrable;
 pub use identity::Identity;
-pub use link::{Destination, Rejection, judge, registrable, unwrap};
+pub use link::{Destination, judge, unwrap};
 pub use policy::Policy;
+pub use read::{Decision, Extracted, ReadMail, extract, read};
 pub use refusal::Refusal;
+pub use rejection::Rejection;
 pub use sender::Sender;
 pub use structure::body_offset;
 pub use verdict::{Code, Link, LinkKind, Reason, Verdict};

@@ -1,17 +1,16 @@
-//! Links: collected, judged, classified, and at most one returned.
+//! Links: collected, checked, classified; at most one is returned.
 
 mod address;
 mod classify;
 mod collect;
 mod decide;
+mod decode;
 mod gate;
-pub(crate) mod host;
 mod proofpoint;
 mod redirect;
 mod unwrap;
 mod vocabulary;
 mod wrapper;
 
-pub(crate) use decide::{ConsideredLink, find};
-pub use gate::{Destination, Rejection, judge, unwrap};
-pub use host::registrable;
+pub(crate) use decide::{ConsideredLink, Links, read};
+pub use gate::{Destination, judge, unwrap};

@@ -1,4 +1,4 @@
-//! The bodies a reader would be shown, decoded.
+//! Decodes the bodies that a mail program would show.
 
 use mail_parser::decoders::base64::base64_decode;
 use mail_parser::decoders::charsets::map::charset_decoder;
@@ -15,13 +15,13 @@ const MAX_ENCODED_WORDS: usize = 200;
 pub(crate) struct Bodies {
     pub(crate) text: String,
     pub(crate) html: String,
-    /// The last body was cut off with the mail.
+    /// The mail ended in the middle of a body.
     pub(crate) cut: bool,
-    /// The bodies are those of an attached message.
+    /// The bodies come from an attached message.
     pub(crate) forwarded: bool,
 }
 
-/// Decodes every part that is shown inline. Attachments are never decoded.
+/// Decodes every part that is shown inline. Attachments are not decoded.
 pub(crate) fn bodies(structure: &Structure<'_>) -> Bodies {
     let own = joined(&structure.leaves, 0);
     let is_blank = own.text.trim().is_empty() && own.html.trim().is_empty();
@@ -91,7 +91,7 @@ fn decoded(leaf: &Leaf<'_>) -> String {
     to_text(bytes, leaf.kind.charset.as_deref(), leaf.kind.is_html())
 }
 
-/// Garbage between the groups is skipped; a missing end is made up for.
+/// Decodes Base64, skipping other characters and adding missing padding.
 fn base64_lenient(body: &[u8]) -> Option<Vec<u8>> {
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let mut clean: Vec<u8> = body
@@ -137,7 +137,7 @@ fn to_text(bytes: &[u8], stated: Option<&str>, is_html: bool) -> String {
     }
 }
 
-/// The character set an HTML page states about itself.
+/// The character set that an HTML page states in its head.
 fn meta_charset(bytes: &[u8]) -> Option<String> {
     let head = String::from_utf8_lossy(bytes.get(..bytes.len().min(1_024))?).to_ascii_lowercase();
     let (_, rest) = head.split_once("charset=")?;
@@ -148,8 +148,8 @@ fn meta_charset(bytes: &[u8]) -> Option<String> {
     name.get(..end).map(str::to_owned)
 }
 
-/// Joins the lines that `format=flowed` broke. A signature separator is a line
-/// of its own although it ends in a blank.
+/// Joins the lines that `format=flowed` broke. A signature separator ends in a space
+/// too, but is a line of its own.
 fn unflowed(text: &str, deletes_space: bool) -> String {
     let mut joined = String::with_capacity(text.len());
     for line in text.lines() {
@@ -167,7 +167,7 @@ fn unflowed(text: &str, deletes_space: bool) -> String {
     joined
 }
 
-/// A header as text, encoded words decoded; nothing if there are too many.
+/// A header as text with its encoded words decoded; empty if it has too many.
 pub(crate) fn header_text(headers: &Headers<'_>, name: &str) -> String {
     let Some(value) = headers.first(name) else {
         return String::new();
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn broken_base64_is_read_as_far_as_it_goes() {
+    fn broken_base64_is_decoded_leniently() {
         let text = |body: &[u8]| String::from_utf8(base64_lenient(body).unwrap()).unwrap();
         assert_eq!(text(b"WW91ciBjb2Rl"), "Your code");
         assert_eq!(text(b"WW91\r\n!!ciBj b2Rl"), "Your code");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_character_set_is_the_stated_one_then_the_pages_own() {
+    fn charset_is_taken_from_the_header_then_from_the_page() {
         assert_eq!(to_text(b"caf\xe9", Some("iso-8859-1"), false), "café");
         assert_eq!(to_text("café".as_bytes(), None, false), "café");
         let page = b"<meta charset=\"windows-1251\"><p>\xea\xee\xe4</p>";

@@ -1,11 +1,11 @@
-//! What the operator wants.
+//! What may be handed out.
 
 use crate::Allowlist;
 
-/// The operator's choices.
+/// The rules that a decision follows.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// Where links may lead.
+    /// The hosts that links may lead to.
     pub links: Allowlist,
 }
 

@@ -1,46 +1,46 @@
-//! One source of text in a mail, ready to be searched.
+//! The text of one part of a mail, ready to be searched.
 
 use std::ops::Range;
 
 use crate::fold::Folder;
 
-/// Where text comes from.
+/// The part of a mail that text comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum TextSource {
     /// The Subject field.
     Subject,
-    /// The plain text.
+    /// The plain text body.
     Text,
-    /// The HTML.
+    /// The HTML body.
     Html,
 }
 
-/// Visible text of one source. Lines end in `\n`; cells of a row in `\t`.
+/// The visible text of one source. Lines end in `\n`, table cells in `\t`.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    pub(crate) source: Source,
+    pub(crate) source: TextSource,
     pub(crate) folded: Folder,
-    /// Text set larger or wider than the rest.
+    /// Text that is printed larger or wider than the rest.
     pub(crate) emphasis: Vec<Range<usize>>,
-    /// Text in elements named after a code.
+    /// Text in elements whose class or id says "code".
     pub(crate) marked: Vec<Range<usize>>,
     pub(crate) anchors: Vec<Anchor>,
-    /// Folded text that a reader does not see; never a source of artifacts.
+    /// Hidden text, folded. No artifact is taken from it.
     pub(crate) hidden: String,
-    /// There was more than is examined.
+    /// The source is longer than what is examined.
     pub(crate) truncated: bool,
 }
 
-/// A link in the text.
+/// A link element of HTML.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Anchor {
     pub(crate) href: String,
-    /// What is shown for it.
+    /// The range of its text.
     pub(crate) span: Range<usize>,
-    /// The text that stands in for a picture.
+    /// The alternative text of its pictures, and its title.
     pub(crate) alternative: String,
-    /// Where a form is sent to.
+    /// It is the action of a form.
     pub(crate) form: bool,
 }
 
@@ -65,15 +65,15 @@ impl Reading {
         self.text().trim().is_empty()
     }
 
-    /// Reads one line, such as a subject.
-    pub(crate) fn of_line(source: Source, line: &str) -> Self {
+    /// Reads one line, such as the subject.
+    pub(crate) fn of_line(source: TextSource, line: &str) -> Self {
         let mut reading = Self::empty(source);
         reading.folded.push_str(line, 0);
         reading
     }
 
-    /// Reads plain text without what is quoted from earlier mails. A mail that
-    /// is nothing but a quotation is a forwarded one, and read.
+    /// Reads plain text without lines quoted from earlier mails. If every line is
+    /// quoted, the mail is a forwarded one, and the quoted lines are read.
     pub(crate) fn of_text(text: &str, limit: usize) -> Self {
         let own = Self::of_lines(text, limit, false);
         if own.is_blank() {
@@ -84,7 +84,7 @@ impl Reading {
     }
 
     fn of_lines(text: &str, limit: usize, quoted: bool) -> Self {
-        let mut reading = Self::empty(Source::Text);
+        let mut reading = Self::empty(TextSource::Text);
         let mut at = 0;
         for line in text.split_inclusive('\n') {
             let start = at;
@@ -116,7 +116,7 @@ impl Reading {
         reading
     }
 
-    pub(crate) fn empty(source: Source) -> Self {
+    pub(crate) fn empty(source: TextSource) -> Self {
         Self {
             source,
             folded: Folder::default(),

@@ -1,23 +1,23 @@
-//! Why a mail is not read at all.
+//! Why a mail is not read.
 
 use thiserror::Error;
 
-/// A mail that is refused before anything in it is decoded.
+/// Why a mail is refused before anything in it is decoded.
 ///
-/// Every refusal is permanent: the same bytes are refused again.
+/// Every refusal is permanent: the same bytes are always refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// No bytes, or nothing but blanks and NULs.
+    /// No bytes, or only whitespace and NULs.
     #[error("the mail is empty")]
     Empty,
-    /// Not one header field at the top.
+    /// No header field at the top.
     #[error("the bytes do not begin with a header field")]
     NotMail,
     /// More bytes than a mail may have.
     #[error("the mail is larger than 10 MiB")]
     TooLarge,
-    /// Multiparts or attached messages nested beyond the limit.
-    #[error("the parts are nested too deep")]
+    /// Multiparts or attached messages are nested too deep.
+    #[error("the parts of the mail are nested too deep")]
     TooDeep,
     /// More parts than a mail may have.
     #[error("the mail has too many parts")]
@@ -28,7 +28,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The stable word for tables, metrics and feeds.
+    /// The stable public word.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Empty => "empty",

@@ -1,7 +1,6 @@
-//! The parts of a mail, found in one pass and without recursion.
+//! Finds the parts of a mail in one pass, without recursion.
 //!
-//! Boundaries count at the start of a line only, and nesting is bounded while
-//! it is being counted, so no input makes this pass deep or slow.
+//! A boundary counts only at the start of a line. Nesting is limited during the pass.
 
 use memchr::{memchr, memmem};
 
@@ -14,22 +13,22 @@ const MAX_MESSAGES: usize = 5;
 const MAX_PARTS: usize = 500;
 const MAX_RAW: usize = 10 * 1024 * 1024;
 
-/// The top header block and the leaves below it.
+/// The top header block and all leaf parts.
 #[derive(Debug)]
 pub(crate) struct Structure<'a> {
     pub(crate) headers: Headers<'a>,
     pub(crate) leaves: Vec<Leaf<'a>>,
-    /// A boundary in mid-line or a multipart without an end.
+    /// A boundary in the middle of a line, or a multipart without an end.
     pub(crate) damaged: bool,
 }
 
-/// A part that holds no parts.
+/// A part without parts of its own.
 #[derive(Debug)]
 pub(crate) struct Leaf<'a> {
     pub(crate) headers: Headers<'a>,
     pub(crate) kind: ContentType,
     pub(crate) body: &'a [u8],
-    /// How many attached messages enclose the part.
+    /// How many attached messages the part is nested in.
     pub(crate) messages: usize,
     /// The mail ended before the part did.
     pub(crate) cut: bool,
@@ -38,7 +37,7 @@ pub(crate) struct Leaf<'a> {
 struct Frame {
     boundary: Vec<u8>,
     messages: usize,
-    /// Parts of a digest are messages unless they say otherwise.
+    /// A part of a digest is a message unless it states another type.
     digest: bool,
 }
 
@@ -89,14 +88,15 @@ pub(crate) fn read(raw: &[u8]) -> Result<Structure<'_>, Refusal> {
     })
 }
 
-/// Where the body of a mail begins, as it is read here; none where it is not read.
+/// The offset of a mail's body as this crate reads it; `None` if its headers are
+/// refused.
 pub fn body_offset(raw: &[u8]) -> Option<usize> {
     let mail = skip_envelope(raw);
     let (_, length) = Headers::read(mail, line_end(mail)).ok()?;
     Some(raw.len() - mail.len() + length)
 }
 
-/// What ends the lines of a mail.
+/// The byte that ends the lines of a mail.
 fn line_end(raw: &[u8]) -> u8 {
     if memchr(b'\n', raw).is_some() {
         b'\n'
@@ -105,7 +105,7 @@ fn line_end(raw: &[u8]) -> u8 {
     }
 }
 
-/// A mailbox file's separator line is no header.
+/// Skips the separator line of a mailbox file.
 fn skip_envelope(raw: &[u8]) -> &[u8] {
     if !raw.starts_with(b"From ") {
         return raw;
@@ -116,8 +116,8 @@ fn skip_envelope(raw: &[u8]) -> &[u8] {
 }
 
 impl<'a> Scan<'a> {
-    /// Handles one part whose headers are read; returns where the next part's
-    /// headers begin and how many messages enclose it.
+    /// Handles one part whose headers are read. Returns the offset of the next part's
+    /// headers and how many messages that part is nested in.
     fn part(
         &mut self,
         headers: Headers<'a>,
@@ -162,9 +162,9 @@ impl<'a> Scan<'a> {
         Ok(found.next)
     }
 
-    /// Walks lines from `from` to the next part of an open multipart. What
-    /// follows a closing boundary is an epilogue and belongs to nobody.
-    fn seek(&mut self, from: usize) -> Found {
+    /// Reads lines from `from` to the next part of an open multipart. The text after a
+    /// closing boundary is an epilogue and belongs to no part.
+    fn seek(&mut self, from: usize) -> PartEnd {
         let (mut at, mut end) = (from, None);
         while at < self.raw.len() && !self.frames.is_empty() {
             let rest = self.raw.get(at..).unwrap_or_default();
@@ -175,7 +175,7 @@ impl<'a> Scan<'a> {
                 let messages = self.frames.get(depth).map_or(0, |frame| frame.messages);
                 self.frames.truncate(if closes { depth } else { depth + 1 });
                 if !closes {
-                    return Found {
+                    return PartEnd {
                         end,
                         next: Some((at + length, messages)),
                         cut: false,
@@ -189,14 +189,15 @@ impl<'a> Scan<'a> {
         let unclosed = !self.frames.is_empty();
         self.damaged |= unclosed;
         self.frames.clear();
-        Found {
+        PartEnd {
             end: end.unwrap_or(self.raw.len()),
             next: None,
             cut: unclosed && end.is_none(),
         }
     }
 
-    /// The innermost multipart whose boundary the line is, and whether it closes.
+    /// The innermost multipart that the line is a boundary of, and whether the line
+    /// closes it.
     fn boundary(&self, line: &[u8]) -> Option<(usize, bool)> {
         let dashed = line.strip_prefix(b"--")?;
         self.frames
@@ -213,7 +214,7 @@ impl<'a> Scan<'a> {
             })
     }
 
-    /// A boundary in mid-line: some readers split there, so nobody may trust it.
+    /// Whether a line has a boundary in its middle. Some mail programs split there.
     fn has_stray_boundary(&self, line: &[u8]) -> bool {
         let Some(frame) = self.frames.last() else {
             return false;
@@ -223,13 +224,14 @@ impl<'a> Scan<'a> {
     }
 }
 
-struct Found {
+/// Where a part ends and the next one begins.
+struct PartEnd {
     end: usize,
     next: Option<(usize, usize)>,
     cut: bool,
 }
 
-/// The line break before a boundary belongs to the boundary.
+/// The end of a body: the line break before a boundary belongs to the boundary.
 fn before_line_end(raw: &[u8], from: usize, at: usize) -> usize {
     let body = raw.get(from..at).unwrap_or_default();
     let body = body.strip_suffix(b"\n").unwrap_or(body);
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_multiparts_are_walked_to_their_leaves() {
+    fn leaves_of_nested_multiparts_are_found() {
         let (bodies, damaged) = bodies(
             "Content-Type: multipart/mixed; boundary=o\n\npreamble\n--o\n\
              Content-Type: multipart/alternative; boundary=\"i\"\n\n--i\n\none\n--i\n\
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_boundary_in_mid_line_splits_nothing_and_is_reported() {
+    fn boundary_in_the_middle_of_a_line_is_text_and_flagged() {
         let (bodies, damaged) = bodies(
             "Content-Type: multipart/mixed; boundary=b\n\n--b\n\nYour code is 111111 --b\nend\n--b--\n",
         );
@@ -279,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_without_an_end_is_cut() {
+    fn part_without_an_end_is_cut() {
         let raw = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nhalf a mes";
         let structure = read(raw).unwrap();
         assert!(structure.damaged);
@@ -300,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn five_hundred_parts_are_read_and_one_more_is_refused() {
+    fn mail_with_more_than_500_parts_is_refused() {
         let part = "--b\n\nx\n";
         let head = "Content-Type: multipart/mixed; boundary=b\n\n";
         assert!(read(format!("{head}{}--b--", part.repeat(499)).as_bytes()).is_ok());
@@ -309,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_near_nothing_end_in_a_word() {
+    fn empty_and_oversize_mails_are_refused() {
         assert_eq!(read(b"").unwrap_err(), Refusal::Empty);
         assert_eq!(read(&[0; 1_000]).unwrap_err(), Refusal::Empty);
         assert_eq!(read(b"x").unwrap_err(), Refusal::NotMail);
@@ -321,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn bare_carriage_returns_end_lines_when_there_is_nothing_else() {
+    fn carriage_returns_end_lines_without_line_feeds() {
         let structure = read(b"Subject: a\rFrom: b@c.test\r\rbody").unwrap();
         assert_eq!(structure.leaves.first().unwrap().body, b"body");
     }

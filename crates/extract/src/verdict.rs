@@ -1,16 +1,16 @@
-//! The answer: one artifact, or none and why.
+//! The answer: one artifact, or none and the reason.
 
 use serde::Serialize;
 
-/// One artifact, or none with the reason.
+/// One artifact, or none and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict<T> {
     /// Exactly one artifact, good enough to act on.
     Found(T),
-    /// There is something, and it is not safe to hand out.
+    /// There is an artifact, and it is not safe to hand out.
     Withheld(Reason),
-    /// There is nothing of the kind.
+    /// There is no artifact of the kind.
     Nothing(Reason),
 }
 
@@ -36,36 +36,36 @@ impl<T> Verdict<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// Nothing in the mail has the shape.
+    /// Nothing in the mail has the shape of an artifact.
     NoCandidate,
-    /// Things of the shape, none with enough evidence.
+    /// There are candidates, and none has enough evidence.
     NotConvincing,
     /// Two candidates are about equally good.
     Ambiguous,
-    /// The text and the HTML name different codes.
+    /// The text and the HTML have different codes.
     PartsDisagree,
-    /// Nobody knows who sent this.
+    /// The mail does not name exactly one sender.
     FromAmbiguous,
     /// The mail is longer than what was examined, or cut off at the artifact.
     Truncated,
-    /// An automatic reply answers somebody else's mail.
+    /// The mail is an automatic reply.
     AutoReply,
-    /// A mail from an inbox to itself is the agent's own.
+    /// The sender is also the recipient.
     SelfSent,
-    /// A code of another kind: a discount, a booking, a meeting, a recovery list.
+    /// The code is of another kind: a discount, a booking, a meeting, a recovery list.
     OtherKind,
     /// The only action links deny, delete or unsubscribe.
     ProtectedLink,
     /// The action link leads to a host that is not allowed.
     HostNotAllowed,
-    /// The action link is one no agent may open, whatever the allowlist says.
+    /// No agent may open the action link, whatever the allowlist says.
     UnsafeLink,
-    /// The action link is hidden in a tracker that cannot be read offline.
+    /// The action link is a tracking link whose target cannot be read offline.
     WrappedOpaque,
 }
 
 impl Reason {
-    /// The stable word for tables, metrics and feeds.
+    /// The stable public word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NoCandidate => "no_candidate",
@@ -98,10 +98,10 @@ pub struct Code {
     pub rule: &'static str,
 }
 
-/// A link that performs what the mail asks for.
+/// The link that does what the mail asks for.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct Link {
-    /// Serialised again from its parsed form, fragment included.
+    /// Serialised again from its parsed form, with its fragment.
     pub url: String,
     /// The host in its ASCII form.
     pub host: String,
@@ -109,15 +109,15 @@ pub struct Link {
     pub registrable: String,
     /// What the link does.
     pub kind: LinkKind,
-    /// The allowlist entry that admits the host, or `unlisted`.
+    /// The allowlist entry that matched, or `unlisted`.
     pub rule: String,
-    /// The hosts of the wrappers that were taken off, outermost first.
+    /// The hosts of the wrappers taken off, outermost first.
     pub unwrapped: Vec<String>,
     /// 0 to 100.
     pub confidence: u8,
 }
 
-/// Values stay out of logs, so `{:?}` shows everything but the value.
+/// Values must not reach logs, so `{:?}` leaves the value out.
 impl std::fmt::Debug for Code {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Code")
@@ -139,7 +139,7 @@ impl std::fmt::Debug for Link {
     }
 }
 
-/// What a link does. The last four are protected: they are never returned.
+/// What a link does. The last four kinds are protected: they are never returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkKind {
@@ -149,24 +149,24 @@ pub enum LinkKind {
     MagicLogin,
     /// Sets a new password or recovers an account.
     PasswordReset,
-    /// Joins an organisation, a team, a shared thing.
+    /// Joins an organisation, a team or a shared document.
     Invite,
     /// Confirms a change of address.
     EmailChange,
     /// Approves a sign-in on another device.
     ApproveSignin,
-    /// Says "this was not me", reports, revokes.
+    /// Reports "this was not me", or revokes access.
     DenyOrRevoke,
     /// Deletes something.
     Delete,
-    /// Leaves a list.
+    /// Leaves a mailing list.
     Unsubscribe,
     /// Help, privacy, social, shop, anything else.
     Other,
 }
 
 impl LinkKind {
-    /// The stable word for tables, metrics and feeds.
+    /// The stable public word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::VerifyEmail => "verify_email",
@@ -182,7 +182,7 @@ impl LinkKind {
         }
     }
 
-    /// Never to be returned as the action link.
+    /// Whether the kind is never returned.
     pub fn is_protected(self) -> bool {
         matches!(
             self,

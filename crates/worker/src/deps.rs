@@ -7,6 +7,7 @@ use providers::Sources;
 use tokio::sync::Notify;
 
 use crate::fetch::Fetcher;
+use crate::parser_threads::ParserThreads;
 use crate::sender::Dkim;
 use crate::settings::Settings;
 
@@ -24,6 +25,8 @@ pub struct Deps {
     pub failures: Arc<dyn FailureLog>,
     /// The configured sources, which decode their deliveries.
     pub sources: Arc<Sources>,
+    /// Parses mails.
+    pub parser_threads: ParserThreads,
     /// Fetches mail that a webhook does not carry.
     pub fetcher: Fetcher,
     /// Checks DKIM signatures; `None` when no DNS server is configured.

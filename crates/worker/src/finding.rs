@@ -1,11 +1,11 @@
-//! A code or a link, reduced to what they have in common.
+//! A code or a link in one common form.
 
 use std::fmt;
 
-use extract::{Code, Extracted, Link, Verdict as Found};
+use extract::{Code, Decision, Link, Verdict as Found};
 use pipeline::{ArtifactKind, AttemptId, Reason, Verdict};
 
-/// What the extractor says about one kind of thing.
+/// The result of the extractor for one kind of artifact.
 #[derive(Clone)]
 pub(crate) struct Finding {
     pub(crate) kind: ArtifactKind,
@@ -18,7 +18,7 @@ pub(crate) struct Finding {
     pub(crate) suits: Vec<AttemptId>,
 }
 
-/// Without the value, which no log may hold.
+/// Leaves the value out, because it must not reach a log.
 impl fmt::Debug for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Finding")
@@ -31,7 +31,7 @@ impl fmt::Debug for Finding {
 }
 
 impl Finding {
-    /// The mail's code, unless it has none.
+    /// The mail's code, if it has one.
     pub(crate) fn of_code(found: &Found<Code>) -> Option<Self> {
         let kind = ArtifactKind::Code;
         match found {
@@ -49,7 +49,7 @@ impl Finding {
         }
     }
 
-    /// The mail's link, unless it has none.
+    /// The mail's link, if it has one.
     pub(crate) fn of_link(found: &Found<Link>) -> Option<Self> {
         let kind = ArtifactKind::Link;
         match found {
@@ -67,14 +67,14 @@ impl Finding {
         }
     }
 
-    /// Something of this kind is there and kept back.
+    /// The mail has an artifact of this kind, and it is withheld.
     pub(crate) fn withheld(kind: ArtifactKind, reason: Reason) -> Self {
         let verdict = Verdict::Withheld(reason.clone());
         Self::valueless(kind, verdict, reason)
     }
 
-    /// Nothing is there: the code's reason, which says the most about a mail.
-    pub(crate) fn nothing(mail: &Extracted) -> Self {
+    /// The mail has no artifact. The reason is that of the code, which says most.
+    pub(crate) fn nothing(mail: &Decision) -> Self {
         let reason = match &mail.code {
             Found::Nothing(reason) => Reason::new(reason.as_str()),
             Found::Found(_) | Found::Withheld(_) => Reason::new("nothing_found"),
@@ -95,7 +95,7 @@ impl Finding {
         }
     }
 
-    /// Whether it may be given out.
+    /// Whether it may be handed out.
     pub(crate) fn is_usable(&self) -> bool {
         self.verdict == Verdict::Usable
     }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_does_not_print() {
+    fn debug_output_has_no_value() {
         let finding = Finding {
             value: Some("493817".to_owned()),
             ..Finding::withheld(ArtifactKind::Code, Reason::new("x"))

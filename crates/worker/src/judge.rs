@@ -1,6 +1,6 @@
-//! Whether what a mail holds is what an attempt waits for.
+//! Judges whether a mail holds what an attempt waits for.
 
-use extract::{Extracted, Verdict as Found};
+use extract::{Decision, Verdict as Found};
 use pipeline::{
     ArtifactKind, AttemptRules, MissKind, Reason, Sender, TokenError, Wanted, token_of,
 };
@@ -10,23 +10,24 @@ use crate::finding::Finding;
 const SENDER_NOT_ALLOWED: Reason = Reason::new("sender_not_allowed");
 const SENDER_NOT_VERIFIED: Reason = Reason::new("sender_not_verified");
 
-/// What a mail is to an attempt.
+/// The result of judging a mail for an attempt.
 pub(crate) enum Judgement {
-    /// It holds what is waited for.
+    /// The mail holds what the attempt waits for.
     Suits(Finding),
     /// It does not, for this reason.
     Misses(MissKind, Reason),
 }
 
 impl Judgement {
-    /// A rule keeps it back.
+    /// A rule blocks the mail.
     pub(crate) fn blocked(reason: Reason) -> Self {
         Self::Misses(MissKind::Blocked, reason)
     }
 }
 
-/// Judges a mail by the rules of an attempt, read by the attempt's allowlist.
-pub(crate) fn judge(rules: &AttemptRules, sender: &Sender, mail: &Extracted) -> Judgement {
+/// Judges a mail by the rules of an attempt. `mail` is the decision under the attempt's
+/// own allowlist.
+pub(crate) fn judge(rules: &AttemptRules, sender: &Sender, mail: &Decision) -> Judgement {
     if let Some(reason) = judge_sender(sender, &rules.senders, rules.needs_proof) {
         return Judgement::blocked(reason);
     }
@@ -42,7 +43,7 @@ pub(crate) fn judge(rules: &AttemptRules, sender: &Sender, mail: &Extracted) -> 
     Judgement::Suits(finding)
 }
 
-/// Why the sender of a mail does not count, if so.
+/// Why the sender of a mail is not accepted, if so.
 pub(crate) fn judge_sender(
     sender: &Sender,
     allowed: &[String],
@@ -54,12 +55,12 @@ pub(crate) fn judge_sender(
     (needs_proof && !sender.proof.holds()).then_some(SENDER_NOT_VERIFIED)
 }
 
-/// Whether a mail is kept back for its sender alone.
+/// Whether the reason is about the sender only.
 pub(crate) fn is_of_sender(reason: &Reason) -> bool {
     [SENDER_NOT_ALLOWED, SENDER_NOT_VERIFIED].contains(reason)
 }
 
-/// Why a link has no token to give, if one is wanted of it.
+/// Why a link has no token, if one is wanted.
 fn lack_of_token(finding: &Finding, token: Option<&str>) -> Option<TokenError> {
     match (token, &finding.value, finding.kind) {
         (Some(name), Some(link), ArtifactKind::Link) => token_of(link, name).err(),
@@ -67,8 +68,8 @@ fn lack_of_token(finding: &Finding, token: Option<&str>) -> Option<TokenError> {
     }
 }
 
-/// Whether the domain is one of these or below one; with none named every one
-/// is, also none at all.
+/// Whether the domain is in the list or below an entry. An empty list allows every
+/// sender, even one without a domain.
 fn is_allowed_sender(domain: Option<&str>, allowed: &[String]) -> bool {
     let is_below = |domain: &str, parent: &String| {
         domain
@@ -79,9 +80,9 @@ fn is_allowed_sender(domain: Option<&str>, allowed: &[String]) -> bool {
         || domain.is_some_and(|domain| allowed.iter().any(|parent| is_below(domain, parent)))
 }
 
-/// What the mail holds of what is wanted; of two usable things the surer one,
-/// a code first.
-fn wanted(mail: &Extracted, wanted: Wanted) -> Option<Finding> {
+/// The artifact that is wanted. Of a code and a link that are both usable, the one with
+/// more confidence; at equal confidence the code.
+fn wanted(mail: &Decision, wanted: Wanted) -> Option<Finding> {
     let (code, link) = (Finding::of_code(&mail.code), Finding::of_link(&mail.link));
     let rank = |finding: &Finding| (finding.is_usable(), finding.confidence);
     match (wanted, code, link) {
@@ -92,8 +93,8 @@ fn wanted(mail: &Extracted, wanted: Wanted) -> Option<Finding> {
     }
 }
 
-/// Why nothing of what is wanted was found.
-fn absence(mail: &Extracted, wanted: Wanted) -> Reason {
+/// Why the mail holds nothing that is wanted.
+fn absence(mail: &Decision, wanted: Wanted) -> Reason {
     let slug = match (wanted, &mail.code, &mail.link) {
         (Wanted::Link, _, Found::Nothing(reason))
         | (Wanted::Code | Wanted::Either, Found::Nothing(reason), _) => reason.as_str(),
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn senders_are_compared_on_dot_boundaries() {
+    fn sender_domain_matches_on_dot_boundaries() {
         let allowed = ["example.com".to_owned()];
         for domain in ["example.com", "mail.example.com"] {
             assert!(is_allowed_sender(Some(domain), &allowed), "{domain}");

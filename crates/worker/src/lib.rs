@@ -17,13 +17,13 @@ mod process;
 mod report;
 
 mod batch;
-mod contain;
+mod decisions;
 mod fetch;
 mod finding;
 mod judge;
-mod letter;
 mod minimize;
-mod reading;
+mod parser_threads;
+mod read_mail;
 mod recipients;
 mod sender;
 
@@ -39,6 +39,7 @@ pub use deps::Deps;
 pub use fetch::{Fetcher, FetcherError};
 pub use janitor::Janitor;
 pub use outcome::DeliveryOutcome;
+pub use parser_threads::ParserThreads;
 pub use recipients::InboxPolicy;
 pub use run::run;
 pub use sender::{Dkim, DkimError};

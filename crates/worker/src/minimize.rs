@@ -4,17 +4,13 @@ use std::time::Duration;
 
 use pipeline::{
     ArtifactId, ArtifactKey, ArtifactKind, AttemptId, AttemptMatch, Expectation, InboxId,
-    MessageId, MessageKey, Miss, NewArtifact, NewMessage, Reason, Sender, ServerKey, SourceName,
-    Timestamp,
+    MessageId, MessageKey, Miss, NewArtifact, NewMessage, Sender, ServerKey, SourceName, Timestamp,
 };
 use secrecy::SecretString;
 
+use crate::decisions::Decisions;
 use crate::finding::Finding;
 use crate::judge::{Judgement, is_of_sender, judge, judge_sender};
-use crate::reading::Readings;
-
-/// The mail was not read by a list, for it would have been read by too many.
-const TOO_MANY_LISTS: Reason = Reason::new("too_many_lists");
 
 /// What is needed besides the mail itself.
 pub(crate) struct Minimizer<'a> {
@@ -33,20 +29,19 @@ pub(crate) struct Minimizer<'a> {
 /// The message for one inbox, with at least one artifact: when nothing was
 /// found, an item that says so and why.
 pub(crate) fn minimize(
-    readings: &Readings,
+    decisions: &Decisions,
     inbox: InboxId,
     expected: &Expectation,
     with: &Minimizer<'_>,
 ) -> NewMessage {
-    let mail = readings.by(expected.rules.links.as_ref());
-    let mail = mail.unwrap_or(readings.first());
-    let identity = &mail.identity;
+    let mail = decisions.under(&expected.rules.links);
+    let identity = &decisions.identity;
     let message_id = identity.message_id.as_deref();
     let key = MessageKey::new(with.server_key, &inbox, message_id, &identity.content);
     let named = with.named;
     let provider_key =
         named.map(|(source, id)| MessageKey::of_provider(with.server_key, source, &inbox, id));
-    let (findings, misses) = find(readings, expected, with);
+    let (findings, misses) = find(decisions, expected, with);
     let lifetime = expected.rules.lifetime.unwrap_or(with.lifetime);
     let artifacts = findings.into_iter().map(|finding| {
         let key = artifact_key(&finding, &inbox, &key, with);
@@ -71,7 +66,7 @@ pub(crate) fn minimize(
 
 /// What the inbox gets, for which attempts, and what other attempts get not.
 fn find(
-    readings: &Readings,
+    decisions: &Decisions,
     expected: &Expectation,
     with: &Minimizer<'_>,
 ) -> (Vec<Finding>, Vec<Miss>) {
@@ -79,11 +74,10 @@ fn find(
     let refusal = judge_sender(&with.sender, &expected.rules.senders, needs_proof);
     let (mut suited, mut misses) = (Vec::new(), Vec::new());
     for attempt in &expected.attempts {
-        let reading = readings.by(expected.links_of(attempt).as_ref());
-        let judgement = match (&refusal, reading) {
-            (Some(reason), _) => Judgement::blocked(reason.clone()),
-            (None, Some(reading)) => judge(&attempt.rules, &with.sender, reading),
-            (None, None) => Judgement::blocked(TOO_MANY_LISTS),
+        let decision = decisions.under(&expected.links_of(attempt));
+        let judgement = match &refusal {
+            Some(reason) => Judgement::blocked(reason.clone()),
+            None => judge(&attempt.rules, &with.sender, decision),
         };
         match judgement {
             Judgement::Suits(finding) => suit(&mut suited, finding, attempt.id),
@@ -98,9 +92,7 @@ fn find(
     if !suited.is_empty() {
         misses.retain(|miss| !is_of_sender(&miss.reason));
     }
-    let mail = readings.by(expected.rules.links.as_ref());
-    let refusal = refusal.or(mail.is_none().then_some(TOO_MANY_LISTS));
-    let mail = mail.unwrap_or(readings.first());
+    let mail = decisions.under(&expected.rules.links);
     let general = [Finding::of_code(&mail.code), Finding::of_link(&mail.link)];
     for finding in general.into_iter().flatten() {
         let finding = match &refusal {

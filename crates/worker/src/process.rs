@@ -13,8 +13,8 @@ use crate::batch;
 use crate::deps::Deps;
 use crate::failure::Failure;
 use crate::give_back::{copy_of, give_back, outage_wait};
-use crate::letter;
 use crate::outcome::DeliveryOutcome;
+use crate::read_mail::read_mail;
 use crate::report::report;
 
 /// Processes one delivery if it can be claimed, and reports the result.
@@ -74,7 +74,7 @@ async fn read(deps: &Deps, delivery: StoredDelivery) -> Result<Processed, Failur
     };
     let mut messages = Vec::new();
     for mail in mails {
-        messages.extend(letter::read(deps, &delivery.source, mail, delivery.recorded_at).await?);
+        messages.extend(read_mail(deps, &delivery.source, mail, delivery.recorded_at).await?);
     }
     let ignored = None;
     Ok(Processed { messages, ignored })

@@ -12,7 +12,6 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::contain;
 use crate::deps::Deps;
 use crate::process::process;
 use crate::requeue::requeue_store_failures;
@@ -36,7 +35,11 @@ pub async fn run(
 ) {
     let slots = Arc::new(Semaphore::new(deps.settings.concurrency));
     let in_progress = TaskTracker::new();
-    in_progress.spawn(contain::warm_up(deps.settings.parse_budget));
+    let warming = Arc::clone(&deps);
+    in_progress.spawn(async move {
+        let time = warming.settings.parse_budget;
+        warming.parser_threads.warm_up(time).await;
+    });
     in_progress.spawn(requeue_at_start(Arc::clone(&deps)));
     let mut next_look = Instant::now() + random_wait();
     loop {

@@ -1,4 +1,5 @@
-//! Any URL: what passes is https, named, allowed, and passes again unchanged.
+//! Any URL: one that passes is https, has an allowed host name, and passes again
+//! unchanged.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Any HTML: the walk ends, and what it returns is a code.
+//! Any HTML: reading ends, and a returned code has the bounds of a code.
 #![no_main]
 
 use extract::{Policy, extract};

@@ -1,4 +1,4 @@
-//! Any bytes: the same answer twice, and no link outside the allowlist.
+//! Any bytes: two reads give the same answer, and no link outside the allowlist.
 #![no_main]
 
 use std::sync::LazyLock;

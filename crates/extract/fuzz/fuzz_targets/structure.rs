@@ -1,4 +1,4 @@
-//! Any structure: multiparts in messages in multiparts, cut anywhere.
+//! Any structure of multiparts and messages, cut anywhere.
 #![no_main]
 
 use extract::{Policy, extract};

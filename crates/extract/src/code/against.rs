@@ -1,14 +1,13 @@
-//! Which evidence speaks against a candidate.
+//! The evidence against a candidate.
 
 use super::candidate::Candidate;
-use super::context::{Context, Near};
-use super::evidence::MailContext;
+use super::context::{Context, MailContext, Near};
 use super::number::{is_compact_date, is_year};
 use super::rule::Rule;
 use super::shape::Shape;
 use crate::lexicon::Sense;
 
-/// Adds the rules that take points; `label` is how far off the best label is.
+/// Adds the rules that take points. `label` is how many words the best label is away.
 pub(super) fn against(
     candidate: &Candidate,
     around: Context<'_>,
@@ -65,7 +64,7 @@ fn is_about_other_codes(candidate: &Candidate, around: Context<'_>, mail: MailCo
     around.in_sentence(candidate, Sense::KIND) || !proper && around.around(candidate, Sense::KIND)
 }
 
-/// "Discount code: X", where the label is a word of its own.
+/// "Discount code: X": whether the word before the label names another kind of code.
 fn is_of_another_kind(candidate: &Candidate, around: Context<'_>) -> bool {
     let label = around
         .before(candidate, Sense::CODE.or(Sense::WORD))
@@ -73,7 +72,7 @@ fn is_of_another_kind(candidate: &Candidate, around: Context<'_>) -> bool {
     label.is_some_and(|label| around.follows(label.hit, Sense::KIND))
 }
 
-/// The heading of its column names something else.
+/// Whether the heading of its column names something else.
 fn is_in_another_column(candidate: &Candidate, around: Context<'_>) -> bool {
     candidate.heading.is_some()
         && around
@@ -81,7 +80,7 @@ fn is_in_another_column(candidate: &Candidate, around: Context<'_>) -> bool {
             .is_none()
 }
 
-/// "The password for your account 10048213 was changed".
+/// "The password for your account 10048213 was changed": whether it is an account.
 fn is_account(candidate: &Candidate, around: Context<'_>, rules: &[Rule]) -> bool {
     candidate.shape == Shape::Digits
         && candidate.compact.len() > 6
@@ -91,8 +90,8 @@ fn is_account(candidate: &Candidate, around: Context<'_>, rules: &[Rule]) -> boo
             .is_some_and(|near| near.gap.is_blank())
 }
 
-/// Whether a term of the sense names the candidate: directly before it, or
-/// after it with a connecting word, and closer than any label.
+/// Whether a term of the sense names the candidate: it is directly before the
+/// candidate, or after it with a connecting word, and closer than any label.
 fn is_named(
     candidate: &Candidate,
     around: Context<'_>,

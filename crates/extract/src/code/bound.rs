@@ -1,7 +1,7 @@
-//! Codes bound to a host: a line `@example.com #123456`.
+//! Codes bound to a host by a line `@example.com #123456`.
 //!
-//! The last line of such a message says where the code belongs. It is exact,
-//! so it decides, and its host has to be allowed like that of a link.
+//! Such a line states the code exactly, so it overrides all other evidence. Its host
+//! must be in the allowlist, like the host of a link.
 
 use crate::reading::Reading;
 
@@ -13,7 +13,7 @@ pub(super) struct Bound {
     pub(super) at: usize,
 }
 
-/// The bound code of a reading; nothing if there are two different ones.
+/// The bound code of a reading; `None` if there are two different ones.
 pub(super) fn bound(reading: &Reading) -> Option<Bound> {
     let text = reading.text();
     let mut found: Option<Bound> = None;
@@ -56,16 +56,16 @@ fn parse(line: &str, at: usize) -> Option<Bound> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reading::Source;
+    use crate::reading::TextSource;
 
     fn of(text: &str) -> Option<(String, String)> {
         let mut reading = Reading::of_text(text, 1_000);
-        reading.source = Source::Text;
+        reading.source = TextSource::Text;
         bound(&reading).map(|bound| (bound.host, bound.value))
     }
 
     #[test]
-    fn the_line_names_host_and_code() {
+    fn bound_line_gives_host_and_code() {
         let expected = Some(("acme.example".to_owned(), "747723".to_owned()));
         assert_eq!(
             of("747723 is your code.\n\n@acme.example #747723"),
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn two_different_lines_or_prose_are_none() {
+    fn two_bound_lines_or_prose_give_none() {
         assert_eq!(of("@a.example #747723\n@a.example #111111"), None);
         assert_eq!(of("mail @acme.example #747723"), None);
         assert_eq!(of("@acme.example #ignore"), None);

@@ -1,7 +1,8 @@
-//! Candidates: everything in a reading that has the shape of a code.
+//! Finds everything in a reading that has the shape of a code.
 
 use std::ops::Range;
 
+use super::mask::is_masked;
 use super::run::{Run, digit_groups, spelled_out};
 use super::segment::{Segment, containing, heading};
 use super::shape::{Shape, shape_of};
@@ -13,27 +14,27 @@ use crate::reading::Reading;
 /// More than any honest mail has.
 const MAX_CANDIDATES: usize = 200;
 
-/// Something with the shape of a code.
+/// A piece of text with the shape of a code.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) range: Range<usize>,
-    /// As printed, joined where it was spread over cells.
+    /// As printed; parts in several table cells are joined.
     pub(super) value: String,
     /// Letters and digits only.
     pub(super) compact: String,
     pub(super) shape: Shape,
     pub(super) segment: usize,
-    /// Nothing but punctuation shares its line.
+    /// Its line holds nothing else but punctuation.
     pub(super) alone: bool,
-    /// A number sign stands before it.
+    /// A number sign comes before it.
     pub(super) numbered: bool,
-    /// It is, or begins, a word of a lexicon.
+    /// A term of a lexicon overlaps it.
     pub(super) known: bool,
-    /// The cell that heads its column, if it stands in a table with a heading.
+    /// The heading of its column, if it is in a table with headings.
     pub(super) heading: Option<Range<usize>>,
 }
 
-/// Finds the candidates of a reading, and whether there were too many.
+/// The candidates of a reading, and whether there are more than are examined.
 pub(super) fn candidates(
     reading: &Reading,
     segments: &[Segment],
@@ -106,38 +107,7 @@ fn candidate(
     })
 }
 
-/// Signs around a token that make it something else.
-pub(super) fn is_masked(text: &str, token: &Token, core: &str) -> bool {
-    let (before, after) = (token.before(text), token.after(text));
-    let starred = before == Some('*') && after != Some('*');
-    let money = before.is_some_and(|c| {
-        matches!(
-            c,
-            '$' | '€' | '£' | '¥' | '₹' | '฿' | '₽' | '₩' | '₫' | '₺' | '+' | '@' | '_'
-        )
-    });
-    let counted = after
-        .is_some_and(|c| matches!(c, '%' | '@' | '_' | '#' | '°' | '$' | '€' | '£' | '₫' | '₽'));
-    let reference = core
-        .get(..3)
-        .is_some_and(|start| start.eq_ignore_ascii_case("ref"));
-    let hidden_card = reference
-        || core
-            .get(..2)
-            .is_some_and(|start| start.eq_ignore_ascii_case("xx"));
-    let after = text.get(token.range.end..).unwrap_or_default();
-    let decimal = after.starts_with(['.', ','])
-        && after
-            .get(1..)
-            .is_some_and(|next| next.starts_with(|c: char| c.is_ascii_digit()));
-    let before = text.get(..token.range.start).unwrap_or_default();
-    let spaced_money = before
-        .trim_end_matches(' ')
-        .ends_with(['$', '€', '£', '¥', '₹', '฿', '₽', '₩', '₫', '₺']);
-    starred || money || counted || hidden_card || decimal || spaced_money
-}
-
-/// A unit directly after, or money directly around.
+/// Whether a unit follows directly, or money stands directly before or after.
 fn is_counted(text: &str, range: &Range<usize>, hits: &[Hit]) -> bool {
     let next = hits.partition_point(|hit| hit.range.start < range.end);
     let follows = hits.get(next).is_some_and(|hit| {
@@ -162,8 +132,8 @@ fn is_counted(text: &str, range: &Range<usize>, hits: &[Hit]) -> bool {
     follows || precedes || prefixed
 }
 
-/// Nearly every word has the shape of a code; only those right behind a label
-/// are worth a look.
+/// Whether a label stands directly before. Nearly every word has the shape of a
+/// code, so other words are no candidates.
 fn is_set_off(text: &str, range: &Range<usize>, hits: &[Hit]) -> bool {
     let before = text
         .get(..range.start)
@@ -189,7 +159,7 @@ fn touches_barrier(text: &str, range: &Range<usize>) -> bool {
 
 fn is_alone(text: &str, segment: &Range<usize>, range: &Range<usize>) -> bool {
     let before = text.get(segment.start..range.start).unwrap_or_default();
-    // A code spread over cells goes beyond its first one.
+    // A code in several table cells continues after its first segment.
     let after = text.get(range.end..segment.end).unwrap_or_default();
     before
         .chars()

@@ -1,4 +1,4 @@
-//! What stands around a candidate.
+//! The text around a candidate.
 
 use std::ops::Range;
 
@@ -6,26 +6,26 @@ use super::candidate::Candidate;
 use super::segment::Segment;
 use crate::lexicon::{Hit, Sense};
 
-/// How far back and forth a label may stand, in bytes.
+/// How many bytes a label may be away.
 const REACH: usize = 240;
-/// How many lines above a candidate may label it.
+/// How many lines above a candidate may hold its label.
 const LINES: usize = 3;
 
-/// A term and what lies between it and the candidate.
+/// A term near a candidate, and the text between the two.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Near<'h> {
     pub(super) hit: &'h Hit,
-    /// Words between, those that only connect not counted.
+    /// Words in between, without connecting words.
     pub(super) words: usize,
     /// Sentences that end in between.
     pub(super) stops: usize,
     /// Lines that end in between.
     pub(super) lines: usize,
-    /// A connecting word stands in between.
+    /// A connecting word is in between.
     pub(super) connected: bool,
-    /// A colon or "is" stands directly before the candidate.
+    /// A colon or "is" comes directly before the candidate.
     pub(super) linked: bool,
-    /// What stands in between.
+    /// The text in between.
     pub(super) gap: Gap<'h>,
 }
 
@@ -47,7 +47,14 @@ impl Gap<'_> {
     }
 }
 
-/// The text, its lines and its terms.
+/// The senses of all terms in a mail.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct MailContext {
+    pub(super) subject: Sense,
+    pub(super) body: Sense,
+}
+
+/// A text with its lines and its terms.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'r> {
     pub(super) text: &'r str,
@@ -80,7 +87,7 @@ impl<'r> Context<'r> {
         Some(self.near(hit, hit.range.end..candidate.range.start))
     }
 
-    /// The last term of the sense in the cell that heads a column.
+    /// The last term of the sense in the heading of a column.
     fn within(&self, heading: &Range<usize>, sense: Sense) -> Option<Near<'r>> {
         let end = self
             .hits
@@ -119,8 +126,8 @@ impl<'r> Context<'r> {
         Some(self.near(hit, candidate.range.end..hit.range.start))
     }
 
-    /// "Enter the code below on this page": a code is asked for in the line, and
-    /// what else is named there only says where it goes.
+    /// "Enter the code below on this page": whether the line asks for a code. Then
+    /// other terms in the line only say where to enter it.
     pub(super) fn is_asked_for(&self, near: Near<'_>) -> bool {
         let end = near.hit.range.end;
         let line = self
@@ -140,7 +147,7 @@ impl<'r> Context<'r> {
             && earlier.any(|hit| hit.sense.says(Sense::ENTER))
     }
 
-    /// Whether a term of the sense stands directly before the hit.
+    /// Whether a term of the sense comes directly before the hit.
     pub(super) fn follows(&self, hit: &Hit, sense: Sense) -> bool {
         let before = self
             .hits
@@ -200,7 +207,7 @@ impl<'r> Context<'r> {
             .is_some_and(|hit| hit.range.end == end && hit.sense.says(Sense::IS))
     }
 
-    /// How many words in the range only connect.
+    /// How many connecting words are in the range.
     fn connecting(&self, gap: &Range<usize>) -> usize {
         let from = self.hits.partition_point(|hit| hit.range.start < gap.start);
         let within = self
@@ -216,7 +223,7 @@ impl<'r> Context<'r> {
     }
 }
 
-/// Words by blanks, and for scripts without blanks by every third letter.
+/// The number of words. Scripts without spaces count about four letters as a word.
 fn count_words(text: &str) -> usize {
     let spaced = text
         .split(|c: char| !c.is_alphanumeric() && c != '\'')
@@ -229,8 +236,8 @@ fn count_words(text: &str) -> usize {
         .sum()
 }
 
-/// Ends of sentences: a stop, a blank and the start of another, or a full-width
-/// stop. After an abbreviation follows a digit or a small letter.
+/// The number of sentence ends: a full-width stop, or a stop, a space and a capital.
+/// A digit or a small letter follows an abbreviation.
 fn stops(text: &str) -> usize {
     let mut count = 0;
     let mut ended = false;

@@ -1,42 +1,65 @@
-//! One code, or none: the best candidate, if it is good and has no rival.
+//! Decides which candidate is the code: the best one, if it is good enough and no
+//! other value comes close.
 
 use super::bound::{Bound, bound};
 use super::rule::Rule;
-use super::score::{Considered, Scored, considered, score};
+use super::score::{Considered, ScoredCode, considered, score};
+use crate::allowlist::Allowlist;
 use crate::lexicon;
-use crate::reading::{Reading, Source};
-use crate::{Allowlist, Code, Reason, Verdict};
+use crate::reading::{Reading, TextSource};
+use crate::verdict::{Code, Reason, Verdict};
 
-/// What a candidate needs.
+/// The points that a candidate needs.
 const THRESHOLD: i32 = 60;
-/// How far ahead of the next value the best one has to be.
+/// How many points the best value must be ahead of the next.
 const MARGIN: i32 = 12;
 
-/// The verdict and what it rests on.
+/// The codes of one mail, scored once. They can then be decided under any number of
+/// allowlists.
 #[derive(Debug)]
-pub(crate) struct Finding {
-    pub(crate) verdict: Verdict<Code>,
-    /// The best candidate stands at the very end of its source.
+pub(crate) struct Codes {
+    /// A code that is bound to a host overrides all other evidence.
+    bound: Option<BoundCode>,
+    verdict: Verdict<Code>,
+    /// The best candidate is at the very end of its source.
     pub(crate) reaches_end: bool,
-    /// The languages whose words were met, most often first.
+    /// The languages of the terms that were found, most frequent first.
     pub(crate) languages: Vec<&'static str>,
-    /// Every candidate with points, best first.
+    /// The candidates with points, best first.
     pub(crate) considered: Vec<Considered>,
 }
 
-/// Finds the code in the readings of one mail.
-pub(crate) fn find(readings: &[Reading], allowed: &Allowlist) -> Finding {
+#[derive(Debug)]
+struct BoundCode {
+    host: String,
+    verdict: Verdict<Code>,
+}
+
+impl Codes {
+    /// Decides under one allowlist.
+    pub(crate) fn decide(&self, allowed: &Allowlist) -> Verdict<Code> {
+        match &self.bound {
+            Some(bound) if allowed.names(&bound.host) => bound.verdict.clone(),
+            Some(_) => Verdict::Withheld(Reason::HostNotAllowed),
+            None => self.verdict.clone(),
+        }
+    }
+}
+
+/// Finds and scores the codes in the readings of one mail.
+pub(crate) fn read(readings: &[Reading]) -> Codes {
     let hits: Vec<_> = readings
         .iter()
         .map(|reading| lexicon::code_hits(reading.text()))
         .collect();
     let (scored, crowded) = score(readings, &hits);
-    let verdict = match readings.iter().find_map(bound) {
-        Some(bound) => decide_bound(&bound, &scored, allowed),
-        None => decide(&scored, crowded),
-    };
-    Finding {
-        verdict,
+    let bound = readings.iter().find_map(bound).map(|bound| BoundCode {
+        verdict: decide_bound(&bound, &scored),
+        host: bound.host,
+    });
+    Codes {
+        bound,
+        verdict: decide(&scored, crowded),
         reaches_end: scored
             .first()
             .is_some_and(|best| reaches_end(best, readings)),
@@ -45,7 +68,7 @@ pub(crate) fn find(readings: &[Reading], allowed: &Allowlist) -> Finding {
     }
 }
 
-fn reaches_end(best: &Scored, readings: &[Reading]) -> bool {
+fn reaches_end(best: &ScoredCode, readings: &[Reading]) -> bool {
     let own = readings
         .iter()
         .find(|reading| reading.source == best.source);
@@ -53,10 +76,7 @@ fn reaches_end(best: &Scored, readings: &[Reading]) -> bool {
     rest.is_none_or(|rest| rest.trim().is_empty())
 }
 
-fn decide_bound(bound: &Bound, scored: &[Scored], allowed: &Allowlist) -> Verdict<Code> {
-    if !allowed.names(&bound.host) {
-        return Verdict::Withheld(Reason::HostNotAllowed);
-    }
+fn decide_bound(bound: &Bound, scored: &[ScoredCode]) -> Verdict<Code> {
     let compact: String = bound
         .value
         .chars()
@@ -76,7 +96,7 @@ fn decide_bound(bound: &Bound, scored: &[Scored], allowed: &Allowlist) -> Verdic
     })
 }
 
-fn decide(scored: &[Scored], crowded: bool) -> Verdict<Code> {
+fn decide(scored: &[ScoredCode], crowded: bool) -> Verdict<Code> {
     let Some(best) = scored.first() else {
         return Verdict::Nothing(Reason::NoCandidate);
     };
@@ -114,16 +134,16 @@ fn decide(scored: &[Scored], crowded: bool) -> Verdict<Code> {
     })
 }
 
-/// "Your codes: 111111 for this, 222222 for that".
-fn is_sibling(one: &Scored, best: &Scored) -> bool {
+/// "Your codes: 111111 for this, 222222 for that": two values share one label.
+fn is_sibling(one: &ScoredCode, best: &ScoredCode) -> bool {
     let alike = one.candidate.shape == best.candidate.shape
         && one.candidate.compact.len() == best.candidate.compact.len();
     let shared = one.label.is_some() && one.label == best.label && one.source == best.source;
     alike && shared && one.score > 0 && !one.candidate.shape.is_wordlike()
 }
 
-/// "Your email code is 111111 and your phone code is 222222".
-fn is_second(one: &Scored, best: &Scored) -> bool {
+/// "Your email code is 111111 and your phone code is 222222": two labelled codes.
+fn is_second(one: &ScoredCode, best: &ScoredCode) -> bool {
     const PLAIN: i32 = 80;
     let alike = one.candidate.shape == best.candidate.shape
         && one.candidate.compact.len() == best.candidate.compact.len();
@@ -131,14 +151,14 @@ fn is_second(one: &Scored, best: &Scored) -> bool {
     alike && labelled && one.score >= PLAIN
 }
 
-/// The text and the HTML each have a good code, and not the same one.
-fn disagree(scored: &[Scored]) -> bool {
+/// Whether the text and the HTML each have a good code, and the codes differ.
+fn disagree(scored: &[ScoredCode]) -> bool {
     let best = |source| {
         scored
             .iter()
             .find(|one| one.source == source && one.score >= THRESHOLD)
     };
-    let (Some(text), Some(html)) = (best(Source::Text), best(Source::Html)) else {
+    let (Some(text), Some(html)) = (best(TextSource::Text), best(TextSource::Html)) else {
         return false;
     };
     let appears = |compact: &str, source| {
@@ -147,11 +167,11 @@ fn disagree(scored: &[Scored]) -> bool {
             .any(|one| one.source == source && is_same(&one.candidate.compact, compact))
     };
     !is_same(&text.candidate.compact, &html.candidate.compact)
-        && (!appears(&text.candidate.compact, Source::Html)
-            || !appears(&html.candidate.compact, Source::Text))
+        && (!appears(&text.candidate.compact, TextSource::Html)
+            || !appears(&html.candidate.compact, TextSource::Text))
 }
 
-/// Equal, or one with the prefix the other is printed without.
+/// Whether the values are equal, or equal but for a prefix of capitals.
 fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.to_ascii_uppercase(), b.to_ascii_uppercase());
     let prefixed = |long: &str, short: &str| {

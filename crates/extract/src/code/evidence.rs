@@ -1,19 +1,12 @@
-//! Which evidence holds for and against a candidate.
+//! The evidence for a candidate.
 
 use super::against::against;
 use super::candidate::Candidate;
-use super::context::{Context, Near};
+use super::context::{Context, MailContext, Near};
 use super::rule::Rule;
 use super::shape::Shape;
 use crate::lexicon::{Hit, Sense};
 use crate::reading::Reading;
-
-/// What is known about the mail as a whole.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct MailContext {
-    pub(super) subject: Sense,
-    pub(super) body: Sense,
-}
 
 /// The rules that hold for a candidate.
 pub(super) fn evidence(
@@ -45,8 +38,8 @@ pub(super) fn evidence(
     rules
 }
 
-/// Words look like codes; only a label right beside them tells. Small letters
-/// need a colon as well, or a line of their own.
+/// Whether a label marks a word as a code. Small letters need a colon as well, or a
+/// line of their own.
 fn is_labelled_word(candidate: &Candidate, around: Context<'_>) -> bool {
     let Some(near) = around.before(candidate, Sense::CODE.or(Sense::WORD)) else {
         return false;
@@ -83,7 +76,7 @@ fn shape_rule(candidate: &Candidate) -> Option<Rule> {
     }
 }
 
-/// `FRIEND42`: a word and a number, so somebody thought of it.
+/// `FRIEND42`: a person chose it, so it is hardly a one-time code.
 fn is_chosen(compact: &str) -> bool {
     let word = compact.trim_end_matches(|c: char| c.is_ascii_digit());
     let digits = compact.len() - word.len();
@@ -92,7 +85,8 @@ fn is_chosen(compact: &str) -> bool {
         && word.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
-/// The best label, as one rule; returns how many words stand between.
+/// Adds the rule of the best label. Returns how many words are between that label
+/// and the candidate.
 fn labels(
     candidate: &Candidate,
     around: Context<'_>,
@@ -146,7 +140,7 @@ fn labels(
     }
 }
 
-/// "(code X)": the label and the candidate, and nothing else.
+/// "(code X)": only the label and the candidate are in the brackets.
 fn is_bracketed(candidate: &Candidate, around: Context<'_>, near: Near<'_>) -> bool {
     let before = around.text.get(..near.hit.range.start);
     let after = around.text.get(candidate.range.end..);
@@ -197,7 +191,7 @@ fn after_rule(candidate: &Candidate, near: Near<'_>) -> Option<Rule> {
     }
 }
 
-/// What the layout alone says: mails in unknown languages have nothing else.
+/// The evidence of the layout, which needs no known language.
 fn structural_rule(candidate: &Candidate, reading: &Reading, mail: MailContext) -> Option<Rule> {
     let at = candidate.range.start;
     let length = candidate.compact.len();
@@ -220,7 +214,7 @@ fn structural_rule(candidate: &Candidate, reading: &Reading, mail: MailContext) 
     }
 }
 
-/// "Your code 1234 password 5678": a label right before a value is that value's.
+/// "Your code 1234 password 5678": whether the label belongs to the value after it.
 fn labels_the_next(around: Context<'_>, label: &Hit) -> bool {
     let rest = around.text.get(label.range.end..).unwrap_or_default();
     let value = rest.trim_start_matches([' ', ':', '=', '[', '(']);

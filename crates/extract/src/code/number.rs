@@ -1,7 +1,7 @@
-//! Numbers that are something else: dates, times, amounts, addresses.
+//! Numbers that are no codes: dates, times, amounts, IP addresses.
 
-/// Several numbers joined by one sign: a date, a time, an amount, a version.
-/// Dashes and single dots are left to the shapes, because codes have them.
+/// Several numbers joined by one character: a date, a time, an amount, a version.
+/// Dashes and single dots also occur in codes, so `shape` judges those.
 pub(super) fn is_composite(core: &str) -> bool {
     is_joined(core, ':', 1..=2) || is_joined(core, '/', 1..=4) || is_amount(core) || is_dotted(core)
 }
@@ -33,7 +33,7 @@ fn is_dotted(core: &str) -> bool {
     dots > 0 && numeric && (dots > 1 || decimal)
 }
 
-/// `2026-03-14` `14-03-2026` `03-14` and years joined.
+/// `2026-03-14`, `14-03-2026`, `2019-2020`.
 pub(super) fn is_dashed_date(core: &str) -> bool {
     let parts: Vec<&str> = core.split('-').collect();
     match parts.as_slice() {
@@ -45,7 +45,7 @@ pub(super) fn is_dashed_date(core: &str) -> bool {
     }
 }
 
-/// Dashed groups as phone and account numbers have them.
+/// Groups of digits as in phone and account numbers.
 pub(super) fn is_dashed_phone(core: &str) -> bool {
     let lengths: Vec<usize> = core.split('-').map(str::len).collect();
     let total: usize = lengths.iter().sum();
@@ -66,7 +66,7 @@ pub(super) fn is_year(part: &str) -> bool {
         || matches!(part.get(..2), Some("25")) && part.len() == 4 && is_digits(part)
 }
 
-/// `20260314`: a date without signs.
+/// `20260314`.
 pub(super) fn is_compact_date(digits: &str) -> bool {
     let part = |range: std::ops::Range<usize>| {
         digits
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn dashed_dates_and_phones_are_told_from_codes() {
+    fn dashed_dates_and_phone_numbers_are_not_codes() {
         assert!(
             is_dashed_date("2026-03-14")
                 && is_dashed_date("14-03-2026")

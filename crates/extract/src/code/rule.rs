@@ -1,6 +1,6 @@
-//! Every piece of evidence and its points: the one table that is tuned.
+//! Every rule and its points, in one table.
 
-/// A piece of evidence.
+/// A rule that gives points to a candidate, or takes some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
@@ -10,21 +10,21 @@ pub enum Rule {
     LabelBare,
     /// "the verification code for your account is X".
     LabelLinked,
-    /// The label stands a few words back.
+    /// The label is a few words back.
     LabelNear,
-    /// The label stands further back in the sentence.
+    /// The label is further back in the sentence.
     LabelFar,
-    /// The label stands in the sentence before.
+    /// The label is in the sentence before.
     LabelEarlier,
     /// "code: X".
     WordDirect,
     /// "the code for your account is X".
     WordLinked,
-    /// The word stands a few words back.
+    /// The word "code" is a few words back.
     WordNear,
-    /// The word stands further back in the sentence.
+    /// The word "code" is further back in the sentence.
     WordFar,
-    /// The word stands in the sentence before.
+    /// The word "code" is in the sentence before.
     WordEarlier,
     /// "X is your verification code".
     LabelAfterDirect,
@@ -38,15 +38,15 @@ pub enum Rule {
     AloneBelowWord,
     /// Alone on its line, the label in the line below.
     AloneAboveLabel,
-    /// Alone on its line in a mail that speaks of a code.
+    /// Alone on its line in a mail that mentions a code.
     AloneInCodeMail,
-    /// Alone in an element that is named after a code.
+    /// Alone in an element whose class or id says "code".
     AloneMarked,
-    /// Alone, in a shape nothing but a code has: `G-123456`.
+    /// Alone, in a shape that only codes have: `G-123456`.
     AlonePrefixed,
-    /// Alone and large in a short mail whose language nobody here speaks.
+    /// Alone and large in a short mail in an unknown language.
     AloneUnknown,
-    /// Alone on its line, right below what it is for.
+    /// Alone on its line, directly below its purpose: "sign in".
     AloneBelowPurpose,
     /// Alone on its line in a mail about signing in.
     AloneInAuthMail,
@@ -54,19 +54,19 @@ pub enum Rule {
     Imperative,
     /// "enter X to sign in".
     ImperativeToSignIn,
-    /// Alone on its line, in a mail that only says how long it is valid.
+    /// Alone on its line in a mail that says how long it is valid.
     AloneWithExpiry,
     /// Two labels, one before and one after.
     LabelledTwice,
     /// "(code X)".
     Bracketed,
-    /// The subject speaks of a code.
+    /// The subject mentions a code.
     SubjectLabel,
     /// The mail says how long something is valid.
     Expiry,
     /// The mail is about signing in or confirming.
     AuthMail,
-    /// Set larger or wider than the text.
+    /// Printed larger or wider than the text.
     Emphasis,
     /// The same value in another part of the mail.
     Agreement,
@@ -74,25 +74,25 @@ pub enum Rule {
     LikelyShape,
     /// A shape that codes rarely have.
     UnlikelyShape,
-    /// Another kind of number is named closer by.
+    /// A closer term names another kind of number.
     OtherNumber,
-    /// A code of another kind is named.
+    /// A term names a code of another kind.
     OtherKind,
-    /// It reads as a year or a date.
+    /// It looks like a year or a date.
     YearOrDate,
-    /// A number sign stands before it.
+    /// A number sign comes before it.
     Numbered,
-    /// It is called old or used.
+    /// The text calls it old or used.
     Stale,
-    /// Another candidate stands between the label and this one.
+    /// Another candidate is between the label and this one.
     Overshadowed,
-    /// A discount or a booking is spoken of in the same sentence.
+    /// The same sentence mentions a discount or a booking.
     OtherContext,
-    /// An order, an offer, a newsletter.
+    /// The subject is about an order, an offer or a newsletter.
     CommercialMail,
 }
 
-/// Every rule, its word and its points.
+/// Every rule with its public word and its points.
 const TABLE: &[(Rule, &str, i32)] = &[
     (Rule::LabelDirect, "label_direct", 74),
     (Rule::LabelBare, "label_bare", 66),
@@ -144,7 +144,7 @@ impl Rule {
         TABLE.iter().find(|(rule, _, _)| *rule == self)
     }
 
-    /// The points it gives or takes.
+    /// The points that it gives, negative if it takes some.
     pub fn points(self) -> i32 {
         self.row().map_or(0, |(_, _, points)| *points)
     }
@@ -162,7 +162,7 @@ impl Rule {
         )
     }
 
-    /// The stable word for tables and explanations.
+    /// The stable public word.
     pub fn as_str(self) -> &'static str {
         self.row().map_or("none", |(_, word, _)| word)
     }

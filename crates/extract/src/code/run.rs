@@ -1,26 +1,27 @@
-//! Codes spread over several tokens.
+//! Codes that consist of several tokens.
 
 use std::ops::Range;
 
-use super::candidate::is_masked;
+use super::mask::is_masked;
 use super::number::{is_digits, is_year};
 use super::shape::{Shape, shape_of};
 use super::token::Token;
-use crate::reading::{Reading, Source};
+use crate::reading::{Reading, TextSource};
 
-/// What a run of tokens turns out to be.
+/// The meaning of several tokens in a row.
 pub(super) enum Run {
+    /// They form one code.
     Code {
         range: Range<usize>,
         value: String,
         shape: Shape,
         used: usize,
     },
-    /// Digits that belong together and are no code: a phone, a card.
+    /// They form a number that is no code, such as a phone or card number.
     Nothing { used: usize },
 }
 
-/// Four to ten single characters in a row of cells, spans or words.
+/// A code of four to ten single characters in cells, spans or words of their own.
 pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Option<Run> {
     let text = reading.text();
     if tokens.get(at)?.range.len() != 1 {
@@ -32,7 +33,7 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
     for token in tokens.get(at..)?.iter().take(11) {
         let core = text.get(token.range.clone())?;
         let gap = text.get(end..token.range.start)?;
-        // One dash in the middle, in a cell of its own, belongs to the code.
+        // One dash in a cell of its own, in the middle, is part of the code.
         let dash = used > 2 && !dashed && gap.trim() == "-" && gap.len() > 1;
         let joined = used == 0 || dash || is_cell_gap(reading.source, gap);
         if core.len() != 1 || !joined {
@@ -46,7 +47,7 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
         used += 1;
         end = token.range.end;
     }
-    // Numbers of a list count up, one line after the other.
+    // The numbers of a list count up from line to line.
     let start = tokens.get(at)?.range.start;
     let counts = value
         .as_bytes()
@@ -70,16 +71,16 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
     })
 }
 
-fn is_cell_gap(source: Source, gap: &str) -> bool {
-    let limit = if source == Source::Html { 3 } else { 1 };
+fn is_cell_gap(source: TextSource, gap: &str) -> bool {
+    let limit = if source == TextSource::Html { 3 } else { 1 };
     !gap.is_empty()
         && gap.len() <= limit
         && gap
             .bytes()
-            .all(|byte| byte == b' ' || source == Source::Html && matches!(byte, b'\t' | b'\n'))
+            .all(|byte| byte == b' ' || source == TextSource::Html && matches!(byte, b'\t' | b'\n'))
 }
 
-/// Groups of digits one blank apart: a grouped code, a phone, or a card.
+/// Groups of digits one space apart: a code in groups, or a phone or card number.
 pub(super) fn digit_groups(text: &str, tokens: &[Token], at: usize) -> Option<Run> {
     let first = tokens.get(at)?;
     if !text.as_bytes().get(first.range.start)?.is_ascii_digit() {

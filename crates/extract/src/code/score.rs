@@ -1,47 +1,48 @@
-//! Every candidate of a mail with its points.
+//! Scores every candidate of a mail.
 
 use super::candidate::{Candidate, candidates};
-use super::context::Context;
-use super::evidence::{MailContext, evidence};
+use super::context::{Context, MailContext};
+use super::evidence::evidence;
 use super::rule::Rule;
 use super::segment::segments;
 use super::shape::Shape;
 use crate::lexicon::{Hit, Sense};
-use crate::reading::{Reading, Source};
+use crate::reading::{Reading, TextSource};
 
-/// A candidate and what speaks for and against it.
-pub(super) struct Scored {
-    pub(super) source: Source,
+/// A candidate with its points.
+pub(super) struct ScoredCode {
+    pub(super) source: TextSource,
     pub(super) candidate: Candidate,
     pub(super) rules: Vec<Rule>,
-    /// The place in the decoded source, in bytes.
+    /// Its byte offset in the decoded source.
     at: usize,
     pub(super) score: i32,
-    /// Where the label stands that the candidate shares a sentence with.
+    /// The offset of the label in the same sentence.
     pub(super) label: Option<usize>,
 }
 
-/// A candidate and its points, without its value.
+/// A candidate with its points, without its value.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Considered {
-    /// Where it stands.
-    pub source: Source,
-    /// The place in the decoded source, in bytes.
+    /// The part of the mail it is in.
+    pub source: TextSource,
+    /// Its byte offset in the decoded source.
     pub at: usize,
-    /// How long it is there.
+    /// Its length there, in bytes.
     pub length: usize,
-    /// What it looks like.
+    /// Its shape.
     pub shape: Shape,
-    /// All points together.
+    /// The sum of its points.
     pub score: i32,
-    /// What gave and took the points.
+    /// The rules that gave and took points.
     pub rules: Vec<(Rule, i32)>,
-    /// Which value it is: equal numbers, equal values.
+    /// A number for its value: the same number for the same value.
     pub value: usize,
 }
 
-/// The candidates of all readings, best first, and whether there were too many.
-pub(super) fn score(readings: &[Reading], hits: &[Vec<Hit>]) -> (Vec<Scored>, bool) {
+/// The candidates of all readings, best first, and whether there are more than are
+/// examined.
+pub(super) fn score(readings: &[Reading], hits: &[Vec<Hit>]) -> (Vec<ScoredCode>, bool) {
     let mail = mail_context(readings, hits);
     let mut scored = Vec::new();
     let mut crowded = false;
@@ -60,8 +61,8 @@ fn mail_context(readings: &[Reading], hits: &[Vec<Hit>]) -> MailContext {
             .iter()
             .fold(Sense::default(), |all, hit| all.or(hit.sense));
         match reading.source {
-            Source::Subject => mail.subject = all,
-            Source::Text | Source::Html => mail.body = mail.body.or(all),
+            TextSource::Subject => mail.subject = all,
+            TextSource::Text | TextSource::Html => mail.body = mail.body.or(all),
         }
     }
     mail
@@ -71,7 +72,7 @@ fn score_reading(
     reading: &Reading,
     hits: &[Hit],
     mail: MailContext,
-    scored: &mut Vec<Scored>,
+    scored: &mut Vec<ScoredCode>,
 ) -> bool {
     let segments = segments(reading.text());
     let context = Context {
@@ -93,7 +94,7 @@ fn score_reading(
             .before(candidate, Sense::CODE.or(Sense::WORD))
             .filter(|near| near.stops == 0 && near.lines == 0)
             .map(|near| near.hit.range.start);
-        scored.push(Scored {
+        scored.push(ScoredCode {
             source: reading.source,
             candidate: candidate.clone(),
             score: rules.iter().map(|rule| rule.points()).sum(),
@@ -105,8 +106,8 @@ fn score_reading(
     crowded
 }
 
-/// A label belongs to the first candidate after it. One of the same shape
-/// further on stays a rival: nobody can tell which of the two is meant.
+/// Whether the label before a candidate belongs to another candidate in between. A
+/// candidate of the same shape does not count: either of the two can be meant.
 fn is_overshadowed(
     index: usize,
     found: &[Candidate],
@@ -131,14 +132,14 @@ fn is_overshadowed(
     })
 }
 
-/// The same value in two sources supports itself.
-fn agree(scored: &mut [Scored]) {
-    let seen: Vec<(String, Source)> = scored
+/// Gives points to values that occur in two sources.
+fn agree(scored: &mut [ScoredCode]) {
+    let seen: Vec<(String, TextSource)> = scored
         .iter()
         .map(|one| (one.candidate.compact.to_ascii_uppercase(), one.source))
         .collect();
     for one in scored.iter_mut().filter(|one| one.score > 0) {
-        let elsewhere = |(value, source): &(String, Source)| {
+        let elsewhere = |(value, source): &(String, TextSource)| {
             *source != one.source && value.eq_ignore_ascii_case(&one.candidate.compact)
         };
         if seen.iter().any(elsewhere) {
@@ -148,8 +149,8 @@ fn agree(scored: &mut [Scored]) {
     }
 }
 
-/// The candidates as data, values replaced by numbers.
-pub(super) fn considered(scored: &[Scored], readings: &[Reading]) -> Vec<Considered> {
+/// Describes the best candidates, with numbers in place of values.
+pub(super) fn considered(scored: &[ScoredCode], readings: &[Reading]) -> Vec<Considered> {
     let mut values: Vec<&str> = Vec::new();
     let mut considered = Vec::new();
     for one in scored.iter().filter(|one| !one.rules.is_empty()).take(20) {

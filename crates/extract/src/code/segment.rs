@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use memchr::memchr2_iter;
 
-/// A line, or a cell of a row, that is not blank. Blanks around it are left out.
+/// A line, or a cell of a table row, that is not blank, without surrounding spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) range: Range<usize>,
-    /// Blank lines stand before it.
+    /// A blank line comes before it.
     pub(super) apart: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn segments(text: &str) -> Vec<Segment> {
     found
 }
 
-/// The segment a place belongs to.
+/// The index of the segment that contains an offset.
 pub(super) fn containing(segments: &[Segment], at: usize) -> Option<usize> {
     let index = segments.partition_point(|segment| segment.range.end <= at);
     segments
@@ -45,9 +45,9 @@ pub(super) fn containing(segments: &[Segment], at: usize) -> Option<usize> {
         .map(|_| index)
 }
 
-/// The cell above the one at `at`, if that row heads the columns of this one:
-/// as many cells without a digit above as there are cells here, and a value in
-/// the first of them.
+/// The heading of the cell at `at`: the cell above it, if the row above holds
+/// headings. That row has as many cells as this one and no digit, and the first
+/// cell of this row has a digit.
 pub(super) fn heading(text: &str, at: usize) -> Option<Range<usize>> {
     const REACH: usize = 480;
     let from = text.ceil_char_boundary(at.saturating_sub(REACH));
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_finds_the_heading_of_its_column() {
+    fn heading_is_the_cell_above_the_value() {
         let text = "Account\tSecurity code\n10048213\t604871\n";
         let heading_of = |value: &str| {
             let heading = heading(text, text.find(value).unwrap())?;
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_beside_their_values_are_no_heading() {
+    fn row_of_label_and_value_has_no_heading() {
         let text = "Time\tnoon\nSecurity code\t604871\n";
         assert_eq!(heading(text, text.find("604871").unwrap()), None);
     }

@@ -2,7 +2,7 @@
 
 use super::number::{is_dashed_date, is_dashed_phone, is_digits};
 
-/// What a candidate looks like.
+/// The shape of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
@@ -26,7 +26,7 @@ pub enum Shape {
     Words,
 }
 
-/// Which kinds of characters a token has, found in one pass.
+/// The kinds of characters in a token, found in one pass.
 #[derive(Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -58,7 +58,7 @@ impl Has {
     }
 }
 
-/// The shape of a token, if it could be a code at all.
+/// The shape of a token, if it can be a code.
 pub(super) fn shape_of(core: &str) -> Option<Shape> {
     const SHORTEST: usize = 4;
     if core.len() < SHORTEST {
@@ -125,7 +125,7 @@ fn dashed(core: &str) -> Option<Shape> {
 }
 
 impl Shape {
-    /// Shapes that ordinary words have too need more around them.
+    /// Whether ordinary words have the shape too. Such a candidate needs a label.
     pub(super) fn is_wordlike(self) -> bool {
         matches!(self, Self::Letters | Self::SmallLetters | Self::Words)
     }
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shapes_people_receive() {
+    fn common_codes_have_a_shape() {
         for (core, shape) in [
             ("123456", Shape::Digits),
             ("1234567890", Shape::Digits),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code() {
+    fn dates_phone_numbers_and_words_have_no_shape() {
         for core in [
             "123",
             "12345678901",

@@ -1,8 +1,8 @@
-//! Pieces of text that could hold a code, and pieces that cannot.
+//! Splits text into the tokens that may be codes.
 
 use std::ops::Range;
 
-/// Letters, digits and what joins them, without punctuation around.
+/// Letters, digits and the characters that join them, without outer punctuation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) range: Range<usize>,
@@ -20,8 +20,8 @@ impl Token {
     }
 }
 
-/// Every token in the text. URLs, addresses and paths are left out whole:
-/// nothing inside them is a code.
+/// Every token in the text. URLs, mail addresses and paths hold no codes, so they
+/// give no tokens.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let bytes = text.as_bytes();
     let mut found = Vec::with_capacity(text.len() / 6);
@@ -30,7 +30,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
         let letters = position(bytes, start, |byte| !byte.is_ascii_alphabetic());
         let letters = letters.unwrap_or(bytes.len());
         let from = word_start(bytes, start);
-        // Most words are nothing but letters and need no closer look.
+        // The fast path: most words are only letters.
         if from == start
             && letters > start
             && bytes.get(letters).is_none_or(|byte| ends_word(*byte))
@@ -57,7 +57,7 @@ fn position(bytes: &[u8], from: usize, is: impl Fn(u8) -> bool) -> Option<usize>
     Some(from + found)
 }
 
-/// A word may begin with a sign that decides what it is.
+/// Where a word begins: characters such as `@` or `+` before it decide what it is.
 fn word_start(bytes: &[u8], at: usize) -> usize {
     let before = bytes.get(..at).unwrap_or_default();
     let signs = before
@@ -76,7 +76,7 @@ fn ends_word(byte: u8) -> bool {
         )
 }
 
-/// URLs, mail addresses, host names with a path, USSD strings.
+/// Whether a word is a URL, a mail address, a host with a path or a USSD string.
 fn is_address(word: &str) -> bool {
     let bytes = word.as_bytes();
     word.contains("://")
@@ -96,7 +96,7 @@ fn is_mail_address(word: &str) -> bool {
     })
 }
 
-/// `host.tld/path`, and nothing that merely has a slash.
+/// `host.tld/path`. A slash alone is not enough.
 fn is_host_path(word: &str) -> bool {
     let Some((host, _)) = word.split_once('/') else {
         return false;
@@ -108,7 +108,7 @@ fn is_host_path(word: &str) -> bool {
     })
 }
 
-/// Splits a word at punctuation that joins sentences rather than codes.
+/// Splits a word at punctuation that does not occur inside codes.
 fn split(text: &str, word: Range<usize>, found: &mut Vec<Token>) {
     let Some(body) = text.get(word.clone()) else {
         return;
@@ -149,7 +149,7 @@ fn push(text: &str, range: Range<usize>, found: &mut Vec<Token>) {
     });
 }
 
-/// How much of a token is a label written without a blank: `OTP634809`.
+/// The length of a label that is written without a space: `OTP634809`.
 fn glued(core: &str) -> usize {
     const LABELS: &[&str] = &[
         "otp", "code", "pin", "is", "tac", "kod", "kode", "token", "codigo", "password",
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn words_lose_their_punctuation() {
+    fn tokens_have_no_outer_punctuation() {
         assert_eq!(cores("Code: (123456)."), ["Code", "123456"]);
         assert_eq!(cores("OTP=567234, ok"), ["OTP", "567234", "ok"]);
         assert_eq!(cores("验证码660214，5分钟"), ["660214", "5"]);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_hold_no_codes() {
+    fn urls_and_addresses_give_no_tokens() {
         assert_eq!(
             cores("see https://a.com/123456?c=654321 or a.com/123456 now"),
             ["see", "or", "now"]
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_times_and_amounts_stay_whole() {
+    fn dates_times_and_amounts_are_one_token() {
         assert_eq!(
             cores("on 14/03/2026 10:30:22 for 4,821.50"),
             ["on", "14/03/2026", "10:30:22", "for", "4,821.50"]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::entity;
 
-/// Splits `name=value` pairs; a name without a value has an empty one.
+/// Iterates over `name=value` pairs. A name without a value has an empty value.
 pub(super) struct Attributes<'a> {
     rest: &'a str,
 }
@@ -45,7 +45,7 @@ impl<'a> Iterator for Attributes<'a> {
         if rest.is_empty() {
             return None;
         }
-        // A name begins with anything, even an equals sign.
+        // A name may begin with any character, even an equals sign.
         let first = rest.chars().next().map_or(0, char::len_utf8);
         let ends = |c: char| c.is_ascii_whitespace() || matches!(c, '=' | '/');
         let end = rest
@@ -58,7 +58,7 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// In small letters; most of what mails say in markup already is.
+/// The text in lower case, without a copy if it already is.
 pub(super) fn lowered(text: &str) -> Cow<'_, str> {
     if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
         Cow::Owned(text.to_ascii_lowercase())
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_of_quoting_is_read() {
+    fn values_are_read_with_every_kind_of_quote() {
         let expected = [
             ("a", "1"),
             ("b", "2 3"),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn entities_are_decoded_once() {
+    fn character_references_are_decoded_once() {
         assert_eq!(
             pairs("href='?a=1&amp;b=2&amp;amp;c'"),
             [("href".into(), "?a=1&b=2&amp;c".into())]

@@ -1,6 +1,6 @@
-//! Colours, as far as telling text from its ground needs them.
+//! Colours, compared to tell text from its background.
 
-/// A colour, or none at all.
+/// A colour of text or of a background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Color {
     Transparent,
@@ -27,7 +27,7 @@ impl Color {
         }
     }
 
-    /// Too close for an eye to tell apart.
+    /// Whether a person cannot tell the colours apart.
     pub(super) fn is_like(self, other: Self) -> bool {
         match (self, other) {
             (Self::Rgb(r1, g1, b1), Self::Rgb(r2, g2, b2)) => {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_notation_of_white_is_white() {
+    fn white_is_parsed_in_every_notation() {
         for written in [
             "#fff",
             "#FFFFFF",

@@ -1,40 +1,40 @@
-//! The style properties that decide whether text is seen.
+//! The style properties that decide whether text is visible.
 
 use memchr::memchr;
 
 use super::attribute::lowered;
 use super::color::Color;
 
-/// One property that matters here.
+/// A property that matters here.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Property {
     Display(Display),
     Visible(bool),
-    /// Gone by opacity, clipping, size or position.
+    /// Hidden by opacity, clipping, size or position.
     Gone(Means, bool),
-    /// Cuts off what does not fit.
+    /// Content that does not fit is cut off.
     Clips(bool),
     FontSize(Size),
     Color(Color),
     Background(Option<Color>),
-    /// Letters set apart, as codes often are.
+    /// Letters are spaced apart, as in many codes.
     Spaced(bool),
-    /// Line breaks in the source are line breaks on the screen.
+    /// Line breaks in the source are shown as line breaks.
     KeepsLines(bool),
     OutOfFlow(bool),
 }
 
-/// How an element is taken out of sight.
+/// A way to hide an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Means {
     Opacity,
     MaxHeight,
-    /// Only together with clipping.
+    /// Hides only together with clipping.
     Height,
-    /// Only together with clipping.
+    /// Hides only together with clipping.
     Width,
     Indent,
-    /// Only together with a position out of the flow.
+    /// Hides only together with a position out of the flow.
     Offset,
     Clip,
     Scale,
@@ -93,8 +93,8 @@ impl Declarations {
     }
 }
 
-/// What stands before and after a sign. Declarations are many and short, so
-/// the search for it is most of what reading them costs.
+/// Splits at the first separator. This search is most of the cost of parsing
+/// declarations, which are many and short.
 fn halves(text: &str, sign: u8) -> (&str, Option<&str>) {
     match memchr(sign, text.as_bytes()) {
         Some(at) => (text.get(..at).unwrap_or_default(), text.get(at + 1..)),
@@ -102,7 +102,7 @@ fn halves(text: &str, sign: u8) -> (&str, Option<&str>) {
     }
 }
 
-/// Most properties say nothing about what is seen.
+/// The meaning of a property; `None` for most, which do not affect visibility.
 fn property(name: &str, value: &str) -> Option<Property> {
     let gone = |means, is| Some(Property::Gone(means, is));
     match name {
@@ -130,7 +130,7 @@ fn property(name: &str, value: &str) -> Option<Property> {
             .map(Property::FontSize),
         "color" => Color::parse(value).map(Property::Color),
         "background-color" => Some(Property::Background(Color::parse(value))),
-        // A picture may be any colour, so a ground with one is unknown.
+        // A picture may have any colour, so the background is unknown.
         "background" | "background-image" => Some(Property::Background(
             Some(value)
                 .filter(|value| !value.contains("url(") && !value.contains("gradient"))
@@ -161,7 +161,7 @@ fn is_zero(value: &str) -> bool {
     number(value) == Some(0.0)
 }
 
-/// The number before the unit. A number without digits is none.
+/// The number before the unit, if there is one.
 fn number(value: &str) -> Option<f32> {
     let end = value
         .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+'))
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hiding_properties_are_read_and_others_are_not() {
+    fn only_properties_about_visibility_are_kept() {
         let style = Declarations::parse(
             "DISPLAY : none !important; color:#FFF; mso-hide:all; margin:0; opacity:.0",
         );
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn font_sizes_keep_their_unit() {
+    fn font_size_depends_on_its_unit() {
         assert_eq!(font_size("0"), Some(Size::Pixels(0.0)));
         assert_eq!(font_size("0px"), Some(Size::Pixels(0.0)));
         assert_eq!(font_size("2em"), Some(Size::Relative(2.0)));

@@ -1,4 +1,4 @@
-//! An open element and how its text looks.
+//! An open element and the look of its text.
 
 use std::borrow::Cow;
 
@@ -9,22 +9,22 @@ use super::selector::Node;
 use super::sheet::Sheet;
 use super::token::Tag;
 
-/// Text this small is not meant to be read.
+/// Text smaller than this, in pixels, counts as hidden.
 const UNREADABLE: f32 = 2.0;
 const BODY_FONT: f32 = 16.0;
 
-/// How text looks, inherited from element to element.
+/// The look of text. Child elements inherit it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is one property of one style"
+    reason = "each is one property of a style"
 )]
 pub(super) struct Look {
-    /// The subtree is out of sight, whatever its children say.
+    /// The element and everything in it is hidden.
     gone: bool,
     visible: bool,
-    /// A font size is judged where the text stands: wrappers set it to zero
-    /// and their children set it back.
+    /// Judged at each text, not at the element: wrappers set it to zero and their
+    /// children set it again.
     font: f32,
     color: Option<Color>,
     ground: Option<Color>,
@@ -32,7 +32,7 @@ pub(super) struct Look {
     pub(super) keeps_lines: bool,
     /// Part of a quoted mail.
     pub(super) quoted: bool,
-    /// Named after a code by whoever wrote the page.
+    /// The class or id of the element says "code".
     pub(super) marked: bool,
 }
 
@@ -66,7 +66,7 @@ impl Look {
 /// An open element.
 #[derive(Debug)]
 pub(super) struct Element<'a> {
-    /// In small letters.
+    /// In lower case.
     pub(super) tag: Cow<'a, str>,
     id: Cow<'a, str>,
     classes: Cow<'a, str>,
@@ -100,7 +100,7 @@ impl Node for Element<'_> {
 }
 
 impl<'a> Element<'a> {
-    /// Opens an element below `open` and works out how it looks.
+    /// Opens an element inside the elements `open` and computes its look.
     pub(super) fn open(tag: Tag<'a>, sheet: &Sheet, open: &[Element<'a>]) -> Self {
         let attributes: Vec<_> = Attributes::new(tag.attributes).take(64).collect();
         let named = |wanted: &str| {
@@ -127,7 +127,8 @@ impl<'a> Element<'a> {
         element
     }
 
-    /// The cascade: rules, then the element's own style, then what is important.
+    /// Applies the cascade: rules, then the element's own style, then what is marked
+    /// as important.
     fn apply(&mut self, declared: &[&Declarations], inline: &Declarations) {
         let parent = self.look.font;
         self.look.font = parent * heading_scale(&self.tag);
@@ -191,7 +192,7 @@ impl<'a> Element<'a> {
     }
 }
 
-/// What only the whole style of one element can tell.
+/// Properties that hide an element only in combination.
 #[derive(Default)]
 struct Applied {
     means: Vec<Means>,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use mail_parser::decoders::html::add_html_token;
 use memchr::memchr;
 
-/// Longer names do not exist.
+/// No name of a character reference is longer.
 const MAX_NAME: usize = 32;
 
 /// Names that browsers accept without the semicolon.
@@ -20,7 +20,7 @@ const BARE: &[(&str, char)] = &[
     ("shy", '\u{ad}'),
 ];
 
-/// What bytes 0x80 to 0x9f mean in a numeric reference: Windows' letters.
+/// Numeric references from 0x80 to 0x9f mean characters of Windows-1252.
 const WINDOWS: [u32; 32] = [
     0x20ac, 0x81, 0x201a, 0x192, 0x201e, 0x2026, 0x2020, 0x2021, 0x2c6, 0x2030, 0x160, 0x2039,
     0x152, 0x8d, 0x17d, 0x8f, 0x90, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x2dc,
@@ -42,12 +42,12 @@ pub(super) fn decoded(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A stretch of text, with its place in the source.
+/// A piece of text with its offset in the source.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     /// As written.
     Plain { text: &'a str, at: usize },
-    /// What a reference stands for: every character of it stands at `at`.
+    /// The characters that a reference stands for, all at the offset `at`.
     Reference { decoded: Cow<'a, str>, at: usize },
 }
 
@@ -69,7 +69,7 @@ pub(super) fn pieces(text: &str, at: usize) -> impl Iterator<Item = Piece<'_>> {
     })
 }
 
-/// Decodes the reference at the start; an ampersand that begins none is itself.
+/// Decodes the reference at the start. An ampersand without a reference is itself.
 fn reference_at(text: &str) -> (Cow<'_, str>, usize) {
     let name_end = text
         .bytes()
@@ -93,7 +93,7 @@ fn reference_at(text: &str) -> (Cow<'_, str>, usize) {
             return (Cow::Owned(decoded), length);
         }
     }
-    // Before an equals sign the name is a parameter of a URL.
+    // A name before an equals sign is a parameter of a URL.
     let is_parameter = text.as_bytes().get(name_end) == Some(&b'=');
     match BARE.iter().find(|(bare, _)| *bare == name) {
         Some((bare, c)) if !is_parameter => (Cow::Owned(c.to_string()), 1 + bare.len()),
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_of_every_kind() {
+    fn references_of_every_kind_are_decoded() {
         assert_eq!(decoded("a&amp;b&#49;&#x32;&eacute;&nbsp;"), "a&b12é\u{a0}");
         assert_eq!(
             decoded("&copy 2026 &#150; &unknown; & &&amp;"),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_source() {
+    fn offsets_are_those_of_the_source() {
         let seen: Vec<_> = pieces("é&lt;x", 10).collect();
         let reference = Piece::Reference {
             decoded: "<".into(),

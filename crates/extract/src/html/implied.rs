@@ -1,8 +1,8 @@
-//! Elements that end without saying so. Names are in small letters.
+//! Elements that end without an end tag. Names are in lower case.
 
 use super::element::Element;
 
-/// Elements without content, or whose content is read with their start.
+/// Elements without content, or whose content is part of their start token.
 pub(super) fn is_childless(name: &str) -> bool {
     is_head_content(name) && !matches!(name, "noscript" | "template")
         || matches!(
@@ -32,8 +32,8 @@ fn is_head_content(name: &str) -> bool {
     )
 }
 
-/// What an element ends when it begins, and what keeps it from looking further
-/// out.
+/// The elements that end when an element of this name begins, and the elements beyond
+/// which none ends.
 fn ends(name: &str) -> Option<(&'static [&'static str], &'static [&'static str])> {
     Some(match name {
         "td" | "th" => (&["td", "th"], &["table"]),

@@ -1,15 +1,15 @@
-//! What a reader has seen so far.
+//! Collects the visible text of a page.
 
 use super::declaration::Display;
 use super::element::Look;
 use super::entity::{Piece, pieces};
 use crate::fold::Folder;
-use crate::reading::{Anchor, Reading, Source};
+use crate::reading::{Anchor, Reading, TextSource};
 
 const MAX_ANCHORS: usize = 2_000;
 const MAX_HIDDEN: usize = 64 * 1024;
 
-/// What separates two texts, weakest first.
+/// The separation between two texts, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Break {
     None,
@@ -19,24 +19,24 @@ pub(super) enum Break {
     Row,
 }
 
-/// The text as it appears, line by line and cell by cell, and its links.
+/// The text of a page by lines and cells, and its links.
 pub(super) struct Page {
     reading: Reading,
-    /// Text of quoted mails, read only if there is nothing else.
+    /// Text of quoted mails. It is read only if there is no other text.
     quoted: Folder,
     hidden: Folder,
-    /// What stands between the text so far and the next.
+    /// The separation between the text so far and the next text.
     pending: Break,
-    /// The link that is open.
+    /// The link element that is open.
     anchor: Option<Anchor>,
     limit: usize,
 }
 
 impl Page {
-    /// An empty page that takes `limit` bytes of text.
+    /// An empty page that takes at most `limit` bytes of text.
     pub(super) fn new(limit: usize) -> Self {
         Self {
-            reading: Reading::empty(Source::Html),
+            reading: Reading::empty(TextSource::Html),
             quoted: Folder::default(),
             hidden: Folder::default(),
             pending: Break::None,
@@ -45,12 +45,12 @@ impl Page {
         }
     }
 
-    /// Separates what comes from what is there.
+    /// Separates the next text from the text so far.
     pub(super) fn separate(&mut self, separation: Break) {
         self.pending = self.pending.max(separation);
     }
 
-    /// Separates as the start and the end of such an element do.
+    /// Separates texts as the start and the end of such an element do.
     pub(super) fn separate_by(&mut self, display: Display) {
         self.separate(match display {
             Display::Block => Break::Block,
@@ -60,7 +60,7 @@ impl Page {
         });
     }
 
-    /// Shows text of that look, or keeps it apart where nobody sees it.
+    /// Adds text to the visible or to the hidden text.
     pub(super) fn text(&mut self, text: &str, at: usize, look: Look) {
         if look.is_hidden() {
             self.hide(text, at);
@@ -85,7 +85,7 @@ impl Page {
         }
     }
 
-    /// Shows the value of a field, on a line of its own.
+    /// Adds the value of a form field on a line of its own.
     pub(super) fn value(&mut self, value: &str, at: usize, look: Look) {
         self.separate(Break::Block);
         value.chars().for_each(|c| self.visible(c, at, look));
@@ -108,7 +108,7 @@ impl Page {
         self.hidden.push(' ', at);
     }
 
-    /// Shows text word by word; whatever is no plain word, letter by letter.
+    /// Adds visible text: ASCII words at once, other text character by character.
     fn show(&mut self, text: &str, at: usize, look: Look) {
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
@@ -138,7 +138,7 @@ impl Page {
         }
     }
 
-    /// Puts something where it is read, behind whatever separates it.
+    /// Adds text to the page or to the quoted text, after the pending separation.
     fn place(&mut self, at: usize, look: Look, push: impl FnOnce(&mut Folder)) {
         let folder = if look.quoted {
             &mut self.quoted
@@ -164,7 +164,7 @@ impl Page {
         }
     }
 
-    /// Opens a link to `href`; what is shown from here on belongs to it.
+    /// Opens a link. The text from here on belongs to it.
     pub(super) fn open_anchor(&mut self, href: &str, alternative: String, form: bool) {
         self.close_anchor();
         let at = self.reading.folded.len();
@@ -176,7 +176,7 @@ impl Page {
         });
     }
 
-    /// Names the open link by a picture in it.
+    /// Adds the alternative text of a picture to the open link.
     pub(super) fn picture(&mut self, alternative: &str) {
         if let Some(anchor) = self.anchor.as_mut() {
             anchor.alternative.push_str(alternative);
@@ -192,7 +192,7 @@ impl Page {
         }
     }
 
-    /// What was read; `cut` if there was more.
+    /// The finished reading. `cut` says that not all of the HTML was read.
     pub(super) fn finish(mut self, cut: bool) -> Reading {
         self.close_anchor();
         self.reading.truncated |= cut;

@@ -1,4 +1,4 @@
-//! Selectors of one element: names, classes, ids, attributes, and ancestors.
+//! Selectors by tag, class, id, attribute and ancestor.
 
 /// A selector such as `table.code > td .value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,9 +18,9 @@ pub(super) struct Compound {
     attributes: Vec<(String, Option<(char, String)>)>,
 }
 
-/// What a selector looks at.
+/// The properties of an element that a selector compares.
 pub(super) trait Node {
-    /// In small letters.
+    /// In lower case.
     fn tag(&self) -> &str;
     fn id(&self) -> &str;
     fn has_class(&self, class: &str) -> bool;
@@ -28,7 +28,7 @@ pub(super) trait Node {
 }
 
 impl Selector {
-    /// Reads a selector; nothing for one that depends on state or order.
+    /// Parses a selector; `None` if it depends on state or order.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut compounds: Vec<(Compound, bool)> = Vec::new();
         let mut parent = false;
@@ -48,7 +48,7 @@ impl Selector {
         Some(Self { subject, ancestors })
     }
 
-    /// Ids, then classes and attributes, then names.
+    /// The number of ids, of classes and attributes, and of tags.
     pub(super) fn specificity(&self) -> (usize, usize, usize) {
         std::iter::once(&self.subject)
             .chain(self.ancestors.iter().map(|(compound, _)| compound))
@@ -61,7 +61,7 @@ impl Selector {
             })
     }
 
-    /// Whether it selects the node below the open elements, innermost last.
+    /// Whether it selects the node inside the open elements, innermost last.
     pub(super) fn matches<N: Node, A: Node>(&self, node: &N, open: &[A]) -> bool {
         if !self.subject.matches(node) {
             return false;

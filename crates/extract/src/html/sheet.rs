@@ -1,4 +1,4 @@
-//! The rules of `<style>` that decide what is seen.
+//! The style rules that decide what is visible.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -6,17 +6,17 @@ use std::collections::HashMap;
 use super::declaration::Declarations;
 use super::selector::{Node, Selector};
 
-/// More rules than any real mail has; keeps a hostile one from costing time.
+/// More rules than any real mail has.
 const MAX_RULES: usize = 400;
 const MAX_COMPARISONS: usize = 20_000_000;
 
-/// The rules of a document.
+/// The style rules of a page.
 #[derive(Debug, Default)]
 pub(super) struct Sheet {
     rules: Vec<(Selector, Declarations)>,
-    /// How many comparisons were made; a hostile mail asks for billions.
+    /// How many comparisons were made.
     spent: Cell<usize>,
-    /// Rules by the class, id or name their subject needs; the rest under "".
+    /// Rules by the id, class or tag that they need; other rules are under "".
     by_key: HashMap<String, Vec<usize>>,
 }
 
@@ -67,12 +67,12 @@ impl Sheet {
         }
     }
 
-    /// Whether the rules could not be applied to the end.
+    /// Whether the limit of comparisons was reached.
     pub(super) fn is_exhausted(&self) -> bool {
         self.spent.get() > MAX_COMPARISONS
     }
 
-    /// The declarations for a node, weakest first.
+    /// The declarations that apply to an element, weakest first.
     pub(super) fn matching<N: Node, A: Node>(
         &self,
         node: &N,
@@ -116,7 +116,7 @@ impl Sheet {
     }
 }
 
-/// `prelude { body } after`, with inner braces kept in the body.
+/// Splits `prelude { body } after`. Inner braces stay in the body.
 fn block(css: &str) -> Option<(&str, &str, &str)> {
     let (prelude, rest) = css.split_once('{')?;
     let mut depth = 1_usize;
@@ -133,7 +133,7 @@ fn block(css: &str) -> Option<(&str, &str, &str)> {
     Some((prelude, rest, ""))
 }
 
-/// What holds on every screen, and so for every reader.
+/// Whether a rule applies on every screen.
 fn is_unconditional(at_rule: &str) -> bool {
     let query = at_rule.strip_prefix("media").map_or("none", str::trim);
     matches!(query, "screen" | "all" | "only screen" | "")

@@ -1,4 +1,4 @@
-//! Tags and text, in one pass and without backtracking.
+//! Splits HTML into tags and text, in one pass.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use memchr::{memchr, memmem};
 
 use super::attribute::lowered;
 
-/// A piece of an HTML document, with its place in the source.
+/// A piece of HTML with its offset in the source.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     Text {
@@ -14,14 +14,14 @@ pub(super) enum Token<'a> {
         at: usize,
     },
     Start(Tag<'a>),
-    /// The name in small letters.
+    /// The name in lower case.
     End(Cow<'a, str>),
 }
 
 /// A start tag.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Tag<'a> {
-    /// In small letters.
+    /// In lower case.
     pub(super) name: Cow<'a, str>,
     /// Everything between the name and the closing bracket.
     pub(super) attributes: &'a str,
@@ -31,7 +31,7 @@ pub(super) struct Tag<'a> {
     pub(super) at: usize,
 }
 
-/// Iterates over the tokens; comments, declarations and instructions vanish.
+/// Iterates over the tokens. Comments, declarations and instructions are skipped.
 pub(super) struct Tokens<'a> {
     html: &'a str,
     at: usize,
@@ -42,7 +42,7 @@ impl<'a> Tokens<'a> {
         Self { html, at: 0 }
     }
 
-    /// Where the next token begins.
+    /// The offset of the next token.
     pub(super) fn place(&self) -> usize {
         self.at
     }
@@ -57,8 +57,8 @@ impl<'a> Tokens<'a> {
         Some(Token::Text { text, at })
     }
 
-    /// Skips `<!...>`, `<?...>` and `</ ...>`. A comment without an end hides
-    /// the rest of the document, as it does in a browser.
+    /// Skips `<!...>`, `<?...>` and `</ ...>`. A comment without an end hides the rest
+    /// of the page, as in a browser.
     fn skip_markup(&mut self) {
         let rest = self.rest();
         let length = if rest.starts_with("<!--") {
@@ -88,7 +88,7 @@ impl<'a> Tokens<'a> {
             .unwrap_or(after.len());
         let name = lowered(after.get(..length)?);
         let inner = after.get(length..)?;
-        // A tag without an end is no tag: browsers drop it with all that follows.
+        // Browsers drop a tag without an end, and everything after it.
         let end = tag_end(inner.as_bytes()).unwrap_or(inner.len());
         let attributes = inner.get(..end)?;
         self.at += name_at + length + (end + 1).min(inner.len());
@@ -109,7 +109,7 @@ impl<'a> Tokens<'a> {
         }))
     }
 
-    /// Everything up to the matching end tag, which is consumed as well.
+    /// The text up to the matching end tag. The end tag is consumed too.
     fn raw_content(&mut self, name: &str) -> &'a str {
         let rest = self.rest();
         let bytes = rest.as_bytes();
@@ -150,7 +150,7 @@ fn comment_end(body: &[u8]) -> Option<usize> {
     None
 }
 
-/// The `>` that ends a tag: quotes hide it.
+/// The offset of the `>` that ends a tag. A `>` inside quotes does not.
 fn tag_end(inner: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -165,7 +165,7 @@ fn tag_end(inner: &[u8]) -> Option<usize> {
     }
 }
 
-/// A quote opens a value only after an equals sign.
+/// Whether a quote opens a value: an equals sign comes before it.
 fn is_value_start(inner: &[u8], quote: usize) -> bool {
     inner
         .get(..quote)
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_text_and_quotes() {
+    fn tags_text_and_quotes_are_split() {
         assert_eq!(shown("a<b c='>'>d</b>e"), "a[b|c='>'|]d[/b]e");
         assert_eq!(shown("<a href=\"x>y\">z"), "[a|href=\"x>y\"|]z");
         assert_eq!(shown("1 < 2 <3"), "1 < 2 <3");
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_vanish_whatever_they_hold() {
+    fn comments_are_skipped() {
         assert_eq!(
             shown("a<!-- <b> 123456 -->b<!--[if mso]>x<![endif]-->c"),
             "abc"
@@ -241,14 +241,14 @@ mod tests {
     }
 
     #[test]
-    fn raw_elements_hold_no_tags() {
+    fn raw_elements_contain_no_tags() {
         assert_eq!(shown("<style>a<b{}</style>x"), "[style||a<b{}]x");
         assert_eq!(shown("<STYLE>a</Style >x"), "[style||a]x");
         assert_eq!(shown("<script>never closed"), "[script||never closed]");
     }
 
     #[test]
-    fn a_tag_without_an_end_takes_the_rest() {
+    fn tag_without_an_end_takes_the_rest() {
         assert_eq!(shown("a<b c"), "a[b|c|]");
         assert_eq!(shown("a<b c=\"never closed>d"), "a[b|c=\"never closed>d|]");
     }

@@ -1,4 +1,4 @@
-//! One walk over the tokens, keeping what a reader sees.
+//! Walks over the tokens of a page and collects what is visible.
 
 use memchr::memrchr_iter;
 
@@ -11,18 +11,19 @@ use super::sheet::Sheet;
 use super::token::{Tag, Token, Tokens};
 use crate::reading::Reading;
 
-/// Deeper nesting changes nothing any more; keeps every step constant.
+/// Elements nested deeper inherit the look of the element at this depth.
 const MAX_DEPTH: usize = 256;
 
 struct Walk<'a> {
     page: Page,
     sheet: Sheet,
     open: Vec<Element<'a>>,
-    /// Elements opened beyond the depth limit.
+    /// Elements that are open beyond the depth limit.
     overflow: usize,
 }
 
-/// Reads an HTML body: at most `input` bytes of it, at most `limit` of text.
+/// Reads at most `input` bytes of an HTML body, and takes at most `limit` bytes of text
+/// from it.
 pub(crate) fn read(html: &str, input: usize, limit: usize) -> Reading {
     let cut = html
         .get(..html.floor_char_boundary(input))
@@ -44,8 +45,7 @@ pub(crate) fn read(html: &str, input: usize, limit: usize) -> Reading {
     walk.page.finish(cut)
 }
 
-/// Rules apply to elements that stand before them, so they are read first, as
-/// far as there are any.
+/// Reads the style rules first, because they also apply to elements before them.
 fn sheet_of(html: &str) -> Sheet {
     let mut sheet = Sheet::default();
     let is_style = |at: &usize| {
@@ -94,7 +94,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What an element itself shows or offers.
+    /// Adds what an element itself shows: a link, a picture, a form field.
     fn take(&mut self, element: &Element<'a>, raw: &str, at: usize) {
         match element.tag.as_ref() {
             "a" | "area" | "form" => self.open_anchor(element),
@@ -123,7 +123,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A text field shows its value; a submit button is the label of its form.
+    /// A text field shows its value. A submit button shows the label of its form.
     fn field(&mut self, element: &Element<'a>, raw: &str, at: usize) {
         let kind = lowered(element.attribute("type").unwrap_or("text"));
         let value = element.attribute("value").unwrap_or(raw);

@@ -1,4 +1,4 @@
-//! The files, by language.
+//! The lexicon files by language.
 
 /// Every language and its terms.
 pub(super) const FILES: &[(&str, &str)] = &[

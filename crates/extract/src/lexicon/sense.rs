@@ -1,6 +1,6 @@
-//! What words say.
+//! The senses of terms.
 
-/// What a term says; a set, because a term may say several things.
+/// A set of senses, because a term may have several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Sense(u32);
 
@@ -27,7 +27,7 @@ impl Sense {
     pub(crate) const MONEY: Self = Self(1 << 9);
     /// "previous", "no longer".
     pub(crate) const STALE: Self = Self(1 << 10);
-    /// A word that contains a sense and has none: "unicode".
+    /// A word that contains a term and means something else: "unicode".
     pub(crate) const NOISE: Self = Self(1 << 11);
     /// Link: confirm, activate.
     pub(crate) const VERIFY: Self = Self(1 << 12);
@@ -49,18 +49,18 @@ impl Sense {
     pub(crate) const LEAVE: Self = Self(1 << 20);
     /// Link: help, privacy, shop.
     pub(crate) const PAGE: Self = Self(1 << 21);
-    /// "link", "button", "click": what stands near is a link to use.
+    /// "link", "button", "click": refers to a link nearby.
     pub(crate) const CLICK: Self = Self(1 << 22);
     /// The verb between a label and its code: "is".
     pub(crate) const IS: Self = Self(1 << 23);
-    /// "this was not you": what follows answers an alarm.
+    /// "this was not you": a link nearby answers an alarm.
     pub(crate) const NOT_ME: Self = Self(1 << 24);
     /// Names a meeting or a call, whose codes are not one-time codes.
     pub(crate) const MEETING: Self = Self(1 << 25);
     /// Everything about links.
     pub(super) const LINKS: Self = Self(((1 << 23) - 1) & !((1 << 12) - 1) | 1 << 24);
 
-    /// The sense a file calls by this name.
+    /// The sense with this name in a file.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "code" => Self::CODE,
@@ -97,7 +97,7 @@ impl Sense {
         Self(self.0 | other.0)
     }
 
-    /// Whether the two have anything in common.
+    /// Whether the two sets have a sense in common.
     pub(crate) const fn says(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }

@@ -1,18 +1,19 @@
-//! What an address says by its own words: path, parameters, fragment.
+//! The words of a URL: path, parameters, fragment.
 
 use url::Url;
 
 use super::vocabulary::{SOCIAL, WORDS};
+use crate::host;
 use crate::lexicon::Sense;
 
-/// What the words of an address say, protected senses included.
+/// The senses of the words in a URL.
 pub(super) fn senses(url: &Url) -> Sense {
-    let words = Words::of(url);
+    let words = UrlWords::of(url);
     let said = WORDS
         .iter()
         .filter(|(word, _)| words.hold(word))
         .fold(Sense::default(), |all, (_, sense)| all.or(*sense));
-    // Changing a password is for whoever is signed in; resetting one is asked for.
+    // A signed-in user changes a password. A user who asked for a mail resets it.
     let changes = words.hold("password") && (words.hold("change") || words.hold("modify"));
     let asked = ["reset", "recover", "forgot"]
         .iter()
@@ -24,16 +25,16 @@ pub(super) fn senses(url: &Url) -> Sense {
     }
 }
 
-/// The words of an address in lower case, its tokens left out.
+/// The words of a URL in lower case, without its tokens.
 #[derive(Default)]
-struct Words {
-    /// Each piece joined without its dashes: `opt-out` is `optout`.
+struct UrlWords {
+    /// Each piece without its dashes: `opt-out` is `optout`.
     joined: String,
-    /// Every word apart, as dashes and capitals set them apart.
+    /// Each word by itself, split at dashes and capitals.
     apart: String,
 }
 
-impl Words {
+impl UrlWords {
     fn of(url: &Url) -> Self {
         let mut words = Self::default();
         for segment in url.path().split('/') {
@@ -72,8 +73,8 @@ impl Words {
         }
     }
 
-    /// Three or four letters come up by chance inside of others: they count
-    /// only where a word begins.
+    /// Whether the URL has the word. Words of three or four letters occur inside
+    /// other words by chance, so they count only at the start of a word.
     fn hold(&self, word: &str) -> bool {
         if word.len() > 4 {
             return self.joined.contains(word);
@@ -84,8 +85,8 @@ impl Words {
     }
 }
 
-/// Long pieces, pieces with digits and pieces half in capitals are tokens: what
-/// they spell is chance.
+/// Long pieces, pieces with digits and pieces half in capitals are tokens. A word
+/// inside a token is there by chance.
 fn is_spelt_by_chance(piece: &str) -> bool {
     let digits = piece.bytes().filter(u8::is_ascii_digit).count();
     let lower = piece.bytes().filter(u8::is_ascii_lowercase).count();
@@ -94,7 +95,8 @@ fn is_spelt_by_chance(piece: &str) -> bool {
     piece.len() > 40 || digits > 2 || is_token(piece) && mixed
 }
 
-/// How much in the address only its recipient can know, from 0 to 2.
+/// How much of the URL only its recipient can know: 0 nothing, 1 a short or named
+/// token, 2 a long token.
 pub(super) fn token_strength(url: &Url) -> u8 {
     let pairs: Vec<_> = url.query_pairs().collect();
     let fragment = url.fragment().unwrap_or_default();
@@ -124,7 +126,7 @@ pub(super) fn token_strength(url: &Url) -> u8 {
     }
 }
 
-/// `x7Kp2Q`: letters of both cases with digits among them, as short links have.
+/// `x7Kp2Q`: letters of both cases with digits between them, as in short links.
 fn is_short_token(segment: &str) -> bool {
     let inner = segment.trim_end_matches(|c: char| c.is_ascii_digit());
     (6..16).contains(&segment.len())
@@ -154,7 +156,7 @@ fn is_token_name(key: &str) -> bool {
         )
 }
 
-/// Parameters that say who or where, which others know too.
+/// Parameters that name a person or a place, which others know too.
 fn is_identifier(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     key.starts_with("utm_")
@@ -167,7 +169,7 @@ fn is_identifier(key: &str) -> bool {
         )
 }
 
-/// At least sixteen characters that are no words: letters and digits mixed, or
+/// At least sixteen characters that form no words: letters and digits mixed, or
 /// letters of both cases.
 fn is_token(piece: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~%:=+".contains(&byte);
@@ -179,12 +181,12 @@ fn is_token(piece: &str) -> bool {
         && (digits >= 3 && lower + upper >= 3 || upper >= 3 && lower >= 3)
 }
 
-/// Pictures, style sheets, social sites, and bare home pages.
+/// Pictures, style sheets, social sites and plain home pages.
 pub(super) fn is_furniture(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let path = url.path().to_ascii_lowercase();
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    SOCIAL.iter().any(|site| super::host::is_under(host, site))
+    SOCIAL.iter().any(|site| host::is_under(host, site))
         || matches!(
             extension,
             "png"
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_parameters_and_fragments_speak() {
+    fn words_are_found_in_path_parameters_and_fragment() {
         assert!(says(
             "https://a.com/accounts/confirm-email/abc/",
             Sense::VERIFY
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn short_words_count_where_they_begin() {
+    fn short_words_count_only_at_the_start_of_a_word() {
         assert!(says("https://a.com/help-center", Sense::PAGE));
         assert!(says("https://a.com/openHelp", Sense::PAGE));
         assert!(says("https://a.com/x?page=faqs", Sense::PAGE));
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_token_spells_is_chance() {
+    fn words_inside_tokens_are_ignored() {
         let words = WORDS
             .iter()
             .fold(Sense::default(), |all, (_, sense)| all.or(*sense));
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_told_from_words() {
+    fn token_strength_by_url() {
         let strength = |url: &str| token_strength(&Url::parse(url).unwrap());
         assert_eq!(strength("https://a.com/v?token=Zk3v9QmB7tY1aaaaX"), 2);
         assert_eq!(

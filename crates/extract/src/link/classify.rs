@@ -1,11 +1,11 @@
-//! What a link does, and how sure that is.
+//! Classifies a link by the words around it and by its URL.
 
 use url::Url;
 
 use super::address::{is_furniture, senses, token_strength};
-use super::collect::Found;
-use crate::LinkKind;
+use super::collect::WrittenLink;
 use crate::lexicon::{Sense, link_hits};
+use crate::verdict::LinkKind;
 
 /// A piece of evidence about a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -29,9 +29,9 @@ pub enum LinkRule {
     Token,
     /// It carries a short or named token.
     ShortToken,
-    /// It carries nothing that only its recipient could know.
+    /// It carries no token, so anybody could know it.
     NoToken,
-    /// It stands in the mail twice.
+    /// The mail has it twice.
     Repeated,
     /// Its label is as long as a sentence.
     LongLabel,
@@ -39,7 +39,7 @@ pub enum LinkRule {
     Unnamed,
 }
 
-/// Every rule and its points.
+/// The points of each rule.
 const TABLE: &[(LinkRule, i32)] = &[
     (LinkRule::Label, 40),
     (LinkRule::Address, 30),
@@ -57,17 +57,15 @@ const TABLE: &[(LinkRule, i32)] = &[
 ];
 
 impl LinkRule {
-    /// The points it gives or takes.
+    /// The points that it gives, negative if it takes some.
     pub fn points(self) -> i32 {
         TABLE
             .iter()
             .find(|(rule, _)| *rule == self)
             .map_or(0, |(_, points)| *points)
     }
-}
 
-impl LinkRule {
-    /// Evidence about this link, not only about the mail.
+    /// Evidence about this link rather than about the mail.
     fn names_the_link(self) -> bool {
         matches!(
             self,
@@ -76,7 +74,7 @@ impl LinkRule {
     }
 }
 
-/// Every sense that names an action, in the order in which they decide.
+/// The senses that name an action. The first that matches decides the kind.
 const ACTIONS: &[(Sense, LinkKind)] = &[
     (Sense::CHANGE, LinkKind::EmailChange),
     (Sense::RESET, LinkKind::PasswordReset),
@@ -93,73 +91,147 @@ const ACTION: Sense = Sense::CHANGE
     .or(Sense::VERIFY)
     .or(Sense::LOGIN);
 
-/// The words about a link, by where they stand.
-struct Words {
+/// The kind of a link and the evidence for it. A link that is protected by what
+/// it says has no evidence.
+#[derive(Debug)]
+pub(super) struct Classified {
+    pub(super) kind: LinkKind,
+    pub(super) rules: Vec<LinkRule>,
+}
+
+impl Classified {
+    pub(super) fn score(&self) -> i32 {
+        self.rules.iter().map(|rule| rule.points()).sum()
+    }
+
+    /// Whether its words say that it must not be followed.
+    pub(super) fn is_protected(&self) -> bool {
+        self.rules.is_empty()
+    }
+}
+
+/// What the words around a link say.
+pub(super) struct Words {
     label: Sense,
-    address: Sense,
     sentence: Sense,
     above: Sense,
     subject: Sense,
     /// The link has a label at all.
     is_named: bool,
+    has_long_label: bool,
 }
 
-/// The kind of a link and the evidence for it. A protected link has none.
-pub(super) fn classify(
-    found: &Found,
-    url: &Url,
-    subject: Sense,
-    opaque: bool,
-) -> (LinkKind, Vec<LinkRule>) {
-    let words = Words {
-        label: all(&found.label),
-        address: senses(url),
-        sentence: all(&found.sentence),
-        above: all(&found.before),
-        subject,
-        is_named: !found.label.is_empty(),
-    };
-    if let Some(kind) = protected(&words, url) {
-        return (kind, Vec::new());
+impl Words {
+    pub(super) fn of(written: &WrittenLink, subject: Sense) -> Self {
+        Self {
+            label: senses_of(&written.label),
+            sentence: senses_of(&written.sentence),
+            above: senses_of(&written.before),
+            subject,
+            is_named: !written.label.is_empty(),
+            has_long_label: written.label.len() > 80,
+        }
     }
-    // What a tracker carries is known to its owner alone.
-    let token = if opaque { 1 } else { token_strength(url) };
-    let mut rules = Vec::new();
-    let holds = [
-        (words.label.says(ACTION), LinkRule::Label),
-        (words.address.says(ACTION), LinkRule::Address),
-        (calls(words.sentence), LinkRule::Call),
-        (
-            !calls(words.sentence) && words.sentence.says(ACTION),
-            LinkRule::Sentence,
-        ),
-        (
-            !words.sentence.says(ACTION) && calls(words.above),
-            LinkRule::CallAbove,
-        ),
-        (
-            !words.sentence.says(ACTION) && !calls(words.above) && words.above.says(ACTION),
-            LinkRule::Above,
-        ),
-        (words.subject.says(ACTION), LinkRule::Subject),
-        (token == 2, LinkRule::Token),
-        (token == 1, LinkRule::ShortToken),
-        (token == 0, LinkRule::NoToken),
-        (found.label.len() > 80, LinkRule::LongLabel),
-    ];
-    rules.extend(
-        holds
+
+    /// Classifies a link by these words and by the words of its URL.
+    pub(super) fn classify(&self, url: &Url, is_opaque: bool) -> Classified {
+        let address = senses(url);
+        if let Some(kind) = self.protected(address, url) {
+            let rules = Vec::new();
+            return Classified { kind, rules };
+        }
+        // Only the owner of a tracker knows what its links carry.
+        let token = if is_opaque { 1 } else { token_strength(url) };
+        let is_asked_in_sentence = self.sentence.says(ACTION);
+        let holds = [
+            (self.label.says(ACTION), LinkRule::Label),
+            (address.says(ACTION), LinkRule::Address),
+            (calls(self.sentence), LinkRule::Call),
+            (
+                !calls(self.sentence) && is_asked_in_sentence,
+                LinkRule::Sentence,
+            ),
+            (
+                !is_asked_in_sentence && calls(self.above),
+                LinkRule::CallAbove,
+            ),
+            (
+                !is_asked_in_sentence && !calls(self.above) && self.above.says(ACTION),
+                LinkRule::Above,
+            ),
+            (self.subject.says(ACTION), LinkRule::Subject),
+            (token == 2, LinkRule::Token),
+            (token == 1, LinkRule::ShortToken),
+            (token == 0, LinkRule::NoToken),
+            (self.has_long_label, LinkRule::LongLabel),
+        ];
+        let held = holds.iter().filter(|(holds, _)| *holds);
+        let mut rules: Vec<LinkRule> = held.map(|(_, rule)| *rule).collect();
+        if !rules.iter().any(|rule| rule.names_the_link()) {
+            rules.push(LinkRule::Unnamed);
+        }
+        let kind = self.kind(address);
+        Classified { kind, rules }
+    }
+
+    fn kind(&self, address: Sense) -> LinkKind {
+        let sources = [self.label, address, self.sentence, self.above, self.subject];
+        sources
             .iter()
-            .filter(|(holds, _)| *holds)
-            .map(|(_, rule)| *rule),
-    );
-    if !rules.iter().any(|rule| rule.names_the_link()) {
-        rules.push(LinkRule::Unnamed);
+            .find_map(|source| ACTIONS.iter().find(|(sense, _)| source.says(*sense)))
+            .map_or(LinkKind::Other, |(_, kind)| *kind)
     }
-    (kind(&words), rules)
+
+    /// The kind of a link that an agent must never follow.
+    fn protected(&self, address: Sense, url: &Url) -> Option<LinkKind> {
+        if is_furniture(url) {
+            return Some(LinkKind::Other);
+        }
+        if self.label.or(address).says(Sense::DELETE) || self.asks_to_delete() {
+            return Some(LinkKind::Delete);
+        }
+        if self.label.or(address).says(Sense::LEAVE) {
+            return Some(LinkKind::Unsubscribe);
+        }
+        let denies = self.label.says(Sense::DENY)
+            && !self
+                .label
+                .says(Sense::VERIFY.or(Sense::LOGIN).or(Sense::INVITE));
+        if denies || address.says(Sense::DENY) || self.answers_an_alarm() {
+            return Some(LinkKind::DenyOrRevoke);
+        }
+        let page =
+            address.says(Sense::PAGE) || self.label.says(Sense::PAGE) && !self.label.says(ACTION);
+        page.then_some(LinkKind::Other)
+    }
+
+    /// "Click the link below to delete your account", whatever the link is called.
+    fn asks_to_delete(&self) -> bool {
+        let asked = self.sentence.says(Sense::DELETE)
+            || self.above.says(Sense::DELETE) && self.above.says(Sense::CLICK);
+        asked && !self.label.says(ACTION)
+            || self.subject.says(Sense::DELETE) && !self.subject.says(Sense::INVITE)
+    }
+
+    /// "New sign-in. If this was not you, secure your account": the link denies
+    /// something, unless its label names an action that the user asked for. Nobody
+    /// asked for a password reset in a mail about a sign-in.
+    fn answers_an_alarm(&self) -> bool {
+        let alarm = self.sentence.says(Sense::NOT_ME)
+            || self.above.or(self.subject).says(Sense::NOT_ME) && self.is_named
+            || self.label.says(Sense::RESET) && self.subject.says(Sense::LOGIN);
+        alarm
+            && !self.subject.says(Sense::RESET)
+            && !self.label.says(
+                Sense::VERIFY
+                    .or(Sense::LOGIN)
+                    .or(Sense::INVITE)
+                    .or(Sense::APPROVE),
+            )
+    }
 }
 
-fn all(text: &str) -> Sense {
+fn senses_of(text: &str) -> Sense {
     link_hits(text)
         .iter()
         .fold(Sense::default(), |all, hit| all.or(hit.sense))
@@ -168,66 +240,4 @@ fn all(text: &str) -> Sense {
 /// "Click the link below to confirm".
 fn calls(words: Sense) -> bool {
     words.says(ACTION) && words.says(Sense::CLICK)
-}
-
-fn kind(words: &Words) -> LinkKind {
-    let sources = [
-        words.label,
-        words.address,
-        words.sentence,
-        words.above,
-        words.subject,
-    ];
-    sources
-        .iter()
-        .find_map(|source| ACTIONS.iter().find(|(sense, _)| source.says(*sense)))
-        .map_or(LinkKind::Other, |(_, kind)| *kind)
-}
-
-/// Links that must never be followed on somebody's behalf.
-fn protected(words: &Words, url: &Url) -> Option<LinkKind> {
-    if is_furniture(url) {
-        return Some(LinkKind::Other);
-    }
-    if words.label.or(words.address).says(Sense::DELETE) || is_deletion(words) {
-        return Some(LinkKind::Delete);
-    }
-    if words.label.or(words.address).says(Sense::LEAVE) {
-        return Some(LinkKind::Unsubscribe);
-    }
-    let denies = words.label.says(Sense::DENY)
-        && !words
-            .label
-            .says(Sense::VERIFY.or(Sense::LOGIN).or(Sense::INVITE));
-    if denies || words.address.says(Sense::DENY) || answers_an_alarm(words) {
-        return Some(LinkKind::DenyOrRevoke);
-    }
-    let page = words.address.says(Sense::PAGE)
-        || words.label.says(Sense::PAGE) && !words.label.says(ACTION);
-    page.then_some(LinkKind::Other)
-}
-
-/// "Click the link below to delete your account", whatever the link is called.
-fn is_deletion(words: &Words) -> bool {
-    let asked = words.sentence.says(Sense::DELETE)
-        || words.above.says(Sense::DELETE) && words.above.says(Sense::CLICK);
-    asked && !words.label.says(ACTION)
-        || words.subject.says(Sense::DELETE) && !words.subject.says(Sense::INVITE)
-}
-
-/// "New sign-in. If this was not you, secure your account": whatever the link
-/// is called, unless it is called what was asked for. A reset in a mail about
-/// signing in is one that nobody asked for.
-fn answers_an_alarm(words: &Words) -> bool {
-    let alarm = words.sentence.says(Sense::NOT_ME)
-        || words.above.or(words.subject).says(Sense::NOT_ME) && words.is_named
-        || words.label.says(Sense::RESET) && words.subject.says(Sense::LOGIN);
-    alarm
-        && !words.subject.says(Sense::RESET)
-        && !words.label.says(
-            Sense::VERIFY
-                .or(Sense::LOGIN)
-                .or(Sense::INVITE)
-                .or(Sense::APPROVE),
-        )
 }

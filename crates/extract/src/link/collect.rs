@@ -1,32 +1,35 @@
-//! Every link in a reading, with the words that belong to it.
+//! Collects every link of a reading with the words around it.
 
 use std::ops::Range;
 
-use crate::reading::{Reading, Source};
+use crate::reading::{Reading, TextSource};
 
 /// More than any honest mail has.
 const MAX_LINKS: usize = 500;
-/// How much text around a link may speak about it, in bytes.
+/// How many bytes of text on each side can say something about a link.
 const REACH: usize = 240;
+/// A bracketed address may be this long, line breaks included.
+const MAX_BRACKETED: usize = 2_100;
 
-/// A link as it stands in the mail.
+/// A link as it is written in the mail.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
-    pub(super) source: Source,
+pub(super) struct WrittenLink {
+    pub(super) source: TextSource,
     pub(super) href: String,
-    /// What the link is called; empty if it is only its own address.
+    /// Its text; empty if the text is only a URL.
     pub(super) label: String,
-    /// The host that its text pretends to lead to.
+    /// The host that its text names.
     pub(super) shown_host: Option<String>,
-    /// The sentence or line it stands in, without the link itself.
+    /// The sentence or line that it is in, without the link itself.
     pub(super) sentence: String,
-    /// What stands before that.
+    /// The text before that sentence.
     pub(super) before: String,
+    /// Its byte offset in the folded text.
     pub(super) at: usize,
 }
 
 /// Collects the links of a reading.
-pub(super) fn collect(reading: &Reading) -> Vec<Found> {
+pub(super) fn collect(reading: &Reading) -> Vec<WrittenLink> {
     let mut found = Vec::new();
     for anchor in &reading.anchors {
         let shown = reading
@@ -40,7 +43,7 @@ pub(super) fn collect(reading: &Reading) -> Vec<Found> {
         } else {
             shown.to_owned()
         };
-        found.push(Found {
+        found.push(WrittenLink {
             source: reading.source,
             href: anchor.href.clone(),
             label: format!("{label} {}", anchor.alternative).trim().to_owned(),
@@ -65,8 +68,8 @@ pub(super) fn collect(reading: &Reading) -> Vec<Found> {
     found
 }
 
-/// An address written out in the text.
-fn written(reading: &Reading, span: &Range<usize>) -> Found {
+/// A URL written out in the text.
+fn written(reading: &Reading, span: &Range<usize>) -> WrittenLink {
     let text = reading.text();
     let mut href: String = text
         .get(span.clone())
@@ -74,20 +77,18 @@ fn written(reading: &Reading, span: &Range<usize>) -> Found {
         .split_whitespace()
         .collect();
     if !reading.folded.is_verbatim(span) {
-        // Something invisible or foreign was folded away; the gate must see it.
+        // Folding removed or replaced a character here; the gate must refuse it.
         href.push('\u{fffd}');
     }
-    let line_start = text
-        .get(..span.start)
-        .and_then(|before| before.rfind(['\n', '\t']))
-        .map_or(0, |at| at + 1);
-    let label = text.get(line_start..span.start).unwrap_or_default();
-    let label = label
+    let label = text_before(text, span.start)
+        .rsplit(['\n', '\t'])
+        .next()
+        .unwrap_or_default()
         .trim()
         .strip_suffix(':')
         .map(|label| last_sentence(label).to_owned())
         .unwrap_or_default();
-    Found {
+    WrittenLink {
         source: reading.source,
         href,
         label,
@@ -98,15 +99,19 @@ fn written(reading: &Reading, span: &Range<usize>) -> Found {
     }
 }
 
-/// Where addresses begin and end: `<...>` may wrap over lines, and signs that
-/// end sentences do not belong to them.
+/// The ranges of the URLs in a text. A URL in `<...>` may continue over lines.
+/// Punctuation that ends a sentence is no part of a URL.
 fn addresses(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(at) = next_scheme(text, from) {
         let rest = text.get(at..).unwrap_or_default();
         let bracketed = text.get(..at).is_some_and(|before| before.ends_with('<'));
-        let length = if bracketed && let Some(end) = rest.find('>').filter(|end| *end < 2_100) {
+        let window = rest.get(..rest.floor_char_boundary(MAX_BRACKETED));
+        let closed = window
+            .filter(|_| bracketed)
+            .and_then(|window| window.find('>'));
+        let length = if let Some(end) = closed {
             end
         } else {
             let end = rest
@@ -141,29 +146,40 @@ fn next_scheme(text: &str, from: usize) -> Option<usize> {
     }
 }
 
-/// The length without signs that end a sentence; brackets count in pairs.
+/// The length of a URL without punctuation that ends a sentence. A closing bracket
+/// belongs to the URL if the URL has the opening one.
 fn trimmed(address: &str) -> usize {
+    // More closing than opening brackets, counted once and kept up to date.
+    let surplus = |open: u8, close: u8| {
+        address.bytes().fold(0_i64, |surplus, byte| {
+            surplus + i64::from(byte == close) - i64::from(byte == open)
+        })
+    };
+    let (mut round, mut square, mut curly) = (
+        surplus(b'(', b')'),
+        surplus(b'[', b']'),
+        surplus(b'{', b'}'),
+    );
     let mut end = address.len();
-    while let Some(last) = address.get(..end).and_then(|kept| kept.chars().next_back()) {
-        let kept = address.get(..end).unwrap_or_default();
-        let unbalanced =
-            |open: char, close: char| kept.matches(close).count() > kept.matches(open).count();
-        let drop = match last {
-            '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '\\' => true,
-            ')' => unbalanced('(', ')'),
-            ']' => unbalanced('[', ']'),
-            '}' => unbalanced('{', '}'),
-            _ => !last.is_ascii(),
+    for last in address.chars().rev() {
+        let surplus = match last {
+            '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '\\' => &mut 1,
+            ')' => &mut round,
+            ']' => &mut square,
+            '}' => &mut curly,
+            _ if !last.is_ascii() => &mut 1,
+            _ => break,
         };
-        if !drop {
+        if *surplus <= 0 {
             break;
         }
+        *surplus -= 1;
         end -= last.len_utf8();
     }
     end
 }
 
-/// The host a text names if the text is nothing but an address.
+/// The host that a text names, if the text is nothing but a URL or a host.
 fn written_address(shown: &str) -> Option<String> {
     if shown.contains(char::is_whitespace) {
         return None;
@@ -182,11 +198,14 @@ fn written_address(shown: &str) -> Option<String> {
     (is_host && !shown.contains('@')).then_some(host)
 }
 
+/// As much of the text before an offset as can say something about a link.
+fn text_before(text: &str, end: usize) -> &str {
+    let start = text.ceil_char_boundary(end.saturating_sub(REACH));
+    text.get(start..end).unwrap_or_default()
+}
+
 fn sentence(text: &str, span: &Range<usize>) -> String {
-    let start = span.start.saturating_sub(REACH);
-    let head = text
-        .get(text.ceil_char_boundary(start)..span.start)
-        .unwrap_or_default();
+    let head = text_before(text, span.start);
     let tail = text
         .get(span.end..text.floor_char_boundary(span.end + REACH))
         .unwrap_or_default();
@@ -207,11 +226,9 @@ fn is_stop(tail: &str) -> bool {
     tail.trim_start().starts_with(['.', '!', '?', '。'])
 }
 
-/// The lines and sentences directly before the one the link stands in.
+/// The last two lines up to the link.
 fn before(text: &str, span: &Range<usize>) -> String {
-    let start = text.ceil_char_boundary(span.start.saturating_sub(REACH));
-    let head = text.get(start..span.start).unwrap_or_default();
-    let lines: Vec<&str> = head
+    let lines: Vec<&str> = text_before(text, span.start)
         .rsplit(['\n', '\t'])
         .filter(|line| !line.trim().is_empty())
         .take(2)
@@ -246,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_that_end_sentences_do_not_belong_to_addresses() {
+    fn punctuation_after_a_url_is_not_part_of_it() {
         assert_eq!(
             hrefs("Open https://a.com/v?t=1). Thanks."),
             ["https://a.com/v?t=1"]
@@ -259,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_hold_an_address_together_over_lines() {
+    fn bracketed_url_continues_over_lines() {
         assert_eq!(
             hrefs("Go to <https://a.com/v?\n  t=12> now"),
             ["https://a.com/v?t=12"]
@@ -267,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn invisible_characters_stay_visible_to_the_gate() {
+    fn url_with_an_invisible_character_is_not_ascii() {
         assert!(
             hrefs("https://exam\u{200b}ple.com/v")
                 .iter()
@@ -276,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_an_address_names_its_host() {
+    fn text_that_is_only_a_url_names_its_host() {
         assert_eq!(
             written_address("https://Example.com/verify").as_deref(),
             Some("example.com")

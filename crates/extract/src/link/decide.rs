@@ -1,121 +1,254 @@
-//! One action link, or none.
+//! Decides which link of a mail is the action link, or that none is.
+
+use std::collections::HashMap;
 
 use url::Url;
 
-use super::classify::{LinkRule, classify};
-use super::collect::{Found, collect};
-use super::gate::{Destination, Rejection, judge};
-use super::host;
+use super::classify::{Classified, LinkRule, Words};
+use super::collect::{WrittenLink, collect};
+use super::gate::{Checked, check};
+use crate::allowlist::Allowlist;
+use crate::flag::Flag;
+use crate::host;
 use crate::lexicon::{Sense, link_hits};
-use crate::reading::{Reading, Source};
-use crate::{Allowlist, Flag, Link, LinkKind, Reason, Verdict};
+use crate::reading::{Reading, TextSource};
+use crate::rejection::Rejection;
+use crate::verdict::{Link, LinkKind, Reason, Verdict};
 
-/// What a link needs.
+/// The points that a link needs.
 const THRESHOLD: i32 = 60;
-/// How far ahead of the next one the best has to be.
+/// How many points the best link must be ahead of the next.
 const MARGIN: i32 = 15;
+/// How many links an explanation lists.
+const EXPLAINED: usize = 20;
 
-/// The verdict and what it rests on.
+/// The links of one mail, checked and classified once. They can then be decided
+/// under any number of allowlists.
 #[derive(Debug)]
-pub(crate) struct LinkFinding {
-    pub(crate) verdict: Verdict<Link>,
-    pub(crate) flags: Vec<Flag>,
-    pub(crate) considered: Vec<ConsideredLink>,
+pub(crate) struct Links {
+    links: Vec<LinkCandidate>,
+    /// How many different targets the links have.
+    targets: usize,
 }
 
-/// A link and its points, without its address.
+#[derive(Debug)]
+struct LinkCandidate {
+    source: TextSource,
+    /// Its byte offset in the decoded source.
+    at: usize,
+    checked: Result<Checked, Rejection>,
+    /// The same number for the same target.
+    target: Option<usize>,
+    /// Its text names another host than the one it leads to.
+    shows_other_host: bool,
+    /// What it does by the URL in the mail.
+    as_written: Classified,
+    /// What it does by the URL inside its wrappers, where it has any.
+    as_target: Option<Classified>,
+}
+
+/// The decision under one allowlist.
+#[derive(Debug)]
+pub(crate) struct LinkDecision {
+    pub(crate) verdict: Verdict<Link>,
+    pub(crate) flags: Vec<Flag>,
+}
+
+/// A link and its points, without its URL.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct ConsideredLink {
-    /// Where it stands.
-    pub source: Source,
-    /// The place in the decoded source, in bytes.
+    /// The part of the mail it is in.
+    pub source: TextSource,
+    /// Its byte offset in the decoded source.
     pub at: usize,
-    /// The host it leads to, if the gate let it pass.
+    /// The host it leads to, if it passed the gate.
     pub host: Option<String>,
     /// What it does.
     pub kind: LinkKind,
-    /// All points together.
+    /// The sum of its points.
     pub score: i32,
-    /// What gave and took the points.
+    /// The rules that gave and took points.
     pub rules: Vec<(LinkRule, i32)>,
     /// Why the gate refused it.
     pub rejected: Option<Rejection>,
 }
 
-struct Scored {
-    found: Found,
-    judged: Result<Destination, Rejection>,
-    kind: LinkKind,
-    rules: Vec<LinkRule>,
+/// A link as one allowlist sees it.
+struct JudgedLink<'m, 'l> {
+    link: &'m LinkCandidate,
+    classified: &'m Classified,
+    /// The allowlist entry that admits it.
+    rule: Result<&'l str, Rejection>,
+    is_repeated: bool,
     score: i32,
-    at: usize,
 }
 
-/// Finds the action link in the readings of one mail.
-pub(crate) fn find(readings: &[Reading], allowed: &Allowlist) -> LinkFinding {
+/// Collects, checks and classifies the links of a mail.
+pub(crate) fn read(readings: &[Reading]) -> Links {
     let subject = readings
         .iter()
-        .filter(|reading| reading.source == Source::Subject)
+        .filter(|reading| reading.source == TextSource::Subject)
         .flat_map(|reading| link_hits(reading.text()))
         .fold(Sense::default(), |all, hit| all.or(hit.sense));
-    let mut flags = Vec::new();
-    let mut scored: Vec<Scored> = Vec::new();
+    let mut links = Vec::new();
+    let mut targets = HashMap::new();
     for reading in readings
         .iter()
-        .filter(|reading| reading.source != Source::Subject)
+        .filter(|reading| reading.source != TextSource::Subject)
     {
-        for found in collect(reading) {
-            let at = reading.folded.source(found.at);
-            scored.extend(score(found, at, subject, allowed, &mut flags));
+        for written in collect(reading) {
+            let at = reading.folded.source(written.at);
+            links.extend(LinkCandidate::of(&written, at, subject, &mut targets));
         }
     }
-    repeat(&mut scored);
-    scored.sort_by(|a, b| {
-        b.score
-            .cmp(&a.score)
-            .then(a.found.source.cmp(&b.found.source))
-            .then(a.at.cmp(&b.at))
-    });
-    let verdict = decide(&scored, &mut flags);
-    let considered = scored.iter().take(20).map(considered).collect();
-    LinkFinding {
-        verdict,
-        flags,
-        considered,
+    Links {
+        links,
+        targets: targets.len(),
     }
 }
 
-fn score(
-    found: Found,
-    at: usize,
-    subject: Sense,
-    allowed: &Allowlist,
-    flags: &mut Vec<Flag>,
-) -> Option<Scored> {
-    let mut judged = judge(&found.href, allowed);
-    let shown = match &judged {
-        Ok(destination) => Url::parse(&destination.url).ok()?,
-        Err(_) => Url::parse(&found.href)
+impl LinkCandidate {
+    /// Nothing for what is no web link at all, such as `mailto:`.
+    fn of(
+        written: &WrittenLink,
+        at: usize,
+        subject: Sense,
+        targets: &mut HashMap<String, usize>,
+    ) -> Option<Self> {
+        let url = Url::parse(&written.href)
             .ok()
-            .filter(|url| matches!(url.scheme(), "http" | "https"))?,
-    };
-    if let (Some(shown), Ok(destination)) = (&found.shown_host, &judged)
-        && !is_same_site(shown, &destination.host)
-    {
-        flags.push(Flag::TextHostMismatch);
-        judged = Err(Rejection::TextHostMismatch);
+            .filter(|url| matches!(url.scheme(), "http" | "https"))?;
+        let checked = check(&written.href);
+        let words = Words::of(written, subject);
+        let is_opaque = checked.as_ref().is_ok_and(Checked::is_opaque);
+        let target = checked.as_ref().ok().map(|checked| {
+            let next = targets.len();
+            *targets.entry(checked.url.to_string()).or_insert(next)
+        });
+        let shows_other_host = match (&written.shown_host, &checked) {
+            (Some(shown), Ok(checked)) => !is_same_site(shown, &checked.host),
+            _ => false,
+        };
+        let as_target = checked
+            .as_ref()
+            .ok()
+            .filter(|checked| checked.is_wrapped())
+            .map(|checked| words.classify(&checked.url, false));
+        Some(Self {
+            source: written.source,
+            at,
+            target,
+            shows_other_host,
+            as_written: words.classify(&url, is_opaque),
+            as_target,
+            checked,
+        })
     }
-    let opaque = judged == Err(Rejection::WrappedOpaque);
-    let (kind, rules) = classify(&found, &shown, subject, opaque);
-    let score = rules.iter().map(|rule| rule.points()).sum();
-    Some(Scored {
-        found,
-        judged,
-        kind,
-        rules,
-        score,
-        at,
-    })
+
+    fn judge<'l>(&self, allowed: &'l Allowlist) -> JudgedLink<'_, 'l> {
+        let admitted = match &self.checked {
+            Ok(checked) => checked.admit(allowed),
+            Err(rejection) => Err(*rejection),
+        };
+        let classified = match (&admitted, &self.as_target) {
+            (Ok(_), Some(target)) => target,
+            _ => &self.as_written,
+        };
+        JudgedLink {
+            link: self,
+            classified,
+            rule: admitted.and_then(|rule| {
+                let mismatch = self.shows_other_host;
+                (!mismatch)
+                    .then_some(rule)
+                    .ok_or(Rejection::TextHostMismatch)
+            }),
+            is_repeated: false,
+            score: classified.score(),
+        }
+    }
+}
+
+impl Links {
+    /// Decides under one allowlist.
+    pub(crate) fn decide(&self, allowed: &Allowlist) -> LinkDecision {
+        decide(&self.judged(allowed))
+    }
+
+    /// Describes the best links under one allowlist, best first.
+    pub(crate) fn explain(&self, allowed: &Allowlist) -> Vec<ConsideredLink> {
+        let judged = self.judged(allowed);
+        judged
+            .iter()
+            .take(EXPLAINED)
+            .map(JudgedLink::considered)
+            .collect()
+    }
+
+    /// Every link under one allowlist, best first, each target once.
+    fn judged<'l>(&self, allowed: &'l Allowlist) -> Vec<JudgedLink<'_, 'l>> {
+        let mut kept: Vec<JudgedLink<'_, 'l>> = Vec::with_capacity(self.links.len());
+        let mut by_target: Vec<Option<usize>> = vec![None; self.targets];
+        for link in &self.links {
+            let judged = link.judge(allowed);
+            let target = link.target.filter(|_| judged.rule.is_ok());
+            let Some(known) = target.and_then(|target| by_target.get_mut(target)) else {
+                kept.push(judged);
+                continue;
+            };
+            if let Some(twin) = known.and_then(|at| kept.get_mut(at)) {
+                twin.merge(judged);
+            } else {
+                *known = Some(kept.len());
+                kept.push(judged);
+            }
+        }
+        kept.sort_by_key(|one| (std::cmp::Reverse(one.score), one.link.source, one.link.at));
+        kept
+    }
+}
+
+impl JudgedLink<'_, '_> {
+    /// Joins a second link to the same target. The target counts as protected if
+    /// one of them is; otherwise the better one counts, with points for repetition.
+    fn merge(&mut self, other: Self) {
+        if self.classified.is_protected() {
+            return;
+        }
+        if other.classified.is_protected() || other.score > self.score {
+            *self = other;
+        }
+        self.is_repeated = !self.classified.is_protected();
+        self.score = self.classified.score();
+        if self.is_repeated {
+            self.score += LinkRule::Repeated.points();
+        }
+    }
+
+    /// Good enough to act on, and nothing that must not be followed.
+    fn is_action(&self) -> bool {
+        self.score >= THRESHOLD && !self.classified.kind.is_protected()
+    }
+
+    fn considered(&self) -> ConsideredLink {
+        let repeated = self.is_repeated.then_some(LinkRule::Repeated);
+        let rules = self.classified.rules.iter().copied().chain(repeated);
+        let admitted = self
+            .link
+            .checked
+            .as_ref()
+            .ok()
+            .filter(|_| self.rule.is_ok());
+        ConsideredLink {
+            source: self.link.source,
+            at: self.link.at,
+            host: admitted.map(|checked| checked.host.clone()),
+            kind: self.classified.kind,
+            score: self.score,
+            rules: rules.map(|rule| (rule, rule.points())).collect(),
+            rejected: self.rule.err(),
+        }
+    }
 }
 
 fn is_same_site(shown: &str, host: &str) -> bool {
@@ -123,80 +256,48 @@ fn is_same_site(shown: &str, host: &str) -> bool {
         || host::registrable(shown).is_some_and(|site| host::registrable(host) == Some(site))
 }
 
-/// The same address twice is one link, and the better for it.
-fn repeat(scored: &mut Vec<Scored>) {
-    let mut kept: Vec<Scored> = Vec::new();
-    for one in scored.drain(..) {
-        let address = |other: &Scored| {
-            other
-                .judged
-                .as_ref()
-                .map(|destination| destination.url.clone())
-                .ok()
-        };
-        let twin = kept
-            .iter_mut()
-            .find(|other| address(other).is_some() && address(other) == address(&one));
-        match twin {
-            None => kept.push(one),
-            // What is protected once is protected everywhere.
-            Some(twin) if twin.kind.is_protected() && twin.rules.is_empty() => {}
-            Some(twin) => {
-                if one.rules.is_empty() || one.score > twin.score {
-                    *twin = one;
-                }
-                if !twin.rules.is_empty() && !twin.rules.contains(&LinkRule::Repeated) {
-                    twin.rules.push(LinkRule::Repeated);
-                    twin.score = twin.rules.iter().map(|rule| rule.points()).sum();
-                }
-            }
-        }
+fn decide(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
+    let mut flags = Vec::new();
+    let mismatch = Err(Rejection::TextHostMismatch);
+    if judged.iter().any(|one| one.rule == mismatch) {
+        flags.push(Flag::TextHostMismatch);
     }
-    *scored = kept;
-}
-
-fn decide(scored: &[Scored], flags: &mut Vec<Flag>) -> Verdict<Link> {
-    let strong = || {
-        scored
-            .iter()
-            .filter(|one| one.score >= THRESHOLD && !one.kind.is_protected())
-    };
-    let refused: Vec<Rejection> = strong()
-        .filter_map(|one| one.judged.as_ref().err().copied())
-        .collect();
+    let actions = || judged.iter().filter(|one| one.is_action());
+    let refused: Vec<Rejection> = actions().filter_map(|one| one.rule.err()).collect();
     if refused.contains(&Rejection::WrappedOpaque) {
         flags.push(Flag::OpaqueLinks);
     }
-    let mut passed = strong().filter_map(|one| {
-        one.judged
-            .as_ref()
-            .ok()
-            .map(|destination| (one, destination))
+    let mut passed = actions().filter_map(|one| {
+        let checked = one.link.checked.as_ref().ok()?;
+        Some((one, checked.destination(one.rule.ok()?.to_owned())))
     });
     let Some((best, destination)) = passed.next() else {
-        return match refused.first() {
+        let verdict = match refused.first() {
             Some(rejection) => Verdict::Withheld(reason(*rejection)),
-            None => Verdict::Nothing(absence(scored)),
+            None => Verdict::Nothing(absence(judged)),
         };
+        return LinkDecision { verdict, flags };
     };
-    if passed
+    let is_ambiguous = passed
         .next()
-        .is_some_and(|(next, _)| best.score - next.score < MARGIN)
-    {
-        return Verdict::Withheld(Reason::Ambiguous);
+        .is_some_and(|(next, _)| best.score - next.score < MARGIN);
+    if is_ambiguous {
+        let verdict = Verdict::Withheld(Reason::Ambiguous);
+        return LinkDecision { verdict, flags };
     }
     if !refused.is_empty() {
         flags.push(Flag::OtherLinks);
     }
-    Verdict::Found(Link {
-        url: destination.url.clone(),
-        host: destination.host.clone(),
-        registrable: destination.registrable.clone(),
-        kind: best.kind,
-        rule: destination.rule.clone(),
-        unwrapped: destination.unwrapped.clone(),
+    let verdict = Verdict::Found(Link {
+        url: destination.url,
+        host: destination.host,
+        registrable: destination.registrable,
+        kind: best.classified.kind,
+        rule: destination.rule,
+        unwrapped: destination.unwrapped,
         confidence: u8::try_from(best.score.clamp(0, 99)).unwrap_or(99),
-    })
+    });
+    LinkDecision { verdict, flags }
 }
 
 fn reason(rejection: Rejection) -> Reason {
@@ -207,33 +308,18 @@ fn reason(rejection: Rejection) -> Reason {
     }
 }
 
-fn absence(scored: &[Scored]) -> Reason {
-    let harmful = |one: &Scored| matches!(one.kind, LinkKind::Delete | LinkKind::DenyOrRevoke);
-    if scored.iter().any(harmful) {
+fn absence(judged: &[JudgedLink<'_, '_>]) -> Reason {
+    let is_harmful = |one: &JudgedLink<'_, '_>| {
+        matches!(
+            one.classified.kind,
+            LinkKind::Delete | LinkKind::DenyOrRevoke
+        )
+    };
+    if judged.iter().any(is_harmful) {
         Reason::ProtectedLink
-    } else if scored.is_empty() {
+    } else if judged.is_empty() {
         Reason::NoCandidate
     } else {
         Reason::NotConvincing
-    }
-}
-
-fn considered(one: &Scored) -> ConsideredLink {
-    ConsideredLink {
-        source: one.found.source,
-        at: one.at,
-        host: one
-            .judged
-            .as_ref()
-            .ok()
-            .map(|destination| destination.host.clone()),
-        kind: one.kind,
-        score: one.score,
-        rules: one
-            .rules
-            .iter()
-            .map(|rule| (*rule, rule.points()))
-            .collect(),
-        rejected: one.judged.as_ref().err().copied(),
     }
 }

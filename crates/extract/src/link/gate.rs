@@ -1,16 +1,18 @@
-//! The gate every link passes before it may be handed out.
+//! The checks that every link passes before an agent may get it.
 //!
-//! The order matters: what the URL parser would quietly repair is refused
-//! before it sees the text. Nothing is ever resolved or fetched.
+//! The text is checked before the URL parser sees it, because the parser repairs
+//! bad input silently. Nothing is resolved or fetched.
 
-use thiserror::Error;
 use url::Url;
 
+use super::redirect::Redirects;
 use super::unwrap::{self, Unwrapped};
-use super::{host, redirect};
-use crate::Allowlist;
+use crate::allowlist::Allowlist;
+use crate::host;
+use crate::rejection::Rejection;
 
-const MAX_URL: usize = 2_048;
+/// Longer URLs are refused.
+pub(super) const MAX_URL: usize = 2_048;
 const MAX_WRAPPERS: usize = 5;
 
 /// A URL that passed.
@@ -22,90 +24,107 @@ pub struct Destination {
     pub host: String,
     /// The registrable domain of the host.
     pub registrable: String,
-    /// The allowlist entry that admits it, or `unlisted`.
+    /// The allowlist entry that matched, or `unlisted`.
     pub rule: String,
     /// The hosts of the wrappers taken off, outermost first.
     pub unwrapped: Vec<String>,
 }
 
-/// Why a URL did not pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Rejection {
-    /// Longer than 2,048 bytes.
-    #[error("the link is too long")]
-    TooLong,
-    /// Characters outside printable ASCII, blanks or backslashes.
-    #[error("the link has characters no link should have")]
-    Characters,
-    /// Not `https://`.
-    #[error("the link is not https")]
-    Scheme,
-    /// Not a URL.
-    #[error("the link does not parse")]
-    Malformed,
-    /// A user name or a password.
-    #[error("the link carries user information")]
-    Userinfo,
-    /// Another port than 443.
-    #[error("the link names a port")]
-    Port,
-    /// No host.
-    #[error("the link has no host")]
-    NoHost,
-    /// An address instead of a name, in any notation.
-    #[error("the link leads to an address instead of a name")]
-    IpLiteral,
-    /// A host name that is none.
-    #[error("the host name is malformed")]
-    BadHost,
-    /// A name of an inner network, or one that stands for any address.
-    #[error("the host is internal")]
-    Internal,
-    /// An international name that is not listed letter by letter.
-    #[error("the host is an international name that is not listed")]
-    Idn,
-    /// A public suffix or a name without one.
-    #[error("the host belongs to nobody")]
-    NotRegistrable,
-    /// A host outside the allowlist.
-    #[error("the host is not allowed")]
-    NotAllowed,
-    /// A parameter that leads on to a host outside the allowlist.
-    #[error("the link leads on to another host")]
-    Redirect,
-    /// The text shows one host, the link leads to another.
-    #[error("the link shows another host than it leads to")]
-    TextHostMismatch,
-    /// A tracker whose target cannot be read offline.
-    #[error("the link is wrapped and cannot be read offline")]
-    WrappedOpaque,
-    /// Wrappers in wrappers without end.
-    #[error("the link is wrapped too often")]
-    WrappedTooOften,
+/// A URL with its wrappers taken off, which passed every check that needs no
+/// allowlist. It is checked once and then admitted under any number of lists.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) url: Url,
+    pub(super) host: String,
+    registrable: Option<String>,
+    unwrapped: Vec<String>,
+    /// A tracking link whose target cannot be read offline.
+    is_opaque: bool,
+    is_international: bool,
+    is_confusable: bool,
+    redirects: Redirects,
 }
 
-/// Judges one URL as it stands in a mail: takes known wrappers off, checks what
-/// is left and matches it against the allowlist.
+/// Judges one URL as it is written in a mail.
 pub fn judge(written: &str, allowed: &Allowlist) -> Result<Destination, Rejection> {
+    let checked = check(written)?;
+    let rule = checked.admit(allowed)?.to_owned();
+    Ok(checked.destination(rule))
+}
+
+/// Takes known wrappers off and checks what is left.
+pub(super) fn check(written: &str) -> Result<Checked, Rejection> {
     let mut current = written.to_owned();
     let mut unwrapped = Vec::new();
     loop {
         let url = parse(&current)?;
         let name = host::domain(&url)?.to_owned();
-        match unwrap::unwrap(&url, &name) {
+        let is_opaque = match unwrap::unwrap(&url, &name) {
+            Unwrapped::Target(_) if unwrapped.len() == MAX_WRAPPERS => {
+                return Err(Rejection::WrappedTooOften);
+            }
             Unwrapped::Target(target) => {
-                if unwrapped.len() == MAX_WRAPPERS {
-                    return Err(Rejection::WrappedTooOften);
-                }
                 unwrapped.push(name);
                 current = target;
+                continue;
             }
-            Unwrapped::Opaque if !allowed.is_any() && allowed.names(&name) => {
-                return admit(&url, &name, allowed, unwrapped);
-            }
-            Unwrapped::Opaque => return Err(Rejection::WrappedOpaque),
-            Unwrapped::Plain => return admit(&url, &name, allowed, unwrapped),
+            Unwrapped::Opaque => true,
+            Unwrapped::Plain => false,
+        };
+        let is_international = host::is_international(&name);
+        return Ok(Checked {
+            registrable: host::registrable(&name).map(str::to_owned),
+            is_confusable: is_international && host::is_confusable(&name),
+            redirects: Redirects::of(&url),
+            is_international,
+            is_opaque,
+            host: name,
+            unwrapped,
+            url,
+        });
+    }
+}
+
+impl Checked {
+    /// The allowlist entry that admits the URL, or `unlisted`.
+    pub(super) fn admit<'l>(&self, allowed: &'l Allowlist) -> Result<&'l str, Rejection> {
+        // An operator who lists the host of a tracker trusts where it leads.
+        let is_trusted = !allowed.is_any() && allowed.names(&self.host);
+        if self.is_opaque && !is_trusted {
+            return Err(Rejection::WrappedOpaque);
+        }
+        if self.is_international && (self.is_confusable || !allowed.names_exactly(&self.host)) {
+            return Err(Rejection::Idn);
+        }
+        if self.registrable.is_none() {
+            return Err(Rejection::NotRegistrable);
+        }
+        let rule = allowed
+            .admits(&self.url, &self.host)
+            .ok_or(Rejection::NotAllowed)?;
+        if !allowed.is_any() && self.redirects.leave(allowed) {
+            return Err(Rejection::Redirect);
+        }
+        Ok(rule)
+    }
+
+    /// Whether a wrapper was taken off, or could not be.
+    pub(super) fn is_wrapped(&self) -> bool {
+        self.is_opaque || !self.unwrapped.is_empty()
+    }
+
+    pub(super) fn is_opaque(&self) -> bool {
+        self.is_opaque
+    }
+
+    /// The URL as it is handed out, under the allowlist entry that admits it.
+    pub(super) fn destination(&self, rule: String) -> Destination {
+        Destination {
+            url: self.url.to_string(),
+            host: self.host.clone(),
+            registrable: self.registrable.clone().unwrap_or_default(),
+            rule,
+            unwrapped: self.unwrapped.clone(),
         }
     }
 }
@@ -114,9 +133,8 @@ fn parse(written: &str) -> Result<Url, Rejection> {
     if written.len() > MAX_URL {
         return Err(Rejection::TooLong);
     }
-    // Other letters could be escaped and let through behind the host, but every
-    // mailer escapes them itself, and what is left over tends to be bidirectional
-    // marks, full-width slashes and letters that pose as a host.
+    // Mailers escape other letters themselves. Unescaped ones are mostly
+    // bidirectional marks, full-width slashes and letters that imitate a host.
     if !written
         .bytes()
         .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
@@ -132,7 +150,7 @@ fn parse(written: &str) -> Result<Url, Rejection> {
     if written.get(8..).is_some_and(|rest| rest.starts_with('/')) {
         return Err(Rejection::NoHost);
     }
-    // `https://@host/` parses to no user at all; other parsers disagree.
+    // `https://@host/` parses to an empty user name; other parsers disagree.
     let authority = written
         .get(8..)
         .and_then(|rest| rest.split(['/', '?', '#']).next())
@@ -156,36 +174,8 @@ fn parse(written: &str) -> Result<Url, Rejection> {
     Ok(url)
 }
 
-fn admit(
-    url: &Url,
-    name: &str,
-    allowed: &Allowlist,
-    unwrapped: Vec<String>,
-) -> Result<Destination, Rejection> {
-    if host::is_international(name) && (host::is_confusable(name) || !allowed.names_exactly(name)) {
-        return Err(Rejection::Idn);
-    }
-    let registrable = host::registrable(name)
-        .ok_or(Rejection::NotRegistrable)?
-        .to_owned();
-    let rule = allowed
-        .admits(url, name)
-        .ok_or(Rejection::NotAllowed)?
-        .to_owned();
-    if !allowed.is_any() && redirect::leads_elsewhere(url, allowed) {
-        return Err(Rejection::Redirect);
-    }
-    Ok(Destination {
-        url: url.to_string(),
-        host: name.to_owned(),
-        registrable,
-        rule,
-        unwrapped,
-    })
-}
-
-/// Where a wrapped URL leads, all known wrappers taken off; nothing for a URL
-/// that is not wrapped or cannot be read. The target is not judged.
+/// The target of a wrapped URL with all known wrappers taken off; `None` for a
+/// URL that is not wrapped or cannot be read. The target is not judged.
 pub fn unwrap(written: &str) -> Option<String> {
     let mut target = None;
     let mut current = written.to_owned();

@@ -1,10 +1,10 @@
-//! The three generations of one wrapper with an encoding of its own.
+//! Proofpoint URL Defense: three versions of a wrapper with its own encodings.
 
 use url::Url;
 
-use super::unwrap::{base64_bytes, parameter, percent_decoded};
+use super::decode::{base64_bytes, parameter, percent_decoded};
 
-/// The target of a wrapped URL of any generation.
+/// The target of a wrapped URL of any version.
 pub(super) fn target(url: &Url) -> Option<String> {
     let path = url.path();
     if path.starts_with("/v3/") {
@@ -24,8 +24,8 @@ fn raw_parameter<'u>(url: &'u Url, name: &str) -> Option<&'u str> {
         .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// `/v3/__URL__;BASE64!...`: every `*` in the URL stands for the next of the
-/// characters in the Base64 text, `**X` for as many as X counts.
+/// Version 3 is `/v3/__URL__;BASE64!...`. Each `*` in the URL stands for the next
+/// character of the Base64 text, and `**X` for as many as `X` encodes.
 fn third(url: &str) -> Option<String> {
     let (_, rest) = url.split_once("/v3/__")?;
     let (masked, rest) = rest.rsplit_once("__;")?;
@@ -52,7 +52,7 @@ fn run_length(c: char) -> Option<usize> {
     RUNS.find(c).map(|at| at + 2)
 }
 
-/// Servers on the way fold `//` in a path into `/`.
+/// Restores the second slash, which some servers remove from a path.
 fn with_both_slashes(target: &str) -> String {
     match target.split_once(":/") {
         Some((scheme, rest)) if !rest.starts_with('/') => format!("{scheme}://{rest}"),
@@ -69,13 +69,13 @@ mod tests {
     }
 
     #[test]
-    fn the_first_escapes_the_target() {
+    fn version_1_target_is_percent_decoded() {
         let wrapped = "https://urldefense.proofpoint.com/v1/url?u=https://a.com/v%3Ft%3D1&amp;k=x";
         assert_eq!(leads_to(wrapped).as_deref(), Some("https://a.com/v?t=1"));
     }
 
     #[test]
-    fn the_second_writes_dashes_for_percents_and_underscores_for_slashes() {
+    fn version_2_dashes_are_percents_and_underscores_are_slashes() {
         let wrapped = "https://urldefense.proofpoint.com/v2/url?u=https-3A__a.com_v-3Ft-3D1-26x-3D2-2B3&d=Dw&c=f-K";
         assert_eq!(
             leads_to(wrapped).as_deref(),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_third_sets_replaced_characters_back() {
+    fn version_3_replaced_characters_are_restored() {
         let plain = "https://urldefense.com/v3/__https://a.com/v?t=1__;!!abc!def$";
         assert_eq!(leads_to(plain).as_deref(), Some("https://a.com/v?t=1"));
         // `#` is replaced once, `~~` as a run of two.
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_wrapper_gives_nothing() {
+    fn broken_wrapper_has_no_target() {
         assert_eq!(
             leads_to("https://urldefense.com/v3/__https://a.com/*__;!!"),
             None

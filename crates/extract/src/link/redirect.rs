@@ -1,67 +1,90 @@
-//! Parameters that send the visitor on to another host.
+//! Hosts that a URL may redirect its visitor to.
 
 use url::Url;
 
-use super::host;
-use crate::Allowlist;
+use crate::allowlist::Allowlist;
+use crate::host;
 
-/// Two rounds of escaping are what redirectors in the field undo.
+/// Redirectors in the field undo two rounds of escaping.
 const ROUNDS: usize = 2;
 
-/// Whether a parameter names a host outside the allowlist. A host that is
-/// itself allowed may be led on to: sign-in services do that.
-pub(super) fn leads_elsewhere(url: &Url, allowed: &Allowlist) -> bool {
-    let fragment = url
-        .fragment()
-        .and_then(|fragment| fragment.split_once('?'))
-        .map_or("", |(_, query)| query);
-    let bare = url
-        .fragment()
-        .filter(|fragment| fragment.contains('='))
-        .unwrap_or_default();
-    [url.query().unwrap_or_default(), fragment, bare]
-        .iter()
-        .flat_map(|query| url::form_urlencoded::parse(query.as_bytes()))
-        .any(|(key, value)| is_foreign(&value, allowed) || is_foreign(&key, allowed))
+/// The hosts that the parameters of a URL name, collected once and then compared
+/// with any number of allowlists.
+#[derive(Debug, Default)]
+pub(super) struct Redirects {
+    hosts: Vec<String>,
+    /// A parameter names a target that no allowlist can admit.
+    is_unsafe: bool,
 }
 
-fn is_foreign(value: &str, allowed: &Allowlist) -> bool {
-    let mut value = value.to_owned();
-    for _ in 0..ROUNDS {
-        if names_foreign_host(&value, allowed) {
-            return true;
+impl Redirects {
+    /// Reads the parameters of a URL.
+    pub(super) fn of(url: &Url) -> Self {
+        let mut redirects = Self::default();
+        let fragment = url.fragment().unwrap_or_default();
+        let route = fragment.split_once('?').map_or("", |(_, query)| query);
+        let bare = Some(fragment).filter(|fragment| fragment.contains('='));
+        let queries = [
+            url.query().unwrap_or_default(),
+            route,
+            bare.unwrap_or_default(),
+        ];
+        for (key, value) in queries
+            .iter()
+            .flat_map(|query| url::form_urlencoded::parse(query.as_bytes()))
+        {
+            redirects.add_escaped(&key);
+            redirects.add_escaped(&value);
         }
-        match decode(&value) {
-            Some(decoded) if decoded != value => value = decoded,
-            _ => return false,
+        redirects
+    }
+
+    /// Whether a parameter names a host outside the allowlist. Sign-in services
+    /// redirect to other hosts of theirs, so a host that is listed is fine.
+    pub(super) fn leave(&self, allowed: &Allowlist) -> bool {
+        self.is_unsafe || self.hosts.iter().any(|host| !allowed.names(host))
+    }
+
+    fn add_escaped(&mut self, value: &str) {
+        let mut value = value.to_owned();
+        for _ in 0..=ROUNDS {
+            self.add(&value);
+            match decode(&value) {
+                Some(decoded) if decoded != value => value = decoded,
+                _ => return,
+            }
         }
     }
-    names_foreign_host(&value, allowed)
-}
 
-/// Browsers skip leading blanks and controls, read `\` as `/`, and take two
-/// slashes for "same scheme, other host".
-fn names_foreign_host(value: &str, allowed: &Allowlist) -> bool {
-    let skip = |c: char| c.is_whitespace() || c.is_control();
-    let cleaned: String = value
-        .trim_start_matches(skip)
-        .chars()
-        .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
-        .map(|c| if c == '\\' { '/' } else { c })
-        .collect();
-    let absolute = match cleaned.split_once(':') {
-        _ if cleaned.starts_with("//") => format!("https:{cleaned}"),
-        Some((scheme, rest)) if is_web(scheme) => {
-            format!("https://{}", rest.trim_start_matches('/'))
+    /// Browsers skip leading blanks and controls, read `\` as `/`, and read two
+    /// slashes as "same scheme, other host".
+    fn add(&mut self, value: &str) {
+        let skip = |c: char| c.is_whitespace() || c.is_control();
+        let cleaned: String = value
+            .trim_start_matches(skip)
+            .chars()
+            .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
+            .map(|c| if c == '\\' { '/' } else { c })
+            .collect();
+        let absolute = match cleaned.split_once(':') {
+            _ if cleaned.starts_with("//") => format!("https:{cleaned}"),
+            Some((scheme, rest)) if is_web(scheme) => {
+                format!("https://{}", rest.trim_start_matches('/'))
+            }
+            Some((scheme, _)) => {
+                self.is_unsafe |= is_active(scheme);
+                return;
+            }
+            None => return,
+        };
+        let url = Url::parse(&absolute).ok();
+        let name = url.as_ref().and_then(|url| host::domain(url).ok());
+        match (url.as_ref(), name) {
+            (Some(url), Some(name)) if url.username().is_empty() => {
+                self.hosts.push(name.to_owned());
+            }
+            _ => self.is_unsafe = true,
         }
-        Some((scheme, _)) => return is_active(scheme),
-        None => return false,
-    };
-    match Url::parse(&absolute) {
-        Ok(url) => host::domain(&url).map_or(true, |name| {
-            !url.username().is_empty() || !allowed.names(name)
-        }),
-        Err(_) => true,
     }
 }
 
@@ -71,6 +94,7 @@ fn is_web(scheme: &str) -> bool {
         .any(|web| scheme.eq_ignore_ascii_case(web))
 }
 
+/// Schemes that run code or read local data.
 fn is_active(scheme: &str) -> bool {
     ["javascript", "data", "vbscript", "file", "blob"]
         .iter()
@@ -87,13 +111,13 @@ fn decode(value: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn leads_on(url: &str) -> bool {
+    fn leaves(url: &str) -> bool {
         let allowed = Allowlist::parse(["example.com", "*.example.com"]).unwrap();
-        leads_elsewhere(&Url::parse(url).unwrap(), &allowed)
+        Redirects::of(&Url::parse(url).unwrap()).leave(&allowed)
     }
 
     #[test]
-    fn a_foreign_host_is_found_however_it_is_escaped() {
+    fn redirect_to_another_host_is_found_in_every_form() {
         for url in [
             "https://example.com/r?next=https://evil.test/",
             "https://example.com/r?u=https%3A%2F%2Fevil.test",
@@ -108,18 +132,18 @@ mod tests {
             "https://example.com/r?u=https://127.0.0.1/",
             "https://example.com/r?u=https://example.com@evil.test/",
         ] {
-            assert!(leads_on(url), "{url}");
+            assert!(leaves(url), "{url}");
         }
     }
 
     #[test]
-    fn a_path_or_an_allowed_host_is_no_way_out() {
+    fn paths_and_allowed_hosts_are_no_redirect() {
         for url in [
             "https://example.com/r?next=/account",
             "https://example.com/r?redirect_to=https://app.example.com/welcome",
             "https://example.com/r?time=12:30&token=a:b",
         ] {
-            assert!(!leads_on(url), "{url}");
+            assert!(!leaves(url), "{url}");
         }
     }
 }

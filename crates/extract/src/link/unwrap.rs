@@ -1,26 +1,24 @@
-//! Known wrappers around links, taken off without asking anybody.
+//! Takes known wrappers off a link, offline.
 //!
-//! Only listed hosts are unwrapped. A listed host whose target cannot be read
-//! from the URL is opaque: nobody but its owner knows where it leads.
+//! Only listed hosts are unwrapped. If the URL of a listed host does not contain
+//! its target, the link is opaque: only the owner of the host knows the target.
 
-use base64::Engine;
-use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
 use url::Url;
 
-use super::host::is_under;
+use super::decode::{base64_text, parameter, percent_decoded};
 use super::proofpoint;
 use super::wrapper::{Form, WRAPPERS};
+use crate::host::is_under;
 
-/// What a URL turns out to be.
+/// The result of taking one wrapper off.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unwrapped {
-    /// Not a wrapper.
+    /// The URL is not a wrapper.
     Plain,
-    /// A wrapper around this URL.
+    /// The URL wraps this one.
     Target(String),
-    /// A wrapper nobody can read offline.
+    /// The URL is a wrapper, and its target cannot be read offline.
     Opaque,
 }
 
@@ -39,7 +37,7 @@ pub(super) fn unwrap(url: &Url, host: &str) -> Unwrapped {
     }
 }
 
-/// On a gateway everything is a wrapped link; a large site has pages of its own.
+/// On a gateway every URL is a wrapped link. A large site also has pages of its own.
 fn is_gateway(host: &str) -> bool {
     ![
         "google.com",
@@ -68,7 +66,7 @@ fn target(url: &Url, form: Form) -> Option<String> {
                 .trim_start_matches('/')
                 .splitn(skip + 1, '/')
                 .nth(skip)?;
-            // Only the segment that holds the escaped target; what follows is the tracker's.
+            // The escaped target is one segment. What follows belongs to the tracker.
             let segment = rest.split('/').next()?;
             percent_decoded(segment).filter(|found| found.contains('.'))
         }
@@ -89,7 +87,7 @@ fn target(url: &Url, form: Form) -> Option<String> {
     }
 }
 
-/// Trackers that save bytes leave the scheme out.
+/// Adds the scheme, which some trackers leave out.
 fn with_scheme(target: &str) -> String {
     let target = target.trim();
     let has_scheme = target
@@ -100,33 +98,6 @@ fn with_scheme(target: &str) -> String {
     } else {
         format!("https://{}", target.trim_start_matches('/'))
     }
-}
-
-pub(super) fn parameter(url: &Url, name: &str) -> Option<String> {
-    url.query_pairs()
-        .find(|(key, _)| key == name)
-        .map(|(_, value)| value.into_owned())
-}
-
-pub(super) fn percent_decoded(text: &str) -> Option<String> {
-    let pair = format!("v={}", text.replace('+', "%2B").replace('&', "%26"));
-    let (_, decoded) = url::form_urlencoded::parse(pair.as_bytes()).next()?;
-    Some(decoded.into_owned())
-}
-
-/// Base64 in either alphabet, padded or not.
-pub(super) fn base64_bytes(text: &str) -> Option<Vec<u8>> {
-    let config = GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true);
-    let standard = text.replace('-', "+").replace('_', "/");
-    GeneralPurpose::new(&alphabet::STANDARD, config)
-        .decode(standard.trim().as_bytes())
-        .ok()
-}
-
-fn base64_text(text: &str) -> Option<String> {
-    String::from_utf8(base64_bytes(text)?).ok()
 }
 
 fn json_field(json: &str, field: &str) -> Option<String> {
@@ -153,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn gateways_are_unwrapped() {
+    fn gateway_links_are_unwrapped() {
         let target = "https://app.acme.com/v?t=1&x=2";
         let escaped = "https%3A%2F%2Fapp.acme.com%2Fv%3Ft%3D1%26x%3D2";
         leads_to(
@@ -195,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn encoded_targets_are_decoded() {
+    fn base64_targets_are_decoded() {
         leads_to(
             "https://mandrillapp.com/track/click/1/a.com?p=eyJwIjoie1widXJsXCI6XCJodHRwczpcXFwvXFxcL2EuY29tXFxcL3ZcIn0ifQ",
             "https://a.com/v",
@@ -223,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn other_hosts_and_pages_are_themselves() {
+    fn urls_outside_the_wrapper_table_are_plain() {
         assert_eq!(
             target_of("https://app.acme.com/url?q=https://b.com"),
             Unwrapped::Plain

@@ -1,8 +1,9 @@
-//! What the words of addresses mean.
+//! The words of URLs and their senses.
 
 use crate::lexicon::Sense;
 
-/// Words of paths and parameters, longest first where one contains another.
+/// Words of paths and parameters. Where one word contains another, the longer one
+/// comes first.
 pub(super) const WORDS: &[(&str, Sense)] = &[
     ("unsubscribe", Sense::LEAVE),
     ("unsub", Sense::LEAVE),
@@ -108,7 +109,7 @@ pub(super) const WORDS: &[(&str, Sense)] = &[
     ("meeting", Sense::PAGE),
 ];
 
-/// Sites that every mail links to and none acts on.
+/// Sites that mails link to in their footers.
 pub(super) const SOCIAL: &[&str] = &[
     "facebook.com",
     "twitter.com",

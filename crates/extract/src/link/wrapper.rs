@@ -1,11 +1,11 @@
-//! Who wraps links, and how the target is written.
+//! The services that wrap links, and how each writes the target.
 
 /// How a wrapper writes its target.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     /// The target is a query parameter.
     Query(&'static [&'static str]),
-    /// ... in Base64.
+    /// The target is a query parameter in Base64.
     QueryBase64(&'static str),
     /// The target is escaped in the path, after this many segments.
     Path(usize),
@@ -13,13 +13,15 @@ pub(super) enum Form {
     PathJson(&'static str),
     /// A Base64 parameter holds JSON, which holds JSON, which holds the target.
     Mandrill,
+    /// Proofpoint's own encodings.
     Proofpoint,
-    /// The target stands between underscores: `/v2/___URL___.`.
+    /// The target is between underscores: `/v2/___URL___.`.
     CheckPoint,
+    /// The URL does not contain the target.
     Opaque,
 }
 
-/// Host, beginning of the path, form.
+/// Host (or parent domain), start of the path, form of the target.
 pub(super) const WRAPPERS: &[(&str, &str, Form)] = &[
     (
         "safelinks.protection.outlook.com",

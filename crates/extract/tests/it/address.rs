@@ -1,4 +1,4 @@
-//! Addresses the gate must refuse, and the few it must not.
+//! URLs that the gate must refuse, and some that it must not.
 
 use extract::{Allowlist, Flag, Reason, Rejection, judge};
 
@@ -8,7 +8,7 @@ fn allowed() -> Allowlist {
     Allowlist::parse(["example.com", "*.example.com"]).unwrap()
 }
 
-/// Addresses and the first thing wrong with each.
+/// URLs and the first check that each fails.
 const REFUSED: &[(&str, Rejection)] = &[
     ("https://example.com@evil.test/", Rejection::Userinfo),
     ("https://example.com:443@evil.test/", Rejection::Userinfo),
@@ -74,7 +74,7 @@ const REFUSED: &[(&str, Rejection)] = &[
 ];
 
 #[test]
-fn what_must_be_refused_is_refused() {
+fn hostile_urls_are_refused_with_their_rejection() {
     for (url, rejection) in REFUSED {
         assert_eq!(judge(url, &allowed()), Err(*rejection), "{url:?}");
     }
@@ -88,7 +88,7 @@ fn what_must_be_refused_is_refused() {
 }
 
 #[test]
-fn a_path_rule_cannot_be_left() {
+fn escaped_path_leaves_no_path_prefix() {
     let allowed = Allowlist::parse(["example.com/verify/"]).unwrap();
     assert!(judge("https://example.com/verify/x", &allowed).is_ok());
     assert_eq!(
@@ -98,7 +98,7 @@ fn a_path_rule_cannot_be_left() {
 }
 
 #[test]
-fn what_is_good_passes_in_its_canonical_form() {
+fn allowed_urls_pass_in_canonical_form() {
     let url = |written: &str| judge(written, &allowed()).unwrap().url;
     assert_eq!(url("https://EXAMPLE.COM/"), "https://example.com/");
     assert_eq!(
@@ -116,13 +116,13 @@ fn what_is_good_passes_in_its_canonical_form() {
 }
 
 #[test]
-fn a_wildcard_over_a_public_suffix_does_not_start() {
+fn wildcard_below_a_public_suffix_is_refused() {
     assert!(Allowlist::parse(["*.github.io"]).is_err());
     assert!(Allowlist::parse(["*.co.uk"]).is_err());
 }
 
 #[test]
-fn of_two_links_the_allowed_one_is_returned() {
+fn allowed_link_is_returned_beside_a_forbidden_one() {
     let mail = extract_allowed(&html_mail(
         "<p>Verify your email</p><a href='https://evil.test/verify?token=Zk3v9QmB7tY1abcd'>Verify email</a>\
          <a href='https://example.com/verify?token=Qk3v9QmB7tY1abcd'>Verify email</a>",
@@ -135,7 +135,7 @@ fn of_two_links_the_allowed_one_is_returned() {
 }
 
 #[test]
-fn a_link_that_shows_another_host_is_refused_and_flagged() {
+fn link_that_shows_another_host_is_refused_and_flagged() {
     let mail = extract_allowed(&html_mail(
         "<p>Verify your email</p><a href='https://www.example.com/verify?token=Zk3v9QmB7tY1abcd'>https://bank.test/verify</a>",
     ));
@@ -144,7 +144,7 @@ fn a_link_that_shows_another_host_is_refused_and_flagged() {
 }
 
 #[test]
-fn relative_links_lead_nowhere() {
+fn relative_link_is_not_returned() {
     let mail = extract_allowed(&html_mail(
         "<base href='https://example.com/'><p>Verify your email</p><a href='/verify?token=Zk3v9QmB7tY1abcd'>Verify email</a>",
     ));

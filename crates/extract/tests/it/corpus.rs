@@ -1,4 +1,4 @@
-//! Every mail of the project's own corpus gives what its label says.
+//! The project's own corpus of labelled mails.
 
 use std::path::PathBuf;
 
@@ -65,13 +65,13 @@ fn deviation(name: &str) -> Option<String> {
 }
 
 #[test]
-fn every_mail_gives_what_its_label_says() {
+fn every_corpus_mail_matches_its_label() {
     let deviations: Vec<String> = names().iter().filter_map(|name| deviation(name)).collect();
     assert!(deviations.is_empty(), "{}", deviations.join("\n"));
 }
 
 #[test]
-fn the_corpus_is_as_wide_as_it_says() {
+fn corpus_has_150_mails_in_30_languages() {
     let labels: Vec<Value> = names().iter().map(|name| label(name)).collect();
     let mut languages: Vec<&str> = labels
         .iter()

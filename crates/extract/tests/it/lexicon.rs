@@ -1,4 +1,4 @@
-//! One sentence in every language that is easy to get wrong.
+//! Sentences whose terms are easy to get wrong.
 
 use crate::{code, extract_any, text_mail};
 
@@ -16,7 +16,7 @@ fn words_that_contain_a_label_are_no_label() {
 }
 
 #[test]
-fn labels_are_found_without_their_accents() {
+fn labels_without_accents_are_found() {
     for text in [
         "Ma xac thuc cua ban la 482913",
         "Dogrulama kodunuz 482913",

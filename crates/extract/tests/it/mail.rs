@@ -1,4 +1,4 @@
-//! Mails that are broken, odd or hostile.
+//! Broken, unusual and hostile mails.
 
 use extract::{Flag, Policy, Reason, Refusal, extract};
 
@@ -9,7 +9,7 @@ fn refusal(raw: &[u8]) -> Refusal {
 }
 
 #[test]
-fn nesting_is_refused_before_anything_is_parsed() {
+fn deeply_nested_mail_is_refused() {
     assert_eq!(
         refusal(&b"Content-Type:message/rfc822\n\n".repeat(40_000)),
         Refusal::TooDeep
@@ -21,7 +21,7 @@ fn nesting_is_refused_before_anything_is_parsed() {
 }
 
 #[test]
-fn a_million_headers_are_refused() {
+fn million_headers_are_refused() {
     assert_eq!(
         refusal(&b"X: y\n".repeat(1_000_000)),
         Refusal::HeadersTooLarge
@@ -29,7 +29,7 @@ fn a_million_headers_are_refused() {
 }
 
 #[test]
-fn a_message_id_is_taken_or_replaced_never_guessed() {
+fn unusable_message_id_is_none_and_flagged() {
     let huge = format!(
         "Message-ID: <{}@b.example>\r\nFrom: a@b.example\r\n\r\nx",
         "a".repeat(100_000)
@@ -47,7 +47,7 @@ fn a_message_id_is_taken_or_replaced_never_guessed() {
 }
 
 #[test]
-fn the_same_mail_over_two_paths_is_the_same() {
+fn same_mail_over_two_paths_has_one_digest() {
     let one = extract_any(
         b"Received: from a by b\r\nFrom: a@b.example\r\nSubject: x\r\n\r\nYour code is 482913\r\n",
     );
@@ -60,7 +60,7 @@ fn the_same_mail_over_two_paths_is_the_same() {
 }
 
 #[test]
-fn a_sender_that_is_not_one_mailbox_withholds_everything() {
+fn ambiguous_sender_withholds_code_and_link() {
     for head in [
         "From: a@b.example\r\nFrom: c@d.example",
         "From: x: a@b.example;",
@@ -77,21 +77,21 @@ fn a_sender_that_is_not_one_mailbox_withholds_everything() {
 }
 
 #[test]
-fn near_names_of_headers_do_not_count() {
+fn similar_header_names_are_ignored() {
     let mail = extract_any(b"Fr om: x@y.example\r\n:From: x@y.example\r\nFrom\0: x@y.example\r\nFrom: a@b.example\r\n\r\nYour code is 482913");
     assert_eq!(mail.sender.address.as_deref(), Some("a@b.example"));
     assert_eq!(code(&mail), Some("482913"));
 }
 
 #[test]
-fn an_international_sender_is_written_in_ascii_and_flagged() {
+fn international_sender_is_ascii_and_flagged() {
     let mail = extract_any("From: a@b\u{430}nk.example\r\n\r\nhello".as_bytes());
     assert!(mail.flags.contains(&Flag::Idn));
     assert!(mail.sender.domain.unwrap().starts_with("xn--"));
 }
 
 #[test]
-fn every_kind_of_line_end_is_one_mail() {
+fn every_kind_of_line_end_is_read() {
     for raw in [
         "From: a@b.example\n\nYour code is 482913\n.\nYour code is not here\n",
         "From: a@b.example\r\rYour code is 482913\r",
@@ -106,14 +106,14 @@ fn every_kind_of_line_end_is_one_mail() {
 }
 
 #[test]
-fn a_boundary_in_mid_line_yields_one_artifact_and_a_flag() {
+fn boundary_inside_a_line_gives_one_code_and_a_flag() {
     let mail = extract_any(b"From: a@b.example\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nYour code is 111111 --b\r\nend\r\n--b--\r\n");
     assert_eq!(code(&mail), Some("111111"));
     assert!(mail.flags.contains(&Flag::StructureDamaged));
 }
 
 #[test]
-fn broken_base64_is_read_as_far_as_it_goes() {
+fn broken_base64_is_decoded_leniently() {
     for body in [
         "WW91ciBjb2RlIGlzIDQ4MjkxMw",
         "WW91ciBj\r\n!!b2RlIGlz IDQ4MjkxMw",
@@ -125,7 +125,7 @@ fn broken_base64_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn damaged_letters_never_enter_an_artifact() {
+fn damaged_characters_are_in_no_code() {
     for charset in ["no-such-set", "utf-7", "utf-16", "utf-8"] {
         let raw = [format!("From: a@b.example\r\nContent-Type: text/plain; charset={charset}\r\n\r\nYour code is 48").as_bytes(), b"\xff\xfe2913 and 1\xff2345"].concat();
         let mail = extract_any(&raw);
@@ -139,7 +139,7 @@ fn damaged_letters_never_enter_an_artifact() {
 }
 
 #[test]
-fn a_code_split_by_tags_is_joined_inside_one_run() {
+fn code_split_by_inline_tags_is_joined() {
     assert_eq!(
         code(&extract_any(&html_mail(
             "<p>Your code is <b>12</b>34<i>56</i></p>"
@@ -155,13 +155,13 @@ fn a_code_split_by_tags_is_joined_inside_one_run() {
 }
 
 #[test]
-fn parts_that_disagree_are_both_withheld() {
+fn different_codes_in_text_and_html_are_withheld() {
     let raw = b"From: a@b.example\r\nContent-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\n\r\nYour verification code is 111111\r\n--b\r\nContent-Type: text/html\r\n\r\n<p>Your verification code is 222222</p>\r\n--b--\r\n";
     assert_eq!(extract_any(raw).code.reason(), Some(Reason::PartsDisagree));
 }
 
 #[test]
-fn parts_that_disagree_are_withheld_however_sure_one_of_them_is() {
+fn different_codes_are_withheld_even_if_one_scores_high() {
     let raw = b"From: a@b.example\r\nContent-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\n\r\nYour verification code is 111111. It expires in 10 minutes.\r\n--b\r\nContent-Type: text/html\r\n\r\n<p>Hello</p><p>222222</p>\r\n--b--\r\n";
     assert_eq!(extract_any(raw).code.reason(), Some(Reason::PartsDisagree));
 }
@@ -177,7 +177,7 @@ fn fifty_codes_are_ambiguous() {
 }
 
 #[test]
-fn digits_of_other_scripts_are_read_if_they_are_of_one() {
+fn digits_of_one_other_script_are_read_and_mixed_ones_are_not() {
     let whole = extract_any(&text_mail(
         "Your verification code is \u{ff14}\u{ff18}\u{ff12}\u{ff19}\u{ff11}\u{ff13}",
     ));
@@ -197,13 +197,13 @@ fn invisible_characters_inside_a_code_are_removed_and_flagged() {
 }
 
 #[test]
-fn attachments_are_counted_out() {
+fn code_in_an_attachment_is_not_read() {
     let raw = b"From: a@b.example\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nSee attachment\r\n--b\r\nContent-Type: application/zip; name=42.zip\r\nContent-Transfer-Encoding: base64\r\n\r\nWW91ciBjb2RlIGlzIDQ4MjkxMw==\r\n--b--\r\n";
     assert_eq!(extract_any(raw).code.reason(), Some(Reason::NoCandidate));
 }
 
 #[test]
-fn an_endless_parameter_is_dropped_with_its_header() {
+fn oversize_content_type_is_dropped() {
     let raw = format!(
         "From: a@b.example\r\nContent-Type: text/plain; charset=\"{}\r\n\r\nYour code is 482913",
         "x".repeat(1_000_000)
@@ -220,7 +220,7 @@ fn an_endless_parameter_is_dropped_with_its_header() {
 }
 
 #[test]
-fn replies_of_machines_are_flagged_and_withheld() {
+fn automatic_reply_is_flagged_and_withheld() {
     let raw = b"From: a@b.example\r\nTo: a@b.example\r\nAuto-Submitted: auto-replied\r\n\r\nYour verification code is 482913";
     let mail = extract_any(raw);
     assert_eq!(mail.code.reason(), Some(Reason::AutoReply));
@@ -230,7 +230,7 @@ fn replies_of_machines_are_flagged_and_withheld() {
 }
 
 #[test]
-fn near_nothing_ends_in_a_word() {
+fn empty_and_oversize_mails_are_refused() {
     assert_eq!(refusal(b""), Refusal::Empty);
     assert_eq!(refusal(&[0; 1_000]), Refusal::Empty);
     assert_eq!(refusal(b"x"), Refusal::NotMail);
@@ -244,7 +244,7 @@ fn near_nothing_ends_in_a_word() {
 }
 
 #[test]
-fn text_beyond_the_limit_withholds_and_says_so() {
+fn text_beyond_the_limit_withholds_as_truncated() {
     let body = format!(
         "Your verification code is 482913\n{}",
         "word word word\n".repeat(20_000)
@@ -255,7 +255,7 @@ fn text_beyond_the_limit_withholds_and_says_so() {
 }
 
 #[test]
-fn a_bound_code_needs_an_allowed_host() {
+fn bound_code_needs_an_allowed_host() {
     let mail = text_mail("747723 is your code.\n\n@example.com #747723");
     assert_eq!(code(&crate::extract_allowed(&mail)), Some("747723"));
     let foreign = text_mail("747723 is your code.\n\n@evil.test #747723");

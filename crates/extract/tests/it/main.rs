@@ -1,8 +1,8 @@
-//! What the extractor promises, kept as tests.
+//! Tests of the extractor through its public API.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    reason = "the helpers of a test may fail like the test"
+    reason = "a helper that fails fails its test"
 )]
 
 mod address;

@@ -1,11 +1,11 @@
-//! What holds for every mail, whatever is in it.
+//! Properties that hold for every mail.
 
 use extract::{Allowlist, Policy, extract, judge};
 use proptest::prelude::*;
 
 use crate::{html_mail, text_mail};
 
-/// Pieces from which hostile and honest mails are put together.
+/// Pieces of hostile and honest mails.
 fn piece() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ -~]{0,24}",
@@ -52,12 +52,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_end_in_a_value(raw in prop::collection::vec(any::<u8>(), 0..2_000)) {
+    fn any_bytes_are_read_without_a_panic(raw in prop::collection::vec(any::<u8>(), 0..2_000)) {
         let _ = extract(&raw, &policy());
     }
 
     #[test]
-    fn the_same_mail_gives_the_same_answer(raw in mail()) {
+    fn same_mail_gives_the_same_answer(raw in mail()) {
         let (one, other) = (extract(&raw, &policy()).unwrap(), extract(&raw, &policy()).unwrap());
         prop_assert_eq!(one.code, other.code);
         prop_assert_eq!(one.link, other.link);
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn a_link_leads_to_an_allowed_host(raw in mail()) {
+    fn returned_link_leads_to_an_allowed_host(raw in mail()) {
         let mail = extract(&raw, &policy()).unwrap();
         if let Some(link) = mail.link.found() {
             prop_assert!(link.host == "example.com" || link.host.ends_with(".example.com"));
@@ -76,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn a_code_is_a_code_and_not_prose(raw in mail()) {
+    fn returned_code_has_a_bounded_alphabet_and_length(raw in mail()) {
         let mail = extract(&raw, &policy()).unwrap();
         if let Some(code) = mail.code.found() {
             prop_assert!((4..=32).contains(&code.value.len()));
@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn the_explanation_holds_no_value(raw in mail()) {
+    fn explanation_holds_no_value(raw in mail()) {
         let mail = extract(&raw, &policy()).unwrap();
         let explained = serde_json::to_string(&mail.explanation).unwrap();
         if let Some(code) = mail.code.found().filter(|code| code.compact.len() >= 6) {
@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn the_gate_lets_only_https_and_names_through(url in "[ -~]{0,40}|https://[a-z0-9.@:/%\\\\-]{0,40}") {
+    fn judge_accepts_only_https_with_a_host_name(url in "[ -~]{0,40}|https://[a-z0-9.@:/%\\\\-]{0,40}") {
         if let Ok(destination) = judge(&url, &Allowlist::any()) {
             prop_assert!(destination.url.starts_with("https://"));
             prop_assert!(destination.host.contains('.') && !destination.host.ends_with('.'));

@@ -1,12 +1,11 @@
-//! Inputs made to cost time do not. The bounds are counted in work, by size,
-//! with much room: a quadratic step would need minutes.
+//! Mails that are made to cost time. A quadratic step would need minutes here.
 
 use extract::{Flag, Policy, extract};
 
 use crate::html_mail;
 
 #[test]
-fn hostile_markup_is_read_in_one_pass() {
+fn hostile_markup_is_read_in_linear_time() {
     let rule = |n: u32| format!("div div div .c{} {{display:none}}", n % 7);
     let rules = (0..20_000).map(rule).collect::<Vec<_>>().concat();
     let style = format!("<style>{rules}</style>");
@@ -22,7 +21,7 @@ fn hostile_markup_is_read_in_one_pass() {
         "<p>Your code is 123456</p>".repeat(40_000),
         "https://a.example/x ".repeat(50_000),
     ] {
-        // Finishing at all is the test: each of these took minutes in a quadratic walk.
+        // The test is that this ends: in quadratic time each would take minutes.
         let mail = extract(&html_mail(&body), &Policy::default()).unwrap();
         let is_longer_than_read = body.len() > 1024 * 1024;
         assert!(!is_longer_than_read || mail.flags.contains(&Flag::Truncated));

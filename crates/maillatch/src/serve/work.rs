@@ -28,6 +28,7 @@ pub(super) fn start_worker(
         queue: Arc::clone(&parts.queue.probe),
         failures: Arc::clone(&parts.store.failures),
         sources: Arc::clone(&parts.sources),
+        parser_threads: worker::ParserThreads::default(),
         fetcher: fetcher(&parts.config)?,
         dkim: dkim(&parts.config)?,
         callback_due,

@@ -17,7 +17,7 @@ use store::Store;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use worker::{Deps, Fetcher, InboxPolicy, Settings};
+use worker::{Deps, Fetcher, InboxPolicy, ParserThreads, Settings};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -52,6 +52,7 @@ impl Fixture {
             queue: Arc::clone(&queue.probe),
             failures: Arc::clone(&store.failures),
             sources: Arc::new(sources),
+            parser_threads: ParserThreads::new(2),
             fetcher: fetcher(),
             dkim: None,
             callback_due: Arc::default(),

@@ -1,6 +1,7 @@
-//! One mail and all the inboxes it was sent to.
+//! Reads one mail for all the inboxes it was sent to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
@@ -8,15 +9,15 @@ use pipeline::{
 };
 use providers::{InboundMail, Source};
 
+use crate::decisions::{Decisions, LinkList};
 use crate::deps::Deps;
 use crate::failure::Failure;
 use crate::minimize::{Minimizer, minimize};
-use crate::reading::Readings;
 use crate::recipients::{addresses, is_other_sender};
 use crate::sender::{Evidence, ProofResult, prove};
 
-/// One mail becomes one message for each inbox it was sent to.
-pub(crate) async fn read(
+/// Makes one message of the mail for each inbox it was sent to.
+pub(crate) async fn read_mail(
     deps: &Deps,
     source: &SourceName,
     mail: InboundMail,
@@ -26,19 +27,18 @@ pub(crate) async fn read(
     let domains = deps.sources.get(source.as_str()).and_then(Source::domains);
     let expectations = expect(deps, addresses(&mail.recipients, domains)).await?;
     let (is_rebuilt, stated_from, verdict) = (mail.rebuilt, mail.stated_from, mail.sender);
-    let mut readings = Readings::begin(settings, mail.raw).await?;
-    for links in expectations.values().flat_map(named_links) {
-        readings.add(settings, &links).await?;
-    }
+    let raw = Arc::new(mail.raw);
+    let lists = link_lists(&expectations);
+    let decisions = Decisions::of(&deps.parser_threads, settings, Arc::clone(&raw), lists).await?;
     let is_odd = mail
         .received_at
         .is_some_and(|at| !is_plausible(at, recorded_at));
     let received_at = mail.received_at.filter(|_| !is_odd);
-    let read = &readings.first().sender;
+    let stated = &decisions.sender;
     let evidence = Evidence {
-        raw: (!is_rebuilt).then(|| readings.raw()),
+        raw: (!is_rebuilt).then_some(raw),
         verdict: verdict.as_ref(),
-        domain: read.domain.as_deref(),
+        domain: stated.domain.as_deref(),
         received_at: received_at.unwrap_or(recorded_at),
     };
     let proof = proof(deps, evidence, &expectations).await?;
@@ -46,8 +46,8 @@ pub(crate) async fn read(
         server_key: &deps.server_key,
         named: mail.provider_id.as_deref().map(|id| (source, id)),
         sender: Sender {
-            address: read.address.clone(),
-            domain: read.domain.clone(),
+            address: stated.address.clone(),
+            domain: stated.domain.clone(),
             proof,
         },
         needs_proof: settings.needs_proof,
@@ -56,10 +56,10 @@ pub(crate) async fn read(
         lifetime: settings.lifetime,
         same_value_window: settings.same_value_window,
     };
-    let differs = is_other_sender(stated_from.as_deref(), read.address.as_deref());
+    let differs = is_other_sender(stated_from.as_deref(), stated.address.as_deref());
     let marks = [(differs, "provider_mismatch"), (is_odd, "received_at_odd")];
     let message = |(inbox, expected)| {
-        let mut message = minimize(&readings, inbox, &expected, &minimizer);
+        let mut message = minimize(&decisions, inbox, &expected, &minimizer);
         let held = marks.iter().filter(|(holds, _)| *holds);
         message
             .flags
@@ -69,8 +69,8 @@ pub(crate) async fn read(
     Ok(expectations.into_iter().map(message).collect())
 }
 
-/// Whether the sender is proven. While the DNS does not answer, mail waits that
-/// somebody wants proven; other mail goes on without.
+/// Whether the sender is proven. While the DNS is unavailable, mail that must be proven
+/// is retried later; other mail goes on without a proof.
 async fn proof(
     deps: &Deps,
     evidence: Evidence<'_>,
@@ -88,13 +88,13 @@ async fn proof(
     }
 }
 
-/// The inboxes that the recipients mean, each once, and what is expected there.
+/// The inboxes of the recipients, each once, and what is expected there.
 async fn expect(
     deps: &Deps,
     addresses: Vec<InboxId>,
 ) -> Result<BTreeMap<InboxId, Expectation>, Failure> {
     let expectations = deps.work.expectations(&addresses).await;
-    let expectations = expectations.map_err(|_away| Failure::store_unavailable())?;
+    let expectations = expectations.map_err(|_unavailable| Failure::store_unavailable())?;
     let is_expired = expectations.iter().any(|expected| expected.is_expired);
     let inboxes: BTreeMap<InboxId, Expectation> = expectations
         .into_iter()
@@ -108,17 +108,20 @@ async fn expect(
     }
 }
 
-/// The lists of links that somebody waits there with.
-fn named_links(expected: &Expectation) -> Vec<Vec<String>> {
-    let inbox = expected.rules.links.clone();
-    let attempts = expected.attempts.iter();
-    let lists = attempts.filter_map(|attempt| expected.links_of(attempt));
-    inbox.into_iter().chain(lists).collect()
+/// The allowlists of the inboxes and of their attempts, each once.
+fn link_lists(expectations: &BTreeMap<InboxId, Expectation>) -> BTreeSet<LinkList> {
+    let of_inbox = |expected: &Expectation| {
+        let attempts = expected.attempts.iter();
+        let of_attempts = attempts.map(|attempt| expected.links_of(attempt));
+        let lists: Vec<LinkList> = of_attempts.collect();
+        lists.into_iter().chain([expected.rules.links.clone()])
+    };
+    expectations.values().flat_map(of_inbox).collect()
 }
 
-/// Whether a provider can have received a mail then that we recorded now. Retries
-/// go on for three days at most, and clocks differ by minutes; with any other time
-/// a good code would be born expired, or never expire.
+/// Whether the provider's time of receipt can be right. Providers retry for three days
+/// at most, and clocks differ by minutes. With a wrong time a good code would already
+/// be expired, or never expire.
 fn is_plausible(received_at: Timestamp, recorded_at: Timestamp) -> bool {
     recorded_at.since(received_at) <= Duration::from_hours(7 * 24)
         && received_at.since(recorded_at) <= Duration::from_mins(5)

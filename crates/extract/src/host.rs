@@ -1,12 +1,13 @@
-//! Host names: public ones, and those no link may lead to.
+//! Host names: public ones, and those that no link may lead to.
 
 use unicode_security::MixedScript;
 use unicode_security::confusable_detection::skeleton;
 use url::{Host, Url};
 
-use super::Rejection;
+use crate::rejection::Rejection;
 
-/// Names that resolve inside somebody's network, or to whatever they contain.
+/// Names that resolve inside a private network, or to an address that is part of
+/// the name itself.
 const INTERNAL: &[&str] = &[
     "localhost",
     "local",
@@ -48,7 +49,7 @@ const INTERNAL: &[&str] = &[
     "oast.pro",
 ];
 
-/// The domain of a URL, if it is one a public link could have.
+/// The domain of a URL, if a public link may have it.
 pub(crate) fn domain(url: &Url) -> Result<&str, Rejection> {
     let host = match url.host() {
         None => return Err(Rejection::NoHost),
@@ -79,13 +80,14 @@ fn is_label(label: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
+/// Whether `host` is `name` or a name below it.
 pub(crate) fn is_under(host: &str, name: &str) -> bool {
     host.strip_suffix(name)
         .is_some_and(|sub| sub.is_empty() || sub.ends_with('.'))
 }
 
-/// The domain somebody registered, by the public suffix list with its private
-/// section; none for a public suffix itself.
+/// The registrable domain of a host, by the public suffix list and its private
+/// section. A public suffix has none.
 pub fn registrable(host: &str) -> Option<&str> {
     psl::domain_str(host)
 }
@@ -94,7 +96,7 @@ pub(crate) fn is_international(host: &str) -> bool {
     host.split('.').any(|label| label.starts_with("xn--"))
 }
 
-/// Labels that mix scripts, or that look like ASCII and are not.
+/// Whether a label mixes scripts, or looks like ASCII and is not.
 pub(crate) fn is_confusable(host: &str) -> bool {
     let (unicode, decoded) = idna::domain_to_unicode(host);
     decoded.is_err()
@@ -109,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn registrable_domains_follow_the_public_suffix_list() {
+    fn registrable_domain_follows_the_public_suffix_list() {
         assert_eq!(registrable("a.b.example.co.uk"), Some("example.co.uk"));
         assert_eq!(registrable("me.github.io"), Some("me.github.io"));
         assert_eq!(registrable("github.io"), None);
@@ -117,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_of_another_script_are_seen_through() {
+    fn look_alike_letters_of_other_scripts_are_confusable() {
         assert!(is_confusable("xn--pple-43d.com"));
         assert!(!is_confusable("xn--mnchen-3ya.de"));
         assert!(!is_confusable("example.com"));

@@ -1,0 +1,172 @@
+//! Reads a mail once and decides what it holds under any number of policies.
+
+use crate::code::{self, Codes};
+use crate::explanation::{Explanation, RULESET, SourceRead, sources};
+use crate::flag::{self, Flag};
+use crate::identity::{self, Identity};
+use crate::link::{self, Links};
+use crate::mail::{self, Bodies};
+use crate::policy::Policy;
+use crate::reading::{Reading, TextSource};
+use crate::refusal::Refusal;
+use crate::sender::{self, Sender};
+use crate::verdict::{Code, Link, Reason, Verdict};
+use crate::{html, structure};
+
+/// How many bytes of text are searched for artifacts.
+const MAX_TEXT: usize = 256 * 1024;
+/// How many bytes of HTML are turned into text.
+const MAX_HTML: usize = 1024 * 1024;
+
+/// A mail that was parsed and searched. Deciding under a policy reads none of it
+/// again.
+#[derive(Debug)]
+pub struct ReadMail {
+    /// Which mail this is.
+    pub identity: Identity,
+    /// Who the mail says it is from.
+    pub sender: Sender,
+    /// The flags that do not depend on a policy.
+    flags: Vec<Flag>,
+    codes: Codes,
+    links: Links,
+    /// Why nothing of the mail may be handed out.
+    withheld: Option<Reason>,
+    sources: Vec<SourceRead>,
+}
+
+/// What a mail holds under one policy.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// What is unusual about the mail, sorted, each flag once.
+    pub flags: Vec<Flag>,
+    /// The one-time code.
+    pub code: Verdict<Code>,
+    /// The action link.
+    pub link: Verdict<Link>,
+}
+
+/// What a mail holds under one policy, with the mail's identity and the evidence.
+#[derive(Debug, Clone)]
+pub struct Extracted {
+    /// Which mail this is.
+    pub identity: Identity,
+    /// Who the mail says it is from.
+    pub sender: Sender,
+    /// What is unusual about the mail, sorted, each flag once.
+    pub flags: Vec<Flag>,
+    /// The one-time code.
+    pub code: Verdict<Code>,
+    /// The action link.
+    pub link: Verdict<Link>,
+    /// The evidence for the decision.
+    pub explanation: Explanation,
+}
+
+/// Reads a mail and finds the one code and the one link in it.
+///
+/// The same bytes and policy always give the same answer. Nothing is fetched.
+pub fn extract(raw: &[u8], policy: &Policy) -> Result<Extracted, Refusal> {
+    let mail = read(raw)?;
+    let decision = mail.decide(policy);
+    let explanation = mail.explain(policy);
+    Ok(Extracted {
+        identity: mail.identity,
+        sender: mail.sender,
+        flags: decision.flags,
+        code: decision.code,
+        link: decision.link,
+        explanation,
+    })
+}
+
+/// Parses a mail and searches it for codes and links.
+pub fn read(raw: &[u8]) -> Result<ReadMail, Refusal> {
+    let structure = structure::read(raw)?;
+    let stated = sender::read(&structure.headers);
+    let bodies = mail::bodies(&structure);
+    let subject = mail::header_text(&structure.headers, "Subject");
+    let date = mail::header_text(&structure.headers, "Date");
+    let from = mail::header_text(&structure.headers, "From");
+    let identity = Identity {
+        message_id: identity::message_id(&structure.headers),
+        content: identity::content_digest([&from, &subject, &date, &bodies.text, &bodies.html]),
+    };
+    let readings = readings(&subject, &bodies);
+    let codes = code::read(&readings);
+    let links = link::read(&readings);
+    let mut flags = flag::of_mail(&structure, &stated, &bodies, &readings);
+    if identity.message_id.is_none() {
+        flags.push(Flag::SyntheticMessageId);
+    }
+    let is_cut_at_code = bodies.cut && codes.reaches_end;
+    Ok(ReadMail {
+        identity,
+        sender: stated.sender,
+        withheld: withholding(&flags, is_cut_at_code),
+        sources: sources(&readings),
+        flags,
+        codes,
+        links,
+    })
+}
+
+impl ReadMail {
+    /// Decides what the mail holds under a policy.
+    pub fn decide(&self, policy: &Policy) -> Decision {
+        let links = self.links.decide(&policy.links);
+        let mut flags = self.flags.clone();
+        flags.extend(links.flags);
+        flags.sort_unstable();
+        flags.dedup();
+        Decision {
+            flags,
+            code: self.withhold(self.codes.decide(&policy.links)),
+            link: self.withhold(links.verdict),
+        }
+    }
+
+    /// The evidence for the decision under a policy.
+    pub fn explain(&self, policy: &Policy) -> Explanation {
+        Explanation {
+            ruleset: RULESET,
+            sources: self.sources.clone(),
+            languages: self.codes.languages.clone(),
+            code: self.codes.considered.clone(),
+            links: self.links.explain(&policy.links),
+        }
+    }
+
+    fn withhold<T>(&self, verdict: Verdict<T>) -> Verdict<T> {
+        match (verdict, self.withheld) {
+            (Verdict::Found(_) | Verdict::Withheld(_), Some(reason)) => Verdict::Withheld(reason),
+            (verdict, _) => verdict,
+        }
+    }
+}
+
+fn readings(subject: &str, bodies: &Bodies) -> Vec<Reading> {
+    let mut readings = vec![Reading::of_line(TextSource::Subject, subject)];
+    if !bodies.text.trim().is_empty() {
+        readings.push(Reading::of_text(&bodies.text, MAX_TEXT));
+    }
+    if !bodies.html.trim().is_empty() {
+        readings.push(html::read(&bodies.html, MAX_HTML, MAX_TEXT));
+    }
+    readings
+}
+
+/// Why nothing may be handed out, whatever was found.
+fn withholding(flags: &[Flag], is_cut_at_code: bool) -> Option<Reason> {
+    if flags.contains(&Flag::FromAmbiguous) {
+        Some(Reason::FromAmbiguous)
+    } else if flags.contains(&Flag::AutoReply) {
+        Some(Reason::AutoReply)
+    } else if flags.contains(&Flag::SelfSent) {
+        Some(Reason::SelfSent)
+    } else if is_cut_at_code || flags.contains(&Flag::Truncated) {
+        Some(Reason::Truncated)
+    } else {
+        None
+    }
+}

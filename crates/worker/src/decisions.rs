@@ -1,0 +1,75 @@
+//! One mail, decided under the allowlist of the operator and of everybody who waits.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use extract::{Allowlist, Decision, Identity, Policy, Sender, Verdict};
+use pipeline::Reason;
+
+use crate::failure::Failure;
+use crate::parser_threads::{Parsed, ParsedMail, ParserThreads};
+use crate::settings::Settings;
+
+/// A list of link hosts; `None` is the operator's own.
+pub(crate) type LinkList = Option<Vec<String>>;
+
+/// A mail that was parsed once, with one decision for each allowlist.
+pub(crate) struct Decisions {
+    pub(crate) identity: Identity,
+    pub(crate) sender: Sender,
+    by_list: BTreeMap<LinkList, Decision>,
+    /// For a list that was not asked for: it hands out nothing.
+    closed: Decision,
+}
+
+impl Decisions {
+    /// Parses a mail and decides it under each list.
+    pub(crate) async fn of(
+        threads: &ParserThreads,
+        settings: &Settings,
+        raw: Arc<Vec<u8>>,
+        lists: BTreeSet<LinkList>,
+    ) -> Result<Self, Failure> {
+        let policies = lists.iter().map(|list| policy(list, settings)).collect();
+        let parsed = threads.parse(raw, policies, settings.parse_budget).await;
+        let ParsedMail {
+            identity,
+            sender,
+            decisions,
+        } = *mail(parsed)?;
+        let nothing = extract::Reason::HostNotAllowed;
+        Ok(Self {
+            identity,
+            sender,
+            by_list: lists.into_iter().zip(decisions).collect(),
+            closed: Decision {
+                flags: Vec::new(),
+                code: Verdict::Withheld(nothing),
+                link: Verdict::Withheld(nothing),
+            },
+        })
+    }
+
+    /// What the mail holds under a list.
+    pub(crate) fn under(&self, list: &LinkList) -> &Decision {
+        self.by_list.get(list).unwrap_or(&self.closed)
+    }
+}
+
+/// Lists are checked when they are set. If this version refuses a list that an earlier
+/// one accepted, the operator's own list replaces it.
+fn policy(list: &LinkList, settings: &Settings) -> Policy {
+    let links = list.as_ref().and_then(|list| Allowlist::parse(list).ok());
+    links.map_or_else(|| settings.policy.clone(), |links| Policy { links })
+}
+
+fn mail(parsed: Parsed) -> Result<Box<ParsedMail>, Failure> {
+    let permanent = |slug| Err(Failure::permanent(Reason::new(slug)));
+    match parsed {
+        Parsed::Mail(mail) => Ok(mail),
+        Parsed::Refused(refusal) => permanent(refusal.reason()),
+        Parsed::Panicked => permanent("parser_panicked"),
+        Parsed::TooSlow => permanent("parser_too_slow"),
+        Parsed::NoThread => Err(Failure::transient(Reason::new("no_thread"))),
+    }
+}
