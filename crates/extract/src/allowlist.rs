@@ -144,13 +144,15 @@ impl Entry {
     }
 }
 
-/// Whether a path has escaped dots, slashes or backslashes. A server that decodes
-/// them could leave the checked prefix.
+/// Whether a path has dots, slashes or backslashes in a form that some servers decode
+/// or cut, and so could leave the checked prefix.
 fn is_disguised(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
-    ["%2e", "%2f", "%5c", "%25"]
-        .iter()
-        .any(|escape| path.contains(escape))
+    let escapes = [
+        "%2e", "%2f", "%5c", "%25", "%00", "%u", "%c0", "%c1", "%e0%80", "%e0%81", "%f0%80",
+    ];
+    escapes.iter().any(|escape| path.contains(escape))
+        || path.split('/').any(|segment| segment.starts_with(".."))
 }
 
 #[cfg(test)]
@@ -197,6 +199,15 @@ mod tests {
             &["example.com/verify/"],
             "https://example.com/..%2f..%2fadmin"
         ));
+        for path in [
+            "..;/admin",
+            "..%00/admin",
+            "%c0%ae%c0%ae/admin",
+            "..;x/admin",
+        ] {
+            let url = format!("https://example.com/verify/{path}");
+            assert!(!admits(&["example.com/verify/"], &url), "{url}");
+        }
     }
 
     #[test]

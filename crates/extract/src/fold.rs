@@ -163,13 +163,20 @@ impl Folder {
     }
 
     fn push_other(&mut self, c: char) {
-        self.altered.push(self.text.len());
+        if self.altered.last() != Some(&self.text.len()) {
+            self.altered.push(self.text.len());
+        }
         if is_invisible(c) {
             self.gap = true;
             return;
         }
         if let Some((digit, zero)) = digit(c) {
             self.push_digit(digit, zero);
+            return;
+        }
+        // A mark on a digit makes it another character, so the number is no number.
+        if is_combining_mark(c) && self.text.ends_with(|last: char| last.is_ascii_digit()) {
+            self.text.push(BARRIER);
             return;
         }
         self.last_zero = None;
@@ -323,6 +330,14 @@ mod tests {
         assert_eq!(folded("Κωδικός КОД İstanbul"), "κωδικοσ код istanbul");
         assert_eq!(folded("인증번호 確認コード"), "인증번호 確認コード");
         assert_eq!(folded("：＃"), ":#");
+    }
+
+    #[test]
+    fn combining_mark_after_a_digit_is_a_barrier() {
+        for mark in ['\u{301}', '\u{20e3}', '\u{e31}'] {
+            assert_eq!(folded(&format!("48{mark}29")), format!("48{BARRIER}29"));
+        }
+        assert_eq!(folded("cafe\u{301}"), "cafe");
     }
 
     #[test]

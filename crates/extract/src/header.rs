@@ -14,6 +14,8 @@ pub(crate) struct Headers<'a> {
     fields: Vec<Field<'a>>,
     /// At least one field was too long and was dropped.
     pub(crate) dropped: bool,
+    /// One of them was a `Content-` field, which says what the part is.
+    pub(crate) dropped_content: bool,
 }
 
 #[derive(Debug)]
@@ -38,7 +40,9 @@ impl<'a> Headers<'a> {
                 return Err(Refusal::HeadersTooLarge);
             }
             if field.len() > MAX_FIELD {
+                let name = field.get(..8).unwrap_or_default();
                 block.dropped = true;
+                block.dropped_content |= name.eq_ignore_ascii_case(b"content-");
                 continue;
             }
             kept += field.len();

@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::header::Headers;
+use crate::steps::Steps;
 
 const MAX_MESSAGE_ID: usize = 998;
 
@@ -34,11 +35,14 @@ pub(crate) fn message_id(headers: &Headers<'_>) -> Option<String> {
 
 /// Digests each field by itself, so that different fields never give the same
 /// digest. Line ends and trailing spaces are left out, because relays change them.
-pub(crate) fn content_digest(fields: [&str; 5]) -> [u8; 32] {
+pub(crate) fn content_digest(fields: [&str; 5], steps: &Steps<'_>) -> [u8; 32] {
     let mut digest = Sha256::new();
     for field in fields {
         let mut inner = Sha256::new();
         for line in field.trim_end().lines() {
+            if !steps.charge(16 + 3 * line.len()) {
+                break;
+            }
             inner.update(line.trim_end());
             inner.update(b"\n");
         }
@@ -50,6 +54,10 @@ pub(crate) fn content_digest(fields: [&str; 5]) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn content_digest(fields: [&str; 5]) -> [u8; 32] {
+        super::content_digest(fields, &Steps::for_size(0))
+    }
 
     fn id(raw: &str) -> Option<String> {
         message_id(&Headers::read(raw.as_bytes(), b'\n').unwrap().0)

@@ -12,6 +12,7 @@ use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Anchored, Input, MatchKind};
 
 use crate::fold::folded;
+use crate::steps::Steps;
 
 mod files;
 mod sense;
@@ -38,6 +39,10 @@ struct Lexicon {
     terms: Vec<Term>,
 }
 
+/// The steps of a word, and of comparing a word with a term.
+const PER_WORD: usize = 6;
+const PER_TRY: usize = 30;
+
 /// Built on first use from files inside the program. Terms about codes and terms about
 /// links overlap, so there are two lexicons.
 static CODES: LazyLock<Lexicon> =
@@ -46,13 +51,13 @@ static LINKS: LazyLock<Lexicon> =
     LazyLock::new(|| Lexicon::build(|sense| sense.says(Sense::LINKS)));
 
 /// Every term about codes in the text, in order. Where several begin, the longest.
-pub(crate) fn code_hits(text: &str) -> Vec<Hit> {
-    CODES.hits(text)
+pub(crate) fn code_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
+    CODES.hits(text, steps)
 }
 
 /// Every term about links in the text, in the same way.
-pub(crate) fn link_hits(text: &str) -> Vec<Hit> {
-    LINKS.hits(text)
+pub(crate) fn link_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
+    LINKS.hits(text, steps)
 }
 
 /// The three most frequent languages of the terms.
@@ -78,23 +83,25 @@ pub(crate) fn languages<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> Vec<&'st
 impl Lexicon {
     /// Searches only where a word may begin. A search that is anchored there is cheap
     /// for words that begin no term.
-    fn hits(&self, text: &str) -> Vec<Hit> {
+    fn hits(&self, text: &str, steps: &Steps<'_>) -> Vec<Hit> {
         let mut found = Vec::new();
         let mut at = 0;
         while let Some(rest) = text.get(at..)
             && let Some(c) = rest.chars().next()
+            && steps.charge(PER_WORD)
         {
             if c.is_ascii_whitespace() {
                 at += 1;
             } else if is_boundary(last_char(text, at), Some(c))
-                && let Some(hit) = self.hit(text, at)
+                && let Some(hit) = self.hit(text, at, steps)
             {
                 at = hit.range.end;
                 found.push(hit);
             } else {
                 // Skip the rest of the word.
-                let letters = rest.bytes().take_while(u8::is_ascii_alphabetic);
-                at += letters.count().max(c.len_utf8());
+                let letters = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+                steps.charge(letters);
+                at += letters.max(c.len_utf8());
             }
         }
         found
@@ -102,13 +109,18 @@ impl Lexicon {
 
     /// The longest term that begins here and ends at the end of a word. If the longest
     /// does not, a shorter one, perhaps of another language, may.
-    fn hit(&self, text: &str, at: usize) -> Option<Hit> {
+    fn hit(&self, text: &str, at: usize, steps: &Steps<'_>) -> Option<Hit> {
         let mut end = text.len();
         loop {
+            if !steps.charge(PER_TRY) {
+                return None;
+            }
             let input = Input::new(text).range(at..end).anchored(Anchored::Yes);
             let found = self.automaton.as_ref()?.try_find(&input).ok()??;
             let term = self.terms.get(found.pattern().as_usize())?;
-            if let Some(end) = term.end(text, found.end()) {
+            let word_end = word_end(text, found.end());
+            steps.charge(4 * (word_end - at));
+            if let Some(end) = term.end(found.end(), word_end) {
                 return Some(Hit {
                     range: at..end,
                     sense: term.sense,
@@ -168,18 +180,23 @@ fn entries(file: &'static str) -> impl Iterator<Item = (Sense, &'static str)> {
 
 impl Term {
     /// The end of the word in which the term ends, if the term allows that word.
-    fn end(&self, text: &str, end: usize) -> Option<usize> {
-        let mut last = last_char(text, end);
-        let mut word_end = end;
-        for next in text.get(end..)?.chars() {
-            if is_boundary(last, Some(next)) {
-                break;
-            }
-            last = Some(next);
-            word_end += next.len_utf8();
-        }
+    fn end(&self, end: usize, word_end: usize) -> Option<usize> {
         (self.open_after || word_end == end).then_some(word_end)
     }
+}
+
+/// The end of the word that continues at an offset.
+fn word_end(text: &str, at: usize) -> usize {
+    let mut last = last_char(text, at);
+    let mut end = at;
+    for next in text.get(at..).unwrap_or_default().chars() {
+        if is_boundary(last, Some(next)) {
+            break;
+        }
+        last = Some(next);
+        end += next.len_utf8();
+    }
+    end
 }
 
 /// The character that ends here.
@@ -222,6 +239,10 @@ fn is_unspaced(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn code_hits(text: &str) -> Vec<Hit> {
+        super::code_hits(text, &Steps::for_size(text.len()))
+    }
 
     #[test]
     fn connecting_words_of_one_language_name_no_number_in_another() {

@@ -6,9 +6,13 @@ use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use mail_parser::parsers::MessageStream;
 
 use crate::header::{Headers, ended};
+use crate::steps::Steps;
 use crate::structure::{Leaf, Structure};
+use crate::url_text;
 
 const MAX_ENCODED_WORDS: usize = 200;
+/// The steps that decoding a body costs besides its bytes.
+const PER_BODY: usize = 500;
 
 /// The decoded bodies of a mail.
 #[derive(Debug, Default)]
@@ -19,11 +23,18 @@ pub(crate) struct Bodies {
     pub(crate) cut: bool,
     /// The bodies come from an attached message.
     pub(crate) forwarded: bool,
+    /// A part was left out, because a field that says what it is was too long.
+    pub(crate) left_out: bool,
 }
 
 /// Decodes every part that is shown inline. Attachments are not decoded.
-pub(crate) fn bodies(structure: &Structure<'_>) -> Bodies {
-    let own = joined(&structure.leaves, 0);
+pub(crate) fn bodies(structure: &Structure<'_>, steps: &Steps<'_>) -> Bodies {
+    let own = joined(&structure.leaves, 0, steps);
+    let left_out = structure
+        .leaves
+        .iter()
+        .any(|leaf| leaf.headers.dropped_content);
+    let own = Bodies { left_out, ..own };
     let is_blank = own.text.trim().is_empty() && own.html.trim().is_empty();
     let attached = structure
         .leaves
@@ -33,18 +44,22 @@ pub(crate) fn bodies(structure: &Structure<'_>) -> Bodies {
     if is_blank && attached > 0 {
         return Bodies {
             forwarded: true,
-            ..joined(&structure.leaves, 1)
+            left_out,
+            ..joined(&structure.leaves, 1, steps)
         };
     }
     own
 }
 
-fn joined(leaves: &[Leaf<'_>], messages: usize) -> Bodies {
+fn joined(leaves: &[Leaf<'_>], messages: usize, steps: &Steps<'_>) -> Bodies {
     let mut bodies = Bodies::default();
     for leaf in leaves
         .iter()
         .filter(|leaf| leaf.messages == messages && is_shown(leaf))
     {
+        if !steps.charge(PER_BODY + 12 * leaf.body.len()) {
+            break;
+        }
         let text = decoded(leaf);
         let body = if leaf.kind.is_html() {
             &mut bodies.html
@@ -74,7 +89,10 @@ fn is_shown(leaf: &Leaf<'_>) -> bool {
                 .to_ascii_lowercase()
                 .starts_with(b"attachment")
         });
-    (leaf.kind.is_html() || leaf.kind.is_plain()) && !attached && !leaf.kind.is_named()
+    (leaf.kind.is_html() || leaf.kind.is_plain())
+        && !attached
+        && !leaf.kind.is_named()
+        && !leaf.headers.dropped_content
 }
 
 fn decoded(leaf: &Leaf<'_>) -> String {
@@ -152,8 +170,14 @@ fn meta_charset(bytes: &[u8]) -> Option<String> {
 /// too, but is a line of its own.
 fn unflowed(text: &str, deletes_space: bool) -> String {
     let mut joined = String::with_capacity(text.len());
-    for line in text.lines() {
-        if line.ends_with(' ') && line != "-- " {
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let is_soft = line.ends_with(' ') && line != "-- ";
+        let next = lines.peek().copied().unwrap_or_default();
+        if is_soft && !deletes_space && cuts_url(line, next) {
+            joined.push_str(line.trim_end_matches(' '));
+            joined.push('\n');
+        } else if is_soft {
             joined.push_str(if deletes_space {
                 line.trim_end_matches(' ')
             } else {
@@ -165,6 +189,13 @@ fn unflowed(text: &str, deletes_space: bool) -> String {
         }
     }
     joined
+}
+
+/// Whether the line break cuts a URL in two. The break is kept, so that the link is
+/// seen to be broken.
+fn cuts_url(line: &str, next: &str) -> bool {
+    let last = line.trim_end().rsplit(' ').next().unwrap_or_default();
+    last.contains("://") && url_text::continues(last, next)
 }
 
 /// A header as text with its encoded words decoded; empty if it has too many.

@@ -10,6 +10,7 @@ use crate::policy::Policy;
 use crate::reading::{Reading, TextSource};
 use crate::refusal::Refusal;
 use crate::sender::{self, Sender};
+use crate::steps::Steps;
 use crate::verdict::{Code, Link, Reason, Verdict};
 use crate::{html, structure};
 
@@ -82,28 +83,43 @@ pub fn extract(raw: &[u8], policy: &Policy) -> Result<Extracted, Refusal> {
 
 /// Parses a mail and searches it for codes and links.
 pub fn read(raw: &[u8]) -> Result<ReadMail, Refusal> {
-    let structure = structure::read(raw)?;
+    read_within(raw, &Steps::for_size(raw.len()))
+}
+
+/// Parses a mail and searches it, as long as the budget lasts.
+pub fn read_within(raw: &[u8], steps: &Steps<'_>) -> Result<ReadMail, Refusal> {
+    let structure = structure::read(raw, steps)?;
     let stated = sender::read(&structure.headers);
-    let bodies = mail::bodies(&structure);
+    let bodies = mail::bodies(&structure, steps);
+    steps.check()?;
     let subject = mail::header_text(&structure.headers, "Subject");
     let date = mail::header_text(&structure.headers, "Date");
     let from = mail::header_text(&structure.headers, "From");
     let identity = Identity {
         message_id: identity::message_id(&structure.headers),
-        content: identity::content_digest([&from, &subject, &date, &bodies.text, &bodies.html]),
+        content: identity::content_digest(
+            [&from, &subject, &date, &bodies.text, &bodies.html],
+            steps,
+        ),
     };
-    let readings = readings(&subject, &bodies);
-    let codes = code::read(&readings);
-    let links = link::read(&readings);
+    let readings = readings(&subject, &bodies, steps);
+    steps.check()?;
+    let codes = code::read(&readings, steps);
+    steps.check()?;
+    let links = link::read(&readings, steps);
+    steps.check()?;
     let mut flags = flag::of_mail(&structure, &stated, &bodies, &readings);
     if identity.message_id.is_none() {
         flags.push(Flag::SyntheticMessageId);
     }
-    let is_cut_at_code = bodies.cut && codes.reaches_end;
+    if links.is_cut {
+        flags.push(Flag::Truncated);
+    }
+    let is_incomplete = bodies.cut && codes.reaches_end || bodies.left_out;
     Ok(ReadMail {
         identity,
         sender: stated.sender,
-        withheld: withholding(&flags, is_cut_at_code),
+        withheld: withholding(&flags, is_incomplete),
         sources: sources(&readings),
         flags,
         codes,
@@ -145,26 +161,26 @@ impl ReadMail {
     }
 }
 
-fn readings(subject: &str, bodies: &Bodies) -> Vec<Reading> {
+fn readings(subject: &str, bodies: &Bodies, steps: &Steps<'_>) -> Vec<Reading> {
     let mut readings = vec![Reading::of_line(TextSource::Subject, subject)];
     if !bodies.text.trim().is_empty() {
-        readings.push(Reading::of_text(&bodies.text, MAX_TEXT));
+        readings.push(Reading::of_text(&bodies.text, MAX_TEXT, steps));
     }
     if !bodies.html.trim().is_empty() {
-        readings.push(html::read(&bodies.html, MAX_HTML, MAX_TEXT));
+        readings.push(html::read(&bodies.html, (MAX_HTML, MAX_TEXT), steps));
     }
     readings
 }
 
 /// Why nothing may be handed out, whatever was found.
-fn withholding(flags: &[Flag], is_cut_at_code: bool) -> Option<Reason> {
+fn withholding(flags: &[Flag], is_incomplete: bool) -> Option<Reason> {
     if flags.contains(&Flag::FromAmbiguous) {
         Some(Reason::FromAmbiguous)
     } else if flags.contains(&Flag::AutoReply) {
         Some(Reason::AutoReply)
     } else if flags.contains(&Flag::SelfSent) {
         Some(Reason::SelfSent)
-    } else if is_cut_at_code || flags.contains(&Flag::Truncated) {
+    } else if is_incomplete || flags.contains(&Flag::Truncated) {
         Some(Reason::Truncated)
     } else {
         None

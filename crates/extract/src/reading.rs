@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::fold::Folder;
+use crate::steps::Steps;
 
 /// The part of a mail that text comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -16,6 +17,9 @@ pub enum TextSource {
     Html,
 }
 
+/// The steps that folding a character costs.
+const PER_CHARACTER: usize = 8;
+
 /// The visible text of one source. Lines end in `\n`, table cells in `\t`.
 #[derive(Debug)]
 pub(crate) struct Reading {
@@ -25,6 +29,8 @@ pub(crate) struct Reading {
     pub(crate) emphasis: Vec<Range<usize>>,
     /// Text in elements whose class or id says "code".
     pub(crate) marked: Vec<Range<usize>>,
+    /// Text that a person may or may not see.
+    pub(crate) unclear: Vec<Range<usize>>,
     pub(crate) anchors: Vec<Anchor>,
     /// Hidden text, folded. No artifact is taken from it.
     pub(crate) hidden: String,
@@ -40,8 +46,8 @@ pub(crate) struct Anchor {
     pub(crate) span: Range<usize>,
     /// The alternative text of its pictures, and its title.
     pub(crate) alternative: String,
-    /// It is the action of a form.
-    pub(crate) form: bool,
+    /// A person may or may not see it.
+    pub(crate) is_unclear: bool,
 }
 
 impl Reading {
@@ -50,15 +56,15 @@ impl Reading {
     }
 
     pub(crate) fn is_emphasised(&self, at: usize) -> bool {
-        self.emphasis
-            .iter()
-            .any(|range| range.start <= at && at < range.end)
+        holds(&self.emphasis, at)
     }
 
     pub(crate) fn is_marked(&self, at: usize) -> bool {
-        self.marked
-            .iter()
-            .any(|range| range.start <= at && at < range.end)
+        holds(&self.marked, at)
+    }
+
+    pub(crate) fn is_unclear(&self, at: usize) -> bool {
+        holds(&self.unclear, at)
     }
 
     pub(crate) fn is_blank(&self) -> bool {
@@ -74,22 +80,23 @@ impl Reading {
 
     /// Reads plain text without lines quoted from earlier mails. If every line is
     /// quoted, the mail is a forwarded one, and the quoted lines are read.
-    pub(crate) fn of_text(text: &str, limit: usize) -> Self {
-        let own = Self::of_lines(text, limit, false);
+    pub(crate) fn of_text(text: &str, limit: usize, steps: &Steps<'_>) -> Self {
+        let own = Self::of_lines(text, (limit, false), steps);
         if own.is_blank() {
-            Self::of_lines(text, limit, true)
+            Self::of_lines(text, (limit, true), steps)
         } else {
             own
         }
     }
 
-    fn of_lines(text: &str, limit: usize, quoted: bool) -> Self {
+    /// Reads at most `limit` bytes, with or without quoted lines.
+    fn of_lines(text: &str, (limit, quoted): (usize, bool), steps: &Steps<'_>) -> Self {
         let mut reading = Self::empty(TextSource::Text);
         let mut at = 0;
         for line in text.split_inclusive('\n') {
             let start = at;
             at += line.len();
-            if reading.folded.len() >= limit {
+            if reading.folded.len() >= limit || !steps.charge(8 + line.len()) {
                 reading.truncated = true;
                 break;
             }
@@ -108,6 +115,9 @@ impl Reading {
             let cut = body.floor_char_boundary(room);
             reading.truncated |= cut < body.len();
             let kept = body.get(..cut).unwrap_or_default();
+            if !steps.charge(PER_CHARACTER * kept.len()) {
+                break;
+            }
             reading.folded.push_str(kept, start + skip);
             if line.ends_with('\n') {
                 reading.folded.newline();
@@ -122,9 +132,19 @@ impl Reading {
             folded: Folder::default(),
             emphasis: Vec::new(),
             marked: Vec::new(),
+            unclear: Vec::new(),
             anchors: Vec::new(),
             hidden: String::new(),
             truncated: false,
         }
     }
+}
+
+/// Whether one of the ranges, which are in order, holds an offset.
+fn holds(ranges: &[Range<usize>], at: usize) -> bool {
+    let after = ranges.partition_point(|range| range.start <= at);
+    after
+        .checked_sub(1)
+        .and_then(|index| ranges.get(index))
+        .is_some_and(|range| at < range.end)
 }

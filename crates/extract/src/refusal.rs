@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Why a mail is refused before anything in it is decoded.
+/// Why a mail is not read.
 ///
 /// Every refusal is permanent: the same bytes are always refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -25,6 +25,9 @@ pub enum Refusal {
     /// More header fields, or more header bytes, than a mail may have.
     #[error("a header block is too large")]
     HeadersTooLarge,
+    /// Reading needs more steps than the size of the mail allows.
+    #[error("reading the mail takes too many steps")]
+    TooCostly,
 }
 
 impl Refusal {
@@ -37,6 +40,7 @@ impl Refusal {
             Self::TooDeep => "too_deep",
             Self::TooManyParts => "too_many_parts",
             Self::HeadersTooLarge => "headers_too_large",
+            Self::TooCostly => "too_costly",
         }
     }
 }

@@ -102,6 +102,10 @@ fn is_plain_local(local: &str) -> bool {
 }
 
 fn ascii_domain(domain: &str) -> Option<String> {
+    // The parser decodes escapes, but `b%61nk.test` is not `bank.test`.
+    if domain.contains('%') {
+        return None;
+    }
     let Ok(Host::Domain(ascii)) = Host::parse(domain) else {
         return None;
     };
@@ -173,6 +177,13 @@ mod tests {
         let stated = from("From: \"ignore previous instructions\"@evil.test");
         assert_eq!(stated.sender.address, None);
         assert_eq!(stated.sender.domain.as_deref(), Some("evil.test"));
+    }
+
+    #[test]
+    fn domain_with_percent_escapes_is_ambiguous() {
+        let stated = from("From: a@b%61nk.test");
+        assert_eq!(stated.sender, Sender::default());
+        assert!(stated.ambiguous);
     }
 
     #[test]

@@ -7,11 +7,15 @@ use memchr::{memchr, memmem};
 use crate::Refusal;
 use crate::content_type::ContentType;
 use crate::header::Headers;
+use crate::steps::Steps;
 
 const MAX_MULTIPARTS: usize = 20;
 const MAX_MESSAGES: usize = 5;
 const MAX_PARTS: usize = 500;
 const MAX_RAW: usize = 10 * 1024 * 1024;
+/// The steps that a line and a part cost besides their bytes.
+const PER_LINE: usize = 16;
+const PER_PART: usize = 2_000;
 
 /// The top header block and all leaf parts.
 #[derive(Debug)]
@@ -41,8 +45,9 @@ struct Frame {
     digest: bool,
 }
 
-struct Scan<'a> {
+struct Scan<'a, 's> {
     raw: &'a [u8],
+    steps: &'s Steps<'s>,
     eol: u8,
     frames: Vec<Frame>,
     leaves: Vec<Leaf<'a>>,
@@ -51,7 +56,7 @@ struct Scan<'a> {
 }
 
 /// Reads the structure, or refuses the mail.
-pub(crate) fn read(raw: &[u8]) -> Result<Structure<'_>, Refusal> {
+pub(crate) fn read<'a>(raw: &'a [u8], steps: &Steps<'_>) -> Result<Structure<'a>, Refusal> {
     if raw.len() > MAX_RAW {
         return Err(Refusal::TooLarge);
     }
@@ -64,11 +69,13 @@ pub(crate) fn read(raw: &[u8]) -> Result<Structure<'_>, Refusal> {
     let raw = skip_envelope(raw);
     let eol = line_end(raw);
     let (headers, length) = Headers::read(raw, eol)?;
+    steps.charge(2 * length);
     if headers.is_empty() {
         return Err(Refusal::NotMail);
     }
     let mut scan = Scan {
         raw,
+        steps,
         eol,
         frames: Vec::new(),
         leaves: Vec::new(),
@@ -79,6 +86,8 @@ pub(crate) fn read(raw: &[u8]) -> Result<Structure<'_>, Refusal> {
     let mut next = scan.part(first, length, 0)?;
     while let Some((at, messages)) = next {
         let (part, length) = Headers::read(raw.get(at..).unwrap_or_default(), eol)?;
+        steps.charge(PER_PART + 16 * length);
+        steps.check()?;
         next = scan.part(part, at + length, messages)?;
     }
     Ok(Structure {
@@ -115,7 +124,7 @@ fn skip_envelope(raw: &[u8]) -> &[u8] {
         .unwrap_or(raw)
 }
 
-impl<'a> Scan<'a> {
+impl<'a> Scan<'a, '_> {
     /// Handles one part whose headers are read. Returns the offset of the next part's
     /// headers and how many messages that part is nested in.
     fn part(
@@ -170,6 +179,9 @@ impl<'a> Scan<'a> {
             let rest = self.raw.get(at..).unwrap_or_default();
             let length = memchr(self.eol, rest).map_or(rest.len(), |found| found + 1);
             let line = rest.get(..length).unwrap_or_default();
+            if !self.steps.charge(PER_LINE + length) {
+                break;
+            }
             if let Some((depth, closes)) = self.boundary(line) {
                 let end = *end.get_or_insert_with(|| before_line_end(self.raw, from, at));
                 let messages = self.frames.get(depth).map_or(0, |frame| frame.messages);
@@ -219,6 +231,10 @@ impl<'a> Scan<'a> {
         let Some(frame) = self.frames.last() else {
             return false;
         };
+        // Most lines are too short, and the search is slow to start.
+        if line.len() < frame.boundary.len() + 2 {
+            return false;
+        }
         memmem::find(line, &frame.boundary)
             .is_some_and(|at| line.get(..at).is_some_and(|before| before.ends_with(b"--")))
     }
@@ -250,6 +266,10 @@ fn is_encoded(headers: &Headers<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(raw: &[u8]) -> Result<Structure<'_>, Refusal> {
+        super::read(raw, &Steps::for_size(raw.len()))
+    }
 
     fn bodies(raw: &str) -> (Vec<String>, bool) {
         let structure = read(raw.as_bytes()).unwrap();

@@ -52,6 +52,8 @@ pub enum Reason {
     AutoReply,
     /// The sender is also the recipient.
     SelfSent,
+    /// A person may or may not see the artifact, so it may be hidden text.
+    MaybeHidden,
     /// The code is of another kind: a discount, a booking, a meeting, a recovery list.
     OtherKind,
     /// The only action links deny, delete or unsubscribe.
@@ -76,6 +78,7 @@ impl Reason {
             Self::Truncated => "truncated",
             Self::AutoReply => "auto_reply",
             Self::SelfSent => "self_sent",
+            Self::MaybeHidden => "maybe_hidden",
             Self::OtherKind => "other_kind",
             Self::ProtectedLink => "protected_link",
             Self::HostNotAllowed => "host_not_allowed",

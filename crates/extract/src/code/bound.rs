@@ -19,7 +19,8 @@ pub(super) fn bound(reading: &Reading) -> Option<Bound> {
     let mut found: Option<Bound> = None;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        if let Some(bound) = parse(line.trim_end(), at) {
+        let found_here = parse(line.trim_end(), at);
+        if let Some(bound) = found_here.filter(|bound| !reading.is_unclear(bound.at)) {
             if found
                 .as_ref()
                 .is_some_and(|other| other.value != bound.value)
@@ -59,7 +60,7 @@ mod tests {
     use crate::reading::TextSource;
 
     fn of(text: &str) -> Option<(String, String)> {
-        let mut reading = Reading::of_text(text, 1_000);
+        let mut reading = Reading::of_text(text, 1_000, &crate::steps::Steps::for_size(0));
         reading.source = TextSource::Text;
         bound(&reading).map(|bound| (bound.host, bound.value))
     }

@@ -10,9 +10,12 @@ use super::token::{Token, tokens};
 use crate::fold::BARRIER;
 use crate::lexicon::{Hit, Sense};
 use crate::reading::Reading;
+use crate::steps::Steps;
 
 /// More than any honest mail has.
 const MAX_CANDIDATES: usize = 200;
+/// The steps of looking at a token and at the tokens after it.
+const PER_TOKEN: usize = 60;
 
 /// A piece of text with the shape of a code.
 #[derive(Debug, Clone)]
@@ -39,12 +42,14 @@ pub(super) fn candidates(
     reading: &Reading,
     segments: &[Segment],
     hits: &[Hit],
+    steps: &Steps<'_>,
 ) -> (Vec<Candidate>, bool) {
     let text = reading.text();
+    steps.charge(6 * text.len());
     let tokens = tokens(text);
     let mut found = Vec::new();
     let mut at = 0;
-    while at < tokens.len() && found.len() < MAX_CANDIDATES {
+    while at < tokens.len() && found.len() < MAX_CANDIDATES && steps.charge(PER_TOKEN) {
         let run = spelled_out(reading, &tokens, at).or_else(|| digit_groups(text, &tokens, at));
         match run {
             Some(Run::Nothing { used }) => at += used,
@@ -82,8 +87,7 @@ fn candidate(
     (segments, hits): (&[Segment], &[Hit]),
 ) -> Option<Candidate> {
     let segment = containing(segments, range.start)?;
-    let line = &segments.get(segment)?.range;
-    let alone = is_alone(text, line, &range);
+    let alone = is_alone(segments.get(segment)?, &range);
     let wordlike = shape.is_wordlike();
     if wordlike && !alone && !is_set_off(text, &range, hits) {
         return None;
@@ -91,13 +95,14 @@ fn candidate(
     if is_counted(text, &range, hits) || touches_barrier(text, &range) {
         return None;
     }
-    let overlaps = |hit: &Hit| hit.range.start < range.end && range.start < hit.range.end;
+    let known = hits.partition_point(|hit| hit.range.end <= range.start);
+    let overlaps = |hit: &Hit| hit.range.start < range.end;
     Some(Candidate {
         compact: value.chars().filter(char::is_ascii_alphanumeric).collect(),
         numbered: text
             .get(..range.start)
             .is_some_and(|before| before.ends_with(['#', '№'])),
-        known: wordlike && hits.iter().any(overlaps),
+        known: wordlike && hits.get(known).is_some_and(overlaps),
         heading: alone.then(|| heading(text, range.start)).flatten(),
         range,
         value: value.to_owned(),
@@ -157,12 +162,8 @@ fn touches_barrier(text: &str, range: &Range<usize>) -> bool {
             .is_some_and(|after| after.starts_with(BARRIER))
 }
 
-fn is_alone(text: &str, segment: &Range<usize>, range: &Range<usize>) -> bool {
-    let before = text.get(segment.start..range.start).unwrap_or_default();
-    // A code in several table cells continues after its first segment.
-    let after = text.get(range.end..segment.end).unwrap_or_default();
-    before
-        .chars()
-        .chain(after.chars())
-        .all(|c| !c.is_alphanumeric())
+/// Whether the segment has no letter or digit outside the range. A code in several
+/// table cells continues after its first segment.
+fn is_alone(segment: &Segment, range: &Range<usize>) -> bool {
+    segment.core.start >= range.start && segment.core.end <= range.end
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::candidate::Candidate;
 use super::segment::Segment;
 use crate::lexicon::{Hit, Sense};
+use crate::steps::Steps;
 
 /// How many bytes a label may be away.
 const REACH: usize = 240;
@@ -60,6 +61,7 @@ pub(super) struct Context<'r> {
     pub(super) text: &'r str,
     pub(super) segments: &'r [Segment],
     pub(super) hits: &'r [Hit],
+    pub(super) steps: &'r Steps<'r>,
 }
 
 impl<'r> Context<'r> {
@@ -130,11 +132,12 @@ impl<'r> Context<'r> {
     /// other terms in the line only say where to enter it.
     pub(super) fn is_asked_for(&self, near: Near<'_>) -> bool {
         let end = near.hit.range.end;
+        let reach = self.text.ceil_char_boundary(end.saturating_sub(2 * REACH));
         let line = self
             .text
-            .get(..end)
+            .get(reach..end)
             .and_then(|before| before.rfind('\n'))
-            .unwrap_or(0);
+            .map_or(reach, |at| reach + at);
         let until = self.hits.partition_point(|hit| hit.range.end <= end);
         let mut earlier = self
             .hits
@@ -173,6 +176,7 @@ impl<'r> Context<'r> {
     }
 
     fn near(&self, hit: &'r Hit, gap: Range<usize>) -> Near<'r> {
+        self.steps.charge(40 + 6 * gap.len());
         let text = self.text.get(gap.clone()).unwrap_or_default();
         let lines = text.bytes().filter(|byte| matches!(byte, b'\n')).count();
         let connecting = self.connecting(&gap);

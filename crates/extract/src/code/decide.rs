@@ -7,6 +7,7 @@ use super::score::{Considered, ScoredCode, considered, score};
 use crate::allowlist::Allowlist;
 use crate::lexicon;
 use crate::reading::{Reading, TextSource};
+use crate::steps::Steps;
 use crate::verdict::{Code, Reason, Verdict};
 
 /// The points that a candidate needs.
@@ -47,12 +48,12 @@ impl Codes {
 }
 
 /// Finds and scores the codes in the readings of one mail.
-pub(crate) fn read(readings: &[Reading]) -> Codes {
+pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Codes {
     let hits: Vec<_> = readings
         .iter()
-        .map(|reading| lexicon::code_hits(reading.text()))
+        .map(|reading| lexicon::code_hits(reading.text(), steps))
         .collect();
-    let (scored, crowded) = score(readings, &hits);
+    let (scored, crowded) = score(readings, &hits, steps);
     let bound = readings.iter().find_map(bound).map(|bound| BoundCode {
         verdict: decide_bound(&bound, &scored),
         host: bound.host,
@@ -124,6 +125,12 @@ fn decide(scored: &[ScoredCode], crowded: bool) -> Verdict<Code> {
     }
     if disagree(scored) {
         return Verdict::Withheld(Reason::PartsDisagree);
+    }
+    let is_clear = |one: &ScoredCode| {
+        !one.is_unclear && is_same(&one.candidate.compact, &best.candidate.compact)
+    };
+    if !scored.iter().any(is_clear) {
+        return Verdict::Withheld(Reason::MaybeHidden);
     }
     let strongest = best.rules.iter().max_by_key(|rule| rule.points());
     Verdict::Found(Code {

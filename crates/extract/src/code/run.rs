@@ -8,6 +8,9 @@ use super::shape::{Shape, shape_of};
 use super::token::Token;
 use crate::reading::{Reading, TextSource};
 
+/// The most characters of a code that is spelled out.
+const LONGEST_RUN: usize = 10;
+
 /// The meaning of several tokens in a row.
 pub(super) enum Run {
     /// They form one code.
@@ -30,7 +33,7 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
     let mut value = String::new();
     let mut dashed = false;
     let (mut used, mut end) = (0, 0);
-    for token in tokens.get(at..)?.iter().take(11) {
+    for token in tokens.get(at..)? {
         let core = text.get(token.range.clone())?;
         let gap = text.get(end..token.range.start)?;
         // One dash in a cell of its own, in the middle, is part of the code.
@@ -47,6 +50,10 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
         used += 1;
         end = token.range.end;
     }
+    // A longer run is no code, and neither is any part of it.
+    if used > LONGEST_RUN {
+        return Some(Run::Nothing { used });
+    }
     // The numbers of a list count up from line to line.
     let start = tokens.get(at)?.range.start;
     let counts = value
@@ -54,7 +61,7 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
         .windows(2)
         .all(|pair| matches!(pair, [a, b] if a.checked_add(1) == Some(*b)));
     let is_list = counts && text.get(start..end)?.contains(['\n', '\t']);
-    if !(4..=10).contains(&used) || is_list {
+    if used < 4 || is_list {
         return None;
     }
     let shape = shape_of(&value)?;

@@ -8,12 +8,18 @@ use super::segment::segments;
 use super::shape::Shape;
 use crate::lexicon::{Hit, Sense};
 use crate::reading::{Reading, TextSource};
+use crate::steps::Steps;
+
+/// The steps of scoring a candidate.
+const PER_CANDIDATE: usize = 3_000;
 
 /// A candidate with its points.
 pub(super) struct ScoredCode {
     pub(super) source: TextSource,
     pub(super) candidate: Candidate,
     pub(super) rules: Vec<Rule>,
+    /// A person may or may not see it.
+    pub(super) is_unclear: bool,
     /// Its byte offset in the decoded source.
     at: usize,
     pub(super) score: i32,
@@ -42,12 +48,23 @@ pub struct Considered {
 
 /// The candidates of all readings, best first, and whether there are more than are
 /// examined.
-pub(super) fn score(readings: &[Reading], hits: &[Vec<Hit>]) -> (Vec<ScoredCode>, bool) {
+pub(super) fn score(
+    readings: &[Reading],
+    hits: &[Vec<Hit>],
+    steps: &Steps<'_>,
+) -> (Vec<ScoredCode>, bool) {
     let mail = mail_context(readings, hits);
     let mut scored = Vec::new();
     let mut crowded = false;
     for (reading, hits) in readings.iter().zip(hits) {
-        crowded |= score_reading(reading, hits, mail, &mut scored);
+        let segments = segments(reading.text());
+        let context = Context {
+            text: reading.text(),
+            segments: &segments,
+            hits,
+            steps,
+        };
+        crowded |= score_reading(reading, context, mail, &mut scored);
     }
     agree(&mut scored);
     scored.sort_by_key(|one| (std::cmp::Reverse(one.score), one.source, one.at));
@@ -70,19 +87,14 @@ fn mail_context(readings: &[Reading], hits: &[Vec<Hit>]) -> MailContext {
 
 fn score_reading(
     reading: &Reading,
-    hits: &[Hit],
+    context: Context<'_>,
     mail: MailContext,
     scored: &mut Vec<ScoredCode>,
 ) -> bool {
-    let segments = segments(reading.text());
-    let context = Context {
-        text: reading.text(),
-        segments: &segments,
-        hits,
-    };
-    let (found, crowded) = candidates(reading, &segments, hits);
+    let (found, crowded) = candidates(reading, context.segments, context.hits, context.steps);
     let all: Vec<_> = found
         .iter()
+        .take_while(|_| context.steps.charge(PER_CANDIDATE))
         .map(|candidate| evidence(candidate, reading, context, mail))
         .collect();
     for (index, (candidate, rules)) in found.iter().zip(&all).enumerate() {
@@ -96,6 +108,8 @@ fn score_reading(
             .map(|near| near.hit.range.start);
         scored.push(ScoredCode {
             source: reading.source,
+            is_unclear: reading.is_unclear(candidate.range.start)
+                || reading.is_unclear(candidate.range.end.saturating_sub(1)),
             candidate: candidate.clone(),
             score: rules.iter().map(|rule| rule.points()).sum(),
             rules,

@@ -8,28 +8,26 @@ use memchr::memchr2_iter;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) range: Range<usize>,
-    /// A blank line comes before it.
-    pub(super) apart: bool,
+    /// From its first to its last letter or digit; empty if it has none.
+    pub(super) core: Range<usize>,
 }
 
 /// Splits a text into its segments.
 pub(super) fn segments(text: &str) -> Vec<Segment> {
     let mut found = Vec::new();
     let mut at = 0;
-    let mut apart = true;
     for end in memchr2_iter(b'\n', b'\t', text.as_bytes()).chain([text.len()]) {
         let piece = text.get(at..end).unwrap_or_default();
         let indented = piece.trim_start();
         let body = indented.trim_end();
-        if body.is_empty() {
-            apart = true;
-        } else {
+        if !body.is_empty() {
             let start = at + (piece.len() - indented.len());
+            let first = body.find(char::is_alphanumeric).unwrap_or(body.len());
+            let core = body.trim_end_matches(|c: char| !c.is_alphanumeric());
             found.push(Segment {
                 range: start..start + body.len(),
-                apart,
+                core: start + first..start + core.len().max(first),
             });
-            apart = false;
         }
         at = end + 1;
     }
@@ -58,7 +56,9 @@ pub(super) fn heading(text: &str, at: usize) -> Option<Range<usize>> {
         .get(from..above_end)?
         .rfind('\n')
         .map_or(from, |end| from + end + 1);
-    let row = text.get(row_at..)?.lines().next()?;
+    // A longer row is no row of a table with headings.
+    let row_end = text.floor_char_boundary(at + REACH);
+    let row = text.get(row_at..row_end)?.lines().next()?;
     let above = text.get(above_at..above_end)?;
     let has_digit = |cell: &str| cell.bytes().any(|byte| byte.is_ascii_digit());
     let cells = row.split('\t').count();

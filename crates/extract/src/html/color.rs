@@ -4,10 +4,14 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Color {
     Transparent,
+    /// So transparent that it may be invisible.
+    Faint,
     Rgb(u8, u8, u8),
 }
 
 impl Color {
+    pub(super) const WHITE: Self = Self::Rgb(255, 255, 255);
+
     pub(super) fn parse(value: &str) -> Option<Self> {
         let value = value.trim();
         if let Some(hex) = value.strip_prefix('#') {
@@ -21,7 +25,9 @@ impl Color {
         }
         match value {
             "transparent" => Some(Self::Transparent),
-            "white" => Some(Self::Rgb(255, 255, 255)),
+            "white" => Some(Self::WHITE),
+            "snow" | "ivory" | "ghostwhite" | "floralwhite" | "mintcream" | "azure"
+            | "whitesmoke" => Some(Self::Rgb(250, 250, 250)),
             "black" => Some(Self::Rgb(0, 0, 0)),
             _ => None,
         }
@@ -30,10 +36,27 @@ impl Color {
     /// Whether a person cannot tell the colours apart.
     pub(super) fn is_like(self, other: Self) -> bool {
         match (self, other) {
-            (Self::Rgb(r1, g1, b1), Self::Rgb(r2, g2, b2)) => {
-                r1.abs_diff(r2) <= 3 && g1.abs_diff(g2) <= 3 && b1.abs_diff(b2) <= 3
-            }
+            (Self::Rgb(..), Self::Rgb(..)) => self.distance(other) <= 3,
             _ => false,
+        }
+    }
+
+    /// Whether the colours are so close that a person may not tell them apart.
+    pub(super) fn is_close(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Rgb(..), Self::Rgb(..)) => self.distance(other) <= 16,
+            _ => false,
+        }
+    }
+
+    /// The largest difference of a channel.
+    fn distance(self, other: Self) -> u8 {
+        match (self, other) {
+            (Self::Rgb(r1, g1, b1), Self::Rgb(r2, g2, b2)) => {
+                let (r, g, b) = (r1.abs_diff(r2), g1.abs_diff(g2), b1.abs_diff(b2));
+                r.max(g).max(b)
+            }
+            _ => u8::MAX,
         }
     }
 }
@@ -48,8 +71,11 @@ fn from_hex(hex: &str) -> Option<Color> {
             .and_then(|d| u8::from_str_radix(d, 16).ok())
     };
     match hex.len() {
-        3 => Some(Color::Rgb(digit(0)? * 17, digit(1)? * 17, digit(2)? * 17)),
-        8 if pair(6) == Some(0) => Some(Color::Transparent),
+        4 if digit(3)? == 0 => Some(Color::Transparent),
+        4 if digit(3)? <= 4 => Some(Color::Faint),
+        3 | 4 => Some(Color::Rgb(digit(0)? * 17, digit(1)? * 17, digit(2)? * 17)),
+        8 if pair(6)? == 0 => Some(Color::Transparent),
+        8 if pair(6)? <= 76 => Some(Color::Faint),
         6 | 8 => Some(Color::Rgb(pair(0)?, pair(2)?, pair(4)?)),
         _ => None,
     }
@@ -62,11 +88,14 @@ fn from_function(arguments: &str) -> Option<Color> {
         .filter(|number| !number.is_empty());
     let mut channel = || numbers.next()?.parse::<u8>().ok();
     let color = Color::Rgb(channel()?, channel()?, channel()?);
-    let alpha = numbers.next().and_then(|alpha| alpha.parse::<f32>().ok());
-    Some(if alpha.is_some_and(|alpha| alpha <= 0.01) {
-        Color::Transparent
-    } else {
-        color
+    let alpha = numbers.next().and_then(|alpha| {
+        let (number, scale) = alpha.strip_suffix('%').map_or((alpha, 1.0), |n| (n, 100.0));
+        Some(number.parse::<f32>().ok()? / scale)
+    });
+    Some(match alpha {
+        Some(alpha) if alpha <= 0.01 => Color::Transparent,
+        Some(alpha) if alpha <= 0.3 => Color::Faint,
+        _ => color,
     })
 }
 

@@ -10,8 +10,12 @@ use super::color::Color;
 pub(super) enum Property {
     Display(Display),
     Visible(bool),
-    /// Hidden by opacity, clipping, size or position.
+    /// Hidden by size or position.
     Gone(Means, bool),
+    /// From 0 to 1.
+    Opacity(f32),
+    /// May hide in a way that cannot be computed here.
+    Unclear(Doubt, bool),
     /// Content that does not fit is cut off.
     Clips(bool),
     FontSize(Size),
@@ -27,17 +31,28 @@ pub(super) enum Property {
 /// A way to hide an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Means {
-    Opacity,
     MaxHeight,
     /// Hides only together with clipping.
     Height,
     /// Hides only together with clipping.
     Width,
     Indent,
-    /// Hides only together with a position out of the flow.
+    Margin,
+    /// Hides only together with a position.
     Offset,
+    /// Hides only together with a position.
     Clip,
     Scale,
+}
+
+/// A property that may hide an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doubt {
+    Transform,
+    ClipPath,
+    Filter,
+    Mask,
+    Zoom,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,13 +98,34 @@ impl Declarations {
             } else {
                 &mut declarations.normal
             };
-            list.extend(property(&lowered(name.trim()), value));
+            if let Some(property) = property(&lowered(name.trim()), value) {
+                set(list, property);
+            }
         }
         declarations
     }
 
+    /// How many properties there are.
+    pub(super) fn len(&self) -> usize {
+        self.normal.len() + self.important.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
-        self.normal.is_empty() && self.important.is_empty()
+        self.len() == 0
+    }
+}
+
+/// Adds a property. An earlier one of the same kind has no effect any more, so the list
+/// stays short however long the style is.
+fn set(list: &mut Vec<Property>, property: Property) {
+    let is_same = |other: &&mut Property| match (&**other, &property) {
+        (Property::Gone(one, _), Property::Gone(other, _)) => one == other,
+        (Property::Unclear(one, _), Property::Unclear(other, _)) => one == other,
+        (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
+    };
+    match list.iter_mut().find(is_same) {
+        Some(earlier) => *earlier = property,
+        None => list.push(property),
     }
 }
 
@@ -105,30 +141,52 @@ fn halves(text: &str, sign: u8) -> (&str, Option<&str>) {
 /// The meaning of a property; `None` for most, which do not affect visibility.
 fn property(name: &str, value: &str) -> Option<Property> {
     let gone = |means, is| Some(Property::Gone(means, is));
+    let unclear = |doubt, is| Some(Property::Unclear(doubt, is));
     match name {
         "display" => display(value).map(Property::Display),
-        "visibility" => Some(Property::Visible(!matches!(value, "hidden" | "collapse"))),
-        "opacity" => gone(Means::Opacity, number(value)? <= 0.01),
+        "visibility" | "content-visibility" => {
+            Some(Property::Visible(!matches!(value, "hidden" | "collapse")))
+        }
+        "opacity" | "-moz-opacity" => ratio(value).map(Property::Opacity),
         "max-height" => gone(Means::MaxHeight, is_zero(value)),
-        "height" => gone(Means::Height, is_zero(value)),
-        "width" | "max-width" => gone(Means::Width, is_zero(value)),
+        "height" => gone(Means::Height, is_tiny(value)),
+        "width" | "max-width" => gone(Means::Width, is_tiny(value)),
         "overflow" | "overflow-x" | "overflow-y" => {
             Some(Property::Clips(matches!(value, "hidden" | "clip")))
         }
-        "text-indent" => gone(Means::Indent, number(value)? <= -500.0),
-        "left" | "top" | "right" | "bottom" => gone(Means::Offset, number(value)?.abs() >= 900.0),
-        "position" => Some(Property::OutOfFlow(matches!(value, "absolute" | "fixed"))),
+        "text-indent" => gone(Means::Indent, pixels(value)?.abs() >= 500.0),
+        "margin-left" | "margin-top" => gone(Means::Margin, pixels(value)? <= -500.0),
+        "left" | "top" | "right" | "bottom" => gone(Means::Offset, pixels(value)?.abs() >= 900.0),
+        "position" => Some(Property::OutOfFlow(!matches!(
+            value,
+            "static" | "initial" | "inherit" | "unset"
+        ))),
         "clip" => gone(
             Means::Clip,
             value.starts_with("rect(0") || value.starts_with("rect(1px"),
         ),
-        "transform" => gone(Means::Scale, value.starts_with("scale(0)")),
+        "transform" | "-webkit-transform" if value.starts_with("scale(0)") => {
+            gone(Means::Scale, true)
+        }
+        "transform" | "-webkit-transform" => unclear(Doubt::Transform, is_unclear_transform(value)),
+        "scale" | "zoom" => unclear(Doubt::Zoom, ratio(value)? < 0.5),
+        "clip-path" | "-webkit-clip-path" => unclear(Doubt::ClipPath, is_set(value)),
+        "mask" | "mask-image" | "-webkit-mask" | "-webkit-mask-image" => {
+            unclear(Doubt::Mask, is_set(value))
+        }
+        "filter" | "-webkit-filter" => {
+            let hiding = ["opacity(", "blur(", "brightness(", "contrast("];
+            unclear(
+                Doubt::Filter,
+                hiding.iter().any(|name| value.contains(name)),
+            )
+        }
         "font-size" => font_size(value).map(Property::FontSize),
         "font" => value
             .split_whitespace()
             .find_map(|word| font_size(word.split('/').next()?))
             .map(Property::FontSize),
-        "color" => Color::parse(value).map(Property::Color),
+        "color" | "-webkit-text-fill-color" => Color::parse(value).map(Property::Color),
         "background-color" => Some(Property::Background(Color::parse(value))),
         // A picture may have any colour, so the background is unknown.
         "background" | "background-image" => Some(Property::Background(
@@ -159,6 +217,51 @@ fn display(value: &str) -> Option<Display> {
 
 fn is_zero(value: &str) -> bool {
     number(value) == Some(0.0)
+}
+
+/// Two pixels or less: no letter fits.
+fn is_tiny(value: &str) -> bool {
+    value != "auto" && !value.ends_with('%') && pixels(value).is_some_and(|size| size <= 2.0)
+        || is_zero(value)
+}
+
+fn is_set(value: &str) -> bool {
+    !matches!(value, "none" | "initial" | "inherit" | "unset" | "")
+}
+
+/// Transforms that shrink, distort or move. A rotation hides nothing.
+fn is_unclear_transform(value: &str) -> bool {
+    [
+        "scale",
+        "matrix",
+        "translate",
+        "perspective",
+        "rotatex",
+        "rotatey",
+        "skew",
+    ]
+    .iter()
+    .any(|name| value.contains(name))
+}
+
+/// A length in pixels; relative ones are estimated.
+fn pixels(value: &str) -> Option<f32> {
+    let size = number(value)?;
+    let unit =
+        value.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
+    Some(match unit.trim() {
+        "em" | "rem" | "ch" | "ex" => size * 16.0,
+        "%" | "vw" | "vh" => size * 10.0,
+        "in" => size * 96.0,
+        "cm" => size * 38.0,
+        _ => size,
+    })
+}
+
+/// A number or a percentage.
+fn ratio(value: &str) -> Option<f32> {
+    let scale = if value.ends_with('%') { 100.0 } else { 1.0 };
+    Some(number(value)? / scale)
 }
 
 /// The number before the unit, if there is one.
@@ -206,10 +309,18 @@ mod tests {
             style.normal,
             [
                 Property::Color(Color::Rgb(255, 255, 255)),
-                Property::Gone(Means::Opacity, true)
+                Property::Opacity(0.0)
             ]
         );
         assert!(Declarations::parse("mso-hide:all;padding:0").is_empty());
+    }
+
+    #[test]
+    fn last_declaration_of_a_property_counts_and_the_list_stays_short() {
+        let style = Declarations::parse(&"display:none;color:#000;".repeat(1_000));
+        assert_eq!(style.len(), 2);
+        let style = Declarations::parse("display:none;display:block");
+        assert_eq!(style.normal, [Property::Display(Display::Block)]);
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! An open element and the look of its text.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::attribute::{Attributes, lowered};
 use super::color::Color;
-use super::declaration::{Declarations, Display, Means, Property, Size};
+use super::declaration::{Declarations, Display, Doubt, Means, Property, Size};
 use super::selector::Node;
-use super::sheet::Sheet;
+use super::sheet::{MAX_CLASSES, Match, Sheet};
 use super::token::Tag;
+use crate::steps::Steps;
 
 /// Text smaller than this, in pixels, counts as hidden.
 const UNREADABLE: f32 = 2.0;
@@ -23,11 +25,15 @@ pub(super) struct Look {
     /// The element and everything in it is hidden.
     gone: bool,
     visible: bool,
+    /// Whether the element is hidden cannot be decided here.
+    unclear: bool,
+    /// The product of the opacity of all elements around the text.
+    opacity: f32,
     /// Judged at each text, not at the element: wrappers set it to zero and their
     /// children set it again.
     font: f32,
     color: Option<Color>,
-    ground: Option<Color>,
+    ground: Ground,
     pub(super) spaced: bool,
     pub(super) keeps_lines: bool,
     /// Part of a quoted mail.
@@ -36,13 +42,25 @@ pub(super) struct Look {
     pub(super) marked: bool,
 }
 
+/// The background of text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Ground {
+    /// No element sets one, so the mail program chooses it; mostly white.
+    Undeclared,
+    /// A picture, or a colour that was not understood.
+    Unknown,
+    Known(Color),
+}
+
 impl Look {
     pub(super) const PLAIN: Self = Self {
         gone: false,
         visible: true,
+        unclear: false,
+        opacity: 1.0,
         font: BODY_FONT,
         color: None,
-        ground: None,
+        ground: Ground::Undeclared,
         spaced: false,
         keeps_lines: false,
         quoted: false,
@@ -52,10 +70,21 @@ impl Look {
     pub(super) fn is_hidden(&self) -> bool {
         let blends = match (self.color, self.ground) {
             (Some(Color::Transparent), _) => true,
-            (Some(color), Some(ground)) => color.is_like(ground),
+            (Some(color), Ground::Known(ground)) => color.is_like(ground),
             _ => false,
         };
-        self.gone || !self.visible || self.font < UNREADABLE || blends
+        self.gone || !self.visible || self.opacity <= 0.05 || self.font < UNREADABLE || blends
+    }
+
+    /// Whether a person may or may not see the text.
+    pub(super) fn is_unclear(&self) -> bool {
+        let blends = match (self.color, self.ground) {
+            (Some(Color::Faint), _) => true,
+            (Some(color), Ground::Known(ground)) => color.is_close(ground),
+            (Some(color), Ground::Undeclared) => color.is_close(Color::WHITE),
+            _ => false,
+        };
+        self.unclear || self.opacity <= 0.3 || blends
     }
 
     pub(super) fn is_large(&self) -> bool {
@@ -69,7 +98,9 @@ pub(super) struct Element<'a> {
     /// In lower case.
     pub(super) tag: Cow<'a, str>,
     id: Cow<'a, str>,
-    classes: Cow<'a, str>,
+    class: Cow<'a, str>,
+    /// The range of each class, each class once.
+    classes: Vec<Range<usize>>,
     attributes: Vec<(&'a str, Cow<'a, str>)>,
     pub(super) look: Look,
     pub(super) display: Display,
@@ -84,11 +115,10 @@ impl Node for Element<'_> {
         &self.id
     }
 
-    fn has_class(&self, class: &str) -> bool {
+    fn classes(&self) -> impl Iterator<Item = &str> {
         self.classes
-            .split_ascii_whitespace()
-            .take(32)
-            .any(|own| own == class)
+            .iter()
+            .filter_map(|range| self.class.get(range.clone()))
     }
 
     fn attribute(&self, name: &str) -> Option<&str> {
@@ -101,7 +131,12 @@ impl Node for Element<'_> {
 
 impl<'a> Element<'a> {
     /// Opens an element inside the elements `open` and computes its look.
-    pub(super) fn open(tag: Tag<'a>, sheet: &Sheet, open: &[Element<'a>]) -> Self {
+    pub(super) fn open(
+        tag: Tag<'a>,
+        sheet: &Sheet,
+        open: &[Element<'a>],
+        steps: &Steps<'_>,
+    ) -> Self {
         let attributes: Vec<_> = Attributes::new(tag.attributes).take(64).collect();
         let named = |wanted: &str| {
             attributes
@@ -109,66 +144,102 @@ impl<'a> Element<'a> {
                 .find(|(name, _)| name.eq_ignore_ascii_case(wanted))
                 .map(|(_, value)| value.clone())
         };
-        let (id, classes) = (
+        let (id, class) = (
             named("id").unwrap_or_default(),
             named("class").unwrap_or_default(),
         );
         let mut element = Self {
             display: default_display(&tag.name),
             tag: tag.name,
+            classes: classes(&class),
             id,
-            classes,
+            class,
             attributes,
             look: open.last().map_or(Look::PLAIN, |parent| parent.look),
         };
-        let declared = sheet.matching(&element, &element.classes, open);
+        let matched = sheet.matching(&element, open, steps);
         let inline = Declarations::parse(element.attribute("style").unwrap_or_default());
-        element.apply(&declared, &inline);
+        let count = matched.iter().map(|one| one.declarations.len());
+        steps.charge(4 * (count.sum::<usize>() + inline.len()));
+        element.apply(&matched, &inline);
         element
+    }
+
+    /// Applies the certain rules. Rules that may apply as well make the look unclear if
+    /// they would change whether the element is hidden.
+    fn apply(&mut self, matched: &[Match<'_>], inline: &Declarations) {
+        let inherited = self.look;
+        let display = self.display;
+        let certain: Vec<_> = matched
+            .iter()
+            .filter(|one| one.is_certain)
+            .map(|one| one.declarations)
+            .collect();
+        let mut unclear = self.is_closed_details();
+        if certain.len() < matched.len() {
+            let all: Vec<_> = matched.iter().map(|one| one.declarations).collect();
+            self.cascade(&all, inline);
+            let other = self.look;
+            (self.look, self.display) = (inherited, display);
+            self.cascade(&certain, inline);
+            unclear |= other.is_hidden() != self.look.is_hidden();
+        } else {
+            self.cascade(&certain, inline);
+        }
+        self.look.unclear |= unclear;
+        if self.tag == "summary" {
+            self.look.unclear = false;
+        }
+        self.look.quoted |= self.is_quotation();
+        self.look.marked |= is_code_name(&self.class) || is_code_name(&self.id);
     }
 
     /// Applies the cascade: rules, then the element's own style, then what is marked
     /// as important.
-    fn apply(&mut self, declared: &[&Declarations], inline: &Declarations) {
-        let parent = self.look.font;
-        self.look.font = parent * heading_scale(&self.tag);
+    fn cascade(&mut self, declared: &[&Declarations], inline: &Declarations) {
+        let parent = self.look;
+        self.look.font = parent.font * heading_scale(&self.tag);
         self.apply_attributes();
         let mut style = Applied::default();
-        let cascade = declared
-            .iter()
-            .flat_map(|declarations| &declarations.normal)
+        let normal = declared.iter().flat_map(|one| &one.normal);
+        let important = declared.iter().flat_map(|one| &one.important);
+        let cascade = normal
             .chain(&inline.normal)
-            .chain(
-                declared
-                    .iter()
-                    .flat_map(|declarations| &declarations.important),
-            )
+            .chain(important)
             .chain(&inline.important);
         for property in cascade {
             match *property {
                 Property::Display(display) => self.display = display,
                 Property::Visible(visible) => self.look.visible = visible,
                 Property::FontSize(Size::Pixels(size)) => self.look.font = size,
-                Property::FontSize(Size::Relative(scale)) => self.look.font = parent * scale,
+                Property::FontSize(Size::Relative(scale)) => self.look.font = parent.font * scale,
                 Property::Color(color) => self.look.color = Some(color),
-                Property::Background(ground) => self.look.ground = ground,
+                Property::Background(ground) => {
+                    self.look.ground = ground.map_or(Ground::Unknown, Ground::Known);
+                }
                 Property::Spaced(spaced) => self.look.spaced = spaced,
                 Property::KeepsLines(keeps) => self.look.keeps_lines = keeps,
+                Property::Opacity(opacity) => style.opacity = opacity,
                 Property::Gone(means, is) => style.set(means, is),
+                Property::Unclear(doubt, is) => style.doubt(doubt, is),
                 Property::Clips(clips) => style.clips = clips,
                 Property::OutOfFlow(out) => style.out_of_flow = out,
             }
         }
+        self.look.opacity = parent.opacity * style.opacity.clamp(0.0, 1.0);
+        self.look.unclear |= !style.doubts.is_empty();
         self.look.gone |= self.display == Display::None || style.is_gone();
-        self.look.quoted |= self.is_quotation();
-        self.look.marked |= is_code_name(&self.classes) || is_code_name(&self.id);
     }
 
     fn apply_attributes(&mut self) {
         let ground = self
             .attribute("bgcolor")
             .and_then(|color| Color::parse(&lowered(color)));
-        self.look.ground = ground.or(self.look.ground);
+        if let Some(ground) = ground {
+            self.look.ground = Ground::Known(ground);
+        } else if self.look.ground == Ground::Undeclared && self.attribute("background").is_some() {
+            self.look.ground = Ground::Unknown;
+        }
         if self.tag == "font" {
             let color = self
                 .attribute("color")
@@ -179,28 +250,68 @@ impl<'a> Element<'a> {
         self.look.gone |= self.attribute("hidden").is_some() || is_never_shown(&self.tag);
     }
 
+    /// Whether the content is shown only after a click.
+    fn is_closed_details(&self) -> bool {
+        matches!(self.tag.as_ref(), "details" | "dialog") && self.attribute("open").is_none()
+    }
+
     fn is_quotation(&self) -> bool {
         let cited = self.tag == "blockquote" && self.attribute("type") == Some("cite");
-        let class = [
+        let quotes = [
             "gmail_quote",
             "gmail_quote_container",
             "yahoo_quoted",
             "moz-cite-prefix",
             "protonmail_quote",
         ];
-        cited || class.iter().any(|class| self.has_class(class)) || self.id == "divRplyFwdMsg"
+        cited || self.classes().any(|class| quotes.contains(&class)) || self.id == "divRplyFwdMsg"
     }
 }
 
+/// The ranges of the classes, each class once.
+fn classes(class: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for name in class.split_ascii_whitespace().take(MAX_CLASSES) {
+        let start = name.as_ptr().addr() - class.as_ptr().addr();
+        let is_known = found
+            .iter()
+            .any(|known| class.get(known.clone()) == Some(name));
+        if !is_known {
+            found.push(start..start + name.len());
+        }
+    }
+    found
+}
+
 /// Properties that hide an element only in combination.
-#[derive(Default)]
 struct Applied {
     means: Vec<Means>,
+    doubts: Vec<Doubt>,
+    opacity: f32,
     clips: bool,
     out_of_flow: bool,
 }
 
+impl Default for Applied {
+    fn default() -> Self {
+        Self {
+            means: Vec::new(),
+            doubts: Vec::new(),
+            opacity: 1.0,
+            clips: false,
+            out_of_flow: false,
+        }
+    }
+}
+
 impl Applied {
+    fn doubt(&mut self, doubt: Doubt, is: bool) {
+        self.doubts.retain(|other| *other != doubt);
+        if is {
+            self.doubts.push(doubt);
+        }
+    }
+
     fn set(&mut self, means: Means, is: bool) {
         self.means.retain(|other| *other != means);
         if is {
@@ -212,7 +323,7 @@ impl Applied {
         self.means.iter().any(|means| match means {
             Means::Height | Means::Width => self.clips,
             Means::Offset | Means::Clip => self.out_of_flow,
-            Means::Opacity | Means::MaxHeight | Means::Indent | Means::Scale => true,
+            Means::MaxHeight | Means::Indent | Means::Margin | Means::Scale => true,
         })
     }
 }

@@ -1,12 +1,14 @@
 //! Collects the visible text of a page.
 
+use std::ops::Range;
+
 use super::declaration::Display;
 use super::element::Look;
 use super::entity::{Piece, pieces};
 use crate::fold::Folder;
 use crate::reading::{Anchor, Reading, TextSource};
 
-const MAX_ANCHORS: usize = 2_000;
+const MAX_ANCHORS: usize = 1_000;
 const MAX_HIDDEN: usize = 64 * 1024;
 
 /// The separation between two texts, weakest first.
@@ -77,18 +79,25 @@ impl Page {
             }
         }
         let end = self.reading.folded.len();
-        if emphasised && end > start {
-            self.reading.emphasis.push(start..end);
+        if emphasised {
+            add_range(&mut self.reading.emphasis, start..end);
         }
-        if look.marked && end > start {
-            self.reading.marked.push(start..end);
+        if look.marked {
+            add_range(&mut self.reading.marked, start..end);
+        }
+        if look.is_unclear() {
+            add_range(&mut self.reading.unclear, start..end);
         }
     }
 
     /// Adds the value of a form field on a line of its own.
     pub(super) fn value(&mut self, value: &str, at: usize, look: Look) {
         self.separate(Break::Block);
+        let start = self.reading.folded.len();
         value.chars().for_each(|c| self.visible(c, at, look));
+        if look.is_unclear() {
+            add_range(&mut self.reading.unclear, start..self.reading.folded.len());
+        }
         self.separate(Break::Block);
     }
 
@@ -113,8 +122,11 @@ impl Page {
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
             let at = at + text.len() - rest.len();
-            let word = rest.bytes().take_while(u8::is_ascii_graphic).count();
-            let length = if word > 0 && self.reading.folded.len() + word < self.limit {
+            // No more is counted than fits, or a long word is counted at every letter.
+            let room = self.limit.saturating_sub(self.reading.folded.len());
+            let graphic = rest.bytes().take(room).take_while(u8::is_ascii_graphic);
+            let word = graphic.count();
+            let length = if word > 0 {
                 let word = rest.get(..word).unwrap_or_default();
                 self.place(at, look, |folder| folder.push_plain(word, at));
                 word.len()
@@ -165,14 +177,14 @@ impl Page {
     }
 
     /// Opens a link. The text from here on belongs to it.
-    pub(super) fn open_anchor(&mut self, href: &str, alternative: String, form: bool) {
+    pub(super) fn open_anchor(&mut self, href: &str, alternative: String, look: Look) {
         self.close_anchor();
         let at = self.reading.folded.len();
         self.anchor = Some(Anchor {
             href: href.trim().to_owned(),
             span: at..at,
             alternative,
-            form,
+            is_unclear: look.is_unclear(),
         });
     }
 
@@ -185,10 +197,13 @@ impl Page {
     }
 
     pub(super) fn close_anchor(&mut self) {
-        if let Some(anchor) = self.anchor.take()
-            && self.reading.anchors.len() < MAX_ANCHORS
-        {
+        let Some(anchor) = self.anchor.take() else {
+            return;
+        };
+        if self.reading.anchors.len() < MAX_ANCHORS {
             self.reading.anchors.push(anchor);
+        } else {
+            self.reading.truncated = true;
         }
     }
 
@@ -201,5 +216,16 @@ impl Page {
             self.reading.folded = self.quoted;
         }
         self.reading
+    }
+}
+
+/// Adds a range behind the others; adjacent ranges become one.
+fn add_range(ranges: &mut Vec<Range<usize>>, range: Range<usize>) {
+    if range.is_empty() {
+        return;
+    }
+    match ranges.last_mut().filter(|last| last.end == range.start) {
+        Some(last) => last.end = range.end,
+        None => ranges.push(range),
     }
 }

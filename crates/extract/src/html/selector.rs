@@ -1,20 +1,30 @@
 //! Selectors by tag, class, id, attribute and ancestor.
 
+use crate::steps::Steps;
+
+/// Longer attribute values are compared in their first bytes only.
+const MAX_COMPARED: usize = 256;
+/// The steps of one condition.
+const PER_CONDITION: usize = 6;
+
 /// A selector such as `table.code > td .value`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Selector {
     /// The element itself.
     pub(super) subject: Compound,
     /// Its ancestors, nearest first, and whether each must be the parent.
     ancestors: Vec<(Compound, bool)>,
+    /// It has conditions on state or order that are not checked, so it selects more
+    /// than it says.
+    pub(super) is_wide: bool,
 }
 
 /// Conditions on one element.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Compound {
-    pub(super) tag: Option<String>,
-    pub(super) id: Option<String>,
-    pub(super) classes: Vec<String>,
+    tag: Option<String>,
+    id: Option<String>,
+    classes: Vec<String>,
     attributes: Vec<(String, Option<(char, String)>)>,
 }
 
@@ -23,20 +33,55 @@ pub(super) trait Node {
     /// In lower case.
     fn tag(&self) -> &str;
     fn id(&self) -> &str;
-    fn has_class(&self, class: &str) -> bool;
+    /// Each class once.
+    fn classes(&self) -> impl Iterator<Item = &str>;
     fn attribute(&self, name: &str) -> Option<&str>;
 }
 
+/// What a word of a selector is.
+enum Part {
+    Compound(Compound),
+    /// The word has conditions that are not checked.
+    Wide(Compound),
+    /// The word depends on what the user does, such as `:hover`.
+    Interactive,
+}
+
 impl Selector {
-    /// Parses a selector; `None` if it depends on state or order.
+    /// Parses a selector; `None` if it applies only while the user does something.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut compounds: Vec<(Compound, bool)> = Vec::new();
-        let mut parent = false;
-        for word in text.replace('>', " > ").split_whitespace() {
-            if word != ">" {
-                compounds.push((Compound::parse(word)?, parent));
+        let (mut parent, mut is_wide, mut after_sibling) = (false, false, false);
+        let spaced = text
+            .replace('>', " > ")
+            .replace('+', " + ")
+            .replace('~', " ~ ")
+            .replace(" ~ =", "~=");
+        for word in spaced.split_whitespace() {
+            if matches!(word, "+" | "~") {
+                // The sibling before it is not checked; its parent is the same.
+                parent = compounds.pop()?.1;
+                (is_wide, after_sibling) = (true, true);
+                continue;
             }
-            parent = word == ">";
+            if word == ">" {
+                parent = true;
+                continue;
+            }
+            let compound = match part(word)? {
+                Part::Compound(compound) => compound,
+                Part::Wide(compound) => {
+                    is_wide = true;
+                    compound
+                }
+                Part::Interactive => return None,
+            };
+            compounds.push((compound, parent));
+            parent = false;
+            after_sibling = false;
+        }
+        if after_sibling {
+            return None;
         }
         let (subject, subject_needs_parent) = compounds.pop()?;
         let mut ancestors = Vec::new();
@@ -45,7 +90,11 @@ impl Selector {
             ancestors.push((compound, needs_parent));
             needs_parent = next;
         }
-        Some(Self { subject, ancestors })
+        Some(Self {
+            subject,
+            ancestors,
+            is_wide,
+        })
     }
 
     /// The number of ids, of classes and attributes, and of tags.
@@ -62,8 +111,8 @@ impl Selector {
     }
 
     /// Whether it selects the node inside the open elements, innermost last.
-    pub(super) fn matches<N: Node, A: Node>(&self, node: &N, open: &[A]) -> bool {
-        if !self.subject.matches(node) {
+    pub(super) fn matches<N: Node>(&self, node: &N, open: &[N], steps: &Steps<'_>) -> bool {
+        if !self.subject.matches(node, steps) {
             return false;
         }
         let mut above = open.iter().rev();
@@ -71,54 +120,96 @@ impl Selector {
             if *must_be_parent {
                 above
                     .next()
-                    .is_some_and(|element| compound.matches(element))
+                    .is_some_and(|element| compound.matches(element, steps))
             } else {
-                above.any(|element| compound.matches(element))
+                above.any(|element| compound.matches(element, steps))
             }
         })
     }
 }
 
 impl Compound {
-    fn parse(text: &str) -> Option<Self> {
-        let mut compound = Self::default();
-        let mut rest = text;
-        let tag_end = rest.find(['.', '#', '[', ':']).unwrap_or(rest.len());
-        let (tag, after) = rest.split_at(tag_end);
-        if !tag.is_empty() && tag != "*" {
-            compound.tag = Some(tag.to_ascii_lowercase());
-        }
-        rest = after;
-        while let Some(kind) = rest.chars().next() {
-            let body = rest.get(kind.len_utf8()..)?;
-            if kind == '[' {
-                let (inner, after) = body.split_once(']')?;
-                compound.attributes.push(attribute(inner));
-                rest = after;
-                continue;
-            }
-            let end = body.find(['.', '#', '[', ':']).unwrap_or(body.len());
-            let (name, after) = body.split_at(end);
-            match kind {
-                '.' => compound.classes.push(name.to_owned()),
-                '#' => compound.id = Some(name.to_owned()),
-                ':' if name == "root" => {}
-                _ => return None,
-            }
-            rest = after;
-        }
-        Some(compound)
+    /// The id, class or tag that an element needs in any case.
+    pub(super) fn key(&self) -> Option<&str> {
+        let class = self.classes.first().map(String::as_str);
+        self.id.as_deref().or(class).or(self.tag.as_deref())
     }
 
-    fn matches<N: Node>(&self, node: &N) -> bool {
-        self.tag.as_deref().is_none_or(|tag| tag == node.tag())
+    fn matches<N: Node>(&self, node: &N, steps: &Steps<'_>) -> bool {
+        let has_class = |class: &String| {
+            steps.charge(PER_CONDITION + class.len()) && node.classes().any(|own| own == class)
+        };
+        let has = |(name, test): &(String, Option<(char, String)>)| {
+            steps.charge(PER_CONDITION + MAX_COMPARED / 4)
+                && has_attribute(node, name, test.as_ref())
+        };
+        steps.charge(PER_CONDITION)
+            && self.tag.as_deref().is_none_or(|tag| tag == node.tag())
             && self.id.as_deref().is_none_or(|id| id == node.id())
-            && self.classes.iter().all(|class| node.has_class(class))
-            && self
-                .attributes
-                .iter()
-                .all(|(name, test)| has_attribute(node, name, test.as_ref()))
+            && self.classes.iter().all(has_class)
+            && self.attributes.iter().all(has)
     }
+}
+
+fn part(text: &str) -> Option<Part> {
+    let mut compound = Compound::default();
+    let mut is_wide = false;
+    let tag_end = text.find(['.', '#', '[', ':']).unwrap_or(text.len());
+    let (tag, mut rest) = text.split_at(tag_end);
+    if !tag.is_empty() && tag != "*" {
+        compound.tag = Some(tag.to_ascii_lowercase());
+    }
+    while let Some(kind) = rest.chars().next() {
+        let body = rest.get(kind.len_utf8()..)?;
+        if kind == '[' {
+            let (inner, after) = body.split_once(']')?;
+            compound.attributes.push(attribute(inner));
+            rest = after;
+            continue;
+        }
+        let end = body.find(['.', '#', '[', ':']).unwrap_or(body.len());
+        let (name, after) = body.split_at(end);
+        rest = after;
+        match kind {
+            '.' => compound.classes.push(name.to_owned()),
+            '#' => compound.id = Some(name.to_owned()),
+            _ if matches!(name, "root" | "link" | "any-link") => {}
+            _ if is_interactive(name) || name.is_empty() => return Some(Part::Interactive),
+            _ => {
+                // What follows may be the argument of `:not(`, with dots of its own.
+                is_wide = true;
+                if name.contains('(') && !name.ends_with(')') {
+                    rest = rest.split_once(')').map_or("", |(_, after)| after);
+                }
+            }
+        }
+    }
+    Some(if is_wide {
+        Part::Wide(compound)
+    } else {
+        Part::Compound(compound)
+    })
+}
+
+/// States that begin with something the user does, and generated content.
+fn is_interactive(name: &str) -> bool {
+    matches!(
+        name,
+        "hover"
+            | "focus"
+            | "active"
+            | "visited"
+            | "checked"
+            | "target"
+            | "focus-within"
+            | "focus-visible"
+            | "before"
+            | "after"
+            | "first-line"
+            | "first-letter"
+            | "selection"
+            | "placeholder"
+    )
 }
 
 fn attribute(inner: &str) -> (String, Option<(char, String)>) {
@@ -143,12 +234,20 @@ fn has_attribute<N: Node>(node: &N, name: &str, test: Option<&(char, String)>) -
     let Some(actual) = node.attribute(name) else {
         return false;
     };
-    match test {
-        None => true,
-        Some(('~', value)) => actual.split_whitespace().any(|word| word == value),
-        Some(('*', value)) => actual.contains(value.as_str()),
-        Some(('^' | '|', value)) => actual.starts_with(value.as_str()),
-        Some(('$', value)) => actual.ends_with(value.as_str()),
-        Some((_, value)) => actual == value,
+    let Some((operator, value)) = test else {
+        return true;
+    };
+    if value.len() > MAX_COMPARED {
+        return false;
+    }
+    let head = actual
+        .get(..actual.floor_char_boundary(MAX_COMPARED))
+        .unwrap_or_default();
+    match operator {
+        '~' => head.split_whitespace().any(|word| word == value),
+        '*' => head.contains(value.as_str()),
+        '^' | '|' => actual.starts_with(value.as_str()),
+        '$' => actual.ends_with(value.as_str()),
+        _ => actual == value,
     }
 }

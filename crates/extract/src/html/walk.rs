@@ -4,49 +4,69 @@ use memchr::memrchr_iter;
 
 use super::attribute::lowered;
 use super::element::{Element, Look};
-use super::implied;
+use super::implied::{self, OpenElements};
 use super::page::{Break, Page};
 use super::selector::Node;
 use super::sheet::Sheet;
 use super::token::{Tag, Token, Tokens};
 use crate::reading::Reading;
+use crate::steps::Steps;
 
 /// Elements nested deeper inherit the look of the element at this depth.
 const MAX_DEPTH: usize = 256;
+/// The steps of a tag besides its bytes.
+const PER_TAG: usize = 60;
+/// The steps of a byte of a tag, and of a byte of text.
+const PER_TAG_BYTE: usize = 6;
+const PER_TEXT_BYTE: usize = 8;
 
-struct Walk<'a> {
+struct Walk<'a, 's> {
     page: Page,
     sheet: Sheet,
-    open: Vec<Element<'a>>,
+    open: OpenElements<'a>,
     /// Elements that are open beyond the depth limit.
     overflow: usize,
+    steps: &'s Steps<'s>,
 }
 
 /// Reads at most `input` bytes of an HTML body, and takes at most `limit` bytes of text
 /// from it.
-pub(crate) fn read(html: &str, input: usize, limit: usize) -> Reading {
+pub(crate) fn read(html: &str, (input, limit): (usize, usize), steps: &Steps<'_>) -> Reading {
     let cut = html
         .get(..html.floor_char_boundary(input))
         .unwrap_or_default();
     let mut walk = Walk {
         page: Page::new(limit),
-        sheet: sheet_of(cut),
-        open: Vec::new(),
+        sheet: sheet_of(cut, steps),
+        open: OpenElements::default(),
         overflow: 0,
+        steps,
     };
-    for token in Tokens::new(cut) {
+    let mut tokens = Tokens::new(cut);
+    let mut at = 0;
+    while let Some(token) = tokens.next() {
+        // Skipped comments count as bytes of the next token.
+        let length = tokens.place() - at;
+        at = tokens.place();
+        let cost = match token {
+            Token::Text { .. } => PER_TEXT_BYTE * length,
+            Token::Start(_) | Token::End(_) => PER_TAG + PER_TAG_BYTE * length,
+        };
+        if !steps.charge(cost) {
+            break;
+        }
         match token {
             Token::Text { text, at } => walk.page.text(text, at, walk.look()),
             Token::Start(tag) => walk.start(tag),
             Token::End(name) => walk.end(&name),
         }
     }
-    let cut = cut.len() < html.len() || walk.sheet.is_exhausted();
-    walk.page.finish(cut)
+    let is_cut = cut.len() < html.len() || walk.sheet.is_cut();
+    walk.page.finish(is_cut)
 }
 
 /// Reads the style rules first, because they also apply to elements before them.
-fn sheet_of(html: &str) -> Sheet {
+fn sheet_of(html: &str, steps: &Steps<'_>) -> Sheet {
     let mut sheet = Sheet::default();
     let is_style = |at: &usize| {
         let name = html.as_bytes().get(at + 1..at + 6);
@@ -56,27 +76,34 @@ fn sheet_of(html: &str) -> Sheet {
         return sheet;
     };
     let mut tokens = Tokens::new(html);
+    let mut at = 0;
     while tokens.place() <= last
         && let Some(token) = tokens.next()
     {
+        if !steps.charge(20 + 2 * (tokens.place() - at)) {
+            break;
+        }
+        at = tokens.place();
         if let Token::Start(tag) = token
             && tag.name == "style"
         {
-            sheet.add(tag.raw);
+            sheet.add(tag.raw, steps);
         }
     }
     sheet
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Walk<'a, '_> {
     fn look(&self) -> Look {
         self.open.last().map_or(Look::PLAIN, |element| element.look)
     }
 
     fn start(&mut self, tag: Tag<'a>) {
-        self.close_implied(&tag.name);
+        if let Some(depth) = self.open.closed_by(&tag.name) {
+            self.close_to(depth);
+        }
         let (raw, at) = (tag.raw, tag.at);
-        let element = Element::open(tag, &self.sheet, &self.open);
+        let element = Element::open(tag, &self.sheet, self.open.all(), self.steps);
         self.page.separate_by(element.display);
         if element.tag == "br" {
             self.page.separate(Break::Block);
@@ -97,7 +124,7 @@ impl<'a> Walk<'a> {
     /// Adds what an element itself shows: a link, a picture, a form field.
     fn take(&mut self, element: &Element<'a>, raw: &str, at: usize) {
         match element.tag.as_ref() {
-            "a" | "area" | "form" => self.open_anchor(element),
+            "a" | "area" => self.open_anchor(element),
             "img" => self
                 .page
                 .picture(element.attribute("alt").unwrap_or_default()),
@@ -108,8 +135,7 @@ impl<'a> Walk<'a> {
     }
 
     fn open_anchor(&mut self, element: &Element<'a>) {
-        let form = element.tag == "form";
-        let Some(href) = element.attribute(if form { "action" } else { "href" }) else {
+        let Some(href) = element.attribute("href") else {
             return;
         };
         let alternative = ["title", "aria-label", "alt"]
@@ -117,7 +143,7 @@ impl<'a> Walk<'a> {
             .filter_map(|name| element.attribute(name))
             .flat_map(|name| [name, " "])
             .collect();
-        self.page.open_anchor(href, alternative, form);
+        self.page.open_anchor(href, alternative, element.look);
         if element.tag == "area" {
             self.page.close_anchor();
         }
@@ -136,10 +162,8 @@ impl<'a> Walk<'a> {
     }
 
     fn end(&mut self, name: &str) {
-        if matches!(name, "a" | "form") {
-            self.page.close_anchor();
-        }
         match name {
+            "a" => self.page.close_anchor(),
             "p" => self.page.separate(Break::Block),
             "button" => self.page.separate(Break::Space),
             _ => {}
@@ -148,8 +172,9 @@ impl<'a> Walk<'a> {
             self.overflow -= 1;
             return;
         }
-        if let Some(at) = self.open.iter().rposition(|element| element.tag == name) {
-            self.close_to(at);
+        self.steps.charge(self.open.len() / 4);
+        if let Some(depth) = self.open.innermost(name) {
+            self.close_to(depth);
         }
     }
 
@@ -158,12 +183,6 @@ impl<'a> Walk<'a> {
             if let Some(element) = self.open.pop() {
                 self.page.separate_by(element.display);
             }
-        }
-    }
-
-    fn close_implied(&mut self, name: &str) {
-        if let Some(depth) = implied::closed_by(name, &self.open) {
-            self.close_to(depth);
         }
     }
 }

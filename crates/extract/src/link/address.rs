@@ -1,18 +1,26 @@
 //! The words of a URL: path, parameters, fragment.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 use url::Url;
 
 use super::vocabulary::{SOCIAL, WORDS};
 use crate::host;
 use crate::lexicon::Sense;
 
+/// Finds all words of more than four letters in one pass.
+static LONG_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let words = WORDS.iter().map(|(word, _)| *word);
+    AhoCorasick::new(words.filter(|word| word.len() > SHORT)).ok()
+});
+/// Words of this length or less count only at the start of a word.
+const SHORT: usize = 4;
+
 /// The senses of the words in a URL.
 pub(super) fn senses(url: &Url) -> Sense {
     let words = UrlWords::of(url);
-    let said = WORDS
-        .iter()
-        .filter(|(word, _)| words.hold(word))
-        .fold(Sense::default(), |all, (_, sense)| all.or(*sense));
+    let said = words.senses();
     // A signed-in user changes a password. A user who asked for a mail resets it.
     let changes = words.hold("password") && (words.hold("change") || words.hold("modify"));
     let asked = ["reset", "recover", "forgot"]
@@ -73,10 +81,26 @@ impl UrlWords {
         }
     }
 
+    /// The senses of all words of the table that the URL has.
+    fn senses(&self) -> Sense {
+        let long = WORDS.iter().filter(|(word, _)| word.len() > SHORT);
+        let long: Vec<Sense> = long.map(|(_, sense)| *sense).collect();
+        let searcher = LONG_WORDS.iter();
+        let matches = searcher.flat_map(|long| long.find_overlapping_iter(&self.joined));
+        let found = matches.filter_map(|found| long.get(found.pattern().as_usize()));
+        let short = WORDS
+            .iter()
+            .filter(|(word, _)| word.len() <= SHORT && self.hold(word))
+            .map(|(_, sense)| sense);
+        found
+            .chain(short)
+            .fold(Sense::default(), |all, sense| all.or(*sense))
+    }
+
     /// Whether the URL has the word. Words of three or four letters occur inside
     /// other words by chance, so they count only at the start of a word.
     fn hold(&self, word: &str) -> bool {
-        if word.len() > 4 {
+        if word.len() > SHORT {
             return self.joined.contains(word);
         }
         self.apart

@@ -5,6 +5,7 @@ use url::Url;
 use super::address::{is_furniture, senses, token_strength};
 use super::collect::WrittenLink;
 use crate::lexicon::{Sense, link_hits};
+use crate::steps::Steps;
 use crate::verdict::LinkKind;
 
 /// A piece of evidence about a link.
@@ -122,7 +123,12 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub(super) fn of(written: &WrittenLink, subject: Sense) -> Self {
+    pub(super) fn of(written: &WrittenLink, subject: Sense, steps: &Steps<'_>) -> Self {
+        let senses_of = |text: &str| {
+            let hits = link_hits(text, steps);
+            hits.iter()
+                .fold(Sense::default(), |all, hit| all.or(hit.sense))
+        };
         Self {
             label: senses_of(&written.label),
             sentence: senses_of(&written.sentence),
@@ -229,12 +235,6 @@ impl Words {
                     .or(Sense::APPROVE),
             )
     }
-}
-
-fn senses_of(text: &str) -> Sense {
-    link_hits(text)
-        .iter()
-        .fold(Sense::default(), |all, hit| all.or(hit.sense))
 }
 
 /// "Click the link below to confirm".

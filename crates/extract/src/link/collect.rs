@@ -3,11 +3,15 @@
 use std::ops::Range;
 
 use crate::reading::{Reading, TextSource};
+use crate::steps::Steps;
+use crate::url_text;
 
 /// More than any honest mail has.
-const MAX_LINKS: usize = 500;
+const MAX_LINKS: usize = 300;
 /// How many bytes of text on each side can say something about a link.
 const REACH: usize = 240;
+/// The steps of collecting a link besides its bytes.
+const PER_LINK: usize = 500;
 /// A bracketed address may be this long, line breaks included.
 const MAX_BRACKETED: usize = 2_100;
 
@@ -26,12 +30,17 @@ pub(super) struct WrittenLink {
     pub(super) before: String,
     /// Its byte offset in the folded text.
     pub(super) at: usize,
+    /// A person may or may not see it.
+    pub(super) is_unclear: bool,
 }
 
-/// Collects the links of a reading.
-pub(super) fn collect(reading: &Reading) -> Vec<WrittenLink> {
+/// Collects the links of a reading. Returns whether there are more than are examined.
+pub(super) fn collect(reading: &Reading, steps: &Steps<'_>) -> (Vec<WrittenLink>, bool) {
     let mut found = Vec::new();
     for anchor in &reading.anchors {
+        if !steps.charge(PER_LINK + anchor.href.len() + anchor.span.len()) {
+            break;
+        }
         let shown = reading
             .text()
             .get(anchor.span.clone())
@@ -51,10 +60,14 @@ pub(super) fn collect(reading: &Reading) -> Vec<WrittenLink> {
             sentence: sentence(reading.text(), &anchor.span),
             before: before(reading.text(), &anchor.span),
             at: anchor.span.start,
+            is_unclear: anchor.is_unclear,
         });
     }
-    for span in addresses(reading.text()) {
-        if found.len() >= MAX_LINKS {
+    steps.charge(4 * reading.text().len());
+    let addresses = addresses(reading.text());
+    let is_cut = addresses.len() >= MAX_LINKS;
+    for span in addresses {
+        if !steps.charge(PER_LINK + reading.anchors.len()) {
             break;
         }
         let linked = reading
@@ -65,7 +78,7 @@ pub(super) fn collect(reading: &Reading) -> Vec<WrittenLink> {
             found.push(written(reading, &span));
         }
     }
-    found
+    (found, is_cut)
 }
 
 /// A URL written out in the text.
@@ -78,6 +91,9 @@ fn written(reading: &Reading, span: &Range<usize>) -> WrittenLink {
         .collect();
     if !reading.folded.is_verbatim(span) {
         // Folding removed or replaced a character here; the gate must refuse it.
+        href.push('\u{fffd}');
+    } else if is_broken(text, span) {
+        // The next line may be the rest of the URL; the gate must refuse it too.
         href.push('\u{fffd}');
     }
     let label = text_before(text, span.start)
@@ -96,7 +112,22 @@ fn written(reading: &Reading, span: &Range<usize>) -> WrittenLink {
         sentence: sentence(text, span),
         before: before(text, span),
         at: span.start,
+        is_unclear: reading.is_unclear(span.start),
     }
+}
+
+/// Whether the URL ends its line and the next line goes on with it.
+fn is_broken(text: &str, span: &Range<usize>) -> bool {
+    let rest = text.get(span.end..).unwrap_or_default();
+    let Some(next) = rest.trim_start_matches(' ').strip_prefix('\n') else {
+        return false;
+    };
+    let url = text.get(span.clone()).unwrap_or_default();
+    let next = next
+        .get(..next.floor_char_boundary(2 * REACH))
+        .unwrap_or_default();
+    let is_bracketed = url.contains('\n') || rest.starts_with('>');
+    !is_bracketed && url_text::continues(url, next.lines().next().unwrap_or_default())
 }
 
 /// The ranges of the URLs in a text. A URL in `<...>` may continue over lines.
@@ -256,7 +287,9 @@ mod tests {
     use super::*;
 
     fn hrefs(text: &str) -> Vec<String> {
-        collect(&Reading::of_text(text, 10_000))
+        let steps = Steps::for_size(text.len());
+        collect(&Reading::of_text(text, 10_000, &steps), &steps)
+            .0
             .into_iter()
             .map(|found| found.href)
             .collect()
@@ -281,6 +314,14 @@ mod tests {
             hrefs("Go to <https://a.com/v?\n  t=12> now"),
             ["https://a.com/v?t=12"]
         );
+    }
+
+    #[test]
+    fn url_broken_over_two_lines_is_refused_by_the_gate() {
+        let broken = "Open https://a.com/v?t=Zk3v9QmB7t\nY1abcd to confirm";
+        assert!(hrefs(broken).iter().all(|href| !href.is_ascii()));
+        let whole = "Open https://a.com/v?t=Zk3v9QmB7tY1abcd\nThanks";
+        assert_eq!(hrefs(whole), ["https://a.com/v?t=Zk3v9QmB7tY1abcd"]);
     }
 
     #[test]

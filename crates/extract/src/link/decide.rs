@@ -13,12 +13,16 @@ use crate::host;
 use crate::lexicon::{Sense, link_hits};
 use crate::reading::{Reading, TextSource};
 use crate::rejection::Rejection;
+use crate::steps::Steps;
 use crate::verdict::{Link, LinkKind, Reason, Verdict};
 
 /// The points that a link needs.
 const THRESHOLD: i32 = 60;
 /// How many points the best link must be ahead of the next.
 const MARGIN: i32 = 15;
+/// The steps of checking and classifying a link, and of a byte of its URL.
+const PER_LINK: usize = 4_000;
+const PER_BYTE: usize = 40;
 /// How many links an explanation lists.
 const EXPLAINED: usize = 20;
 
@@ -26,9 +30,11 @@ const EXPLAINED: usize = 20;
 /// under any number of allowlists.
 #[derive(Debug)]
 pub(crate) struct Links {
-    links: Vec<LinkCandidate>,
+    candidates: Vec<LinkCandidate>,
     /// How many different targets the links have.
     targets: usize,
+    /// The mail has more links than are examined.
+    pub(crate) is_cut: bool,
 }
 
 #[derive(Debug)]
@@ -41,6 +47,8 @@ struct LinkCandidate {
     target: Option<usize>,
     /// Its text names another host than the one it leads to.
     shows_other_host: bool,
+    /// A person may or may not see it.
+    is_unclear: bool,
     /// What it does by the URL in the mail.
     as_written: Classified,
     /// What it does by the URL inside its wrappers, where it has any.
@@ -84,26 +92,34 @@ struct JudgedLink<'m, 'l> {
 }
 
 /// Collects, checks and classifies the links of a mail.
-pub(crate) fn read(readings: &[Reading]) -> Links {
+pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Links {
     let subject = readings
         .iter()
         .filter(|reading| reading.source == TextSource::Subject)
-        .flat_map(|reading| link_hits(reading.text()))
+        .flat_map(|reading| link_hits(reading.text(), steps))
         .fold(Sense::default(), |all, hit| all.or(hit.sense));
-    let mut links = Vec::new();
+    let mut candidates = Vec::new();
     let mut targets = HashMap::new();
+    let mut is_cut = false;
     for reading in readings
         .iter()
         .filter(|reading| reading.source != TextSource::Subject)
     {
-        for written in collect(reading) {
+        let (collected, cut) = collect(reading, steps);
+        is_cut |= cut;
+        for written in collected {
             let at = reading.folded.source(written.at);
-            links.extend(LinkCandidate::of(&written, at, subject, &mut targets));
+            let words = Words::of(&written, subject, steps);
+            if !steps.charge(PER_LINK + PER_BYTE * written.href.len()) {
+                break;
+            }
+            candidates.extend(LinkCandidate::of(&written, at, &words, &mut targets));
         }
     }
     Links {
-        links,
+        candidates,
         targets: targets.len(),
+        is_cut,
     }
 }
 
@@ -112,14 +128,13 @@ impl LinkCandidate {
     fn of(
         written: &WrittenLink,
         at: usize,
-        subject: Sense,
+        words: &Words,
         targets: &mut HashMap<String, usize>,
     ) -> Option<Self> {
         let url = Url::parse(&written.href)
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https"))?;
         let checked = check(&written.href);
-        let words = Words::of(written, subject);
         let is_opaque = checked.as_ref().is_ok_and(Checked::is_opaque);
         let target = checked.as_ref().ok().map(|checked| {
             let next = targets.len();
@@ -139,6 +154,7 @@ impl LinkCandidate {
             at,
             target,
             shows_other_host,
+            is_unclear: written.is_unclear,
             as_written: words.classify(&url, is_opaque),
             as_target,
             checked,
@@ -187,9 +203,9 @@ impl Links {
 
     /// Every link under one allowlist, best first, each target once.
     fn judged<'l>(&self, allowed: &'l Allowlist) -> Vec<JudgedLink<'_, 'l>> {
-        let mut kept: Vec<JudgedLink<'_, 'l>> = Vec::with_capacity(self.links.len());
+        let mut kept: Vec<JudgedLink<'_, 'l>> = Vec::with_capacity(self.candidates.len());
         let mut by_target: Vec<Option<usize>> = vec![None; self.targets];
-        for link in &self.links {
+        for link in &self.candidates {
             let judged = link.judge(allowed);
             let target = link.target.filter(|_| judged.rule.is_ok());
             let Some(known) = target.and_then(|target| by_target.get_mut(target)) else {
@@ -281,8 +297,13 @@ fn decide(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
     let is_ambiguous = passed
         .next()
         .is_some_and(|(next, _)| best.score - next.score < MARGIN);
-    if is_ambiguous {
-        let verdict = Verdict::Withheld(Reason::Ambiguous);
+    let withheld = match (is_ambiguous, best.link.is_unclear) {
+        (true, _) => Some(Reason::Ambiguous),
+        (false, true) => Some(Reason::MaybeHidden),
+        (false, false) => None,
+    };
+    if let Some(reason) = withheld {
+        let verdict = Verdict::Withheld(reason);
         return LinkDecision { verdict, flags };
     }
     if !refused.is_empty() {

@@ -1,110 +1,118 @@
 //! Hosts that a URL may redirect its visitor to.
+//!
+//! A redirector may take its target from a parameter, the path or the fragment, in any
+//! form and escaped several times. So everything behind the host is searched.
 
 use url::Url;
 
+use super::decode::percent_decoded;
 use crate::allowlist::Allowlist;
 use crate::host;
 
-/// Redirectors in the field undo two rounds of escaping.
-const ROUNDS: usize = 2;
+/// How often escapes are decoded.
+const ROUNDS: usize = 5;
+const WEB: [&str; 5] = ["https", "http", "ftp", "wss", "ws"];
+/// Schemes that run code or read local data.
+const ACTIVE: [&str; 5] = ["javascript", "data", "vbscript", "file", "blob"];
 
-/// The hosts that the parameters of a URL name, collected once and then compared
-/// with any number of allowlists.
+/// The hosts that a URL names behind its own, collected once and then compared with any
+/// number of allowlists.
 #[derive(Debug, Default)]
 pub(super) struct Redirects {
     hosts: Vec<String>,
-    /// A parameter names a target that no allowlist can admit.
+    /// The URL names a target that no allowlist can admit.
     is_unsafe: bool,
 }
 
 impl Redirects {
-    /// Reads the parameters of a URL.
     pub(super) fn of(url: &Url) -> Self {
         let mut redirects = Self::default();
-        let fragment = url.fragment().unwrap_or_default();
-        let route = fragment.split_once('?').map_or("", |(_, query)| query);
-        let bare = Some(fragment).filter(|fragment| fragment.contains('='));
-        let queries = [
-            url.query().unwrap_or_default(),
-            route,
-            bare.unwrap_or_default(),
-        ];
-        for (key, value) in queries
-            .iter()
-            .flat_map(|query| url::form_urlencoded::parse(query.as_bytes()))
-        {
-            redirects.add_escaped(&key);
-            redirects.add_escaped(&value);
+        let mut text = url[url::Position::BeforePath..].to_owned();
+        for _ in 0..=ROUNDS {
+            redirects.search(&cleaned(&text));
+            match percent_decoded(&text) {
+                Some(decoded) if decoded != text => text = decoded,
+                _ => return redirects,
+            }
         }
+        // Nobody escapes that often, except to hide something.
+        redirects.is_unsafe = true;
         redirects
     }
 
-    /// Whether a parameter names a host outside the allowlist. Sign-in services
-    /// redirect to other hosts of theirs, so a host that is listed is fine.
+    /// Whether the URL names a host outside the allowlist. Sign-in services redirect to
+    /// other hosts of theirs, so a host that is listed is fine.
     pub(super) fn leave(&self, allowed: &Allowlist) -> bool {
         self.is_unsafe || self.hosts.iter().any(|host| !allowed.names(host))
     }
 
-    fn add_escaped(&mut self, value: &str) {
-        let mut value = value.to_owned();
-        for _ in 0..=ROUNDS {
-            self.add(&value);
-            match decode(&value) {
-                Some(decoded) if decoded != value => value = decoded,
-                _ => return,
+    fn search(&mut self, text: &str) {
+        for (at, _) in text.match_indices(':') {
+            let (before, after) = text.split_at(at);
+            let after = after.get(1..).unwrap_or_default();
+            let letters = before.bytes().rev().take_while(u8::is_ascii_alphabetic);
+            let start = at - letters.count();
+            let scheme = before.get(start..).unwrap_or_default();
+            let begins = before.get(..start).is_some_and(is_value_start);
+            let is = |names: &[&str]| names.iter().any(|name| scheme.eq_ignore_ascii_case(name));
+            if is(&WEB) && (begins || after.starts_with('/')) {
+                self.add(after.trim_start_matches('/'));
+            }
+            self.is_unsafe |= begins && is(&ACTIVE);
+        }
+        for (at, _) in text.match_indices("//") {
+            let (before, after) = text.split_at(at);
+            let rest = after.trim_start_matches('/');
+            // A browser reads two slashes as "same scheme, other host".
+            if !before.ends_with([':', '/']) && (is_value_start(before) || is_public(rest)) {
+                self.add(rest);
             }
         }
     }
 
-    /// Browsers skip leading blanks and controls, read `\` as `/`, and read two
-    /// slashes as "same scheme, other host".
-    fn add(&mut self, value: &str) {
-        let skip = |c: char| c.is_whitespace() || c.is_control();
-        let cleaned: String = value
-            .trim_start_matches(skip)
-            .chars()
-            .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
-            .map(|c| if c == '\\' { '/' } else { c })
-            .collect();
-        let absolute = match cleaned.split_once(':') {
-            _ if cleaned.starts_with("//") => format!("https:{cleaned}"),
-            Some((scheme, rest)) if is_web(scheme) => {
-                format!("https://{}", rest.trim_start_matches('/'))
-            }
-            Some((scheme, _)) => {
-                self.is_unsafe |= is_active(scheme);
-                return;
-            }
-            None => return,
-        };
-        let url = Url::parse(&absolute).ok();
+    /// Adds the host at the start of the text.
+    fn add(&mut self, text: &str) {
+        let authority = authority(text);
+        let url = Url::parse(&format!("https://{authority}/")).ok();
         let name = url.as_ref().and_then(|url| host::domain(url).ok());
-        match (url.as_ref(), name) {
-            (Some(url), Some(name)) if url.username().is_empty() => {
-                self.hosts.push(name.to_owned());
-            }
+        match name {
+            Some(name) if !authority.contains('@') => self.hosts.push(name.to_owned()),
             _ => self.is_unsafe = true,
         }
     }
 }
 
-fn is_web(scheme: &str) -> bool {
-    ["http", "https", "ftp", "ws", "wss"]
-        .iter()
-        .any(|web| scheme.eq_ignore_ascii_case(web))
+fn authority(text: &str) -> &str {
+    let end = text
+        .find(|c: char| c.is_whitespace() || "/?#&%\"'<>,{}()".contains(c))
+        .unwrap_or(text.len());
+    text.get(..end).unwrap_or_default()
 }
 
-/// Schemes that run code or read local data.
-fn is_active(scheme: &str) -> bool {
-    ["javascript", "data", "vbscript", "file", "blob"]
-        .iter()
-        .any(|active| scheme.eq_ignore_ascii_case(active))
+/// Whether a parameter, or another value, begins after this text.
+fn is_value_start(before: &str) -> bool {
+    let before = before.trim_end_matches(|c: char| c.is_whitespace() || c.is_control());
+    before.is_empty()
+        || before.ends_with([
+            '=', '&', '?', '#', ';', '"', '\'', ',', '(', '[', '{', ':', '|', '*',
+        ])
+        || before == "/"
 }
 
-fn decode(value: &str) -> Option<String> {
-    let pair = format!("v={}", value.replace('&', "%26"));
-    let (_, decoded) = url::form_urlencoded::parse(pair.as_bytes()).next()?;
-    Some(decoded.into_owned())
+/// Whether the text begins with a host below a known public suffix.
+fn is_public(text: &str) -> bool {
+    let name = authority(text).to_ascii_lowercase();
+    name.contains('.')
+        && psl::suffix(name.as_bytes()).is_some_and(|suffix| suffix.is_known())
+        && host::registrable(&name).is_some()
+}
+
+/// Browsers drop tabs and line breaks, and read `\` as `/`.
+fn cleaned(text: &str) -> String {
+    text.chars()
+        .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
+        .map(|c| if c == '\\' { '/' } else { c })
+        .collect()
 }
 
 #[cfg(test)]
@@ -122,6 +130,8 @@ mod tests {
             "https://example.com/r?next=https://evil.test/",
             "https://example.com/r?u=https%3A%2F%2Fevil.test",
             "https://example.com/r?u=%2568ttps%253A%252F%252Fevil.test",
+            "https://example.com/r?u=https%25253A%25252F%25252Fevil.test",
+            "https://example.com/r?u=https%2525253A%2525252F%2525252Fevil.test",
             "https://example.com/r?u=//evil.test",
             "https://example.com/r?u=%5C%5Cevil.test",
             "https://example.com/r?u=/%5Cevil.test",
@@ -131,6 +141,21 @@ mod tests {
             "https://example.com/#/go?u=https://evil.test",
             "https://example.com/r?u=https://127.0.0.1/",
             "https://example.com/r?u=https://example.com@evil.test/",
+            "https://example.com/r;next=https://evil.test",
+            "https://example.com/r;next=//evil.test",
+            "https://example.com/r?a=1;next=//evil.test",
+            "https://example.com/r?state={%22u%22:%22https://evil.test%22}",
+            "https://example.com/r?state=%7B%22u%22%3A%22https%3A%5C%2F%5C%2Fevil.test%22%7D",
+            "https://example.com/r?u=url:https://evil.test",
+            "https://example.com/r/https://evil.test/x",
+            "https://example.com/r/https:/evil.test/x",
+            "https://example.com/r/https%3A%2F%2Fevil.test",
+            "https://example.com//evil.com/x",
+            "https://example.com/r//evil.com/x",
+            "https://example.com/#https://evil.test",
+            "https://example.com/#//evil.com",
+            "https://example.com/r?u=%20https://evil.test",
+            "https://example.com/r?u=ht%0Atps://evil.test",
         ] {
             assert!(leaves(url), "{url}");
         }
@@ -142,6 +167,9 @@ mod tests {
             "https://example.com/r?next=/account",
             "https://example.com/r?redirect_to=https://app.example.com/welcome",
             "https://example.com/r?time=12:30&token=a:b",
+            "https://example.com/files//a/b",
+            "https://example.com/r?app=myapp://callback",
+            "https://example.com/verify/a.b.c?data=x",
         ] {
             assert!(!leaves(url), "{url}");
         }

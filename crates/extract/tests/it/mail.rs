@@ -209,14 +209,68 @@ fn oversize_content_type_is_dropped() {
         "x".repeat(1_000_000)
     );
     let mail = extract_any(raw.as_bytes());
-    assert_eq!(code(&mail), Some("482913"));
+    assert_eq!(mail.code.found(), None);
     assert!(mail.flags.contains(&Flag::HeaderDropped));
     let section = |n: u32| format!(" name*{n}=x;");
     let sections = (0..40_000).map(section).collect::<Vec<_>>().concat();
     let raw = format!(
         "From: a@b.example\r\nContent-Type: text/plain;{sections}\r\n\r\nYour code is 482913"
     );
-    assert_eq!(code(&extract_any(raw.as_bytes())), Some("482913"));
+    assert_eq!(extract_any(raw.as_bytes()).code.found(), None);
+}
+
+/// Without its disposition an attachment would be read as a body.
+#[test]
+fn part_with_an_oversize_content_header_gives_no_code() {
+    let name = "x".repeat(20_000);
+    let raw = format!(
+        "From: a@b.example\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n\
+         --b\r\n\r\nSee the attachment\r\n\
+         --b\r\nContent-Disposition: attachment; filename=\"{name}\"\r\n\r\n\
+         Your verification code is 482913\r\n--b--\r\n"
+    );
+    let mail = extract_any(raw.as_bytes());
+    assert_eq!(mail.code.found(), None);
+    assert!(mail.flags.contains(&Flag::HeaderDropped));
+}
+
+#[test]
+fn number_with_a_combining_mark_gives_no_part_of_it_as_code() {
+    for mark in ['\u{301}', '\u{20e3}', '\u{e31}', '\u{483}'] {
+        let body = format!("Your verification code is 77{mark}482913");
+        assert_eq!(code(&extract_any(&text_mail(&body))), None, "{mark:?}");
+    }
+}
+
+#[test]
+fn link_broken_over_two_lines_is_withheld() {
+    let url = "https://example.com/verify?token=Zk3v9Qm";
+    let plain = text_mail(&format!("Verify your email:\n{url}\nB7tY1abcd99\n\nThanks"));
+    let flowed = format!(
+        "From: a@example.com\r\nContent-Type: text/plain; format=flowed\r\n\r\n\
+         Verify your email:\r\n{url} \r\nB7tY1abcd99\r\n\r\nThanks"
+    );
+    for raw in [plain.as_slice(), flowed.as_bytes()] {
+        let mail = crate::extract_allowed(raw);
+        assert_eq!(mail.link.reason(), Some(Reason::UnsafeLink));
+    }
+    let whole = text_mail(&format!("Verify your email:\n{url}B7tY1abcd99\nThanks\n"));
+    assert!(crate::extract_allowed(&whole).link.found().is_some());
+}
+
+#[test]
+fn form_action_is_not_a_link() {
+    let form = "<p>Confirm your email</p>\
+                <form action='https://example.com/verify?token=Zk3v9QmB7tY1abcd'>\
+                <button>Confirm</button></form>";
+    assert_eq!(crate::extract_allowed(&html_mail(form)).link.found(), None);
+}
+
+#[test]
+fn sender_domain_with_percent_escapes_withholds_code_and_link() {
+    let mail = extract_any(b"From: a@b%61nk.test\r\n\r\nYour verification code is 482913");
+    assert_eq!(mail.sender.domain, None);
+    assert_eq!(mail.code.reason(), Some(Reason::FromAmbiguous));
 }
 
 #[test]

@@ -7,6 +7,7 @@
 
 mod address;
 mod corpus;
+mod hidden;
 mod lexicon;
 mod mail;
 mod property;
