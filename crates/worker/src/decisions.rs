@@ -69,7 +69,9 @@ fn mail(parsed: Parsed) -> Result<Box<ParsedMail>, Failure> {
         Parsed::Mail(mail) => Ok(mail),
         Parsed::Refused(refusal) => permanent(refusal.reason()),
         Parsed::Panicked => permanent("parser_panicked"),
-        Parsed::TooSlow => permanent("parser_too_slow"),
+        // The step budget decides whether a mail is too costly. Time runs out only on a
+        // machine that is too busy, so the mail is tried again.
+        Parsed::TooSlow => Err(Failure::transient(Reason::new("parser_too_slow"))),
         Parsed::NoThread => Err(Failure::transient(Reason::new("no_thread"))),
     }
 }
