@@ -95,9 +95,8 @@ enum Fate {
 fn fate(provider: &str, status: u16) -> Fate {
     let is_retried = match provider {
         // `http_sender.rb`: 5xx is a soft failure, 429 and every other status a hard one.
-        "postal" => (500..600).contains(&status),
         // Only server errors are retried.
-        "ses-sns" | "sendgrid" => (500..600).contains(&status),
+        "postal" | "ses-sns" | "sendgrid" => (500..600).contains(&status),
         // A 4xx rejects the mail at the sending server.
         "cloudmailin" => !(400..500).contains(&status),
         "mailgun" => status != 406,

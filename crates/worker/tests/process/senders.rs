@@ -139,11 +139,11 @@ async fn unsigned_content_fields_added_later_prove_nothing() {
         assert_eq!(proof(&changed).await, "signature_unfit", "{added}");
     }
     let typed = format!("Content-Type: text/plain\r\n{}", mail_from("example.com"));
-    let signer = Signer {
+    let with_type = Signer {
         fields: &["From", "Subject", "Date", "To", "Content-Type"],
         ..by("example.com")
     };
-    assert_eq!(proof(&signer.sign(&typed)).await, "dkim");
+    assert_eq!(proof(&with_type.sign(&typed)).await, "dkim");
 }
 
 #[tokio::test]
