@@ -62,6 +62,9 @@ impl Color {
 }
 
 fn from_hex(hex: &str) -> Option<Color> {
+    if !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
     let digit = |at: usize| {
         hex.get(at..=at)
             .and_then(|d| u8::from_str_radix(d, 16).ok())

@@ -55,7 +55,7 @@ fn searched_mails_stay_within_the_memory_bound_and_answer_deterministically() {
     cost(b"From: a@b.example\n\nYour code is 482913");
     let mut random = Random::new(7);
     let mut best: Vec<(u64, Recipe)> = Vec::new();
-    for round in 0..400 {
+    for round in 0..150 {
         let recipe = match best.len() {
             0..8 => Recipe::random(&mut random, 24 * 1024),
             _ if round % 8 == 0 => Recipe::random(&mut random, 96 * 1024),
@@ -127,16 +127,15 @@ fn reported_mails_take_few_steps_and_little_memory() {
     }
 }
 
-/// Nested rules and elements need more comparisons than their size allows.
+/// A large mail that is read within the budget of a small one.
 #[test]
 fn mail_beyond_its_steps_is_too_costly() {
     let _guard = ONE_AT_A_TIME.lock();
-    let rules = "div div div div div div div div p{color:red}".repeat(300);
-    let raw = html(&format!(
-        "<style>{rules}</style>{}{}",
-        "<div>".repeat(250),
-        "<p>x</p>".repeat(20_000)
-    ));
-    assert_eq!(cost(&raw).answer, Err(Refusal::TooCostly));
+    let raw = html(&"<p>Your code is 482913</p>".repeat(100_000));
+    let steps = Steps::for_size(0);
+    let answer = read_within(&raw, &steps).map(|_| ());
+    assert_eq!(answer, Err(Refusal::TooCostly));
     assert_eq!(Refusal::TooCostly.reason(), "too_costly");
+    // The same mail is within its own budget.
+    assert_eq!(cost(&raw).answer, Ok(()));
 }
