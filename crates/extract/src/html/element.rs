@@ -1,15 +1,21 @@
 //! An open element and the look of its text.
 
+mod applied;
+mod defaults;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::attribute::{Attributes, lowered};
 use super::color::Color;
-use super::declaration::{Declarations, Display, Doubt, Means, Property, Size};
+use super::declaration::{Declarations, Display, Property, Size};
 use super::selector::Node;
 use super::sheet::{MAX_CLASSES, Match, Sheet};
 use super::token::Tag;
 use crate::steps::Steps;
+
+use applied::Applied;
+use defaults::{default_display, heading_scale, is_code_name, is_never_shown};
 
 /// Text smaller than this, in pixels, counts as hidden.
 const UNREADABLE: f32 = 2.0;
@@ -281,119 +287,4 @@ fn classes(class: &str) -> Vec<Range<usize>> {
         }
     }
     found
-}
-
-/// Properties that hide an element only in combination.
-struct Applied {
-    means: Vec<Means>,
-    doubts: Vec<Doubt>,
-    opacity: f32,
-    clips: bool,
-    out_of_flow: bool,
-}
-
-impl Default for Applied {
-    fn default() -> Self {
-        Self {
-            means: Vec::new(),
-            doubts: Vec::new(),
-            opacity: 1.0,
-            clips: false,
-            out_of_flow: false,
-        }
-    }
-}
-
-impl Applied {
-    fn doubt(&mut self, doubt: Doubt, is: bool) {
-        self.doubts.retain(|other| *other != doubt);
-        if is {
-            self.doubts.push(doubt);
-        }
-    }
-
-    fn set(&mut self, means: Means, is: bool) {
-        self.means.retain(|other| *other != means);
-        if is {
-            self.means.push(means);
-        }
-    }
-
-    fn is_gone(&self) -> bool {
-        self.means.iter().any(|means| match means {
-            Means::Height | Means::Width => self.clips,
-            Means::Offset | Means::Clip => self.out_of_flow,
-            Means::MaxHeight | Means::Indent | Means::Margin | Means::Scale => true,
-        })
-    }
-}
-
-fn heading_scale(tag: &str) -> f32 {
-    match tag {
-        "h1" => 2.0,
-        "h2" => 1.5,
-        "h3" | "big" => 1.17,
-        _ => 1.0,
-    }
-}
-
-/// `otp-code`, `verification_code`, `code`; not `qr-code` or `promo-code`.
-fn is_code_name(name: &str) -> bool {
-    let words = || name.split(|c: char| !c.is_ascii_alphanumeric());
-    let is =
-        |word: &str, names: &[&str]| names.iter().any(|other| word.eq_ignore_ascii_case(other));
-    words().any(|word| {
-        is(
-            word,
-            &[
-                "otp",
-                "code",
-                "passcode",
-                "verificationcode",
-                "otpcode",
-                "authcode",
-            ],
-        )
-    }) && !words().any(|word| {
-        is(
-            word,
-            &[
-                "promo", "qr", "zip", "bar", "post", "discount", "coupon", "order", "source",
-                "block", "snippet",
-            ],
-        )
-    })
-}
-
-fn is_never_shown(tag: &str) -> bool {
-    matches!(
-        tag,
-        "head"
-            | "script"
-            | "style"
-            | "title"
-            | "template"
-            | "noembed"
-            | "noframes"
-            | "iframe"
-            | "svg"
-            | "object"
-            | "datalist"
-            | "audio"
-            | "video"
-            | "canvas"
-    )
-}
-
-fn default_display(tag: &str) -> Display {
-    match tag {
-        "td" | "th" => Display::Cell,
-        "tr" => Display::Row,
-        "p" | "div" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "li" | "ul" | "ol" | "dl"
-        | "dt" | "dd" | "table" | "tbody" | "thead" | "tfoot" | "caption" | "pre"
-        | "blockquote" | "section" | "article" | "header" | "footer" | "main" | "nav" | "aside"
-        | "address" | "center" | "form" | "fieldset" | "figure" | "figcaption" | "hr" | "body"
-        | "html" | "details" | "summary" | "option" => Display::Block,
-        _ => Display::Inline,
-    }
 }

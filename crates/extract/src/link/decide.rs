@@ -1,5 +1,7 @@
 //! Decides which link of a mail is the action link, or that none is.
 
+mod choose;
+
 use std::collections::HashMap;
 
 use url::Url;
@@ -14,7 +16,9 @@ use crate::lexicon::{Sense, link_hits};
 use crate::reading::{Reading, TextSource};
 use crate::rejection::Rejection;
 use crate::steps::Steps;
-use crate::verdict::{Link, LinkKind, Reason, Verdict};
+use crate::verdict::{Link, LinkKind, Verdict};
+
+use choose::choose;
 
 /// The points that a link needs.
 const THRESHOLD: i32 = 60;
@@ -188,7 +192,7 @@ impl LinkCandidate {
 impl Links {
     /// Decides under one allowlist.
     pub(crate) fn decide(&self, allowed: &Allowlist) -> LinkDecision {
-        decide(&self.judged(allowed))
+        choose(&self.judged(allowed))
     }
 
     /// Describes the best links under one allowlist, best first.
@@ -270,77 +274,4 @@ impl JudgedLink<'_, '_> {
 fn is_same_site(shown: &str, host: &str) -> bool {
     shown == host
         || host::registrable(shown).is_some_and(|site| host::registrable(host) == Some(site))
-}
-
-fn decide(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
-    let mut flags = Vec::new();
-    let mismatch = Err(Rejection::TextHostMismatch);
-    if judged.iter().any(|one| one.rule == mismatch) {
-        flags.push(Flag::TextHostMismatch);
-    }
-    let actions = || judged.iter().filter(|one| one.is_action());
-    let refused: Vec<Rejection> = actions().filter_map(|one| one.rule.err()).collect();
-    if refused.contains(&Rejection::WrappedOpaque) {
-        flags.push(Flag::OpaqueLinks);
-    }
-    let mut passed = actions().filter_map(|one| {
-        let checked = one.link.checked.as_ref().ok()?;
-        Some((one, checked.destination(one.rule.ok()?.to_owned())))
-    });
-    let Some((best, destination)) = passed.next() else {
-        let verdict = match refused.first() {
-            Some(rejection) => Verdict::Withheld(reason(*rejection)),
-            None => Verdict::Nothing(absence(judged)),
-        };
-        return LinkDecision { verdict, flags };
-    };
-    let is_ambiguous = passed
-        .next()
-        .is_some_and(|(next, _)| best.score - next.score < MARGIN);
-    let withheld = match (is_ambiguous, best.link.is_unclear) {
-        (true, _) => Some(Reason::Ambiguous),
-        (false, true) => Some(Reason::MaybeHidden),
-        (false, false) => None,
-    };
-    if let Some(reason) = withheld {
-        let verdict = Verdict::Withheld(reason);
-        return LinkDecision { verdict, flags };
-    }
-    if !refused.is_empty() {
-        flags.push(Flag::OtherLinks);
-    }
-    let verdict = Verdict::Found(Link {
-        url: destination.url,
-        host: destination.host,
-        registrable: destination.registrable,
-        kind: best.classified.kind,
-        rule: destination.rule,
-        unwrapped: destination.unwrapped,
-        confidence: u8::try_from(best.score.clamp(0, 99)).unwrap_or(99),
-    });
-    LinkDecision { verdict, flags }
-}
-
-fn reason(rejection: Rejection) -> Reason {
-    match rejection {
-        Rejection::NotAllowed => Reason::HostNotAllowed,
-        Rejection::WrappedOpaque => Reason::WrappedOpaque,
-        _ => Reason::UnsafeLink,
-    }
-}
-
-fn absence(judged: &[JudgedLink<'_, '_>]) -> Reason {
-    let is_harmful = |one: &JudgedLink<'_, '_>| {
-        matches!(
-            one.classified.kind,
-            LinkKind::Delete | LinkKind::DenyOrRevoke
-        )
-    };
-    if judged.iter().any(is_harmful) {
-        Reason::ProtectedLink
-    } else if judged.is_empty() {
-        Reason::NoCandidate
-    } else {
-        Reason::NotConvincing
-    }
 }

@@ -1,0 +1,79 @@
+//! Chooses the action link among the judged ones, or says why there is none.
+
+use super::{JudgedLink, LinkDecision, MARGIN};
+use crate::flag::Flag;
+use crate::rejection::Rejection;
+use crate::verdict::{Link, LinkKind, Reason, Verdict};
+
+pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
+    let mut flags = Vec::new();
+    let mismatch = Err(Rejection::TextHostMismatch);
+    if judged.iter().any(|one| one.rule == mismatch) {
+        flags.push(Flag::TextHostMismatch);
+    }
+    let actions = || judged.iter().filter(|one| one.is_action());
+    let refused: Vec<Rejection> = actions().filter_map(|one| one.rule.err()).collect();
+    if refused.contains(&Rejection::WrappedOpaque) {
+        flags.push(Flag::OpaqueLinks);
+    }
+    let mut passed = actions().filter_map(|one| {
+        let checked = one.link.checked.as_ref().ok()?;
+        Some((one, checked.destination(one.rule.ok()?.to_owned())))
+    });
+    let Some((best, destination)) = passed.next() else {
+        let verdict = match refused.first() {
+            Some(rejection) => Verdict::Withheld(reason(*rejection)),
+            None => Verdict::Nothing(absence(judged)),
+        };
+        return LinkDecision { verdict, flags };
+    };
+    let is_ambiguous = passed
+        .next()
+        .is_some_and(|(next, _)| best.score - next.score < MARGIN);
+    let withheld = match (is_ambiguous, best.link.is_unclear) {
+        (true, _) => Some(Reason::Ambiguous),
+        (false, true) => Some(Reason::MaybeHidden),
+        (false, false) => None,
+    };
+    if let Some(reason) = withheld {
+        let verdict = Verdict::Withheld(reason);
+        return LinkDecision { verdict, flags };
+    }
+    if !refused.is_empty() {
+        flags.push(Flag::OtherLinks);
+    }
+    let verdict = Verdict::Found(Link {
+        url: destination.url,
+        host: destination.host,
+        registrable: destination.registrable,
+        kind: best.classified.kind,
+        rule: destination.rule,
+        unwrapped: destination.unwrapped,
+        confidence: u8::try_from(best.score.clamp(0, 99)).unwrap_or(99),
+    });
+    LinkDecision { verdict, flags }
+}
+
+fn reason(rejection: Rejection) -> Reason {
+    match rejection {
+        Rejection::NotAllowed => Reason::HostNotAllowed,
+        Rejection::WrappedOpaque => Reason::WrappedOpaque,
+        _ => Reason::UnsafeLink,
+    }
+}
+
+fn absence(judged: &[JudgedLink<'_, '_>]) -> Reason {
+    let is_harmful = |one: &JudgedLink<'_, '_>| {
+        matches!(
+            one.classified.kind,
+            LinkKind::Delete | LinkKind::DenyOrRevoke
+        )
+    };
+    if judged.iter().any(is_harmful) {
+        Reason::ProtectedLink
+    } else if judged.is_empty() {
+        Reason::NoCandidate
+    } else {
+        Reason::NotConvincing
+    }
+}
