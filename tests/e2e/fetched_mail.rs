@@ -172,7 +172,9 @@ async fn each_post_is_answered_as_its_contract_asks(harness: &Harness) {
         ("nylas", by_nylas(&second_try), &first_try),
     ] {
         let answer = send(harness, source, signed, body).await;
-        assert_eq!(answer.status, 401, "{source} {answer:?}");
+        // Nylas gives up after a 401 and comes back after a 503.
+        let status = if source == "nylas" { 503 } else { 401 };
+        assert_eq!(answer.status, status, "{source} {answer:?}");
     }
 }
 

@@ -44,7 +44,7 @@ async fn mail_fetched_but_not_saved_is_recorded_once(mut harness: Harness, api: 
     until("the poller has the mail and saves it", async || {
         let log = harness.deployment.logs().unwrap();
         let saves =
-            |line: &str| line.contains("saving what a source had") && line.contains("mails\":1");
+            |line: &str| line.contains("recording polled mails") && line.contains("mails\":1");
         log.lines().any(saves).then_some(())
     })
     .await;
