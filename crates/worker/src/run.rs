@@ -16,8 +16,8 @@ use crate::deps::Deps;
 use crate::process::process;
 use crate::requeue::requeue_store_failures;
 
-/// Bounds of the random wait between two looks at the database. With the half second
-/// after which a new delivery is due, an outage of the queue costs about a second.
+/// Bounds of the random wait between two looks at the database. A new delivery is due
+/// two seconds after it was recorded, so an outage of the queue costs up to 2.5 seconds.
 const SHORTEST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
 /// How many due deliveries a look reads for each free slot. The worker takes a random
