@@ -122,6 +122,7 @@ async fn no_mail_content_reaches_logs_metrics_or_the_feed(
     let metered = said.contains("maillatch_deliveries_total");
     assert!(metered, "there are metrics to look at");
     assert!(said.contains("delivery done"), "there are logs to look at");
+    assert!(said.contains("\"TRACE\""), "there are loud logs to look at");
     for canary in CANARIES {
         let line = said.lines().find(|line| line.contains(canary));
         assert_eq!(line, None, "{canary} was logged or metered");

@@ -3,17 +3,23 @@
 use std::io::{IsTerminal, stderr};
 
 use anyhow::{Context, Result};
+use tracing::{Level, Metadata};
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::FilterExt;
+use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::LogFormat;
 use crate::log_limit::LogLimit;
 
-/// Libraries whose own lines are not wanted: the queue reports failures of lapin, and
-/// anybody can make `actix_http` log an error by a malformed request.
-const LIBRARIES: &str = "sqlx=warn,lapin=off,actix_server=warn,actix_http=off";
+/// Libraries whose own lines are not wanted: the queue reports the failures of lapin.
+const LIBRARIES: &str = "sqlx=warn,lapin=off,actix_server=warn";
+
+/// Whether a line is wanted: any client can make `actix_http` log an error by a
+/// malformed request. Its other lines are written when the operator asks for them.
+fn is_wanted(line: &Metadata<'_>) -> bool {
+    *line.level() > Level::WARN || !line.target().starts_with("actix_http")
+}
 
 /// Starts logging for a serving process.
 ///
@@ -22,7 +28,7 @@ const LIBRARIES: &str = "sqlx=warn,lapin=off,actix_server=warn,actix_http=off";
 pub(crate) fn start(filter: &str, format: LogFormat) -> Result<()> {
     let filter = EnvFilter::try_new(format!("{filter},{LIBRARIES}"))
         .context("log.filter is not valid; write error, warn, info, debug, or info,worker=debug")?;
-    let filter = filter.and(LogLimit::default());
+    let filter = filter.and(filter_fn(is_wanted)).and(LogLimit::default());
     let lines = tracing_subscriber::fmt::layer().with_writer(stderr);
     let registry = tracing_subscriber::registry();
     let as_text = match format {
