@@ -18,7 +18,7 @@
 //! | 200 | stored or duplicate | done | `SendGrid`'s support article on retries |
 //! | 503 | everything else | retries for 72 hours | the same, and a published week of measurements |
 //!
-//! Any 3xx or 4xx drops the mail at once, and nobody is told.
+//! Any 3xx or 4xx drops the mail at once, without a bounce.
 //!
 //! Set-up: the steps in `setup` below, which `maillatch source add sendgrid` prints.
 

@@ -62,7 +62,7 @@ pub(super) async fn purge<B: Backend>(
 
 /// The messages whose items are due, by the time of their inbox or else the operator's;
 /// but not what an open attempt has, because the same value again must find it. Their
-/// inboxes are locked, in the same order as by whoever inserts items.
+/// inboxes are locked, in the same order as the insert of items locks them.
 async fn due_messages<B: Backend>(
     connection: &mut Connection<B>,
     keep: &RetentionPeriods,

@@ -29,7 +29,7 @@ pub enum KeyFileError {
     Twice(KeyId),
 }
 
-/// By which one state of a file is told from another.
+/// What distinguishes two states of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stamp {
     modified: SystemTime,

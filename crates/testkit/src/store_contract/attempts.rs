@@ -331,7 +331,7 @@ pub async fn watch_wakes_when_an_attempt_is_finished(subject: &dyn StoreSubject)
     let mut arrival = seams.agents.watch(&to);
     until_quiet(&mut *arrival).await;
     seams.end(attempt).await;
-    soon("the end is told", arrival.changed()).await;
+    soon("the watch wakes", arrival.changed()).await;
     assert_eq!(seams.status(attempt).await, AttemptStatus::Expired);
 }
 
@@ -384,7 +384,7 @@ pub async fn attempt_gives_no_value_after_its_deadline(subject: &dyn StoreSubjec
     assert!(matches!(answer, AttemptConsumed::NotReady(_)), "{answer:?}");
 }
 
-/// /// The agent is told why the last mail gave nothing.
+/// The attempt says why the last mail gave nothing.
 pub async fn miss_is_reported_until_an_artifact_arrives(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let (to, attempt) = opened(&seams, "agent").await;

@@ -24,7 +24,7 @@ pub async fn first_consume_gets_the_value(subject: &dyn StoreSubject) {
     assert_eq!(consumed, [Some(at)]);
 }
 
-/// The second consumer is told when it was consumed, but not the value.
+/// The second consumer learns when it was consumed, but not the value.
 pub async fn of_two_consumers_one_gets_the_value(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = code_for_agent(&seams).await;

@@ -146,7 +146,7 @@ pub async fn watch_wakes_when_the_inbox_expires(subject: &dyn StoreSubject) {
     let mut arrival = seams.agents.watch(&inbox("x"));
     until_quiet(&mut *arrival).await;
     must(seams.inboxes.expire_inbox(&inbox("x"), &Scope::All).await);
-    soon("the end of the inbox is told", arrival.changed()).await;
+    soon("the watch wakes", arrival.changed()).await;
     let view = look()
         .await
         .unwrap_or_else(|| panic!("the attempt is gone"));

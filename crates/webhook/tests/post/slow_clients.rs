@@ -1,4 +1,4 @@
-//! Clients that nobody knows and that send slowly: they must not keep others out.
+//! Unauthenticated clients that send slowly must not keep signed posts out.
 
 use webhook::Settings;
 
