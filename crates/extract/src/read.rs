@@ -2,6 +2,7 @@
 
 use crate::code::{self, Codes};
 use crate::explanation::{Explanation, RULESET, SourceRead, sources};
+use crate::extraction::{AbstainReason, Code, Extraction, Link};
 use crate::flag::{self, Flag};
 use crate::identity::{self, Identity};
 use crate::link::{self, Links};
@@ -9,9 +10,8 @@ use crate::mail::{self, Bodies};
 use crate::policy::Policy;
 use crate::reading::{Reading, TextSource};
 use crate::refusal::Refusal;
-use crate::sender::{self, Sender};
+use crate::sender::{self, FromAddress};
 use crate::steps::Steps;
-use crate::verdict::{Code, Link, Reason, Verdict};
 use crate::{html, structure};
 
 /// How many bytes of text are searched for artifacts.
@@ -26,13 +26,13 @@ pub struct ReadMail {
     /// Which mail this is.
     pub identity: Identity,
     /// Who the mail says it is from.
-    pub sender: Sender,
+    pub sender: FromAddress,
     /// The flags that do not depend on a policy.
     flags: Vec<Flag>,
     codes: Codes,
     links: Links,
     /// Why nothing of the mail may be handed out.
-    withheld: Option<Reason>,
+    withheld: Option<AbstainReason>,
     sources: Vec<SourceRead>,
 }
 
@@ -42,9 +42,9 @@ pub struct Decision {
     /// What is unusual about the mail, sorted, each flag once.
     pub flags: Vec<Flag>,
     /// The one-time code.
-    pub code: Verdict<Code>,
+    pub code: Extraction<Code>,
     /// The action link.
-    pub link: Verdict<Link>,
+    pub link: Extraction<Link>,
 }
 
 /// What a mail holds under one policy, with the mail's identity and the evidence.
@@ -53,13 +53,13 @@ pub struct Extracted {
     /// Which mail this is.
     pub identity: Identity,
     /// Who the mail says it is from.
-    pub sender: Sender,
+    pub sender: FromAddress,
     /// What is unusual about the mail, sorted, each flag once.
     pub flags: Vec<Flag>,
     /// The one-time code.
-    pub code: Verdict<Code>,
+    pub code: Extraction<Code>,
     /// The action link.
-    pub link: Verdict<Link>,
+    pub link: Extraction<Link>,
     /// The evidence for the decision.
     pub explanation: Explanation,
 }
@@ -138,7 +138,7 @@ impl ReadMail {
         Decision {
             flags,
             code: self.withhold(self.codes.decide(&policy.links)),
-            link: self.withhold(links.verdict),
+            link: self.withhold(links.extraction),
         }
     }
 
@@ -153,10 +153,12 @@ impl ReadMail {
         }
     }
 
-    fn withhold<T>(&self, verdict: Verdict<T>) -> Verdict<T> {
-        match (verdict, self.withheld) {
-            (Verdict::Found(_) | Verdict::Withheld(_), Some(reason)) => Verdict::Withheld(reason),
-            (verdict, _) => verdict,
+    fn withhold<T>(&self, extraction: Extraction<T>) -> Extraction<T> {
+        match (extraction, self.withheld) {
+            (Extraction::Found(_) | Extraction::Withheld(_), Some(reason)) => {
+                Extraction::Withheld(reason)
+            }
+            (extraction, _) => extraction,
         }
     }
 }
@@ -173,15 +175,15 @@ fn readings(subject: &str, bodies: &Bodies, steps: &Steps<'_>) -> Vec<Reading> {
 }
 
 /// Why nothing may be handed out, whatever was found.
-fn withholding(flags: &[Flag], is_incomplete: bool) -> Option<Reason> {
+fn withholding(flags: &[Flag], is_incomplete: bool) -> Option<AbstainReason> {
     if flags.contains(&Flag::FromAmbiguous) {
-        Some(Reason::FromAmbiguous)
+        Some(AbstainReason::FromAmbiguous)
     } else if flags.contains(&Flag::AutoReply) {
-        Some(Reason::AutoReply)
+        Some(AbstainReason::AutoReply)
     } else if flags.contains(&Flag::SelfSent) {
-        Some(Reason::SelfSent)
+        Some(AbstainReason::SelfSent)
     } else if is_incomplete || flags.contains(&Flag::Truncated) {
-        Some(Reason::Truncated)
+        Some(AbstainReason::Truncated)
     } else {
         None
     }

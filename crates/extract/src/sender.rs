@@ -8,7 +8,7 @@ use crate::header::{Headers, ended};
 
 /// The sender as the From field states it. It is not proven.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sender {
+pub struct FromAddress {
     /// `local@domain` in lower case, if it has only plain characters.
     pub address: Option<String>,
     /// The domain in its ASCII form.
@@ -18,7 +18,7 @@ pub struct Sender {
 /// The sender, and what is wrong with the From field.
 #[derive(Debug, Default)]
 pub(crate) struct Stated {
-    pub(crate) sender: Sender,
+    pub(crate) sender: FromAddress,
     /// Not exactly one field with exactly one mailbox.
     pub(crate) ambiguous: bool,
     /// The domain is an international name.
@@ -68,7 +68,7 @@ pub(crate) fn read(headers: &Headers<'_>) -> Stated {
     // to see it. Other parsers may read another domain from an address with two `@`.
     let ambiguous = ascii.is_none() || local.contains('@');
     Stated {
-        sender: Sender {
+        sender: FromAddress {
             address,
             domain: ascii,
         },
@@ -161,7 +161,7 @@ mod tests {
         ] {
             let stated = from(field);
             assert!(stated.ambiguous, "{field}");
-            assert_eq!(stated.sender, Sender::default(), "{field}");
+            assert_eq!(stated.sender, FromAddress::default(), "{field}");
         }
     }
 
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn domain_with_percent_escapes_is_ambiguous() {
         let stated = from("From: a@b%61nk.test");
-        assert_eq!(stated.sender, Sender::default());
+        assert_eq!(stated.sender, FromAddress::default());
         assert!(stated.ambiguous);
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use extract::{Allowlist, Decision, Identity, Policy, Sender, Verdict};
+use extract::{Allowlist, Decision, Extraction, FromAddress, Identity, Policy};
 use pipeline::Reason;
 
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ pub(crate) type LinkList = Option<Vec<String>>;
 /// A mail that was parsed once, with one decision for each allowlist.
 pub(crate) struct Decisions {
     pub(crate) identity: Identity,
-    pub(crate) sender: Sender,
+    pub(crate) sender: FromAddress,
     by_list: BTreeMap<LinkList, Decision>,
     /// For a list that was not asked for: it hands out nothing.
     closed: Decision,
@@ -37,15 +37,15 @@ impl Decisions {
             sender,
             decisions,
         } = *mail(parsed)?;
-        let nothing = extract::Reason::HostNotAllowed;
+        let nothing = extract::AbstainReason::HostNotAllowed;
         Ok(Self {
             identity,
             sender,
             by_list: lists.into_iter().zip(decisions).collect(),
             closed: Decision {
                 flags: Vec::new(),
-                code: Verdict::Withheld(nothing),
-                link: Verdict::Withheld(nothing),
+                code: Extraction::Withheld(nothing),
+                link: Extraction::Withheld(nothing),
             },
         })
     }

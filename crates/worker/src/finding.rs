@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use extract::{Code, Decision, Link, Verdict as Found};
+use extract::{Code, Decision, Extraction, Link};
 use pipeline::{ArtifactKind, AttemptId, Reason, Verdict};
 
 /// The result of the extractor for one kind of artifact.
@@ -32,10 +32,10 @@ impl fmt::Debug for Finding {
 
 impl Finding {
     /// The mail's code, if it has one.
-    pub(crate) fn of_code(found: &Found<Code>) -> Option<Self> {
+    pub(crate) fn of_code(found: &Extraction<Code>) -> Option<Self> {
         let kind = ArtifactKind::Code;
         match found {
-            Found::Found(code) => Some(Self {
+            Extraction::Found(code) => Some(Self {
                 kind,
                 verdict: Verdict::Usable,
                 value: Some(code.value.clone()),
@@ -44,16 +44,18 @@ impl Finding {
                 host: None,
                 suits: Vec::new(),
             }),
-            Found::Withheld(reason) => Some(Self::withheld(kind, Reason::new(reason.as_str()))),
-            Found::Nothing(_) => None,
+            Extraction::Withheld(reason) => {
+                Some(Self::withheld(kind, Reason::new(reason.as_str())))
+            }
+            Extraction::Nothing(_) => None,
         }
     }
 
     /// The mail's link, if it has one.
-    pub(crate) fn of_link(found: &Found<Link>) -> Option<Self> {
+    pub(crate) fn of_link(found: &Extraction<Link>) -> Option<Self> {
         let kind = ArtifactKind::Link;
         match found {
-            Found::Found(link) => Some(Self {
+            Extraction::Found(link) => Some(Self {
                 kind,
                 verdict: Verdict::Usable,
                 value: Some(link.url.clone()),
@@ -62,8 +64,10 @@ impl Finding {
                 host: Some(link.host.clone()),
                 suits: Vec::new(),
             }),
-            Found::Withheld(reason) => Some(Self::withheld(kind, Reason::new(reason.as_str()))),
-            Found::Nothing(_) => None,
+            Extraction::Withheld(reason) => {
+                Some(Self::withheld(kind, Reason::new(reason.as_str())))
+            }
+            Extraction::Nothing(_) => None,
         }
     }
 
@@ -76,8 +80,8 @@ impl Finding {
     /// The mail has no artifact. The reason is that of the code, which says most.
     pub(crate) fn nothing(mail: &Decision) -> Self {
         let reason = match &mail.code {
-            Found::Nothing(reason) => Reason::new(reason.as_str()),
-            Found::Found(_) | Found::Withheld(_) => Reason::new("nothing_found"),
+            Extraction::Nothing(reason) => Reason::new(reason.as_str()),
+            Extraction::Found(_) | Extraction::Withheld(_) => Reason::new("nothing_found"),
         };
         let verdict = Verdict::Abstained(reason.clone());
         Self::valueless(ArtifactKind::Nothing, verdict, reason)

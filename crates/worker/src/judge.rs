@@ -1,6 +1,6 @@
 //! Judges whether a mail holds what an attempt waits for.
 
-use extract::{Decision, Verdict as Found};
+use extract::{Decision, Extraction};
 use pipeline::{
     ArtifactKind, AttemptRules, MissKind, Reason, Sender, TokenError, Wanted, token_of,
 };
@@ -96,8 +96,8 @@ fn wanted(mail: &Decision, wanted: Wanted) -> Option<Finding> {
 /// Why the mail holds nothing that is wanted.
 fn absence(mail: &Decision, wanted: Wanted) -> Reason {
     let slug = match (wanted, &mail.code, &mail.link) {
-        (Wanted::Link, _, Found::Nothing(reason))
-        | (Wanted::Code | Wanted::Either, Found::Nothing(reason), _) => reason.as_str(),
+        (Wanted::Link, _, Extraction::Nothing(reason))
+        | (Wanted::Code | Wanted::Either, Extraction::Nothing(reason), _) => reason.as_str(),
         _ => "nothing_found",
     };
     Reason::new(slug)

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use extract::{Decision, Identity, Policy, Refusal, Sender, Steps};
+use extract::{Decision, FromAddress, Identity, Policy, Refusal, Steps};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
@@ -27,7 +27,7 @@ const MEMORY: u32 = 256 << 10;
 #[derive(Debug)]
 pub(crate) struct ParsedMail {
     pub(crate) identity: Identity,
-    pub(crate) sender: Sender,
+    pub(crate) sender: FromAddress,
     /// One for each policy, in the order of the policies.
     pub(crate) decisions: Vec<Decision>,
 }

@@ -5,10 +5,10 @@ use super::bound::{Bound, bound};
 use super::rule::Rule;
 use super::score::{Considered, ScoredCode, considered, score};
 use crate::allowlist::Allowlist;
+use crate::extraction::{AbstainReason, Code, Extraction};
 use crate::lexicon;
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
-use crate::verdict::{Code, Reason, Verdict};
 
 /// The points that a candidate needs.
 const THRESHOLD: i32 = 60;
@@ -21,7 +21,7 @@ const MARGIN: i32 = 12;
 pub(crate) struct Codes {
     /// A code that is bound to a host overrides all other evidence.
     bound: Option<BoundCode>,
-    verdict: Verdict<Code>,
+    extraction: Extraction<Code>,
     /// The best candidate is at the very end of its source.
     pub(crate) reaches_end: bool,
     /// The languages of the terms that were found, most frequent first.
@@ -33,16 +33,16 @@ pub(crate) struct Codes {
 #[derive(Debug)]
 struct BoundCode {
     host: String,
-    verdict: Verdict<Code>,
+    extraction: Extraction<Code>,
 }
 
 impl Codes {
     /// Decides under one allowlist.
-    pub(crate) fn decide(&self, allowed: &Allowlist) -> Verdict<Code> {
+    pub(crate) fn decide(&self, allowed: &Allowlist) -> Extraction<Code> {
         match &self.bound {
-            Some(bound) if allowed.names(&bound.host) => bound.verdict.clone(),
-            Some(_) => Verdict::Withheld(Reason::HostNotAllowed),
-            None => self.verdict.clone(),
+            Some(bound) if allowed.names(&bound.host) => bound.extraction.clone(),
+            Some(_) => Extraction::Withheld(AbstainReason::HostNotAllowed),
+            None => self.extraction.clone(),
         }
     }
 }
@@ -55,12 +55,12 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Codes {
         .collect();
     let (scored, crowded) = score(readings, &hits, steps);
     let bound = readings.iter().find_map(bound).map(|bound| BoundCode {
-        verdict: decide_bound(&bound, &scored),
+        extraction: decide_bound(&bound, &scored),
         host: bound.host,
     });
     Codes {
         bound,
-        verdict: decide(&scored, crowded),
+        extraction: decide(&scored, crowded),
         reaches_end: scored
             .first()
             .is_some_and(|best| reaches_end(best, readings)),
@@ -77,7 +77,7 @@ fn reaches_end(best: &ScoredCode, readings: &[Reading]) -> bool {
     rest.is_none_or(|rest| rest.trim().is_empty())
 }
 
-fn decide_bound(bound: &Bound, scored: &[ScoredCode]) -> Verdict<Code> {
+fn decide_bound(bound: &Bound, scored: &[ScoredCode]) -> Extraction<Code> {
     let compact: String = bound
         .value
         .chars()
@@ -87,9 +87,9 @@ fn decide_bound(bound: &Bound, scored: &[ScoredCode]) -> Verdict<Code> {
         .iter()
         .any(|one| one.score >= THRESHOLD + 20 && !is_same(&one.candidate.compact, &compact));
     if contradicted {
-        return Verdict::Withheld(Reason::Ambiguous);
+        return Extraction::Withheld(AbstainReason::Ambiguous);
     }
-    Verdict::Found(Code {
+    Extraction::Found(Code {
         value: bound.value.clone(),
         compact,
         confidence: 99,
@@ -97,16 +97,16 @@ fn decide_bound(bound: &Bound, scored: &[ScoredCode]) -> Verdict<Code> {
     })
 }
 
-fn decide(scored: &[ScoredCode], crowded: bool) -> Verdict<Code> {
+fn decide(scored: &[ScoredCode], crowded: bool) -> Extraction<Code> {
     let Some(best) = scored.first() else {
-        return Verdict::Nothing(Reason::NoCandidate);
+        return Extraction::Nothing(AbstainReason::NoCandidate);
     };
     if best.score < THRESHOLD {
         let other = best.rules.contains(&Rule::OtherKind);
-        return Verdict::Nothing(if other {
-            Reason::OtherKind
+        return Extraction::Nothing(if other {
+            AbstainReason::OtherKind
         } else {
-            Reason::NotConvincing
+            AbstainReason::NotConvincing
         });
     }
     let rivals = scored
@@ -118,22 +118,22 @@ fn decide(scored: &[ScoredCode], crowded: bool) -> Verdict<Code> {
             || is_second(one, best)
     });
     if close && disagree(scored) {
-        return Verdict::Withheld(Reason::PartsDisagree);
+        return Extraction::Withheld(AbstainReason::PartsDisagree);
     }
     if close || crowded {
-        return Verdict::Withheld(Reason::Ambiguous);
+        return Extraction::Withheld(AbstainReason::Ambiguous);
     }
     if disagree(scored) {
-        return Verdict::Withheld(Reason::PartsDisagree);
+        return Extraction::Withheld(AbstainReason::PartsDisagree);
     }
     let is_clear = |one: &ScoredCode| {
         !one.is_unclear && is_same(&one.candidate.compact, &best.candidate.compact)
     };
     if !scored.iter().any(is_clear) {
-        return Verdict::Withheld(Reason::MaybeHidden);
+        return Extraction::Withheld(AbstainReason::MaybeHidden);
     }
     let strongest = best.rules.iter().max_by_key(|rule| rule.points());
-    Verdict::Found(Code {
+    Extraction::Found(Code {
         value: best.candidate.value.clone(),
         compact: best.candidate.compact.clone(),
         confidence: u8::try_from(best.score.clamp(0, 98)).unwrap_or(98),

@@ -4,9 +4,9 @@ use url::Url;
 
 use super::address::{is_furniture, senses, token_strength};
 use super::collect::WrittenLink;
+use crate::extraction::LinkKind;
 use crate::lexicon::{Sense, link_hits};
 use crate::steps::Steps;
-use crate::verdict::LinkKind;
 
 /// A piece of evidence about a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]

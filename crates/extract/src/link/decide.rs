@@ -10,13 +10,13 @@ use super::classify::{Classified, LinkRule, Words};
 use super::collect::{WrittenLink, collect};
 use super::gate::{Checked, check};
 use crate::allowlist::Allowlist;
+use crate::extraction::{Extraction, Link, LinkKind};
 use crate::flag::Flag;
 use crate::host;
 use crate::lexicon::{Sense, link_hits};
 use crate::reading::{Reading, TextSource};
 use crate::rejection::Rejection;
 use crate::steps::Steps;
-use crate::verdict::{Link, LinkKind, Verdict};
 
 use choose::choose;
 
@@ -62,7 +62,7 @@ struct LinkCandidate {
 /// The decision under one allowlist.
 #[derive(Debug)]
 pub(crate) struct LinkDecision {
-    pub(crate) verdict: Verdict<Link>,
+    pub(crate) extraction: Extraction<Link>,
     pub(crate) flags: Vec<Flag>,
 }
 

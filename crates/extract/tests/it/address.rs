@@ -1,6 +1,6 @@
 //! URLs that the gate must refuse, and some that it must not.
 
-use extract::{Allowlist, Flag, Reason, Rejection, judge};
+use extract::{AbstainReason, Allowlist, Flag, Rejection, judge};
 
 use crate::{extract_allowed, html_mail};
 
@@ -179,6 +179,6 @@ fn protected_links_are_never_returned() {
             "<p>Acme</p><a href=\"{href}\">{label}</a>"
         )));
         assert!(mail.link.found().is_none(), "{href} {label}");
-        assert_ne!(mail.link.reason(), Some(Reason::NoCandidate));
+        assert_ne!(mail.link.reason(), Some(AbstainReason::NoCandidate));
     }
 }

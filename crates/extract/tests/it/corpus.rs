@@ -38,10 +38,10 @@ fn deviation(name: &str) -> Option<String> {
     let code = mail.code.found().map(|code| code.value.as_str());
     let link = mail.link.found().map(|link| link.url.as_str());
     let flags: Vec<&str> = mail.flags.iter().map(|flag| flag.as_str()).collect();
-    let reason = |field: &str, actual: Option<extract::Reason>| {
+    let reason = |field: &str, actual: Option<extract::AbstainReason>| {
         label[field]
             .as_str()
-            .is_none_or(|expected| actual.map(extract::Reason::as_str) == Some(expected))
+            .is_none_or(|expected| actual.map(extract::AbstainReason::as_str) == Some(expected))
     };
     let right = code == label["code"].as_str()
         && link == label["link"].as_str()

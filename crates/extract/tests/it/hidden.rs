@@ -1,6 +1,6 @@
 //! Text that a person does not see, or may not see, gives no code and no link.
 
-use extract::Reason;
+use extract::AbstainReason;
 
 use crate::{code, extract_allowed, extract_any, html_mail};
 
@@ -65,7 +65,11 @@ fn code_in_hidden_or_unclear_text_is_not_given_out() {
         format!("<p>Hello</p><dialog><p>{CODE}</p></dialog>"),
     ] {
         let mail = extract_any(&html_mail(&body));
-        assert_eq!(mail.code.reason(), Some(Reason::MaybeHidden), "{body}");
+        assert_eq!(
+            mail.code.reason(),
+            Some(AbstainReason::MaybeHidden),
+            "{body}"
+        );
     }
 }
 
@@ -76,7 +80,7 @@ fn link_in_unclear_text_is_withheld() {
     assert!(shown.link.found().is_some());
     let body = format!("<p>Verify your email</p><div style='opacity:.2'>{link}</div>");
     let unclear = extract_allowed(&html_mail(&body));
-    assert_eq!(unclear.link.reason(), Some(Reason::MaybeHidden));
+    assert_eq!(unclear.link.reason(), Some(AbstainReason::MaybeHidden));
 }
 
 #[test]

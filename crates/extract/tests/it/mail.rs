@@ -1,6 +1,6 @@
 //! Broken, unusual and hostile mails.
 
-use extract::{Flag, Policy, Reason, Refusal, extract};
+use extract::{AbstainReason, Flag, Policy, Refusal, extract};
 
 use crate::{code, extract_any, html_mail, text_mail};
 
@@ -70,7 +70,11 @@ fn ambiguous_sender_withholds_code_and_link() {
     ] {
         let mail =
             extract_any(format!("{head}\r\n\r\nYour verification code is 482913").as_bytes());
-        assert_eq!(mail.code.reason(), Some(Reason::FromAmbiguous), "{head}");
+        assert_eq!(
+            mail.code.reason(),
+            Some(AbstainReason::FromAmbiguous),
+            "{head}"
+        );
         assert!(mail.flags.contains(&Flag::FromAmbiguous), "{head}");
         assert_eq!(mail.sender.address, None, "{head}");
     }
@@ -157,13 +161,19 @@ fn code_split_by_inline_tags_is_joined() {
 #[test]
 fn different_codes_in_text_and_html_are_withheld() {
     let raw = b"From: a@b.example\r\nContent-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\n\r\nYour verification code is 111111\r\n--b\r\nContent-Type: text/html\r\n\r\n<p>Your verification code is 222222</p>\r\n--b--\r\n";
-    assert_eq!(extract_any(raw).code.reason(), Some(Reason::PartsDisagree));
+    assert_eq!(
+        extract_any(raw).code.reason(),
+        Some(AbstainReason::PartsDisagree)
+    );
 }
 
 #[test]
 fn different_codes_are_withheld_even_if_one_scores_high() {
     let raw = b"From: a@b.example\r\nContent-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\n\r\nYour verification code is 111111. It expires in 10 minutes.\r\n--b\r\nContent-Type: text/html\r\n\r\n<p>Hello</p><p>222222</p>\r\n--b--\r\n";
-    assert_eq!(extract_any(raw).code.reason(), Some(Reason::PartsDisagree));
+    assert_eq!(
+        extract_any(raw).code.reason(),
+        Some(AbstainReason::PartsDisagree)
+    );
 }
 
 #[test]
@@ -172,7 +182,7 @@ fn fifty_codes_are_ambiguous() {
     let body = (0..50).map(line).collect::<Vec<_>>().concat();
     assert_eq!(
         extract_any(&text_mail(&body)).code.reason(),
-        Some(Reason::Ambiguous)
+        Some(AbstainReason::Ambiguous)
     );
 }
 
@@ -199,7 +209,10 @@ fn invisible_characters_inside_a_code_are_removed_and_flagged() {
 #[test]
 fn code_in_an_attachment_is_not_read() {
     let raw = b"From: a@b.example\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nSee attachment\r\n--b\r\nContent-Type: application/zip; name=42.zip\r\nContent-Transfer-Encoding: base64\r\n\r\nWW91ciBjb2RlIGlzIDQ4MjkxMw==\r\n--b--\r\n";
-    assert_eq!(extract_any(raw).code.reason(), Some(Reason::NoCandidate));
+    assert_eq!(
+        extract_any(raw).code.reason(),
+        Some(AbstainReason::NoCandidate)
+    );
 }
 
 #[test]
@@ -252,7 +265,7 @@ fn link_broken_over_two_lines_is_withheld() {
     );
     for raw in [plain.as_slice(), flowed.as_bytes()] {
         let mail = crate::extract_allowed(raw);
-        assert_eq!(mail.link.reason(), Some(Reason::UnsafeLink));
+        assert_eq!(mail.link.reason(), Some(AbstainReason::UnsafeLink));
     }
     let whole = text_mail(&format!("Verify your email:\n{url}B7tY1abcd99\nThanks\n"));
     assert!(crate::extract_allowed(&whole).link.found().is_some());
@@ -270,14 +283,14 @@ fn form_action_is_not_a_link() {
 fn sender_domain_with_percent_escapes_withholds_code_and_link() {
     let mail = extract_any(b"From: a@b%61nk.test\r\n\r\nYour verification code is 482913");
     assert_eq!(mail.sender.domain, None);
-    assert_eq!(mail.code.reason(), Some(Reason::FromAmbiguous));
+    assert_eq!(mail.code.reason(), Some(AbstainReason::FromAmbiguous));
 }
 
 #[test]
 fn automatic_reply_is_flagged_and_withheld() {
     let raw = b"From: a@b.example\r\nTo: a@b.example\r\nAuto-Submitted: auto-replied\r\n\r\nYour verification code is 482913";
     let mail = extract_any(raw);
-    assert_eq!(mail.code.reason(), Some(Reason::AutoReply));
+    assert_eq!(mail.code.reason(), Some(AbstainReason::AutoReply));
     assert!(mail.flags.contains(&Flag::AutoReply) && mail.flags.contains(&Flag::SelfSent));
     let generated = extract_any(b"From: a@b.example\r\nAuto-Submitted: auto-generated\r\n\r\nYour verification code is 482913");
     assert_eq!(code(&generated), Some("482913"));
@@ -293,7 +306,7 @@ fn empty_and_oversize_mails_are_refused() {
         extract_any(b"From: a@b.example\r\nSubject: only headers")
             .code
             .reason(),
-        Some(Reason::NoCandidate)
+        Some(AbstainReason::NoCandidate)
     );
 }
 
@@ -304,7 +317,7 @@ fn text_beyond_the_limit_withholds_as_truncated() {
         "word word word\n".repeat(20_000)
     );
     let mail = extract_any(&text_mail(&body));
-    assert_eq!(mail.code.reason(), Some(Reason::Truncated));
+    assert_eq!(mail.code.reason(), Some(AbstainReason::Truncated));
     assert!(mail.flags.contains(&Flag::Truncated));
 }
 
@@ -315,6 +328,6 @@ fn bound_code_needs_an_allowed_host() {
     let foreign = text_mail("747723 is your code.\n\n@evil.test #747723");
     assert_eq!(
         crate::extract_allowed(&foreign).code.reason(),
-        Some(Reason::HostNotAllowed)
+        Some(AbstainReason::HostNotAllowed)
     );
 }

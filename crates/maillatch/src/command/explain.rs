@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use extract::{Allowlist, Extracted, Policy, Verdict};
+use extract::{Allowlist, Extracted, Extraction, Policy};
 use serde_json::{Value, json};
 
 /// Shows what the extractor finds in a mail, and the evidence for it.
@@ -113,11 +113,11 @@ fn as_json(mail: &Extracted, values: bool) -> Value {
     })
 }
 
-fn verdict<T>(verdict: &Verdict<T>, found: impl Fn(&T) -> Value) -> Value {
+fn verdict<T>(verdict: &Extraction<T>, found: impl Fn(&T) -> Value) -> Value {
     match verdict {
-        Verdict::Found(artifact) => json!({ "found": found(artifact) }),
-        Verdict::Withheld(reason) => json!({ "withheld": reason.as_str() }),
-        Verdict::Nothing(reason) => json!({ "nothing": reason.as_str() }),
+        Extraction::Found(artifact) => json!({ "found": found(artifact) }),
+        Extraction::Withheld(reason) => json!({ "withheld": reason.as_str() }),
+        Extraction::Nothing(reason) => json!({ "nothing": reason.as_str() }),
     }
 }
 
@@ -149,7 +149,7 @@ fn report(out: &mut impl Write, mail: &Extracted, values: bool) -> Result<()> {
         }
     )?;
     match &mail.code {
-        Verdict::Found(code) => {
+        Extraction::Found(code) => {
             let value = if values { code.value.as_str() } else { "***" };
             writeln!(
                 out,
@@ -160,11 +160,11 @@ fn report(out: &mut impl Write, mail: &Extracted, values: bool) -> Result<()> {
         other => writeln!(
             out,
             "code       none: {}",
-            other.reason().map_or("", extract::Reason::as_str)
+            other.reason().map_or("", extract::AbstainReason::as_str)
         )?,
     }
     match &mail.link {
-        Verdict::Found(link) => {
+        Extraction::Found(link) => {
             let value = if values {
                 link.url.as_str()
             } else {
@@ -181,7 +181,7 @@ fn report(out: &mut impl Write, mail: &Extracted, values: bool) -> Result<()> {
         other => writeln!(
             out,
             "link       none: {}",
-            other.reason().map_or("", extract::Reason::as_str)
+            other.reason().map_or("", extract::AbstainReason::as_str)
         )?,
     }
     evidence(out, mail)

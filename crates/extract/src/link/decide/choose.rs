@@ -1,9 +1,9 @@
 //! Chooses the action link among the judged ones, or says why there is none.
 
 use super::{JudgedLink, LinkDecision, MARGIN};
+use crate::extraction::{AbstainReason, Extraction, Link, LinkKind};
 use crate::flag::Flag;
 use crate::rejection::Rejection;
-use crate::verdict::{Link, LinkKind, Reason, Verdict};
 
 pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
     let mut flags = Vec::new();
@@ -21,28 +21,28 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
         Some((one, checked.destination(one.rule.ok()?.to_owned())))
     });
     let Some((best, destination)) = passed.next() else {
-        let verdict = match refused.first() {
-            Some(rejection) => Verdict::Withheld(reason(*rejection)),
-            None => Verdict::Nothing(absence(judged)),
+        let extraction = match refused.first() {
+            Some(rejection) => Extraction::Withheld(reason(*rejection)),
+            None => Extraction::Nothing(absence(judged)),
         };
-        return LinkDecision { verdict, flags };
+        return LinkDecision { extraction, flags };
     };
     let is_ambiguous = passed
         .next()
         .is_some_and(|(next, _)| best.score - next.score < MARGIN);
     let withheld = match (is_ambiguous, best.link.is_unclear) {
-        (true, _) => Some(Reason::Ambiguous),
-        (false, true) => Some(Reason::MaybeHidden),
+        (true, _) => Some(AbstainReason::Ambiguous),
+        (false, true) => Some(AbstainReason::MaybeHidden),
         (false, false) => None,
     };
     if let Some(reason) = withheld {
-        let verdict = Verdict::Withheld(reason);
-        return LinkDecision { verdict, flags };
+        let extraction = Extraction::Withheld(reason);
+        return LinkDecision { extraction, flags };
     }
     if !refused.is_empty() {
         flags.push(Flag::OtherLinks);
     }
-    let verdict = Verdict::Found(Link {
+    let extraction = Extraction::Found(Link {
         url: destination.url,
         host: destination.host,
         registrable: destination.registrable,
@@ -51,18 +51,18 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
         unwrapped: destination.unwrapped,
         confidence: u8::try_from(best.score.clamp(0, 99)).unwrap_or(99),
     });
-    LinkDecision { verdict, flags }
+    LinkDecision { extraction, flags }
 }
 
-fn reason(rejection: Rejection) -> Reason {
+fn reason(rejection: Rejection) -> AbstainReason {
     match rejection {
-        Rejection::NotAllowed => Reason::HostNotAllowed,
-        Rejection::WrappedOpaque => Reason::WrappedOpaque,
-        _ => Reason::UnsafeLink,
+        Rejection::NotAllowed => AbstainReason::HostNotAllowed,
+        Rejection::WrappedOpaque => AbstainReason::WrappedOpaque,
+        _ => AbstainReason::UnsafeLink,
     }
 }
 
-fn absence(judged: &[JudgedLink<'_, '_>]) -> Reason {
+fn absence(judged: &[JudgedLink<'_, '_>]) -> AbstainReason {
     let is_harmful = |one: &JudgedLink<'_, '_>| {
         matches!(
             one.classified.kind,
@@ -70,10 +70,10 @@ fn absence(judged: &[JudgedLink<'_, '_>]) -> Reason {
         )
     };
     if judged.iter().any(is_harmful) {
-        Reason::ProtectedLink
+        AbstainReason::ProtectedLink
     } else if judged.is_empty() {
-        Reason::NoCandidate
+        AbstainReason::NoCandidate
     } else {
-        Reason::NotConvincing
+        AbstainReason::NotConvincing
     }
 }

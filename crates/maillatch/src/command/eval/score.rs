@@ -101,7 +101,7 @@ impl Score {
         }
         let reason = mail
             .and_then(|mail| mail.code.reason())
-            .map(extract::Reason::as_str);
+            .map(extract::AbstainReason::as_str);
         let expected = case.expected_otp.clone().into_iter().collect();
         self.deviate(
             case,
@@ -147,7 +147,7 @@ impl Score {
             .count(!expected.is_empty(), outcome);
         let reason = mail
             .and_then(|mail| mail.link.reason())
-            .map(extract::Reason::as_str);
+            .map(extract::AbstainReason::as_str);
         self.deviate(
             case,
             "link",

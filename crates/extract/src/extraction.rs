@@ -5,16 +5,16 @@ use serde::Serialize;
 /// One artifact, or none and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict<T> {
+pub enum Extraction<T> {
     /// Exactly one artifact, good enough to act on.
     Found(T),
     /// There is an artifact, and it is not safe to hand out.
-    Withheld(Reason),
+    Withheld(AbstainReason),
     /// There is no artifact of the kind.
-    Nothing(Reason),
+    Nothing(AbstainReason),
 }
 
-impl<T> Verdict<T> {
+impl<T> Extraction<T> {
     /// The artifact, if there is one.
     pub fn found(&self) -> Option<&T> {
         match self {
@@ -24,7 +24,7 @@ impl<T> Verdict<T> {
     }
 
     /// Why there is no artifact.
-    pub fn reason(&self) -> Option<Reason> {
+    pub fn reason(&self) -> Option<AbstainReason> {
         match self {
             Self::Found(_) => None,
             Self::Withheld(reason) | Self::Nothing(reason) => Some(*reason),
@@ -35,7 +35,7 @@ impl<T> Verdict<T> {
 /// Why there is no artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum AbstainReason {
     /// Nothing in the mail has the shape of an artifact.
     NoCandidate,
     /// There are candidates, and none has enough evidence.
@@ -66,7 +66,7 @@ pub enum Reason {
     WrappedOpaque,
 }
 
-impl Reason {
+impl AbstainReason {
     /// The stable public word.
     pub fn as_str(self) -> &'static str {
         match self {
