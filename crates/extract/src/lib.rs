@@ -40,6 +40,6 @@ pub use policy::Policy;
 pub use read::{Decision, Extracted, ReadMail, extract, read, read_within};
 pub use refusal::Refusal;
 pub use rejection::Rejection;
-pub use sender::FromAddress;
+pub use sender::{FromAddress, mailboxes};
 pub use steps::Steps;
 pub use structure::body_offset;

@@ -31,15 +31,21 @@ impl Stated {
         let Some(own) = &self.sender.address else {
             return false;
         };
-        headers.all("To").any(
-            |value| match MessageStream::new(&ended(value)).parse_address() {
-                HeaderValue::Address(Address::List(mailboxes)) => mailboxes
-                    .iter()
-                    .filter_map(|mailbox| mailbox.address.as_deref())
-                    .any(|to| to.eq_ignore_ascii_case(own)),
-                _ => false,
-            },
-        )
+        let is_own = |to: &String| to.eq_ignore_ascii_case(own);
+        headers.all("To").any(|to| mailboxes(to).iter().any(is_own))
+    }
+}
+
+/// The addresses in the value of an address field such as `To`. None are read from
+/// groups.
+pub fn mailboxes(value: &[u8]) -> Vec<String> {
+    match MessageStream::new(&ended(value)).parse_address() {
+        HeaderValue::Address(Address::List(mailboxes)) => mailboxes
+            .into_iter()
+            .filter_map(|mailbox| mailbox.address)
+            .map(|address| address.trim().to_owned())
+            .collect(),
+        _ => Vec::new(),
     }
 }
 

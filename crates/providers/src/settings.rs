@@ -38,6 +38,11 @@ pub struct SourceSettings {
     /// The domains whose inboxes its mail may reach; all domains of the server if empty.
     #[serde(default)]
     pub domains: Vec<String>,
+    /// Addresses whose mail is forwarded to this source: a mail that is addressed to one
+    /// of them counts as addressed to its inbox. `*`: to whom a mail is addressed is
+    /// not checked.
+    #[serde(default)]
+    pub addressed_to: Vec<String>,
     /// The provider's public key, in base64.
     pub public_key: Option<String>,
     /// The webhook's URL, exactly as entered at the provider.

@@ -1,13 +1,15 @@
 //! A source: one configured origin of mail.
 
 pub(crate) mod access;
+pub(crate) mod addressees;
 
 use std::fmt;
 use std::time::Duration;
 
-use pipeline::{SourceName, Timestamp};
+use pipeline::{InboxId, SourceName, Timestamp};
 
 use access::AccessRules;
+use addressees::Addressees;
 
 use crate::api::Api;
 use crate::contract::answers::Answers;
@@ -25,6 +27,7 @@ pub struct Source {
     pub(crate) access: AccessRules,
     pub(crate) api: Option<Api>,
     pub(crate) domains: Vec<String>,
+    pub(crate) addressees: Addressees,
     pub(crate) provider: Box<dyn Provider>,
 }
 
@@ -129,6 +132,20 @@ impl Source {
     /// configured.
     pub fn domains(&self) -> Option<&[String]> {
         (!self.domains.is_empty()).then_some(&self.domains)
+    }
+
+    /// Whether its mail may be addressed to anybody. Otherwise a proof of the sender
+    /// counts only for the inbox that the mail was addressed to.
+    pub fn accepts_any_addressee(&self) -> bool {
+        self.addressees == Addressees::Any
+    }
+
+    /// Whether mail to this address, which is no inbox, is forwarded to the source.
+    pub fn accepts_addressee(&self, address: &InboxId) -> bool {
+        match &self.addressees {
+            Addressees::Any => true,
+            Addressees::These(addresses) => addresses.contains(address),
+        }
     }
 
     /// The provider's API, if the source has a key to it.

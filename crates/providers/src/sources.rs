@@ -14,6 +14,7 @@ use crate::provider::{contract, contracts, s3_url};
 use crate::settings::{Setting, SourceSettings};
 use crate::source::Source;
 use crate::source::access::AccessRules;
+use crate::source::addressees::Addressees;
 
 /// The configured sources cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +97,7 @@ fn build(name: &str, settings: &SourceSettings) -> Result<Source, SourceFlaw> {
             .iter()
             .map(|domain| domain.to_ascii_lowercase())
             .collect(),
+        addressees: Addressees::build(&settings.addressed_to)?,
     })
 }
 

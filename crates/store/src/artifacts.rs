@@ -5,7 +5,7 @@
 use pipeline::{Finished, NewArtifact, NewMessage, Reason};
 
 use crate::backend::{Backend, Connection, Sql, query};
-use crate::binding::{self, Binding};
+use crate::binding::{self, Arrival, Binding};
 use crate::column::Moment;
 use crate::fault::Fault;
 use crate::misses;
@@ -60,10 +60,14 @@ pub(crate) async fn insert<B: Backend>(
     finished: &mut Finished,
 ) -> Result<(i64, bool), Fault> {
     let SealedMessage { message, values } = message;
-    let inbox = message.inbox.as_str();
+    let arrival = Arrival {
+        inbox: message.inbox.as_str(),
+        received_at,
+        is_proven: message.sender.proof.holds(),
+    };
     let mut wakes = !message.misses.is_empty();
     for (artifact, value) in message.artifacts.iter().zip(values) {
-        let binding = binding::choose::<B>(connection, inbox, artifact, received_at).await?;
+        let binding = binding::choose::<B>(connection, artifact, &arrival).await?;
         let place = Place {
             message,
             value: value.as_ref(),

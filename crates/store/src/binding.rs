@@ -1,6 +1,8 @@
 //! Which attempt an artifact is for. This is decided when the artifact arrives, under
 //! the lock of its inbox's row, under which attempts are opened as well. So every
 //! attempt was there before the artifact or was not, and an artifact goes to one.
+//!
+//! The newest mail of an attempt counts, but a proven one before an unproven one.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -31,12 +33,21 @@ row! {
         opened_at: Moment,
         /// The artifact that the attempt had so far.
         current: Option<Uuid>,
-        /// Whether that came in a newer mail than this one.
+        /// Whether that came in a mail that counts more than this one: in a newer mail,
+        /// or in a proven one while this one is not.
         is_late: bool,
         /// Whether another mail was asked for since that came.
         asks_again: bool,
         has_callback: bool,
     }
+}
+
+/// The mail that an artifact came in.
+pub(crate) struct Arrival<'m> {
+    pub(crate) inbox: &'m str,
+    pub(crate) received_at: Moment,
+    /// Whether its sender is proven.
+    pub(crate) is_proven: bool,
 }
 
 /// Where an artifact belongs.
@@ -65,11 +76,10 @@ impl WaitingAttempt {
 /// nothing learn that a mail came and went to another.
 pub(crate) async fn choose<B: Backend>(
     connection: &mut Connection<B>,
-    inbox: &str,
     artifact: &NewArtifact,
-    received_at: Moment,
+    arrival: &Arrival<'_>,
 ) -> Result<Binding, Fault> {
-    let waiting = waiting::<B>(connection, inbox, artifact, received_at).await?;
+    let waiting = waiting::<B>(connection, artifact, arrival).await?;
     let (binding, others) = choose_from(artifact.key, waiting);
     if !others.is_empty() {
         misses::note_given_away::<B>(connection, others).await?;
@@ -101,9 +111,8 @@ fn choose_from(inbox: ArtifactKey, mut waiting: Vec<WaitingAttempt>) -> (Binding
 /// the order in which they are served.
 async fn waiting<B: Backend>(
     connection: &mut Connection<B>,
-    inbox: &str,
     artifact: &NewArtifact,
-    received_at: Moment,
+    arrival: &Arrival<'_>,
 ) -> Result<Vec<WaitingAttempt>, Fault> {
     if artifact.matches.is_empty() {
         return Ok(Vec::new());
@@ -111,7 +120,10 @@ async fn waiting<B: Backend>(
     let rows: Vec<WaitingRow> = query::<B>(Sql {
         // Whoever finishes an attempt meanwhile has finished it before or after this.
         postgres: "SELECT t.id, t.opened_at, t.current, t.callback IS NOT NULL AS has_callback,
-                coalesce(m.received_at > $2, false) AS is_late,
+                CASE WHEN m.id IS NULL THEN false
+                     WHEN (m.sender_proof IN ('provider', 'dkim')) = $3 THEN m.received_at > $2
+                     ELSE NOT $3 AND coalesce(t.resent_at <= m.received_at OR $2 < t.resent_at, true)
+                     END AS is_late,
                 coalesce(t.resent_at > m.received_at, false) AS asks_again
              FROM attempts t
              LEFT JOIN artifacts a ON a.id = t.current
@@ -122,7 +134,10 @@ async fn waiting<B: Backend>(
                       greatest(t.opened_at, t.resent_at) DESC, t.id
              FOR NO KEY UPDATE OF t",
         sqlite: "SELECT t.id, t.opened_at, t.current, t.callback IS NOT NULL AS has_callback,
-                coalesce(m.received_at > $2, false) AS is_late,
+                CASE WHEN m.id IS NULL THEN false
+                     WHEN (m.sender_proof IN ('provider', 'dkim')) = $3 THEN m.received_at > $2
+                     ELSE NOT $3 AND coalesce(t.resent_at <= m.received_at OR $2 < t.resent_at, true)
+                     END AS is_late,
                 coalesce(t.resent_at > m.received_at, false) AS asks_again
              FROM attempts t
              LEFT JOIN artifacts a ON a.id = t.current
@@ -132,8 +147,9 @@ async fn waiting<B: Backend>(
                       CASE WHEN t.current IS NULL THEN t.opened_at END,
                       max(t.opened_at, coalesce(t.resent_at, 0)) DESC, t.id",
     })
-    .bind(inbox)
-    .bind(received_at)
+    .bind(arrival.inbox)
+    .bind(arrival.received_at)
+    .bind(arrival.is_proven)
     .fetch_all(connection)
     .await?;
     if rows.is_empty() {
@@ -176,8 +192,10 @@ async fn known_values<B: Backend>(
     Ok(rows.into_iter().collect())
 }
 
-/// Makes an inserted artifact its attempt's newest, unless it came in an older
-/// mail than the one that is; the older of the two is superseded.
+/// Makes an inserted artifact its attempt's newest, unless the mail of the one that is
+/// counts more; the other of the two is superseded. A stranger who knows the address
+/// could otherwise replace a proven value. After a resend the attempt waits anew, and
+/// any newer mail counts.
 pub(crate) async fn settle<B: Backend>(
     connection: &mut Connection<B>,
     artifact: Uuid,

@@ -14,6 +14,7 @@ mod failures;
 mod fixtures;
 mod inboxes;
 mod messages;
+mod proofs;
 mod requests;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub use failures::*;
 pub use fixtures::*;
 pub use inboxes::*;
 pub use messages::*;
+pub use proofs::*;
 pub use requests::*;
 
 /// The traits of one open database.
@@ -136,6 +138,10 @@ macro_rules! store_contract {
             parallel_attempts_get_one_mail_each,
             newest_mail_of_an_attempt_supersedes_older_mail,
             older_mail_that_arrives_late_supersedes_nothing,
+            unproven_mail_does_not_supersede_proven_mail,
+            proven_mail_supersedes_unproven_mail_of_any_time,
+            unproven_copy_of_a_proven_value_changes_nothing,
+            unproven_mail_after_a_resend_supersedes_proven_mail,
             repeated_value_is_one_artifact_per_attempt,
             repeated_value_stays_with_the_attempt_that_has_it,
             code_mailed_again_goes_to_the_attempt_opened_since,

@@ -17,7 +17,6 @@ pub(crate) struct Minimizer<'a> {
     pub(crate) server_key: &'a ServerKey,
     /// The source, and its provider's id for the mail.
     pub(crate) named: Option<(&'a SourceName, &'a str)>,
-    pub(crate) sender: Sender,
     /// Whether the operator wants every sender proven.
     pub(crate) needs_proof: bool,
     pub(crate) recorded_at: Timestamp,
@@ -26,14 +25,26 @@ pub(crate) struct Minimizer<'a> {
     pub(crate) same_value_window: Duration,
 }
 
+/// An inbox that a mail was sent to.
+pub(crate) struct Recipient {
+    pub(crate) inbox: InboxId,
+    pub(crate) expected: Expectation,
+    /// The sender, and whether it is proven to this inbox.
+    pub(crate) sender: Sender,
+}
+
 /// The message for one inbox, with at least one artifact: when nothing was
 /// found, an item that says so and why.
 pub(crate) fn minimize(
     decisions: &Decisions,
-    inbox: InboxId,
-    expected: &Expectation,
+    recipient: Recipient,
     with: &Minimizer<'_>,
 ) -> NewMessage {
+    let Recipient {
+        inbox,
+        expected,
+        sender,
+    } = recipient;
     let mail = decisions.under(&expected.rules.links);
     let identity = &decisions.identity;
     let message_id = identity.message_id.as_deref();
@@ -41,7 +52,7 @@ pub(crate) fn minimize(
     let named = with.named;
     let provider_key =
         named.map(|(source, id)| MessageKey::of_provider(with.server_key, source, &inbox, id));
-    let (findings, misses) = find(decisions, expected, with);
+    let (findings, misses) = find(decisions, &expected, &sender, with.needs_proof);
     let lifetime = expected.rules.lifetime.unwrap_or(with.lifetime);
     let artifacts = findings.into_iter().map(|finding| {
         let key = artifact_key(&finding, &inbox, &key, with);
@@ -51,7 +62,7 @@ pub(crate) fn minimize(
         id: MessageId::new(),
         key,
         provider_key,
-        sender: with.sender.clone(),
+        sender,
         flags: mail
             .flags
             .iter()
@@ -68,16 +79,17 @@ pub(crate) fn minimize(
 fn find(
     decisions: &Decisions,
     expected: &Expectation,
-    with: &Minimizer<'_>,
+    sender: &Sender,
+    needs_proof: bool,
 ) -> (Vec<Finding>, Vec<Miss>) {
-    let needs_proof = with.needs_proof || expected.rules.needs_proof;
-    let refusal = judge_sender(&with.sender, &expected.rules.senders, needs_proof);
+    let needs_proof = needs_proof || expected.rules.needs_proof;
+    let refusal = judge_sender(sender, &expected.rules.senders, needs_proof);
     let (mut suited, mut misses) = (Vec::new(), Vec::new());
     for attempt in &expected.attempts {
         let decision = decisions.under(&expected.links_of(attempt));
         let judgement = match &refusal {
             Some(reason) => Judgement::blocked(reason.clone()),
-            None => judge(&attempt.rules, &with.sender, decision),
+            None => judge(&attempt.rules, sender, decision),
         };
         match judgement {
             Judgement::Suits(finding) => suit(&mut suited, finding, attempt.id),

@@ -12,9 +12,16 @@ use providers::{InboundMail, Source};
 use crate::decisions::{Decisions, LinkList};
 use crate::deps::Deps;
 use crate::failure::Failure;
-use crate::minimize::{Minimizer, minimize};
+use crate::minimize::{Minimizer, Recipient, minimize};
 use crate::recipients::{addresses, is_other_sender};
-use crate::sender::{Evidence, ProofResult, prove};
+use crate::sender::{Evidence, Proof, ProofResult, prove};
+
+/// An inbox that a mail was sent to.
+struct Awaited {
+    expected: Expectation,
+    /// The recipients that stand for the inbox: its address, or that with a `+tag`.
+    addresses: Vec<InboxId>,
+}
 
 /// Makes one message of the mail for each inbox it was sent to.
 pub(crate) async fn read_mail(
@@ -24,11 +31,12 @@ pub(crate) async fn read_mail(
     recorded_at: Timestamp,
 ) -> Result<Vec<NewMessage>, Failure> {
     let settings = &deps.settings;
-    let domains = deps.sources.get(source.as_str()).and_then(Source::domains);
-    let expectations = expect(deps, addresses(&mail.recipients, domains)).await?;
+    let origin = deps.sources.get(source.as_str());
+    let recipients = addresses(&mail.recipients, origin.and_then(Source::domains));
+    let awaited = expect(deps, recipients).await?;
     let (is_rebuilt, stated_from, verdict) = (mail.rebuilt, mail.stated_from, mail.sender);
     let raw = Arc::new(mail.raw);
-    let lists = link_lists(&expectations);
+    let lists = link_lists(&awaited);
     let decisions = Decisions::of(&deps.parser_threads, settings, Arc::clone(&raw), lists).await?;
     let is_odd = mail
         .received_at
@@ -36,20 +44,16 @@ pub(crate) async fn read_mail(
     let received_at = mail.received_at.filter(|_| !is_odd);
     let stated = &decisions.sender;
     let evidence = Evidence {
-        raw: (!is_rebuilt).then_some(raw),
+        raw,
+        is_rebuilt,
         verdict: verdict.as_ref(),
         domain: stated.domain.as_deref(),
         received_at: received_at.unwrap_or(recorded_at),
     };
-    let proof = proof(deps, evidence, &expectations).await?;
+    let proof = proof(deps, evidence, &awaited).await?;
     let minimizer = Minimizer {
         server_key: &deps.server_key,
         named: mail.provider_id.as_deref().map(|id| (source, id)),
-        sender: Sender {
-            address: stated.address.clone(),
-            domain: stated.domain.clone(),
-            proof,
-        },
         needs_proof: settings.needs_proof,
         recorded_at,
         received_at: received_at.map(Timestamp::end_of_its_second),
@@ -58,15 +62,35 @@ pub(crate) async fn read_mail(
     };
     let differs = is_other_sender(stated_from.as_deref(), stated.address.as_deref());
     let marks = [(differs, "provider_mismatch"), (is_odd, "received_at_odd")];
-    let message = |(inbox, expected)| {
-        let mut message = minimize(&decisions, inbox, &expected, &minimizer);
+    let message = |(inbox, awaited): (InboxId, Awaited)| {
+        let sender = Sender {
+            address: stated.address.clone(),
+            domain: stated.domain.clone(),
+            proof: proof_for(&proof, &awaited.addresses, origin),
+        };
+        let recipient = Recipient {
+            inbox,
+            expected: awaited.expected,
+            sender,
+        };
+        let mut message = minimize(&decisions, recipient, &minimizer);
         let held = marks.iter().filter(|(holds, _)| *holds);
         message
             .flags
             .extend(held.map(|(_, mark)| (*mark).to_owned()));
         message
     };
-    Ok(expectations.into_iter().map(message).collect())
+    Ok(awaited.into_iter().map(message).collect())
+}
+
+/// What the proof of a mail's sender is worth to an inbox. The mail must be addressed to
+/// it, or to an address that the operator named for the source.
+fn proof_for(proof: &Proof, own: &[InboxId], origin: Option<&Source>) -> SenderProof {
+    if origin.is_some_and(Source::accepts_any_addressee) {
+        return proof.for_anybody();
+    }
+    let is_named = |addressee| origin.is_some_and(|source| source.accepts_addressee(addressee));
+    proof.for_inbox(|addressee| own.contains(addressee) || is_named(addressee))
 }
 
 /// Whether the sender is proven. While the DNS is unavailable, mail that must be proven
@@ -74,17 +98,17 @@ pub(crate) async fn read_mail(
 async fn proof(
     deps: &Deps,
     evidence: Evidence<'_>,
-    expectations: &BTreeMap<InboxId, Expectation>,
-) -> Result<SenderProof, Failure> {
-    let needs_proof = |expected: &Expectation| {
+    awaited: &BTreeMap<InboxId, Awaited>,
+) -> Result<Proof, Failure> {
+    let needs_proof = |Awaited { expected, .. }: &Awaited| {
         let mut attempts = expected.attempts.iter();
         expected.rules.needs_proof || attempts.any(|attempt| attempt.rules.needs_proof)
     };
-    let is_needed = deps.settings.needs_proof || expectations.values().any(needs_proof);
+    let is_needed = deps.settings.needs_proof || awaited.values().any(needs_proof);
     match prove(deps.dkim.as_ref(), evidence).await {
         ProofResult::Known(proof) => Ok(proof),
         ProofResult::NotNow if is_needed => Err(Failure::upstream(Reason::new("dns_away"))),
-        ProofResult::NotNow => Ok(SenderProof::Missing(Reason::new("dns_away"))),
+        ProofResult::NotNow => Ok(Proof::missing("dns_away")),
     }
 }
 
@@ -92,15 +116,23 @@ async fn proof(
 async fn expect(
     deps: &Deps,
     addresses: Vec<InboxId>,
-) -> Result<BTreeMap<InboxId, Expectation>, Failure> {
+) -> Result<BTreeMap<InboxId, Awaited>, Failure> {
     let expectations = deps.work.expectations(&addresses).await;
     let expectations = expectations.map_err(|_unavailable| Failure::store_unavailable())?;
     let is_expired = expectations.iter().any(|expected| expected.is_expired);
-    let inboxes: BTreeMap<InboxId, Expectation> = expectations
-        .into_iter()
-        .filter(|expected| !expected.is_expired)
-        .filter_map(|expected| Some((deps.settings.inboxes.inbox(&expected)?, expected)))
-        .collect();
+    let mut inboxes: BTreeMap<InboxId, Awaited> = BTreeMap::new();
+    for expected in expectations.into_iter().filter(|it| !it.is_expired) {
+        let Some(inbox) = deps.settings.inboxes.inbox(&expected) else {
+            continue;
+        };
+        let own = [inbox.clone(), expected.address.clone()];
+        let addresses = Vec::new();
+        let awaited = inboxes.entry(inbox).or_insert(Awaited {
+            expected,
+            addresses,
+        });
+        awaited.addresses.extend(own);
+    }
     match (inboxes.is_empty(), is_expired) {
         (false, _) => Ok(inboxes),
         (true, true) => Err(Failure::permanent(Reason::new("inbox_expired"))),
@@ -109,14 +141,14 @@ async fn expect(
 }
 
 /// The allowlists of the inboxes and of their attempts, each once.
-fn link_lists(expectations: &BTreeMap<InboxId, Expectation>) -> BTreeSet<LinkList> {
-    let of_inbox = |expected: &Expectation| {
+fn link_lists(awaited: &BTreeMap<InboxId, Awaited>) -> BTreeSet<LinkList> {
+    let of_inbox = |Awaited { expected, .. }: &Awaited| {
         let attempts = expected.attempts.iter();
         let of_attempts = attempts.map(|attempt| expected.links_of(attempt));
         let lists: Vec<LinkList> = of_attempts.collect();
         lists.into_iter().chain([expected.rules.links.clone()])
     };
-    expectations.values().flat_map(of_inbox).collect()
+    awaited.values().flat_map(of_inbox).collect()
 }
 
 /// Whether the provider's time of receipt can be right. Providers retry for three days

@@ -4,12 +4,14 @@
 //! An `Authentication-Results` field in the mail proves nothing: anybody can write
 //! one.
 
+mod addressees;
 mod coverage;
 mod dkim;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use pipeline::{Reason, SenderProof, Timestamp};
+use pipeline::{InboxId, Reason, SenderProof, Timestamp};
 use providers::SenderVerdict;
 
 use coverage::is_aligned;
@@ -19,9 +21,10 @@ pub use dkim::{Dkim, DkimError};
 
 /// What the proof of a sender is looked for in.
 pub(crate) struct Evidence<'e> {
-    /// The mail as it was received. `None` when it was rebuilt from parsed fields,
-    /// which no signature covers.
-    pub(crate) raw: Option<Arc<Vec<u8>>>,
+    /// The mail.
+    pub(crate) raw: Arc<Vec<u8>>,
+    /// Whether the mail was rebuilt from parsed fields, which no signature covers.
+    pub(crate) is_rebuilt: bool,
     /// The provider's verdict.
     pub(crate) verdict: Option<&'e SenderVerdict>,
     /// The sender's domain, in ASCII.
@@ -33,14 +36,45 @@ pub(crate) struct Evidence<'e> {
 /// The result of looking for a proof.
 pub(crate) enum ProofResult {
     /// The sender is proven, or it is known why not.
-    Known(SenderProof),
+    Known(Proof),
     /// The DNS did not answer; a later attempt may succeed.
     NotNow,
 }
 
+/// What proves the sender of a mail, or why nothing does.
+pub(crate) struct Proof {
+    found: SenderProof,
+    /// The addresses in `To` and `Cc` that the proof covers.
+    addressees: BTreeSet<InboxId>,
+}
+
+impl Proof {
+    /// Nothing proves the sender, for this reason.
+    pub(crate) fn missing(slug: &'static str) -> Self {
+        Self {
+            found: SenderProof::Missing(Reason::new(slug)),
+            addressees: BTreeSet::new(),
+        }
+    }
+
+    /// The proof for an inbox. A signed mail can be sent again to anybody, so it counts
+    /// only where it was addressed to: `is_own` tells the addresses of the inbox.
+    pub(crate) fn for_inbox(&self, is_own: impl Fn(&InboxId) -> bool) -> SenderProof {
+        if self.found.holds() && !self.addressees.iter().any(is_own) {
+            return SenderProof::Missing(Reason::new("not_addressed"));
+        }
+        self.found.clone()
+    }
+
+    /// The proof without regard to whom the mail was addressed to.
+    pub(crate) fn for_anybody(&self) -> SenderProof {
+        self.found.clone()
+    }
+}
+
 impl ProofResult {
     fn missing(slug: &'static str) -> Self {
-        Self::Known(SenderProof::Missing(Reason::new(slug)))
+        Self::Known(Proof::missing(slug))
     }
 }
 
@@ -51,26 +85,41 @@ pub(crate) async fn prove(dkim: Option<&Dkim>, evidence: Evidence<'_>) -> ProofR
     };
     let is_senders = |signer: &String| is_aligned(signer, domain);
     match evidence.verdict {
-        Some(SenderVerdict::Proven) => return ProofResult::Known(SenderProof::Provider),
+        Some(SenderVerdict::Proven) => return by_provider(evidence.raw, domain).await,
         Some(SenderVerdict::Refuted) => return ProofResult::missing("provider_refuted"),
         Some(SenderVerdict::SignedBy(signers)) if signers.iter().any(is_senders) => {
-            return ProofResult::Known(SenderProof::Provider);
+            return by_provider(evidence.raw, domain).await;
         }
         Some(SenderVerdict::SignedBy(_)) | None => {}
     }
-    let Some(raw) = evidence.raw else {
+    if evidence.is_rebuilt {
         return ProofResult::missing("rebuilt");
-    };
+    }
     let Some(dkim) = dkim else {
         return ProofResult::missing("unchecked");
     };
-    match dkim
-        .check(raw, domain.to_owned(), evidence.received_at)
-        .await
-    {
-        DkimCheck::Valid => ProofResult::Known(SenderProof::Dkim),
+    let at = evidence.received_at;
+    match dkim.check(evidence.raw, domain.to_owned(), at).await {
+        DkimCheck::Valid(addressees) => ProofResult::Known(Proof {
+            found: SenderProof::Dkim,
+            addressees,
+        }),
         DkimCheck::Invalid(reason) => ProofResult::missing(reason),
         DkimCheck::DnsUnavailable => ProofResult::NotNow,
+    }
+}
+
+/// The proof by a provider's verdict.
+async fn by_provider(raw: Arc<Vec<u8>>, domain: &str) -> ProofResult {
+    let domain = domain.to_owned();
+    // A blocking thread, because the mail may be large.
+    let reading = tokio::task::spawn_blocking(move || addressees::named(&raw, &domain));
+    match reading.await {
+        Ok(addressees) => ProofResult::Known(Proof {
+            found: SenderProof::Provider,
+            addressees,
+        }),
+        Err(_panicked) => ProofResult::missing("signature_unreadable"),
     }
 }
 
@@ -78,18 +127,27 @@ pub(crate) async fn prove(dkim: Option<&Dkim>, evidence: Evidence<'_>) -> ProofR
 mod tests {
     use super::*;
 
-    /// What a verdict proves about a mail from `mail.example.com`, without any DNS.
-    async fn proof(verdict: Option<SenderVerdict>, is_rebuilt: bool) -> String {
+    const TO_AGENT: &str = "From: a@mail.example.com\r\nTo: agent@inbox.test\r\n\r\nhi\r\n";
+
+    /// What a verdict about a mail proves to `agent@inbox.test`, without any DNS.
+    async fn proof_of(raw: &str, verdict: Option<SenderVerdict>, is_rebuilt: bool) -> String {
         let evidence = Evidence {
-            raw: (!is_rebuilt).then(Arc::default),
+            raw: Arc::new(raw.as_bytes().to_vec()),
+            is_rebuilt,
             verdict: verdict.as_ref(),
             domain: Some("mail.example.com"),
             received_at: Timestamp::from_millis(0),
         };
+        let is_own = |address: &InboxId| address.as_str() == "agent@inbox.test";
         match prove(None, evidence).await {
-            ProofResult::Known(proof) => proof.as_str().to_owned(),
+            ProofResult::Known(proof) => proof.for_inbox(is_own).as_str().to_owned(),
             ProofResult::NotNow => "not now".to_owned(),
         }
+    }
+
+    /// What a verdict proves about a mail from `mail.example.com`.
+    async fn proof(verdict: Option<SenderVerdict>, is_rebuilt: bool) -> String {
+        proof_of(TO_AGENT, verdict, is_rebuilt).await
     }
 
     fn signed_by(domain: &str) -> SenderVerdict {
@@ -105,6 +163,23 @@ mod tests {
         );
         let refuted = proof(Some(SenderVerdict::Refuted), false).await;
         assert_eq!(refuted, "provider_refuted");
+    }
+
+    #[tokio::test]
+    async fn provider_verdict_about_a_mail_to_somebody_else_is_not_addressed() {
+        let to_other = TO_AGENT.replace("agent@", "other@");
+        let verdict = || Some(SenderVerdict::Proven);
+        assert_eq!(proof_of(&to_other, verdict(), false).await, "not_addressed");
+        let unsigned_to = format!(
+            "DKIM-Signature: v=1; a=rsa-sha256; d=example.com; s=m; h=from; bh=AAAA; b=AAAA\r\n\
+             {TO_AGENT}"
+        );
+        assert_eq!(
+            proof_of(&unsigned_to, verdict(), false).await,
+            "not_addressed"
+        );
+        let signed_to = unsigned_to.replace("h=from", "h=from:to");
+        assert_eq!(proof_of(&signed_to, verdict(), false).await, "provider");
     }
 
     #[tokio::test]

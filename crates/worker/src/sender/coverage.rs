@@ -26,7 +26,7 @@ const COVERED: [&str; 5] = [
 /// At most this many signatures are checked; senders have one or two.
 const MOST_SIGNATURES: usize = 3;
 /// Matching signed names to fields takes (fields × names) steps, so both are bounded.
-const MOST_FIELDS: usize = 1_000;
+pub(super) const MOST_FIELDS: usize = 1_000;
 const MOST_NAMES: usize = 100;
 /// A signature never expires, and anybody who has the mail can send it again. A mail
 /// that was signed longer than this before it was received is not accepted as new.
@@ -87,15 +87,27 @@ pub(super) fn is_aligned(signer: &str, domain: &str) -> bool {
 /// Whether every sender, subject, date and type field of the mail is signed, by an
 /// accepted algorithm. RFC 8301 forbids SHA-1.
 fn covers(message: &AuthenticatedMessage<'_>, signature: &Signature) -> bool {
-    let named = |name: &str| {
-        let names = signature.h.iter();
-        names.filter(|h| h.eq_ignore_ascii_case(name)).count()
-    };
-    let signs_all = |name: &str| named(name) >= count(message, name);
     signature.a != Algorithm::RsaSha1
         && signature.h.len() <= MOST_NAMES
-        && named("from") > 0
-        && COVERED.into_iter().all(signs_all)
+        && named(signature, "from") > 0
+        && COVERED
+            .into_iter()
+            .all(|name| signs_all(message, signature, name))
+}
+
+/// Whether a signature covers every field of this name that the mail has.
+pub(super) fn signs_all(
+    message: &AuthenticatedMessage<'_>,
+    signature: &Signature,
+    name: &str,
+) -> bool {
+    named(signature, name) >= count(message, name)
+}
+
+/// How many fields of this name a signature covers.
+fn named(signature: &Signature, name: &str) -> usize {
+    let names = signature.h.iter();
+    names.filter(|h| h.eq_ignore_ascii_case(name)).count()
 }
 
 fn count(message: &AuthenticatedMessage<'_>, name: &str) -> usize {

@@ -9,7 +9,7 @@
 //! A domain whose servers did not answer is not queried again for a while, and neither
 //! are its subdomains, because one owner can have any number of them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,12 +17,13 @@ use std::time::{Duration, Instant};
 use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig, ResolverOpts};
 use hickory_resolver::system_conf::read_system_conf;
 use mail_auth::{DkimOutput, DkimResult, Error, MessageAuthenticator};
-use pipeline::Timestamp;
+use pipeline::{InboxId, Timestamp};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::addressees;
 use super::coverage::{Unfit, prepare};
 
 /// What a cached or a quick answer takes at most.
@@ -51,10 +52,11 @@ pub struct Dkim {
 }
 
 /// The result of checking a mail's signatures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DkimCheck {
-    /// A signature of the sender's domain is valid.
-    Valid,
+    /// A signature of the sender's domain is valid, and it covers these addresses in
+    /// `To` and `Cc`.
+    Valid(BTreeSet<InboxId>),
     /// None is, for this reason.
     Invalid(&'static str),
     /// No DNS server answered; a later check may succeed.
@@ -183,10 +185,16 @@ async fn verify(
         Err(Unfit(reason)) => return DkimCheck::Invalid(reason),
     };
     let outcomes = authenticator.verify_dkim(&message).await;
-    let mut results = outcomes.iter().map(DkimOutput::result);
-    if results.clone().any(|result| *result == DkimResult::Pass) {
-        return DkimCheck::Valid;
+    let mut valid = outcomes
+        .iter()
+        .filter(|outcome| *outcome.result() == DkimResult::Pass)
+        .filter_map(DkimOutput::signature)
+        .peekable();
+    if valid.peek().is_some() {
+        let addressees = valid.flat_map(|signature| addressees::signed(&message, signature));
+        return DkimCheck::Valid(addressees.collect());
     }
+    let mut results = outcomes.iter().map(DkimOutput::result);
     results
         .next()
         .map_or(DkimCheck::Invalid("signature_unreadable"), invalid)

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use pipeline::{ArtifactView, Clock, ConsumerId, InboxRules, NewInbox, SystemClock};
+use providers::SourceSettings;
 use testkit::dkim::{Signer, key_name, key_record};
 use testkit::dns::Dns;
 use worker::Dkim;
@@ -144,6 +147,85 @@ async fn unsigned_content_fields_added_later_prove_nothing() {
         ..by("example.com")
     };
     assert_eq!(proof(&with_type.sign(&typed)).await, "dkim");
+}
+
+/// Anybody who has a signed mail can send it to another inbox.
+#[tokio::test]
+async fn signed_mail_to_another_address_is_not_addressed() {
+    let to_other = mail_from("example.com").replace("To: agent@", "To: other@");
+    assert_eq!(
+        proof(&by("example.com").sign(&to_other)).await,
+        "not_addressed"
+    );
+    let copied = to_other.replace("To: ", "Cc: Agent <Agent@inbox.test>\r\nTo: ");
+    let with_copy = Signer {
+        fields: &["From", "Subject", "Date", "To", "Cc"],
+        ..by("example.com")
+    };
+    assert_eq!(proof(&with_copy.sign(&copied)).await, "dkim");
+    assert_eq!(
+        proof(&by("example.com").sign(&copied)).await,
+        "not_addressed",
+        "an unsigned Cc counts for nothing"
+    );
+    let signed = by("example.com").sign(&to_other);
+    let added = format!("To: agent@inbox.test\r\n{signed}");
+    assert_eq!(proof(&added).await, "not_addressed");
+}
+
+#[tokio::test]
+async fn signature_without_the_to_field_is_not_addressed() {
+    let signer = Signer {
+        fields: &["From", "Subject", "Date"],
+        ..by("example.com")
+    };
+    let signed = signer.sign(&mail_from("example.com"));
+    assert_eq!(proof(&signed).await, "not_addressed");
+}
+
+#[tokio::test]
+async fn mail_to_a_tagged_address_is_addressed_to_its_inbox_alone() {
+    let dns = dns().await;
+    let fixture = fixture(&dns).await;
+    let tagged = mail_from("example.com").replace("To: agent@", "To: agent+7@");
+    let signed = by("example.com").sign(&tagged);
+    for (name, recipient) in [("one", "agent+7@inbox.test"), ("two", "b@inbox.test")] {
+        let body = payload(recipient, signed.as_bytes());
+        fixture.record(name, &body).await;
+    }
+    fixture.work_until_idle().await;
+    for (inbox, proof) in [
+        ("agent@inbox.test", "dkim"),
+        ("b@inbox.test", "not_addressed"),
+    ] {
+        let items = fixture.items(inbox).await;
+        assert_eq!(items[0].sender_proof.as_str(), proof, "{inbox}");
+    }
+}
+
+/// The operator's choice for a mailbox or a provider that forwards mail.
+#[tokio::test]
+async fn mail_to_an_address_that_the_operator_named_is_addressed() {
+    let to_person = mail_from("example.com").replace("To: agent@inbox.test", "To: me@corp.test");
+    let signed = by("example.com").sign(&to_person);
+    for (addressed_to, expected) in [
+        ("me@corp.test", "dkim"),
+        ("*", "dkim"),
+        ("you@corp.test", "not_addressed"),
+    ] {
+        let dns = dns().await;
+        let secret = format!("whsec_{}", STANDARD.encode([7; 32]));
+        let source = SourceSettings {
+            addressed_to: vec![addressed_to.to_owned()],
+            ..SourceSettings::standard_webhooks([secret.into()])
+        };
+        let sources = BTreeMap::from([("dev".to_owned(), source)]);
+        let mut fixture = Fixture::with_sources(sources).await;
+        let deps = Arc::get_mut(&mut fixture.deps).unwrap();
+        deps.dkim = Dkim::new(&[dns.address()], Duration::from_secs(5)).unwrap();
+        let item = item(&fixture, &signed).await;
+        assert_eq!(item.sender_proof.as_str(), expected, "{addressed_to}");
+    }
 }
 
 #[tokio::test]
