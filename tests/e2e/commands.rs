@@ -175,18 +175,24 @@ async fn failures_are_listed_shown_and_requeued(harness: Harness) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn mail_to_an_unknown_inbox_is_shown_to_the_operator() {
-    let harness = Harness::embedded_with("inbox.domains = [\"inbox.test\"]\n").await;
-    let lost = otp_delivery("lost@elsewhere.test", "1", "493817");
-    let posted = harness.post(0, "msg_lost", &lost).await;
-    let id = posted.body["delivery"].as_str().unwrap().to_owned();
+    let harness = Harness::embedded_with("inbox.domains = [\"other.test\"]\n").await;
     let buried = "SELECT count(*) FROM deliveries WHERE state = 'buried'";
-    harness.until_count(buried, 1).await;
-    let show = ended(harness.command(&["failures", "show", &id, "--json"])).await;
-    let shown = json(&show);
-    assert_eq!(shown["reason"], "inbox_unknown");
-    assert_eq!(shown["recipients"][0], "lost@elsewhere.test");
-    let show = ended(harness.command(&["failures", "show", &id])).await;
-    assert!(text(&show.stdout).contains("lost@elsewhere.test"));
+    for (number, recipient, reason) in [
+        (1, "lost@inbox.test", "inbox_unknown"),
+        (2, "lost@elsewhere.test", "not_the_sources_domain"),
+    ] {
+        let name = format!("msg_{number}");
+        let lost = otp_delivery(recipient, &name, "493817");
+        let posted = harness.post(0, &name, &lost).await;
+        let id = posted.body["delivery"].as_str().unwrap().to_owned();
+        harness.until_count(buried, number).await;
+        let show = ended(harness.command(&["failures", "show", &id, "--json"])).await;
+        let shown = json(&show);
+        assert_eq!(shown["reason"], reason);
+        assert_eq!(shown["recipients"][0], recipient);
+        let show = ended(harness.command(&["failures", "show", &id])).await;
+        assert!(text(&show.stdout).contains(recipient));
+    }
     harness.end().await;
 }
 

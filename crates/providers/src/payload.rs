@@ -85,6 +85,21 @@ impl Decoded {
         Self::Mails(vec![mail])
     }
 
+    /// The same without the provider's verdicts about senders.
+    #[must_use]
+    pub(crate) fn without_verdicts(self) -> Self {
+        match self {
+            Self::Mails(mails) => {
+                Self::Mails(mails.into_iter().map(|mail| mail.sender(None)).collect())
+            }
+            Self::RemoteMail(remote) => Self::RemoteMail(RemoteMail {
+                sender: None,
+                ..remote
+            }),
+            other => other,
+        }
+    }
+
     /// An event that is not about inbound mail.
     pub(crate) fn other_event() -> Self {
         Self::Ignored(Reason::new("event_ignored"))

@@ -35,7 +35,7 @@ pub struct SourceSettings {
     /// `192.0.2.0/24`; any if empty.
     #[serde(default)]
     pub addresses: Vec<String>,
-    /// The domains whose inboxes its mail may reach; all domains of the server if empty.
+    /// The domains whose inboxes its mail may reach; `*` for every domain.
     #[serde(default)]
     pub domains: Vec<String>,
     /// Addresses whose mail is forwarded to this source: a mail that is addressed to one

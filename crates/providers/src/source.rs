@@ -128,10 +128,11 @@ impl Source {
         Some(post)
     }
 
-    /// The domains whose inboxes its mail may reach, in lower case; `None` if not
-    /// configured.
+    /// The domains whose inboxes its mail may reach, in lower case; `None` for every
+    /// domain.
     pub fn domains(&self) -> Option<&[String]> {
-        (!self.domains.is_empty()).then_some(&self.domains)
+        let is_any = self.domains.is_empty() || self.domains.iter().any(|one| one == "*");
+        (!is_any).then_some(&self.domains)
     }
 
     /// Whether its mail may be addressed to anybody. Otherwise a proof of the sender
@@ -153,12 +154,19 @@ impl Source {
         self.api.as_ref()
     }
 
-    /// Reads the mail out of a recorded body.
+    /// Reads the mail out of a recorded body. What the provider says about a sender
+    /// counts only if the proof of the post covers it: whoever has a password could
+    /// write it.
     pub fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         if content_type == POLLED {
             return addressed_message::decode(body).map(Decoded::mail);
         }
-        self.provider.decode(content_type, body)
+        let decoded = self.provider.decode(content_type, body)?;
+        Ok(if self.coverage() == Coverage::Body {
+            decoded
+        } else {
+            decoded.without_verdicts()
+        })
     }
 }
 

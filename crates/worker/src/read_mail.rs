@@ -33,6 +33,9 @@ pub(crate) async fn read_mail(
     let settings = &deps.settings;
     let origin = deps.sources.get(source.as_str());
     let recipients = addresses(&mail.recipients, origin.and_then(Source::domains));
+    if recipients.is_empty() && !addresses(&mail.recipients, None).is_empty() {
+        return Err(Failure::permanent(Reason::new("not_the_sources_domain")));
+    }
     let awaited = expect(deps, recipients).await?;
     let (is_rebuilt, stated_from, verdict) = (mail.rebuilt, mail.stated_from, mail.sender);
     let raw = Arc::new(mail.raw);
@@ -89,7 +92,8 @@ fn proof_for(proof: &Proof, own: &[InboxId], origin: Option<&Source>) -> SenderP
     if origin.is_some_and(Source::accepts_any_addressee) {
         return proof.for_anybody();
     }
-    let is_named = |addressee| origin.is_some_and(|source| source.accepts_addressee(addressee));
+    let is_named =
+        |addressee: &InboxId| origin.is_some_and(|source| source.accepts_addressee(addressee));
     proof.for_inbox(|addressee| own.contains(addressee) || is_named(addressee))
 }
 

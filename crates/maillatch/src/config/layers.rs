@@ -70,7 +70,9 @@ fn merge(file: Option<&Path>, environment: &[(String, String)], flags: &Flags) -
         assign(&mut merged, &path, text)?;
         read(&merged).with_context(|| format!("the flag for {section}.{key} is not valid"))?;
     }
-    read(&merged)
+    let mut config = read(&merged)?;
+    config.bind_sources();
+    Ok(config)
 }
 
 fn read(table: &Table) -> Result<Config> {
@@ -221,6 +223,19 @@ mod tests {
         let environment = [("MAILLATCH_QUEUE__CA_FILE", "/nowhere/ca.pem")];
         let config = load_from(&environment, &Flags::default()).unwrap();
         assert_eq!(config.queue.ca_file, "/nowhere/ca.pem");
+    }
+
+    #[test]
+    fn source_without_domains_gets_the_domain_of_fresh_addresses() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("maillatch.toml");
+        let text = "inbox.mint_domain = \"Fresh.test\"\n\
+                    source.a.provider = \"relay\"\n\
+                    source.b = { provider = \"relay\", domains = [\"*\"] }\n";
+        std::fs::write(&path, text).unwrap();
+        let config = merge(Some(&path), &[], &Flags::default()).unwrap();
+        assert_eq!(config.source["a"].domains, ["fresh.test"]);
+        assert_eq!(config.source["b"].domains, ["*"]);
     }
 
     #[test]

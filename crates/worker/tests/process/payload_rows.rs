@@ -133,7 +133,10 @@ async fn p8_mail_outside_the_sources_domains_is_dead_lettered() {
     let body = payload("agent@inbox.test", &otp_mail("1", "493817"));
     fixture.record_from("shop", "one", &body).await;
     fixture.work_until_idle().await;
-    assert_eq!(dead_letter_reasons(&fixture).await, ["inbox_unknown"]);
+    assert_eq!(
+        dead_letter_reasons(&fixture).await,
+        ["not_the_sources_domain"]
+    );
     assert!(fixture.items("agent@inbox.test").await.is_empty());
 }
 

@@ -175,12 +175,12 @@ async fn signed_mail_to_another_address_is_not_addressed() {
 
 #[tokio::test]
 async fn signature_without_the_to_field_is_not_addressed() {
-    let signer = Signer {
+    let partial = Signer {
         fields: &["From", "Subject", "Date"],
         ..by("example.com")
     };
-    let signed = signer.sign(&mail_from("example.com"));
-    assert_eq!(proof(&signed).await, "not_addressed");
+    let mail = partial.sign(&mail_from("example.com"));
+    assert_eq!(proof(&mail).await, "not_addressed");
 }
 
 #[tokio::test]

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use pipeline::Reason;
 
+use super::properties::signed_sendgrid;
+
 use crate::{
     Ask, Coverage, DecodeError, Decoded, InboundMail, Post, RawRequest, Sample, SenderVerdict,
     SourceFlaw, SourceSettings, Sources, contract, contracts,
@@ -568,19 +570,36 @@ fn every_example_builds_and_refuses_a_setting_it_does_not_take() {
     assert!(flaw.to_string().contains("postmark"), "{flaw}");
 }
 
+/// What a `SendGrid` source says about the sender of a mail with this field.
+fn sendgrid_verdict(settings: SourceSettings, dkim: &str) -> Option<SenderVerdict> {
+    let (kind, body) = form(&[
+        ("envelope", r#"{"to":["x@y.test"],"from":"a@b.test"}"#),
+        ("email", RAW),
+        ("dkim", dkim),
+    ]);
+    let sources = sources(settings).expect("a source");
+    let source = sources.get("main").expect("the source");
+    match source.decode(&kind, body.as_bytes()).expect("it decodes") {
+        Decoded::Mails(mails) => mails[0].sender.clone(),
+        other => panic!("no mail: {other:?}"),
+    }
+}
+
+/// Whoever has the password could write the verdict.
+#[test]
+fn verdict_of_a_source_with_a_password_alone_is_ignored() {
+    let by_password = SourceSettings {
+        public_key: None,
+        username: Some("user".to_owned()),
+        password: Some("a-long-password-0123456789".into()),
+        ..settings("sendgrid")
+    };
+    assert_eq!(sendgrid_verdict(by_password, "{@example.com : pass}"), None);
+}
+
 #[test]
 fn sendgrid_dkim_field_gives_the_domains_that_passed() {
-    let signers = |dkim: &str| {
-        let (kind, body) = form(&[
-            ("envelope", r#"{"to":["x@y.test"],"from":"a@b.test"}"#),
-            ("email", RAW),
-            ("dkim", dkim),
-        ]);
-        let Decoded::Mails(mails) = decode("sendgrid", &kind, &body).expect("it decodes") else {
-            panic!("no mail");
-        };
-        mails[0].sender.clone()
-    };
+    let signers = |dkim: &str| sendgrid_verdict(signed_sendgrid(), dkim);
     let by = |domains: &[&str]| {
         let domains = domains.iter().map(|&one| one.to_owned()).collect();
         Some(SenderVerdict::SignedBy(domains))

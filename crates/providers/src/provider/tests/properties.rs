@@ -21,7 +21,7 @@ fn every_source() -> Sources {
 }
 
 /// `SendGrid` with a public key, so that its signature is checked, too.
-fn signed_sendgrid() -> SourceSettings {
+pub(super) fn signed_sendgrid() -> SourceSettings {
     SourceSettings {
         provider: "sendgrid".to_owned(),
         public_key: Some(SENDGRID_KEY.to_owned()),
