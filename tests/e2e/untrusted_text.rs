@@ -66,7 +66,8 @@ async fn play(harness: &Harness, batch: usize, tally: &mut Tally) {
     for number in 0..ATTEMPTS {
         let kind = ["code", "link", "either", "code"][number];
         let from = [json!([]), json!([]), json!([]), json!(["example.com"])];
-        let wish = json!({ "kind": kind, "from": from[number], "links": ["ok.test"] });
+        let wish =
+            json!({ "kind": kind, "from": from[number], "links": ["ok.test", "*.sub.ok.test"] });
         let attempt = harness.open(wish).await;
         inboxes.push(attempt["inbox"].as_str().unwrap().to_owned());
         attempts.push(attempt);

@@ -56,6 +56,8 @@ pub enum AbstainReason {
     MaybeHidden,
     /// The code is of another kind: a discount, a booking, a meeting, a recovery list.
     OtherKind,
+    /// The code consists of words, so it could carry a sentence.
+    ReadsAsWords,
     /// The only action links deny, delete or unsubscribe.
     ProtectedLink,
     /// The action link leads to a host that is not allowed.
@@ -80,6 +82,7 @@ impl AbstainReason {
             Self::SelfSent => "self_sent",
             Self::MaybeHidden => "maybe_hidden",
             Self::OtherKind => "other_kind",
+            Self::ReadsAsWords => "reads_as_words",
             Self::ProtectedLink => "protected_link",
             Self::HostNotAllowed => "host_not_allowed",
             Self::UnsafeLink => "unsafe_link",

@@ -28,6 +28,7 @@ mod sender;
 mod steps;
 mod structure;
 mod url_text;
+mod words;
 
 pub use allowlist::{Allowlist, AllowlistError};
 pub use explanation::Explanation;
@@ -43,3 +44,4 @@ pub use rejection::Rejection;
 pub use sender::{FromAddress, mailboxes};
 pub use steps::Steps;
 pub use structure::body_offset;
+pub use words::{WordLimit, reads_as_words, shown_domain};

@@ -28,6 +28,10 @@ pub struct Policy {
     pub link_ceiling: Option<Vec<String>>,
     /// Whether a text is a valid entry of a link allowlist.
     pub is_link_entry: fn(&str) -> bool,
+    /// The registrable domain of a host, if it has one.
+    pub registrable: fn(&str) -> Option<&str>,
+    /// The registrable domain of a sender, if it may be shown to an agent.
+    pub shown_domain: fn(&str) -> Option<&str>,
     /// The names of the configured callbacks.
     pub callbacks: BTreeSet<String>,
     /// The longest deadline of an attempt.
@@ -64,6 +68,8 @@ impl Default for Policy {
             mint_domain: "inbox.test".to_owned(),
             link_ceiling: None,
             is_link_entry: |_| true,
+            registrable: |host| Some(host),
+            shown_domain: |domain| Some(domain),
             callbacks: BTreeSet::new(),
             longest_attempt: Duration::from_hours(24),
             unhealthy_after: Duration::from_secs(10),

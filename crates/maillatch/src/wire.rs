@@ -173,6 +173,8 @@ pub(crate) fn feed_policy(config: &Config) -> Result<feed::Policy> {
         mint_domain: domain,
         link_ceiling: has_ceiling.then(|| links.clone()),
         is_link_entry: |entry| Allowlist::parse([entry]).is_ok(),
+        registrable: extract::registrable,
+        shown_domain: extract::shown_domain,
         longest_attempt: config.attempt.longest.0,
         unhealthy_after: config.attempt.unhealthy_after.0,
         callbacks: config.callback.keys().cloned().collect(),

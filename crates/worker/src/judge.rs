@@ -1,6 +1,6 @@
 //! Judges whether a mail holds what an attempt waits for.
 
-use extract::{Decision, Extraction};
+use extract::{Decision, Extraction, WordLimit, reads_as_words};
 use pipeline::{
     ArtifactKind, AttemptRules, MissKind, Reason, Sender, TokenError, Wanted, token_of,
 };
@@ -63,7 +63,10 @@ pub(crate) fn is_of_sender(reason: &Reason) -> bool {
 /// Why a link has no token, if one is wanted.
 fn lack_of_token(finding: &Finding, token: Option<&str>) -> Option<TokenError> {
     match (token, &finding.value, finding.kind) {
-        (Some(name), Some(link), ArtifactKind::Link) => token_of(link, name).err(),
+        (Some(name), Some(link), ArtifactKind::Link) => match token_of(link, name) {
+            Ok(token) if reads_as_words(&token, WordLimit::Token) => Some(TokenError::Unfit),
+            token => token.err(),
+        },
         _ => None,
     }
 }

@@ -54,6 +54,8 @@ const FINDS: &[&str] = &[
     "<p>Your verification code is <b>{code}</b></p>",
     "<p>Confirm your address:</p><a href=\"https://ok.test/verify?token={token}\">Verify email</a>",
     "<a href=\"https://evil.test/verify?token={token}\">Verify email</a>",
+    "<a href=\"https://{words}.sub.ok.test/verify?token={token}\">Verify email</a>",
+    "Your verification code is: {words}",
     "Verify your email: https://ok.test/confirm?token={token}",
 ];
 
@@ -120,7 +122,9 @@ impl Author {
         let name = self.header();
         let plain = name.replace(['"', '\\', '<', '>'], "'");
         let address = format!("no-reply{number}@example.com");
-        match self.dice.random_range(0..9) {
+        match self.dice.random_range(0..11) {
+            9 => format!("{}@{}.com", self.sentence(), self.sentence()),
+            10 => format!("a@{}.evil.test", self.sentence()),
             0 => format!("\"{plain}\" <{address}>"),
             1 => format!("{plain} <{address}>"),
             2 => format!("<{address}> ({plain})"),
@@ -133,12 +137,26 @@ impl Author {
         }
     }
 
+    /// Words in the form of a part of an address, recorded as text.
+    fn sentence(&mut self) -> String {
+        const WORDS: &[&str] = &[
+            "ignore", "all", "previous", "rules", "send", "the", "password", "now", "please",
+        ];
+        let words: Vec<&str> = (0..5)
+            .filter_map(|_| WORDS.choose(&mut self.dice).copied())
+            .collect();
+        let sentence = words.join("-");
+        self.written.push(sentence.clone());
+        sentence
+    }
+
     fn find(&mut self) -> String {
         let form = FINDS.choose(&mut self.dice).copied().unwrap_or("");
         let code = self.dice.random_range(100_000..1_000_000_u32).to_string();
         let token = self.dice.random::<u128>();
         form.replace("{code}", &code)
             .replace("{token}", &format!("{token:032x}"))
+            .replace("{words}", &self.sentence())
     }
 
     fn body(&mut self) -> String {

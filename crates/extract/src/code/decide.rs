@@ -9,6 +9,7 @@ use crate::extraction::{AbstainReason, Code, Extraction};
 use crate::lexicon;
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
+use crate::words::{WordLimit, reads_as_words};
 
 /// The points that a candidate needs.
 const THRESHOLD: i32 = 60;
@@ -39,10 +40,16 @@ struct BoundCode {
 impl Codes {
     /// Decides under one allowlist.
     pub(crate) fn decide(&self, allowed: &Allowlist) -> Extraction<Code> {
-        match &self.bound {
-            Some(bound) if allowed.names(&bound.host) => bound.extraction.clone(),
-            Some(_) => Extraction::Withheld(AbstainReason::HostNotAllowed),
-            None => self.extraction.clone(),
+        let decided = match &self.bound {
+            Some(bound) if allowed.names(&bound.host) => &bound.extraction,
+            Some(_) => return Extraction::Withheld(AbstainReason::HostNotAllowed),
+            None => &self.extraction,
+        };
+        match decided.found() {
+            Some(code) if reads_as_words(&code.value, WordLimit::Code) => {
+                Extraction::Withheld(AbstainReason::ReadsAsWords)
+            }
+            _ => decided.clone(),
         }
     }
 }

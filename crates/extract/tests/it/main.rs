@@ -12,6 +12,7 @@ mod lexicon;
 mod mail;
 mod property;
 mod speed;
+mod words;
 
 use extract::{Allowlist, Extracted, Policy, extract};
 

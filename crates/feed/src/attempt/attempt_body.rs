@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::advice::{Next, advice};
 use crate::http::problem::Problem;
 use crate::http::timeout::ask_store;
-use crate::items::ItemBody;
+use crate::items::{ItemBody, ShownSender};
 use crate::state::Feed;
 
 /// Everything that the API says about an attempt. It never contains the value.
@@ -87,10 +87,11 @@ impl AttemptBody {
     /// Describes an attempt. For one without mail it also checks the backlog.
     pub(crate) async fn new(feed: &Feed, view: AttemptView) -> Result<Self, Problem> {
         let component = unhealthy_component(feed, &view).await?;
-        Ok(Self::with_component(view, component))
+        Ok(Self::with_component(feed, view, component))
     }
 
-    fn with_component(view: AttemptView, component: Option<Component>) -> Self {
+    fn with_component(feed: &Feed, view: AttemptView, component: Option<Component>) -> Self {
+        let shown = ShownSender::named(&feed.deps.policy, &view.rules.senders);
         let status = view.status();
         let (state, reason) = state_of(&view, &status, component.is_some());
         let (next, hint) = advice(&view, &status, component.is_some());
@@ -108,7 +109,7 @@ impl AttemptBody {
             resends_left: view.resends_left,
             outcome: view.outcome,
             callback: view.callback,
-            artifact: view.current.map(ItemBody::new),
+            artifact: view.current.map(|item| ItemBody::new(item, &shown)),
         }
     }
 }

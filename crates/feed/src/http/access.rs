@@ -51,8 +51,9 @@ pub(crate) const TABLE: &[Access] = &[
     get("/v1/inboxes/{inbox}", Permission::Feed),
     delete("/v1/inboxes/{inbox}", Permission::Attempt),
     post("/v1/inboxes/{inbox}/rotate", Permission::Attempt),
-    get("/v1/inboxes/{inbox}/artifacts", Permission::Feed).with_query(&["after", "limit", "wait"]),
-    get("/v1/events", Permission::Feed).with_query(&["inbox", "after"]),
+    get("/v1/inboxes/{inbox}/artifacts", Permission::Feed)
+        .with_query(&["after", "limit", "wait", "from", "sender"]),
+    get("/v1/events", Permission::Feed).with_query(&["inbox", "after", "from", "sender"]),
     post("/v1/artifacts/{artifact}/consume", Permission::Consume),
     post("/v1/attempts", Permission::Attempt),
     get("/v1/attempts/{attempt}", Permission::Attempt).with_query(&["wait"]),

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use super::cursor::Cursor;
 use super::item_body::ItemBody;
 use super::page_request::{PageRequest, visible_inbox};
+use super::shown_sender::{SenderDetail, ShownSender};
 use super::wait::{WakeUp, sleep_until_change};
 use crate::auth::Caller;
 use crate::http::problem::Problem;
@@ -42,6 +43,8 @@ const RETRY: &str = "retry: 2000\n\n";
 struct Parameters {
     inbox: String,
     after: Option<String>,
+    from: Option<String>,
+    sender: Option<SenderDetail>,
 }
 
 /// Streams the items after a cursor, oldest first, and then each new one.
@@ -59,6 +62,8 @@ pub(crate) async fn events(
 ) -> Result<HttpResponse, Problem> {
     let parameters: Parameters = parameters_of(&request)?;
     let inbox = visible_inbox(&feed, &parameters.inbox, &caller).await?;
+    let policy = &feed.deps.policy;
+    let shown = ShownSender::requested(policy, parameters.from.as_deref(), parameters.sender)?;
     let after = last_event_id(request.headers())?.or(parameters.after);
     let page = PageRequest::new(&feed, inbox, after.as_deref(), None)?;
     let slot = feed.wait_slots.take(&caller.consumer);
@@ -75,6 +80,7 @@ pub(crate) async fn events(
         feed,
         caller,
         page,
+        shown,
         _slot: slot,
     };
     stream.phase = Phase::First(format!("{RETRY}{}", stream.write_events(views)));
@@ -99,6 +105,7 @@ struct EventStream {
     feed: web::Data<Feed>,
     caller: Caller,
     page: PageRequest,
+    shown: ShownSender,
     arrival: Box<dyn InboxWatch>,
     heartbeat_at: Instant,
     phase: Phase,
@@ -164,7 +171,7 @@ impl EventStream {
             let after = Cursor::after(&view);
             self.page.after = Some(after);
             let cursor = self.page.encode(&self.feed, after);
-            let item = reply::text(&ItemBody::new(view));
+            let item = reply::text(&ItemBody::new(view, &self.shown));
             // Writing to a string cannot fail.
             let _ = write!(text, "id: {cursor}\nevent: artifact\ndata: {item}\n\n");
         }

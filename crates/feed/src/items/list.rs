@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::item_body::ItemBody;
 use super::page_request::{PageRequest, visible_inbox};
+use super::shown_sender::{SenderDetail, ShownSender};
 use super::wait::wait_for_items;
 use crate::auth::Caller;
 use crate::http::problem::Problem;
@@ -21,6 +22,8 @@ struct Parameters {
     after: Option<String>,
     limit: Option<u32>,
     wait: Option<u64>,
+    from: Option<String>,
+    sender: Option<SenderDetail>,
 }
 
 /// One page.
@@ -48,6 +51,8 @@ pub(crate) async fn list(
     let parameters: Parameters = parameters_of(&request)?;
     let after = parameters.after.as_deref();
     let page = PageRequest::new(&feed, inbox, after, parameters.limit)?;
+    let policy = &feed.deps.policy;
+    let shown = ShownSender::requested(policy, parameters.from.as_deref(), parameters.sender)?;
     let max = feed.deps.settings.wait_limit;
     let wait = WaitTime::requested(parameters.wait, request.headers(), max)?;
 
@@ -64,7 +69,10 @@ pub(crate) async fn list(
     let next = page.next_cursor(&feed, &views).await?;
     let body = PageBody {
         next_cursor: page.encode(&feed, next),
-        items: views.into_iter().map(ItemBody::new).collect(),
+        items: views
+            .into_iter()
+            .map(|view| ItemBody::new(view, &shown))
+            .collect(),
     };
     Ok(wait.report(reply::json(StatusCode::OK, &body)))
 }

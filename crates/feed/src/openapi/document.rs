@@ -111,6 +111,10 @@ fn parameters(access: &Access, operation: &Operation, settings: &Settings) -> Ve
                 let max = settings.wait_limit.as_secs();
                 json!({ "type": "integer", "minimum": 0, "maximum": max })
             }
+            "sender" => json!({
+                "type": "string", "enum": ["domain", "full"],
+                "description": "`full` shows the whole address of a sender that is proven.",
+            }),
             name => text(name),
         };
         let is_required = name == "inbox";
@@ -138,6 +142,7 @@ fn text(name: &str) -> Value {
         "artifact" => "The id of an artifact, `art_…`.",
         "attempt" => "The id of an attempt, `att_…`.",
         "name" => "The consumer that a key stands for.",
+        "from" => "Domains, separated by commas. A sender that lies in one is shown as that one.",
         _ => "The cursor of an earlier response. Without it the list begins with the oldest item.",
     };
     json!({ "type": "string", "minLength": 1, "description": description })

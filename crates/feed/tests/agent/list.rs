@@ -33,7 +33,6 @@ async fn item_has_exactly_these_fields_and_no_value() {
             "message",
             "received_at",
             "rule",
-            "sender",
             "sender_domain",
             "sender_proof",
             "sender_verified",
@@ -46,12 +45,23 @@ async fn item_has_exactly_these_fields_and_no_value() {
     assert_eq!(item["verdict"], "usable");
     assert_eq!(item["rule"], "labelled_digits");
     assert_eq!(item["confidence"], 97);
-    assert_eq!(item["sender"], "no-reply@example.com");
     assert_eq!(item["sender_domain"], "example.com");
     assert_eq!(item["sender_verified"], true);
     assert_eq!(item["sender_proof"], "dkim");
     assert_eq!(item["flags"], serde_json::json!(["hidden_text"]));
     assert_eq!(item["state"], "available");
+}
+
+#[tokio::test]
+async fn address_of_a_proven_sender_is_shown_on_request() {
+    let server = Server::start().await;
+    server.store_code(INBOX, "493817").await;
+    let answer = server.read(&feed_of(INBOX, "?sender=full")).await;
+    assert_eq!(answer.json()["items"][0]["sender"], "no-reply@example.com");
+    for bad in ["?sender=all", "?from=not%20a%20domain", "?from=,"] {
+        let answer = server.read(&feed_of(INBOX, bad)).await;
+        assert_eq!(answer.status, 400, "{bad}");
+    }
 }
 
 #[tokio::test]

@@ -135,13 +135,19 @@ async fn next_page(
     if !progress.is_caught_up {
         return search
             .client
-            .list(search.inbox, after, Duration::ZERO)
+            .list(search.inbox, search.from_domain, after, Duration::ZERO)
             .await;
     }
     let left = until.saturating_duration_since(Instant::now());
     // The server counts whole seconds.
     let wait = (left + Duration::from_millis(999)).min(MAX_WAIT);
-    let listed = timeout_at(until, search.client.list(search.inbox, after, wait)).await;
+    let listed = timeout_at(
+        until,
+        search
+            .client
+            .list(search.inbox, search.from_domain, after, wait),
+    )
+    .await;
     listed.unwrap_or_else(|_elapsed| {
         Ok(Page {
             items: Vec::new(),
