@@ -9,6 +9,7 @@
 
 mod requeue;
 mod run;
+mod slot;
 mod sweep;
 
 mod give_back;

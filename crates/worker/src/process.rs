@@ -16,14 +16,15 @@ use crate::give_back::{copy_of, give_back, outage_wait};
 use crate::outcome::DeliveryOutcome;
 use crate::read_mail::read_mail;
 use crate::report::report;
+use crate::slot::Slot;
 
 /// Processes one delivery if it can be claimed, and reports the result.
-pub(crate) async fn process(deps: &Arc<Deps>, id: DeliveryId) -> DeliveryOutcome {
+pub(crate) async fn process(deps: &Arc<Deps>, id: DeliveryId, slot: &mut Slot) -> DeliveryOutcome {
     let began = Instant::now();
     let (source, outcome) = match deps.work.claim(id, deps.settings.lease).await {
         Ok(Claimed::Yours(claim, delivery)) => {
             let source = delivery.source.to_string();
-            (source, attempt(deps, claim, delivery).await)
+            (source, attempt(deps, claim, delivery, slot).await)
         }
         Ok(Claimed::Unsealable(claim, why)) => {
             let (class, reason) = (why.class(), why.reason());
@@ -37,18 +38,27 @@ pub(crate) async fn process(deps: &Arc<Deps>, id: DeliveryId) -> DeliveryOutcome
     outcome
 }
 
-async fn attempt(deps: &Arc<Deps>, claim: Claim, delivery: StoredDelivery) -> DeliveryOutcome {
+async fn attempt(
+    deps: &Arc<Deps>,
+    claim: Claim,
+    delivery: StoredDelivery,
+    slot: &mut Slot,
+) -> DeliveryOutcome {
     if deps.settings.backoff.is_exhausted(claim.attempt) {
         return dead_letter(deps, claim, Reason::new("attempts_spent")).await;
     }
-    match read(deps, delivery).await {
+    match read(deps, delivery, slot).await {
         Ok(processed) => complete(deps, claim, processed).await,
         Err(failure) => fail(deps, claim, failure).await,
     }
 }
 
 /// Decodes the post and reads each mail in it.
-async fn read(deps: &Deps, delivery: StoredDelivery) -> Result<Processed, Failure> {
+async fn read(
+    deps: &Deps,
+    delivery: StoredDelivery,
+    slot: &mut Slot,
+) -> Result<Processed, Failure> {
     let name = delivery.source.as_str();
     let decoded = deps
         .sources
@@ -74,7 +84,8 @@ async fn read(deps: &Deps, delivery: StoredDelivery) -> Result<Processed, Failur
     };
     let mut messages = Vec::new();
     for mail in mails {
-        messages.extend(read_mail(deps, &delivery.source, mail, delivery.recorded_at).await?);
+        let (source, at) = (&delivery.source, delivery.recorded_at);
+        messages.extend(read_mail(deps, source, mail, at, slot).await?);
     }
     let ignored = None;
     Ok(Processed { messages, ignored })

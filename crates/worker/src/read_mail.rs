@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::minimize::{Minimizer, Recipient, minimize};
 use crate::recipients::{addresses, is_other_sender};
 use crate::sender::{Evidence, Proof, ProofResult, prove};
+use crate::slot::Slot;
 
 /// An inbox that a mail was sent to.
 struct Awaited {
@@ -29,6 +30,7 @@ pub(crate) async fn read_mail(
     source: &SourceName,
     mail: InboundMail,
     recorded_at: Timestamp,
+    slot: &mut Slot,
 ) -> Result<Vec<NewMessage>, Failure> {
     let settings = &deps.settings;
     let origin = deps.sources.get(source.as_str());
@@ -52,6 +54,7 @@ pub(crate) async fn read_mail(
         verdict: verdict.as_ref(),
         domain: stated.domain.as_deref(),
         received_at: received_at.unwrap_or(recorded_at),
+        slot,
     };
     let proof = proof(deps, evidence, &awaited).await?;
     let minimizer = Minimizer {

@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::deps::Deps;
 use crate::process::process;
 use crate::requeue::requeue_store_failures;
+use crate::slot::Slot;
 
 /// Bounds of the random wait between two looks at the database. A new delivery is due
 /// two seconds after it was recorded, so an outage of the queue costs up to 2.5 seconds.
@@ -59,13 +60,12 @@ pub async fn run(
                         random_wait()
                     };
                 for id in found {
-                    let Ok(slot) = Arc::clone(&slots).acquire_owned().await else {
+                    let Some(mut slot) = Slot::take(&slots).await else {
                         break;
                     };
                     let deps = Arc::clone(&deps);
                     in_progress.spawn(async move {
-                        process(&deps, id).await;
-                        drop(slot);
+                        process(&deps, id, &mut slot).await;
                     });
                 }
             }
@@ -146,8 +146,8 @@ async fn process_all(deps: Arc<Deps>, notification: Notification, slots: Arc<Sem
         let deps = Arc::clone(&deps);
         let slots = Arc::clone(&slots);
         deliveries.spawn(async move {
-            if let Ok(_slot) = slots.acquire().await {
-                process(&deps, id).await;
+            if let Some(mut slot) = Slot::take(&slots).await {
+                process(&deps, id, &mut slot).await;
             }
         });
     }

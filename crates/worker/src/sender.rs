@@ -14,6 +14,7 @@ use std::sync::Arc;
 use pipeline::{InboxId, Reason, SenderProof, Timestamp};
 use providers::SenderVerdict;
 
+use crate::slot::Slot;
 use coverage::is_aligned;
 use dkim::DkimCheck;
 
@@ -31,6 +32,8 @@ pub(crate) struct Evidence<'e> {
     pub(crate) domain: Option<&'e str>,
     /// When the mail was received.
     pub(crate) received_at: Timestamp,
+    /// The place of the mail's delivery. It is given up during a slow look-up.
+    pub(crate) slot: &'e mut Slot,
 }
 
 /// The result of looking for a proof.
@@ -99,7 +102,8 @@ pub(crate) async fn prove(dkim: Option<&Dkim>, evidence: Evidence<'_>) -> ProofR
         return ProofResult::missing("unchecked");
     };
     let at = evidence.received_at;
-    match dkim.check(evidence.raw, domain.to_owned(), at).await {
+    let checking = dkim.check(evidence.raw, domain.to_owned(), at, evidence.slot);
+    match checking.await {
         DkimCheck::Valid(addressees) => ProofResult::Known(Proof {
             found: SenderProof::Dkim,
             addressees,
@@ -131,7 +135,10 @@ mod tests {
 
     /// What a verdict about a mail proves to `agent@inbox.test`, without any DNS.
     async fn proof_of(raw: &str, verdict: Option<SenderVerdict>, is_rebuilt: bool) -> String {
+        let slots = Arc::new(tokio::sync::Semaphore::new(1));
+        let mut slot = Slot::take(&slots).await.unwrap();
         let evidence = Evidence {
+            slot: &mut slot,
             raw: Arc::new(raw.as_bytes().to_vec()),
             is_rebuilt,
             verdict: verdict.as_ref(),

@@ -4,8 +4,9 @@
 //! cannot make us query any other name. Only signatures that cover what the
 //! extractor reads count. A key look-up has a deadline.
 //!
-//! A silent DNS server must not stop the worker. Only a few look-ups may take longer
-//! than a moment; the others are given up, and their mail is not proven or is retried.
+//! A silent DNS server must not stop the worker. A look-up that takes longer than a moment
+//! gives up its delivery's place, so other mail goes on meanwhile. Only a few may; the
+//! others are given up, and their mail is not proven or is retried.
 //! A domain whose servers did not answer is not queried again for a while, and neither
 //! are its subdomains, because one owner can have any number of them.
 
@@ -25,11 +26,12 @@ use tokio::time::timeout;
 
 use super::addressees;
 use super::coverage::{Unfit, prepare};
+use crate::slot::Slot;
 
 /// What a cached or a quick answer takes at most.
 const QUICK: Duration = Duration::from_millis(100);
 /// How many checks may wait longer than that, and how many may run at all.
-const MOST_SLOW: usize = 2;
+const MOST_SLOW: usize = 8;
 const MOST_CHECKS: usize = 64;
 /// How long a domain is not queried after no server answered, and how many such
 /// domains are remembered.
@@ -98,6 +100,7 @@ impl Dkim {
         raw: Arc<Vec<u8>>,
         domain: String,
         at: Timestamp,
+        slot: &mut Slot,
     ) -> DkimCheck {
         let registrable = extract::registrable(&domain).unwrap_or(&domain).to_owned();
         if self.is_resting(&registrable) {
@@ -121,11 +124,12 @@ impl Dkim {
             }
             checked
         });
-        self.wait_for(checking).await
+        self.wait_for(checking, slot).await
     }
 
-    /// Waits for a check. Only a few may take longer than a moment.
-    async fn wait_for(&self, mut checking: JoinHandle<DkimCheck>) -> DkimCheck {
+    /// Waits for a check. Only a few may take longer than a moment, and these hold no
+    /// place of the worker.
+    async fn wait_for(&self, mut checking: JoinHandle<DkimCheck>, slot: &mut Slot) -> DkimCheck {
         let quick = timeout(QUICK, &mut checking).await;
         let checked = match quick {
             Ok(checked) => checked,
@@ -133,7 +137,7 @@ impl Dkim {
                 let Ok(_slow) = self.slow.try_acquire() else {
                     return DkimCheck::DnsUnavailable;
                 };
-                checking.await
+                slot.without(checking).await
             }
         };
         checked.unwrap_or(DkimCheck::Invalid("signature_unreadable"))

@@ -355,6 +355,22 @@ async fn silent_dns_delays_only_mail_that_needs_a_proof() {
     assert_eq!(failures.len(), 1, "it is kept for the operator");
 }
 
+/// The worker has one place, and the look-up takes six seconds.
+#[tokio::test]
+async fn slow_look_up_holds_no_place_of_the_worker() {
+    let mute = Dns::mute().await;
+    let mut fixture = fixture_with_budget(&mute, Duration::from_secs(6)).await;
+    let settings = &mut Arc::get_mut(&mut fixture.deps).unwrap().settings;
+    settings.concurrency = 1;
+    let slow = by("silent.test").sign(&mail_from("silent.test"));
+    let slow = payload("slow@inbox.test", slow.as_bytes());
+    fixture.record("slow", &slow).await;
+    let quick = payload("agent@inbox.test", mail_from("example.com").as_bytes());
+    fixture.record("quick", &quick).await;
+    fixture.work_until(|done| done >= 1).await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
+}
+
 /// With four slots and three seconds for each look-up, the worker would need 45 s.
 #[tokio::test]
 async fn sixty_domains_with_silent_dns_do_not_hold_up_the_next_mail() {
