@@ -126,11 +126,14 @@ fn base64_lenient(body: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn to_text(bytes: &[u8], stated: Option<&str>, is_html: bool) -> String {
-    let is_utf8 = stated.is_some_and(|charset| {
-        ["utf-8", "utf8", "us-ascii", "ascii"]
-            .iter()
-            .any(|name| charset.trim().eq_ignore_ascii_case(name))
-    });
+    let is_any_of = |names: &[&str]| {
+        stated.is_some_and(|charset| {
+            let mut names = names.iter();
+            names.any(|name| charset.trim().eq_ignore_ascii_case(name))
+        })
+    };
+    let is_utf8 = is_any_of(&["utf-8", "utf8"]);
+    let is_ascii = is_any_of(&["us-ascii", "ascii"]);
     let fallback = || {
         if is_html && stated.is_none() {
             meta_charset(bytes)
@@ -138,7 +141,7 @@ fn to_text(bytes: &[u8], stated: Option<&str>, is_html: bool) -> String {
             None
         }
     };
-    if (is_utf8 || stated.is_none())
+    if (is_utf8 || is_ascii || stated.is_none())
         && let Ok(text) = std::str::from_utf8(bytes)
     {
         return text.strip_prefix('\u{feff}').unwrap_or(text).to_owned();
@@ -147,11 +150,21 @@ fn to_text(bytes: &[u8], stated: Option<&str>, is_html: bool) -> String {
         return String::from_utf8_lossy(bytes).into_owned();
     }
     let decoder = stated
+        .filter(|_| !is_ascii)
         .and_then(|charset| charset_decoder(charset.trim().as_bytes()))
         .or_else(|| fallback().and_then(|charset| charset_decoder(charset.as_bytes())));
     match decoder {
         Some(decode) => decode(bytes),
-        None => String::from_utf8_lossy(bytes).into_owned(),
+        None => undeclared(bytes),
+    }
+}
+
+/// Text whose character set is not stated, or not known. Mail programs take what is not
+/// UTF-8 for the Western character set of Windows, which includes Latin-1.
+fn undeclared(bytes: &[u8]) -> String {
+    match (std::str::from_utf8(bytes), charset_decoder(b"windows-1252")) {
+        (Err(_), Some(decode)) => decode(bytes),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
     }
 }
 
@@ -206,7 +219,8 @@ pub(crate) fn header_text(headers: &Headers<'_>, name: &str) -> String {
     if memchr::memmem::find_iter(value, b"=?").count() > MAX_ENCODED_WORDS {
         return String::new();
     }
-    let line = ended(value);
+    let value = undeclared(value);
+    let line = ended(value.as_bytes());
     let text = MessageStream::new(&line).parse_unstructured();
     text.as_text().unwrap_or_default().to_owned()
 }
@@ -230,7 +244,18 @@ mod tests {
         assert_eq!(to_text("café".as_bytes(), None, false), "café");
         let page = b"<meta charset=\"windows-1251\"><p>\xea\xee\xe4</p>";
         assert!(to_text(page, None, true).ends_with("<p>код</p>"));
-        assert!(to_text(b"caf\xe9", Some("no-such-thing"), false).starts_with("caf"));
+    }
+
+    #[test]
+    fn bytes_without_a_usable_charset_are_read_as_latin_1() {
+        let latin_1 = b"Best\xe4tigungscode";
+        for stated in [None, Some("us-ascii"), Some("no-such-thing")] {
+            assert_eq!(to_text(latin_1, stated, false), "Bestätigungscode");
+        }
+        let broken = to_text(latin_1, Some("utf-8"), false);
+        assert_eq!(broken, "Best\u{fffd}tigungscode", "what is stated counts");
+        let (headers, _) = Headers::read(b"Subject: Best\xe4tigung\r\n\r\n", b'\n').unwrap();
+        assert_eq!(header_text(&headers, "Subject"), "Bestätigung");
     }
 
     #[test]

@@ -29,6 +29,17 @@ fn million_headers_are_refused() {
 }
 
 #[test]
+fn undeclared_latin_1_gives_its_code() {
+    let plain = b"From: a@b.example\r\nSubject: Ihr Best\xe4tigungscode\r\n\r\n\
+        Ihr Best\xe4tigungscode f\xfcr die Anmeldung lautet 482913.\r\n";
+    let html = b"From: a@b.example\r\nSubject: V\xe9rification\r\n\
+        Content-Type: text/html\r\n\r\n<p>Code de v\xe9rification : <b>482913</b></p>\r\n";
+    for raw in [&plain[..], html] {
+        assert_eq!(code(&extract_any(raw)), Some("482913"));
+    }
+}
+
+#[test]
 fn unusable_message_id_is_none_and_flagged() {
     let huge = format!(
         "Message-ID: <{}@b.example>\r\nFrom: a@b.example\r\n\r\nx",
