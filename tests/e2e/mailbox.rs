@@ -1,7 +1,9 @@
 //! A mailbox on a private Dovecot, and another client that uses it.
 
 use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
 
+use pipeline::{Clock, SystemClock};
 use testkit::server::Server;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -27,7 +29,8 @@ impl Mailbox {
         mailbox
     }
 
-    fn url(&self) -> Url {
+    /// Its URL, with the user and the password.
+    pub(crate) fn url(&self) -> Url {
         Url::parse(self.server.url()).unwrap()
     }
 
@@ -65,6 +68,19 @@ impl Mailbox {
         let aside = self.folder().join("tmp").join(&name);
         std::fs::write(&aside, mail).unwrap();
         std::fs::rename(aside, self.folder().join("new").join(name)).unwrap();
+    }
+
+    /// Puts this many mails into the mailbox that arrived two hours ago and were read.
+    pub(crate) fn fill(&self, mails: usize, mail: impl Fn(usize) -> Vec<u8>) {
+        let now = u64::try_from(SystemClock.now().as_seconds()).unwrap();
+        let arrived = UNIX_EPOCH + Duration::from_secs(now) - Duration::from_hours(2);
+        for number in 0..mails {
+            let name = format!("{}.M{number}.old:2,S", 1_700_000_000 + number);
+            let path = self.folder().join("cur").join(name);
+            std::fs::write(&path, mail(number)).unwrap();
+            let file = std::fs::File::options().write(true).open(&path).unwrap();
+            file.set_modified(arrived).unwrap();
+        }
     }
 
     /// Another client, logged in and with the inbox selected.

@@ -27,6 +27,7 @@ mod keys;
 mod no_disclosure;
 mod outage;
 mod poison;
+mod poll_backlog;
 mod poll_broken_sources;
 mod poll_http;
 mod poll_imap;

@@ -120,6 +120,17 @@ pub(crate) trait SourceClient: Send {
     /// for sources that state none.
     async fn list(&mut self, cursor: &str, now: Timestamp) -> Result<Page, PollError>;
 
+    /// The newest mails after a cursor, if the next page does not hold them. They are read
+    /// first when somebody waits, so that a backlog does not delay a new mail. Sources that
+    /// list the newest mail first have none.
+    async fn newest(
+        &mut self,
+        _cursor: &str,
+        _now: Timestamp,
+    ) -> Result<Vec<ListedMail>, PollError> {
+        Ok(Vec::new())
+    }
+
     /// Fetches one listed mail.
     async fn fetch(&mut self, item: &ListedMail) -> Result<Fetched, PollError>;
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pipeline::{Leased, SourceName, StoreError};
+use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::client::PollError;
@@ -81,6 +82,7 @@ impl Import {
         let mut lease = take_lease(deps, &self.source).await?;
         // The cursor of an earlier import does not apply to these files.
         lease.lease.cursor.clear();
+        let nobody = Notify::new();
         let mut imported = Imported {
             mails: 0,
             recorded: 0,
@@ -88,7 +90,7 @@ impl Import {
         loop {
             let before = imported.mails;
             let mut note = |tally: &Tally| progress((before + tally.listed).min(total), total);
-            let tally = round(deps, &mut folder, &mut lease, &mut note).await?;
+            let tally = round(deps, &mut folder, &mut lease, &nobody, &mut note).await?;
             imported.mails += tally.listed;
             imported.recorded += tally.recorded;
             if !tally.is_incomplete {

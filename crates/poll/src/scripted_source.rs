@@ -11,6 +11,7 @@ use pipeline::{
 use prometheus_client::registry::Registry;
 use store::{SealKey, Secrets, Store};
 use testkit::store_contract::server_key;
+use tokio::sync::Notify;
 
 use crate::client::{Fetched, FoundMail, ListedMail, Page, PollError, SourceClient};
 use crate::deps::Deps;
@@ -87,8 +88,17 @@ impl TestPoller {
 
     /// One round of a source.
     pub(crate) async fn round(&self, client: &mut dyn SourceClient) -> Result<Tally, Stop> {
+        self.round_for(client, &Notify::new()).await
+    }
+
+    /// The same while somebody waits.
+    pub(crate) async fn round_for(
+        &self,
+        client: &mut dyn SourceClient,
+        awaited: &Notify,
+    ) -> Result<Tally, Stop> {
         let mut held = HeldLease::new(self.lease().await);
-        round(&self.deps, client, &mut held, &mut |_| {}).await
+        round(&self.deps, client, &mut held, awaited, &mut |_| {}).await
     }
 
     /// How many deliveries there are.
@@ -146,6 +156,8 @@ pub(crate) struct ScriptedSource {
     fetching: Fetching,
     /// The cursor after a failure.
     pub(crate) restart: Option<&'static str>,
+    /// The newest mails, which are read first when somebody waits.
+    pub(crate) newest: Vec<&'static str>,
     /// The cursors of the requests.
     pub(crate) asked: Vec<String>,
     /// The mails that were requested.
@@ -161,6 +173,7 @@ impl ScriptedSource {
             listing: Box::new(listing),
             fetching: Box::new(|item| Some(Ok(mail(item)))),
             restart: None,
+            newest: Vec::new(),
             asked: Vec::new(),
             fetched: Vec::new(),
         }
@@ -183,6 +196,10 @@ impl SourceClient for ScriptedSource {
     async fn list(&mut self, cursor: &str, _now: Timestamp) -> Result<Page, PollError> {
         self.asked.push(cursor.to_owned());
         (self.listing)(cursor)
+    }
+
+    async fn newest(&mut self, _: &str, _: Timestamp) -> Result<Vec<ListedMail>, PollError> {
+        Ok(self.newest.iter().map(listed).collect())
     }
 
     async fn fetch(&mut self, item: &ListedMail) -> Result<Fetched, PollError> {

@@ -133,11 +133,21 @@ async fn poll_while_held(
             Next::Lost => return,
             Next::Stop => break,
         };
+        if why == Why::Waiting {
+            // The wait for this round took the notification; the round looks for it, too.
+            signals.awaited.notify_one();
+        }
         let mut progress = |_: &Tally| {};
         let outcome = tokio::select! {
             biased;
             () = signals.stop.cancelled() => break,
-            outcome = round(deps, &mut *polled.client, &mut held, &mut progress) => outcome,
+            outcome = round(
+                deps,
+                &mut *polled.client,
+                &mut held,
+                signals.awaited,
+                &mut progress,
+            ) => outcome,
         };
         report(deps, &held, why, &outcome).await;
         schedule.after(&outcome, polled.every, Instant::now());

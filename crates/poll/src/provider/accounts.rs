@@ -77,6 +77,19 @@ impl<P: SourceClient> SourceClient for Accounts<P> {
         })
     }
 
+    async fn newest(&mut self, cursor: &str, now: Timestamp) -> Result<Vec<ListedMail>, PollError> {
+        let cursors: Cursors = serde_json::from_str(cursor).unwrap_or_default();
+        let mut newest = Vec::new();
+        for (turn, (account, client)) in self.each.iter_mut().enumerate() {
+            let own = cursors.each.get(account).cloned().unwrap_or_default();
+            for mut item in client.newest(&own, now).await? {
+                item.note = serde_json::json!([turn, item.note.take()]);
+                newest.push(item);
+            }
+        }
+        Ok(newest)
+    }
+
     /// Waits for the first mailbox; the others are polled in turn.
     async fn wait_for_mail(&mut self, cursor: &str, now: Timestamp) -> Result<(), PollError> {
         let cursors: Cursors = serde_json::from_str(cursor).unwrap_or_default();

@@ -8,15 +8,19 @@
 //!   are recognized by a digest of their bytes.
 //! * The first cursor begins at the moment when the source is first polled, not at the
 //!   oldest mail, unless `poll.since` says otherwise.
+//! * Pages are read from the oldest mail on. When somebody waits, the newest mails are read
+//!   first.
 //! * `IDLE` if the server offers it (RFC 2177), started again within 29 minutes.
 
+mod backwards;
+mod idle;
 mod page;
 mod since;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use async_imap::extensions::idle::IdleResponse;
+use async_imap::types::Fetch;
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -24,9 +28,9 @@ use futures_util::TryStreamExt;
 use pipeline::Timestamp;
 use providers::PollSettings;
 use sha2::{Digest, Sha256};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
-use self::page::{Listed, Position, first_of, item, shorten};
+use self::page::{Extent, Listed, Position, first_of, item, listed_mails, shorten};
 use self::since::Since;
 use super::accounts::Accounts;
 use crate::client::imap_login::{Login, Mailbox};
@@ -37,10 +41,8 @@ use crate::settings::Settings;
 
 /// The most bytes that a server may send besides messages.
 const OVERHEAD: u64 = 16 * 1024 * 1024;
-/// The shortest time between two announcements of a server.
-const LEAST_PAUSE: Duration = Duration::from_millis(200);
-/// How long one `IDLE` lasts.
-const IDLE: Duration = Duration::from_mins(25);
+/// What is requested about each mail before it is read.
+const LISTED: &str = "(UID RFC822.SIZE INTERNALDATE)";
 
 pub(super) struct Imap {
     login: Login,
@@ -111,18 +113,22 @@ impl Imap {
         }
     }
 
-    /// Our position in the mailbox, and the mailbox's next UID if the server states it.
+    /// Our position in the mailbox, and what the server says about the mailbox.
     async fn examine(
         &self,
         session: &mut Mailbox,
         cursor: &str,
         now: Timestamp,
-    ) -> Result<(Position, Option<u32>), PollError> {
+    ) -> Result<(Position, Extent), PollError> {
         session.as_mut().allow(OVERHEAD);
         let mailbox = session.examine(&self.mailbox).await.or_else(unavailable)?;
         let validity = mailbox.uid_validity.ok_or(PollError::UnexpectedAnswer)?;
         let position = Position::resumed(cursor, validity, self.since.at(now));
-        Ok((position, mailbox.uid_next))
+        let extent = Extent {
+            mails: mailbox.exists,
+            uid_next: mailbox.uid_next,
+        };
+        Ok((position, extent))
     }
 
     async fn page(
@@ -131,7 +137,13 @@ impl Imap {
         cursor: &str,
         now: Timestamp,
     ) -> Result<Page, PollError> {
-        let (position, uid_next) = self.examine(session, cursor, now).await?;
+        let (mut position, extent) = self.examine(session, cursor, now).await?;
+        if cursor.is_empty()
+            && let Some(next) = self.start(session, position, extent).await?
+        {
+            position.next = next;
+        }
+        let uid_next = extent.uid_next;
         if uid_next.is_some_and(|uid| uid <= position.next) {
             return Ok(Page::at(position, Vec::new(), false));
         }
@@ -162,23 +174,13 @@ impl Imap {
         if uids.is_empty() {
             return Ok(Vec::new());
         }
-        let what = "(UID RFC822.SIZE INTERNALDATE)";
         let answers = session
-            .uid_fetch(joined(uids), what)
+            .uid_fetch(joined(uids), LISTED)
             .await
             .or_else(unavailable)?;
-        let answers: Vec<_> = answers.try_collect().await.or_else(unavailable)?;
-        let mut listed: Vec<Listed> = answers
-            .iter()
-            .filter_map(|answer| {
-                let at = answer.internal_date().map(|at| at.timestamp_millis());
-                let size = u64::from(answer.size.unwrap_or(0));
-                Some((answer.uid?, size, at.map(Timestamp::from_millis)))
-            })
-            .filter(|(uid, ..)| uids.contains(uid))
-            .collect();
-        listed.sort_unstable_by_key(|(uid, ..)| *uid);
-        listed.dedup_by_key(|(uid, ..)| *uid);
+        let answers: Vec<Fetch> = answers.try_collect().await.or_else(unavailable)?;
+        let mut listed = listed_mails(&answers);
+        listed.retain(|(uid, ..)| uids.contains(uid));
         Ok(listed)
     }
 
@@ -206,33 +208,6 @@ impl Imap {
         }
         Ok(())
     }
-
-    /// Waits until there may be a new mail.
-    async fn idle(
-        &self,
-        mut session: Mailbox,
-        cursor: &str,
-        now: Timestamp,
-    ) -> Result<Mailbox, PollError> {
-        let mut is_announced = false;
-        loop {
-            let examined = timeout(self.answer_budget, self.examine(&mut session, cursor, now));
-            let (position, uid_next) = examined.await.or_else(unavailable)??;
-            if uid_next.map_or(is_announced, |uid| uid > position.next) {
-                return Ok(session);
-            }
-            let mut handle = session.idle();
-            handle.init().await.or_else(unavailable)?;
-            let (wait, _interrupt) = handle.wait_with_timeout(IDLE);
-            is_announced = match wait.await.or_else(unavailable)? {
-                IdleResponse::NewData(_) => true,
-                IdleResponse::Timeout => false,
-                IdleResponse::ManualInterrupt => return Err(PollError::Unavailable),
-            };
-            session = handle.done().await.or_else(unavailable)?;
-            sleep(LEAST_PAUSE).await;
-        }
-    }
 }
 
 #[async_trait]
@@ -242,6 +217,13 @@ impl SourceClient for Imap {
         let page = self.page(&mut session, cursor, now).await?;
         self.session = Some(session);
         Ok(page)
+    }
+
+    async fn newest(&mut self, cursor: &str, now: Timestamp) -> Result<Vec<ListedMail>, PollError> {
+        let mut session = self.session().await?;
+        let newest = self.newest_page(&mut session, cursor, now).await?;
+        self.session = Some(session);
+        Ok(newest)
     }
 
     async fn fetch(&mut self, item: &ListedMail) -> Result<Fetched, PollError> {

@@ -1,16 +1,18 @@
 //! One round: reads a source's list page by page, and records its new mails together with
 //! the cursor, within limits of pages, time and memory.
 
+mod save;
+
 use std::collections::HashSet;
 use std::time::Duration;
 
-use pipeline::{
-    Completed, ContentDigest, DeliveryId, DeliveryKey, Lease, Leased, NewDelivery, OnConflict,
-    Polled, Recorded, SourceLabel, StoreError, Timestamp,
-};
+use futures_util::FutureExt;
+use pipeline::{DeliveryKey, Lease, Leased, SourceLabel, StoreError};
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
-use crate::client::{Fetched, FoundMail, ListedMail, Page, PollError, SourceClient};
+use self::save::{delivery, save};
+use crate::client::{Fetched, ListedMail, Page, PollError, SourceClient};
 use crate::deps::Deps;
 use crate::meters::Skipped;
 
@@ -93,12 +95,14 @@ impl HeldLease {
     }
 }
 
-/// Reads everything after the cursor of a source, within the limits of a round.
-/// `progress` is called after every page.
+/// Reads everything after the cursor of a source, within the limits of a round. When
+/// `awaited` is notified, the newest mails are read before the next page. `progress` is
+/// called after every page.
 pub(crate) async fn round(
     deps: &Deps,
     client: &mut dyn SourceClient,
     held: &mut HeldLease,
+    awaited: &Notify,
     progress: &mut (dyn FnMut(&Tally) + Send),
 ) -> Result<Tally, Stop> {
     let deadline = Instant::now() + deps.settings.round_budget;
@@ -110,6 +114,9 @@ pub(crate) async fn round(
             return Ok(tally);
         }
         held.renew(deps).await?;
+        if awaited.notified().now_or_never().is_some() {
+            record_newest(deps, client, held, &mut tally).await?;
+        }
         let asked = client.list(&held.lease.cursor, deps.clock.now());
         let page = match in_time(deps.settings.answer_budget, asked).await {
             Ok(page) => page,
@@ -132,6 +139,29 @@ pub(crate) async fn round(
     }
     tally.is_incomplete = true;
     Ok(tally)
+}
+
+/// Records the newest mails after the cursor, which stays where it is. The pages that
+/// follow list them again, and then they are duplicates.
+async fn record_newest(
+    deps: &Deps,
+    client: &mut dyn SourceClient,
+    held: &mut HeldLease,
+    tally: &mut Tally,
+) -> Result<(), Stop> {
+    let cursor = held.lease.cursor.clone();
+    let asked = client.newest(&cursor, deps.clock.now());
+    let items = match in_time(deps.settings.answer_budget, asked).await {
+        Ok(items) => items,
+        Err(error) => return Err(end_failed(deps, client, held, error).await),
+    };
+    let has_more = true;
+    let page = Page {
+        items,
+        cursor,
+        has_more,
+    };
+    record_page(deps, client, held, page, tally).await
 }
 
 /// Ends a failed round: saves the cursor at which the next one begins.
@@ -239,61 +269,6 @@ fn skip(deps: &Deps, held: &HeldLease, why: &'static str) {
     tracing::warn!(source, why, "a listed mail was not recorded");
     let label = Skipped { source, why };
     deps.meters.skipped.get_or_create(&label).inc();
-}
-
-fn delivery(lease: &Lease, item: &ListedMail, found: FoundMail) -> Polled {
-    let id = found.lasting_id.as_deref().unwrap_or(&item.id);
-    let delivery = NewDelivery {
-        id: DeliveryId::new(),
-        source: lease.source.clone(),
-        key: DeliveryKey::from_poll(&lease.source, id),
-        // A source may describe the same mail differently each time (read flags, new
-        // links), so only the id identifies a mail.
-        content: ContentDigest::of(&[id.as_bytes()]),
-        content_type: found.content_type.to_owned(),
-        body: found.body,
-        on_conflict: OnConflict::Keep,
-    };
-    let arrived_at = item.arrived_at.map(Timestamp::end_of_its_second);
-    Polled {
-        delivery,
-        arrived_at,
-    }
-}
-
-/// Saves deliveries and cursor in one transaction, then notifies the workers. If the
-/// notification is lost, the sweeper repeats it.
-async fn save(
-    deps: &Deps,
-    held: &mut HeldLease,
-    batch: Vec<Polled>,
-    cursor: String,
-) -> Result<u64, Stop> {
-    if batch.is_empty() && cursor == held.lease.cursor {
-        return Ok(0);
-    }
-    let (source, mails) = (held.lease.source.as_str(), batch.len());
-    tracing::debug!(source, mails, "recording polled mails");
-    let answers = match deps.polls.save(&held.lease, batch, &cursor).await? {
-        Completed::Done(answers) => answers,
-        Completed::Lost => return Err(Stop::Lost),
-    };
-    held.lease.cursor = cursor;
-    let fresh = answers.iter().filter(|answer| answer.is_fresh());
-    let fresh: Vec<DeliveryId> = fresh.map(|answer| Recorded::id(*answer)).collect();
-    if fresh.is_empty() {
-        return Ok(0);
-    }
-    let label = SourceLabel::new(held.lease.source.as_str());
-    deps.meters
-        .found
-        .get_or_create(&label)
-        .inc_by(fresh.len() as u64);
-    if let Err(error) = deps.doorbell.notify(&fresh).await {
-        let error: &dyn std::error::Error = &error;
-        tracing::debug!(error, "failed to notify workers; the sweeper will");
-    }
-    Ok(fresh.len() as u64)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The cursor of a mailbox, and the next page after it.
 
+use async_imap::types::Fetch;
 use pipeline::Timestamp;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
@@ -72,8 +73,32 @@ fn day_before(millis: i64) -> Option<String> {
     Some(format!("{}-{month}-{}", day.day(), day.year()))
 }
 
+/// What a server says about a mailbox.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    /// How many mails it has.
+    pub(super) mails: u32,
+    /// The UID of the next mail, if the server states it.
+    pub(super) uid_next: Option<u32>,
+}
+
 /// A mail of the mailbox: its UID, size and time.
 pub(super) type Listed = (u32, u64, Option<Timestamp>);
+
+/// The mails of an answer, by UID.
+pub(super) fn listed_mails(answers: &[Fetch]) -> Vec<Listed> {
+    let mut listed: Vec<Listed> = answers
+        .iter()
+        .filter_map(|answer| {
+            let at = answer.internal_date().map(|at| at.timestamp_millis());
+            let size = u64::from(answer.size.unwrap_or(0));
+            Some((answer.uid?, size, at.map(Timestamp::from_millis)))
+        })
+        .collect();
+    listed.sort_unstable_by_key(|(uid, ..)| *uid);
+    listed.dedup_by_key(|(uid, ..)| *uid);
+    listed
+}
 
 impl Page {
     pub(super) fn at(position: Position, items: Vec<ListedMail>, has_more: bool) -> Self {
@@ -93,6 +118,18 @@ pub(super) fn first_of(found: impl IntoIterator<Item = u32>, next: u32) -> (Vec<
     uids.truncate(PAGE);
     let is_full = uids.len() < left;
     (uids, is_full)
+}
+
+/// The newest mails of a page's length, newest first, of mails in the order of their UIDs.
+/// None if the next page holds them: then that page is read anyway.
+pub(super) fn newest_of(listed: Vec<Listed>, position: Position) -> Vec<Listed> {
+    let is_after =
+        |(uid, _, arrived_at): &Listed| *uid >= position.next && position.includes(*arrived_at);
+    let after: Vec<Listed> = listed.into_iter().filter(is_after).collect();
+    if after.len() <= PAGE {
+        return Vec::new();
+    }
+    after.into_iter().rev().take(PAGE).collect()
 }
 
 /// Keeps as many mails as may be in memory at once, and at least one. Returns whether
@@ -193,6 +230,20 @@ mod tests {
             (50, Some(&1), Some(&50))
         );
         assert!(!first_of(1..=50, 1).1);
+    }
+
+    #[test]
+    fn newest_mails_come_first_and_only_if_the_next_page_lacks_them() {
+        let listed = |uids: std::ops::RangeInclusive<u32>| uids.map(|uid| (uid, 1, None));
+        let position = |next| Position {
+            validity: 7,
+            next,
+            since: None,
+        };
+        let newest = newest_of(listed(1..=200).collect(), position(100));
+        let uids: Vec<u32> = newest.iter().map(|(uid, ..)| *uid).collect();
+        assert_eq!(uids, (151..=200).rev().collect::<Vec<_>>());
+        assert!(newest_of(listed(1..=200).collect(), position(151)).is_empty());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Rounds over scripted sources.
 
-use pipeline::{Clock, SystemClock};
+use pipeline::{Clock, SystemClock, Timestamp};
 
 use super::*;
+use crate::client::FoundMail;
 use crate::scripted_source::{ScriptedSource, TestPoller, listed, mail, page, source};
 
 /// A list without an end, with one new mail on every page.
@@ -72,6 +73,25 @@ async fn unchanged_cursor_is_an_endless_list() {
 }
 
 #[tokio::test]
+async fn newest_mail_is_recorded_first_when_somebody_waits() {
+    let (poller, mut source) = (TestPoller::new().await, endless());
+    source.newest = vec!["newest", "m4"];
+    poller.round(&mut source).await.unwrap();
+    assert_eq!(
+        source.fetched,
+        ["m0", "m1", "m2", "m3", "m4"],
+        "nobody waits"
+    );
+    let (poller, awaited) = (TestPoller::new().await, Notify::new());
+    source.fetched.clear();
+    awaited.notify_one();
+    let tally = poller.round_for(&mut source, &awaited).await.unwrap();
+    assert_eq!(source.fetched, ["newest", "m4", "m0", "m1", "m2", "m3"]);
+    assert_eq!(tally.recorded, 6, "each mail once");
+    assert_eq!(poller.lease().await.cursor, "5", "nothing is skipped");
+}
+
+#[tokio::test]
 async fn round_ends_when_its_time_is_over() {
     let (mut poller, mut source) = (TestPoller::new().await, endless());
     poller.deps.settings.round_budget = Duration::ZERO;
@@ -124,9 +144,9 @@ async fn large_mails_are_recorded_before_the_page_ends() {
         (item.id != "m4").then_some(Ok(Fetched::Mail(found)))
     });
     let mut held = HeldLease::new(poller.lease().await);
-    let mut progress = |_: &Tally| {};
+    let (nobody, mut progress) = (Notify::new(), |_: &Tally| {});
     tokio::select! {
-        _ = round(&poller.deps, &mut source, &mut held, &mut progress) => panic!("the fifth mail never answers"),
+        _ = round(&poller.deps, &mut source, &mut held, &nobody, &mut progress) => panic!("the fifth mail never answers"),
         () = testkit::wait::until("rows", async || (poller.rows().await == 4).then_some(())) => {}
     }
     assert_eq!(poller.lease().await.cursor, "", "the page is not complete");
@@ -221,7 +241,14 @@ async fn poller_with_an_old_fence_writes_nothing() {
     let mut held = HeldLease::new(poller.lease().await);
     held.lease.fence -= 1;
     let mut source = ScriptedSource::listing(|_| Ok(page(&["m1"], "1", false)));
-    let outcome = round(&poller.deps, &mut source, &mut held, &mut |_| {}).await;
+    let outcome = round(
+        &poller.deps,
+        &mut source,
+        &mut held,
+        &Notify::new(),
+        &mut |_| {},
+    )
+    .await;
     assert!(matches!(outcome, Err(Stop::Lost)));
     assert_eq!(
         (poller.rows().await, poller.lease().await.cursor),
