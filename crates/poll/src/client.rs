@@ -55,6 +55,14 @@ impl FoundMail {
         }
     }
 
+    /// A mail that was rebuilt from parsed fields.
+    pub(crate) fn rebuilt(recipients: &[String], message: &[u8]) -> Self {
+        Self {
+            content_type: providers::POLLED_REBUILT,
+            ..Self::raw(recipients, message)
+        }
+    }
+
     /// The post that the provider would have sent.
     pub(crate) fn post(event: &serde_json::Value) -> Self {
         Self {

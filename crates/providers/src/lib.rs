@@ -34,7 +34,7 @@ pub use contract::sample::{Post, Sample};
 pub use contract::source_add::{Ask, Minted, USERNAME};
 pub use contract::{Contract, Posts};
 pub use flaw::SourceFlaw;
-pub use payload::addressed_message::{POLLED, addressed_message};
+pub use payload::addressed_message::{POLLED, POLLED_REBUILT, addressed_message};
 pub use payload::json::moment;
 pub use payload::mail::{InboundMail, SenderVerdict};
 pub use payload::remote_mail::{Confirmation, Holds, RemoteMail};

@@ -15,7 +15,6 @@ use crate::api::Api;
 use crate::contract::answers::Answers;
 use crate::contract::sample::{Post, Sample};
 use crate::contract::{Contract, Handshake, Provider};
-use crate::payload::addressed_message::POLLED;
 use crate::payload::{DecodeError, Decoded, addressed_message};
 use crate::proof::request::RawRequest;
 use crate::proof::{Coverage, Verified, VerifyError};
@@ -158,8 +157,8 @@ impl Source {
     /// counts only if the proof of the post covers it: whoever has a password could
     /// write it.
     pub fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
-        if content_type == POLLED {
-            return addressed_message::decode(body).map(Decoded::mail);
+        if let Some(polled) = addressed_message::polled(content_type, body) {
+            return polled;
         }
         let decoded = self.provider.decode(content_type, body)?;
         Ok(if self.coverage() == Coverage::Body {

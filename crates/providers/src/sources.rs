@@ -8,7 +8,6 @@ use crate::api::Api;
 use crate::api::aws_signature::Scope;
 use crate::contract::Contract;
 use crate::flaw::SourceFlaw;
-use crate::payload::addressed_message::POLLED;
 use crate::payload::{DecodeError, Decoded, addressed_message};
 use crate::provider::{contract, contracts, s3_url};
 use crate::settings::{Setting, SourceSettings};
@@ -63,10 +62,10 @@ impl Sources {
         content_type: &str,
         body: &[u8],
     ) -> Option<Result<Decoded, DecodeError>> {
-        if content_type == POLLED {
-            return Some(addressed_message::decode(body).map(Decoded::mail));
+        match addressed_message::polled(content_type, body) {
+            Some(polled) => Some(polled),
+            None => Some(self.get(name)?.decode(content_type, body)),
         }
-        Some(self.get(name)?.decode(content_type, body))
     }
 
     /// Every source, by name.

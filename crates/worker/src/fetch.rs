@@ -80,6 +80,25 @@ impl FetchError {
 #[error("failed to build the client for providers' APIs")]
 pub struct FetcherError(#[from] reqwest::Error);
 
+/// A message as the provider's API has it.
+pub(crate) struct FetchedMessage {
+    pub(crate) raw: Vec<u8>,
+    /// Whether it was rebuilt from parsed fields, so that no signature covers it.
+    pub(crate) is_rebuilt: bool,
+}
+
+impl FetchedMessage {
+    fn original(raw: Vec<u8>) -> Self {
+        let is_rebuilt = false;
+        Self { raw, is_rebuilt }
+    }
+
+    fn rebuilt(raw: Vec<u8>) -> Self {
+        let is_rebuilt = true;
+        Self { raw, is_rebuilt }
+    }
+}
+
 /// Fetches mail from providers' APIs.
 pub struct Fetcher {
     client: Client,
@@ -108,8 +127,12 @@ impl Fetcher {
         })
     }
 
-    /// Fetches the raw message.
-    pub(crate) async fn fetch(&self, api: &Api, mail: &RemoteMail) -> Result<Vec<u8>, FetchError> {
+    /// Fetches the message.
+    pub(crate) async fn fetch(
+        &self,
+        api: &Api,
+        mail: &RemoteMail,
+    ) -> Result<FetchedMessage, FetchError> {
         let fetching = self.message(api, mail);
         match tokio::time::timeout(self.budget, fetching).await {
             Ok(outcome) => outcome,
@@ -135,10 +158,10 @@ impl Fetcher {
         }
     }
 
-    async fn message(&self, api: &Api, mail: &RemoteMail) -> Result<Vec<u8>, FetchError> {
+    async fn message(&self, api: &Api, mail: &RemoteMail) -> Result<FetchedMessage, FetchError> {
         let base = Url::parse(&api.url).ok().ok_or(FetchError::Odd)?;
         let found = self.get(api, &base, message_url(&base, mail)?).await?;
-        match mail.holds {
+        let original = match mail.holds {
             Holds::Message => Ok(found),
             Holds::Base64Url(keys) => {
                 let text = text_at(&found, keys)?;
@@ -148,11 +171,15 @@ impl Fetcher {
                 decoded.ok().ok_or(FetchError::Odd)
             }
             Holds::Link(keys) => self.linked(api, &base, &text_at(&found, keys)?).await,
-            Holds::LinkOrFields(keys) => match text_at(&found, keys) {
-                Ok(link) => self.linked(api, &base, &link).await,
-                Err(_) => message_of_answer(&found).ok_or(FetchError::Odd),
-            },
-        }
+            Holds::LinkOrFields(keys) => {
+                let Ok(link) = text_at(&found, keys) else {
+                    let rebuilt = message_of_answer(&found).map(FetchedMessage::rebuilt);
+                    return rebuilt.ok_or(FetchError::Odd);
+                };
+                self.linked(api, &base, &link).await
+            }
+        };
+        original.map(FetchedMessage::original)
     }
 
     /// Gets the message that an answer links to.

@@ -105,15 +105,16 @@ async fn fetch(deps: &Deps, source: &str, remote: RemoteMail) -> Result<InboundM
     let Some(api) = deps.sources.get(source).and_then(Source::api) else {
         return Err(Failure::permanent(Reason::new("message_not_included")));
     };
-    let raw = deps.fetcher.fetch(api, &remote).await?;
+    let message = deps.fetcher.fetch(api, &remote).await?;
     Ok(InboundMail {
         recipients: remote.recipients,
-        raw,
-        rebuilt: false,
+        raw: message.raw,
+        rebuilt: message.is_rebuilt,
         provider_id: remote.provider_id,
         received_at: remote.received_at,
         stated_from: None,
         sender: remote.sender,
+        flags: remote.flags,
     })
 }
 

@@ -40,6 +40,7 @@ pub(crate) async fn read_mail(
     }
     let awaited = expect(deps, recipients).await?;
     let (is_rebuilt, stated_from, verdict) = (mail.rebuilt, mail.stated_from, mail.sender);
+    let provider_flags = mail.flags;
     let raw = Arc::new(mail.raw);
     let lists = link_lists(&awaited);
     let decisions = Decisions::of(&deps.parser_threads, settings, Arc::clone(&raw), lists).await?;
@@ -84,6 +85,8 @@ pub(crate) async fn read_mail(
         message
             .flags
             .extend(held.map(|(_, mark)| (*mark).to_owned()));
+        let of_provider = provider_flags.iter().map(|flag| (*flag).to_owned());
+        message.flags.extend(of_provider);
         message
     };
     Ok(awaited.into_iter().map(message).collect())

@@ -77,7 +77,8 @@ impl SourceClient for Resend {
             if json::text(&about, &["raw", "download_url"]).is_none()
                 && let Some(message) = message_of_answer(about.to_string().as_bytes())
             {
-                return Ok(Fetched::Mail(FoundMail::raw(&recipients(&about), &message)));
+                let rebuilt = FoundMail::rebuilt(&recipients(&about), &message);
+                return Ok(Fetched::Mail(rebuilt));
             }
             match self.message(&about).await? {
                 Got::Complete(answer) if self.http.is_too_large(&answer.body) => {

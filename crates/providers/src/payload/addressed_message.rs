@@ -6,11 +6,14 @@
 
 use memchr::memchr;
 
-use super::DecodeError;
 use super::mail::InboundMail;
+use super::{DecodeError, Decoded};
 
 /// The content type of a delivery that polling found.
 pub const POLLED: &str = "application/vnd.maillatch.polled";
+
+/// The same, for a message that was rebuilt from parsed fields.
+pub const POLLED_REBUILT: &str = "application/vnd.maillatch.polled; rebuilt=true";
 
 const RECIPIENT: &str = "X-Maillatch-Recipient:";
 const MESSAGE: &str = "X-Maillatch-Message:\n";
@@ -26,6 +29,17 @@ pub fn addressed_message(recipients: &[String], message: &[u8]) -> Vec<u8> {
     body.extend_from_slice(MESSAGE.as_bytes());
     body.extend_from_slice(message);
     body
+}
+
+/// Reads a delivery that polling found; `None` if the content type is another one.
+pub(crate) fn polled(content_type: &str, body: &[u8]) -> Option<Result<Decoded, DecodeError>> {
+    let rebuilt = match content_type {
+        POLLED => false,
+        POLLED_REBUILT => true,
+        _ => return None,
+    };
+    let mail = decode(body).map(|mail| InboundMail { rebuilt, ..mail });
+    Some(mail.map(Decoded::mail))
 }
 
 /// Reads recipients and message.

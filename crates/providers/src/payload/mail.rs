@@ -30,7 +30,16 @@ pub struct InboundMail {
     pub stated_from: Option<String>,
     /// What the provider has found out about the sender, if it says so.
     pub sender: Option<SenderVerdict>,
+    /// What else the provider has found out about the mail, as flags for the agent.
+    pub flags: Vec<&'static str>,
 }
+
+/// The flag of a mail that the provider takes for spam.
+pub(crate) const SPAM: &str = "provider_spam";
+/// The flag of a mail in which the provider has found a virus.
+pub(crate) const VIRUS: &str = "provider_virus";
+/// The flag of a mail that a rule at the provider blocks.
+pub(crate) const BLOCKED: &str = "provider_blocked";
 
 /// What a provider says about the sender of a mail, in the part of the post that it
 /// signs.
@@ -108,6 +117,12 @@ impl InboundMail {
         }
     }
 
+    /// Sets what else the provider has found out.
+    #[must_use]
+    pub(crate) fn flagged(self, flags: Vec<&'static str>) -> Self {
+        Self { flags, ..self }
+    }
+
     fn addressed(
         recipients: Vec<String>,
         raw: Vec<u8>,
@@ -123,6 +138,7 @@ impl InboundMail {
                 received_at: None,
                 stated_from: None,
                 sender: None,
+                flags: Vec::new(),
             }),
             _ => Err(DecodeError::TooManyRecipients),
         }

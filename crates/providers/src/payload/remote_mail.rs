@@ -22,6 +22,8 @@ pub struct RemoteMail {
     pub received_at: Option<Timestamp>,
     /// What the provider has found out about the sender, if it says so.
     pub sender: Option<SenderVerdict>,
+    /// What else the provider has found out, as in [`crate::InboundMail`].
+    pub flags: Vec<&'static str>,
 }
 
 /// What a provider's API answers with.

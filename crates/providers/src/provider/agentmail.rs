@@ -8,7 +8,7 @@
 //! requested again. Without an `api_key` the delivery is dead-lettered as
 //! `message_not_included`. Mail that `AgentMail` takes for spam or blocks comes as
 //! `message.received.spam` or `.blocked` and is read, too: verification mails are often taken
-//! for spam. The sender of `.unauthenticated` mail counts as refuted.
+//! for spam. It has the flag `provider_spam` or `provider_blocked`. The sender of `.unauthenticated` mail counts as refuted.
 //!
 //! Received: `message.created_at`, which is when `AgentMail` made the message.
 //! `message.timestamp` comes from the sender and is not used.
@@ -34,7 +34,7 @@ use crate::contract::sample::{Sample, Shape};
 use crate::contract::source_add::PASTE_SECRET;
 use crate::contract::{Contract, Handshake, Posts};
 use crate::payload::json::Object;
-use crate::payload::mail::{InboundMail, SenderVerdict};
+use crate::payload::mail::{BLOCKED, InboundMail, SPAM, SenderVerdict};
 use crate::payload::rebuilt_message::{Body, RebuiltMessage};
 use crate::payload::remote_mail::{Holds, RemoteMail};
 use crate::payload::{DecodeError, Decoded, json};
@@ -65,9 +65,11 @@ pub(crate) const CONTRACT: Contract = Contract {
 fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
     let event = json::object(body)?;
     let kind = json::text(&event, &["event_type"]).ok_or(DecodeError::Malformed)?;
-    let sender = match kind {
-        "message.received" | "message.received.spam" | "message.received.blocked" => None,
-        "message.received.unauthenticated" => Some(SenderVerdict::Refuted),
+    let (sender, flags) = match kind {
+        "message.received" => (None, Vec::new()),
+        "message.received.spam" => (None, vec![SPAM]),
+        "message.received.blocked" => (None, vec![BLOCKED]),
+        "message.received.unauthenticated" => (Some(SenderVerdict::Refuted), Vec::new()),
         _ => return Ok(Decoded::other_event()),
     };
     let message = event
@@ -76,7 +78,7 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         .ok_or(DecodeError::Malformed)?;
     let field = |name: &str| json::text(message, &[name]);
     if field("text").is_none() && field("html").is_none() {
-        return remote_mail(message, sender);
+        return remote_mail(message, sender, flags);
     }
     let to = json::texts(message, &["to"])?.join(", ");
     let rebuilt = RebuiltMessage {
@@ -95,14 +97,18 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
     let inbox = field("inbox_id").ok_or(DecodeError::NoRecipient)?;
     let mail = InboundMail::rebuilt(vec![inbox.to_owned()], &rebuilt)?;
     let mail = mail.received(received_at(message)).sender(sender);
-    Ok(Decoded::mail(mail))
+    Ok(Decoded::mail(mail.flagged(flags)))
 }
 
 fn received_at(message: &Object) -> Option<Timestamp> {
     json::moment_at(message, &["created_at"])
 }
 
-fn remote_mail(message: &Object, sender: Option<SenderVerdict>) -> Result<Decoded, DecodeError> {
+fn remote_mail(
+    message: &Object,
+    sender: Option<SenderVerdict>,
+    flags: Vec<&'static str>,
+) -> Result<Decoded, DecodeError> {
     let inbox = json::text(message, &["inbox_id"]).ok_or(DecodeError::NoRecipient)?;
     let id = json::text(message, &["message_id"]).ok_or(DecodeError::Malformed)?;
     Ok(Decoded::RemoteMail(RemoteMail {
@@ -115,6 +121,7 @@ fn remote_mail(message: &Object, sender: Option<SenderVerdict>) -> Result<Decode
         holds: Holds::Link(&["download_url"]),
         received_at: received_at(message),
         sender,
+        flags,
     }))
 }
 

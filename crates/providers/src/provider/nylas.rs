@@ -159,6 +159,7 @@ fn remote_mail(message: &Object, recipient: Option<&str>) -> Result<Decoded, Dec
         holds: Holds::Base64Url(&["data", "raw_mime"]),
         received_at: received_at(message),
         sender: None,
+        flags: Vec::new(),
     }))
 }
 

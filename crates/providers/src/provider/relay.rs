@@ -78,6 +78,7 @@ mod tests {
             received_at: None,
             stated_from: None,
             sender: None,
+            flags: Vec::new(),
         };
         let decoded = decode("message/rfc822", body);
         assert_eq!(decoded, Ok(Decoded::Mails(vec![expected])));

@@ -80,6 +80,7 @@ fn remote_mail(event: &Object) -> Result<Decoded, DecodeError> {
         received_at: json::moment_at(event, &["data", "created_at"])
             .or_else(|| json::moment_at(event, &["created_at"])),
         sender: None,
+        flags: Vec::new(),
     }))
 }
 

@@ -16,7 +16,8 @@
 //! and the mail in `content` (as text, or in base64 if the action says so). If
 //! `receipt.action` names `bucketName` and `objectKey`, the mail is in S3; then it is fetched
 //! with the keys in `s3`, and only from that bucket. Other notifications are closed as
-//! ignored.
+//! ignored. A `spamVerdict` or `virusVerdict` of `FAIL` becomes the flag `provider_spam` or
+//! `provider_virus`; a `dmarcVerdict` is about the sender.
 //!
 //! Received: `mail.timestamp`, else `receipt.timestamp`, else the envelope's own, which is
 //! that of the first attempt.

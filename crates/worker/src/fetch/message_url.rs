@@ -40,6 +40,7 @@ mod tests {
             holds: Holds::Message,
             received_at: None,
             sender: None,
+            flags: Vec::new(),
         };
         let url = message_url(&base, &mail("../keys?x#y")).unwrap();
         assert_eq!(

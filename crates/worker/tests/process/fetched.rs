@@ -52,6 +52,20 @@ async fn resend_mail_is_fetched_through_the_link_of_its_api() {
 }
 
 #[tokio::test]
+async fn resend_mail_without_its_original_is_rebuilt_and_says_so() {
+    let api = Api::start().await;
+    let answer = r#"{"from":"no-reply@example.com","to":["agent@inbox.test"],"raw":null,
+        "subject":"Code","text":"Your verification code is 493817.","html":null}"#;
+    api.on("/emails/receiving/e1", vec![ok(answer)]);
+    let fixture = fixture(&api).await;
+    fixture.record_from("resend", "one", RESEND).await;
+    fixture.work_until_idle().await;
+    let item = fixture.items("agent@inbox.test").await.remove(0);
+    assert_eq!(item.verdict.as_str(), "usable", "{item:?}");
+    assert_eq!(item.sender_proof.as_str(), "rebuilt", "{item:?}");
+}
+
+#[tokio::test]
 async fn agentmail_large_mail_is_fetched_through_a_link() {
     let api = Api::start().await;
     let path = "/v0/inboxes/agent%40inbox.test/messages/%3Cm%40z%3E/raw";

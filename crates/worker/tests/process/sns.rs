@@ -196,3 +196,31 @@ async fn foreign_bucket_and_s3_refusals_are_dead_lettered_with_a_reason() {
             .all(|head| head.starts_with("GET /mail/gone "))
     );
 }
+
+#[tokio::test]
+async fn spam_and_virus_verdicts_of_ses_are_flags_of_the_item() {
+    let api = Api::start().await;
+    let fixture = fixture(&api).await;
+    let message = serde_json::json!({
+        "notificationType": "Received",
+        "receipt": {
+            "recipients": ["agent@inbox.test"],
+            "action": { "type": "SNS", "encoding": "UTF8" },
+            "spamVerdict": { "status": "FAIL" },
+            "virusVerdict": { "status": "FAIL" },
+        },
+        "content": String::from_utf8(otp_mail("1", "493817")).unwrap(),
+    });
+    let message = message.to_string();
+    let body = Sns::at(&api.url).post(Kind::Notification, "m-1", &message, at());
+    fixture.record_from("ses", "m-1", body.as_bytes()).await;
+    fixture.work_until_idle().await;
+    let item = fixture.items("agent@inbox.test").await.remove(0);
+    let of_provider: Vec<&String> = item
+        .flags
+        .iter()
+        .filter(|flag| flag.starts_with("provider"))
+        .collect();
+    assert_eq!(of_provider, ["provider_spam", "provider_virus"]);
+    assert_eq!(item.verdict.as_str(), "usable", "the flags only inform");
+}

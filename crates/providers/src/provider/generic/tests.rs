@@ -139,6 +139,7 @@ fn mapped_payload_is_read_at_the_configured_paths() {
             received_at: None,
             stated_from: None,
             sender: None,
+            flags: Vec::new(),
         };
         Ok(Decoded::Mails(vec![mail]))
     };

@@ -6,7 +6,7 @@ use pipeline::Timestamp;
 
 use crate::payload;
 use crate::payload::json::Object;
-use crate::payload::mail::{InboundMail, SenderVerdict};
+use crate::payload::mail::{InboundMail, SPAM, SenderVerdict, VIRUS};
 use crate::payload::remote_mail::{Holds, RemoteMail};
 use crate::payload::{DecodeError, Decoded, json};
 
@@ -38,6 +38,7 @@ pub(super) fn decode(
             let from = json::list(&event, &["mail", "commonHeaders", "from"]);
             let from = from.first().and_then(serde_json::Value::as_str);
             let mail = mail.stated_from(from).sender(verdict(&event));
+            let mail = mail.flagged(flags(&event));
             Ok(Decoded::mail(mail.received(Some(received_at))))
         }
         None => remote_mail(&event, recipients, bucket, received_at),
@@ -78,6 +79,7 @@ fn remote_mail(
         holds: Holds::Message,
         received_at: Some(received_at),
         sender: verdict(event),
+        flags: flags(event),
     }))
 }
 
@@ -95,4 +97,15 @@ fn verdict(event: &Object) -> Option<SenderVerdict> {
         Some("FAIL") => Some(SenderVerdict::Refuted),
         _ => None,
     }
+}
+
+/// The verdicts about spam and viruses. Only `FAIL` says that SES has found something:
+/// `GRAY` and `PROCESSING_FAILED` say that it does not know.
+fn flags(event: &Object) -> Vec<&'static str> {
+    let has_failed = |name| json::text(event, &["receipt", name, "status"]) == Some("FAIL");
+    [("spamVerdict", SPAM), ("virusVerdict", VIRUS)]
+        .into_iter()
+        .filter(|(name, _)| has_failed(*name))
+        .map(|(_, flag)| flag)
+        .collect()
 }

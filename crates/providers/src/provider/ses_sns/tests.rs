@@ -276,6 +276,30 @@ fn only_the_dmarc_verdict_becomes_a_sender_verdict() {
 }
 
 #[test]
+fn failed_spam_and_virus_verdicts_become_flags() {
+    let action = json!({ "type": "SNS", "encoding": "UTF8" });
+    let stored = json!({ "type": "S3", "bucketName": "b", "objectKey": "k" });
+    for (spam, virus, flags) in [
+        ("PASS", "PASS", &[][..]),
+        ("GRAY", "PROCESSING_FAILED", &[]),
+        ("FAIL", "PASS", &["provider_spam"]),
+        ("FAIL", "FAIL", &["provider_spam", "provider_virus"]),
+    ] {
+        for (action, content) in [(&action, Some("Subject: x\r\n\r\ny")), (&stored, None)] {
+            let mut message = received(action, content);
+            message["receipt"]["spamVerdict"] = json!({ "status": spam });
+            message["receipt"]["virusVerdict"] = json!({ "status": virus });
+            let found = match decode(settings(), &message) {
+                Ok(Decoded::Mails(mails)) => mails[0].flags.clone(),
+                Ok(Decoded::RemoteMail(mail)) => mail.flags,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(found, flags, "{spam} {virus}");
+        }
+    }
+}
+
+#[test]
 fn other_notifications_are_ignored() {
     for message in [
         json!({ "notificationType": "Bounce" }),

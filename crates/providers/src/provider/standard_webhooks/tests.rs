@@ -351,6 +351,7 @@ fn own_payload_is_decoded_to_message_and_recipients() {
         received_at: None,
         stated_from: None,
         sender: None,
+        flags: Vec::new(),
     }]);
     for raw in ["U3ViamVjdDogaGkNCg0K", "U3ViamVjdDog\\r\\naGkNCg0K\\n"] {
         let data = format!(r#"{{"recipients":["agent@inbox.test"],"raw":"{raw}","more":[1]}}"#);

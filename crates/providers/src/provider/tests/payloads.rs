@@ -63,6 +63,7 @@ fn original(recipients: &[&str]) -> Decoded {
         received_at: None,
         stated_from: None,
         sender: None,
+        flags: Vec::new(),
     }])
 }
 
@@ -471,6 +472,7 @@ fn poll_only_source_refuses_posts_and_decodes_polled_mail() {
         received_at: None,
         stated_from: None,
         sender: None,
+        flags: Vec::new(),
     };
     let body = crate::addressed_message(&mail.recipients, &mail.raw);
     for contract in contracts().filter(|contract| contract.is_poll_only()) {
@@ -486,6 +488,12 @@ fn poll_only_source_refuses_posts_and_decodes_polled_mail() {
             Ok(Decoded::Mails(vec![mail.clone()])),
             "{provider}"
         );
+        let rebuilt = source.decode(crate::POLLED_REBUILT, &body);
+        let mail = InboundMail {
+            rebuilt: true,
+            ..mail.clone()
+        };
+        assert_eq!(rebuilt, Ok(Decoded::Mails(vec![mail])), "{provider}");
         let unpolled = SourceSettings {
             provider: provider.to_owned(),
             ..SourceSettings::default()

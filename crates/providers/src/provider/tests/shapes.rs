@@ -1,5 +1,5 @@
-//! Formats that providers really send and that are easy to miss. The samples are from their
-//! documents or from their own code.
+//! Formats that providers really send and that are easy to miss. The fields are
+//! those of their documents or of their own code; the values are ours.
 
 use serde_json::{Value, json};
 
@@ -22,18 +22,18 @@ fn text(mail: &InboundMail) -> String {
     String::from_utf8(mail.raw.clone()).expect("text")
 }
 
-/// The processed payload of Postal's documents.
+/// A post in Postal's hash format, with the fields that its code sends.
 fn postal_hash() -> Value {
     json!({
-        "id": 12345, "rcpt_to": "sales@awesomeapp.com", "mail_from": "test@example.com",
-        "token": "rtmuzogUauKN", "subject": "Re: Welcome to AwesomeApp",
-        "message_id": "81026759-68fb-4872-8c97-6dd2901cb33a@amrp.appmail.io",
-        "timestamp": 1_478_169_798.924_355, "size": "822", "spam_status": "NotSpam",
-        "bounce": false, "received_with_ssl": false, "to": "sales@awesomeapp.com",
-        "cc": null, "from": "John Doe <test@example.com>",
-        "date": "Thu, 03 Nov 2016 10:43:18 +0000", "in_reply_to": null, "references": null,
-        "plain_body": "Hello there!", "html_body": "<p>Hello there!</p>",
-        "auto_submitted": "auto-reply", "attachment_quantity": 0,
+        "id": 77, "rcpt_to": "agent@inbox.test", "mail_from": "no-reply@lighthouse.example",
+        "token": "k3x9", "subject": "Confirm your sign-in",
+        "message_id": "c0de@lighthouse.example", "timestamp": 1_763_164_800.25, "size": "1042",
+        "spam_status": "NotSpam", "bounce": false, "received_with_ssl": true,
+        "to": "agent@inbox.test", "cc": null,
+        "from": "Lighthouse <no-reply@lighthouse.example>",
+        "date": "Sat, 15 Nov 2025 00:00:00 +0000", "in_reply_to": null, "references": null,
+        "plain_body": "Your code is 493817.", "html_body": "<p>Your code is 493817.</p>",
+        "auto_submitted": null, "attachment_quantity": 0,
     })
 }
 
@@ -56,12 +56,12 @@ fn postal_hash_format_gives_a_rebuilt_message_as_json_and_as_form_data() {
     );
     assert_eq!(as_json, as_form);
     assert!(as_json.rebuilt);
-    assert_eq!(as_json.recipients, ["sales@awesomeapp.com"]);
+    assert_eq!(as_json.recipients, ["agent@inbox.test"]);
     let at = as_json.received_at.map(pipeline::Timestamp::as_millis);
-    assert_eq!(at, Some(1_478_169_798_924));
+    assert_eq!(at, Some(1_763_164_800_250));
     let message = text(&as_json);
-    assert!(message.contains("From: John Doe <test@example.com>\r\n"));
-    assert!(message.contains("Message-ID: <81026759-68fb-4872-8c97-6dd2901cb33a@amrp"));
+    assert!(message.contains("From: Lighthouse <no-reply@lighthouse.example>\r\n"));
+    assert!(message.contains("Message-ID: <c0de@lighthouse.example>"));
     assert!(message.contains("multipart/alternative"), "{message}");
 }
 
@@ -110,18 +110,21 @@ fn resend_without_received_for_uses_to() {
 
 #[test]
 fn agentmail_spam_blocked_and_unauthenticated_mail_is_read() {
-    for (kind, sender) in [
-        ("message.received", None),
-        ("message.received.spam", None),
-        ("message.received.blocked", None),
+    for (kind, sender, flags) in [
+        ("message.received", None, &[][..]),
+        ("message.received.spam", None, &["provider_spam"]),
+        ("message.received.blocked", None, &["provider_blocked"]),
         (
             "message.received.unauthenticated",
             Some(SenderVerdict::Refuted),
+            &[],
         ),
     ] {
         let event = json!({ "event_type": kind, "message": {
             "inbox_id": "x@y.test", "message_id": "<1@b>", "to": [], "text": "Code" } });
-        assert_eq!(json_mail("agentmail", &event).sender, sender, "{kind}");
+        let mail = json_mail("agentmail", &event);
+        assert_eq!(mail.sender, sender, "{kind}");
+        assert_eq!(mail.flags, flags, "{kind}");
     }
 }
 
