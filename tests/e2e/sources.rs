@@ -2,11 +2,15 @@
 
 use std::process::Command;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use maillatch::deployment::Role;
 use providers::{Ask, Contract, Posts, contracts};
 use serde_json::Value;
+use testkit::api::{Api, ok};
 
-use crate::harness::{Harness, binary};
+use crate::harness::{Harness, binary, otp_mail};
+use crate::mailbox::Mailbox;
 
 /// What `source add` prints for every provider that posts, with its placeholders filled in.
 fn added_sources() -> String {
@@ -192,30 +196,115 @@ async fn trigger_scenario_reports_unexpected_answers() {
     harness.end().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_added_source_starts_and_passes_doctor_and_source_test() {
-    let harness = Harness::embedded_with(&added_sources()).await;
-    let doctor = harness.doctor().await;
+/// What `source add` prints for every provider. The sources that are only polled get real
+/// servers: a mailbox, a folder and an API, each with a mail to read.
+struct Added {
+    settings: String,
+    mailbox: Mailbox,
+    folder: tempfile::TempDir,
+    api: Api,
+}
+
+impl Added {
+    async fn sources() -> Self {
+        let (mailbox, folder) = (Mailbox::start().await, tempfile::tempdir().unwrap());
+        let api = Api::start().await;
+        api.on("/mails", vec![ok("[]")]);
+        let server = mailbox.url();
+        let port = server.port().unwrap();
+        let polled: String = contracts()
+            .filter(|contract| contract.is_poll_only())
+            .map(added)
+            .collect();
+        let settings = polled
+            .replace(
+                "imaps://imap.example.com:993",
+                &format!("imap://localhost:{port}"),
+            )
+            .replace("agent@example.com", server.username())
+            .replace("an-example-password", server.password().unwrap())
+            .replace("/var/mail/agent", folder.path().to_str().unwrap())
+            .replace("https://api.example.com/v1", &api.url);
+        Self {
+            // The first polls of a test must not be the only ones.
+            settings: format!("poll.every = \"1s\"\n{}{settings}", added_sources()),
+            mailbox,
+            folder,
+            api,
+        }
+    }
+
+    /// Delivers a mail to each source that is only polled; returns the inboxes.
+    fn deliver(&mut self) -> Vec<String> {
+        let mail = |name: &str| {
+            let mail = String::from_utf8(otp_mail(name, "493817")).unwrap();
+            mail.replace("agent@inbox.test", &format!("{name}@inbox.test"))
+        };
+        self.mailbox.deliver(mail("imap").as_bytes());
+        std::fs::write(self.folder.path().join("1.eml"), mail("folder")).unwrap();
+        let raw = STANDARD.encode(mail("http-list"));
+        let list = serde_json::json!([{ "id": "1", "raw": raw }]);
+        self.api.on("/mails", vec![ok(list.to_string())]);
+        let polled = contracts().filter(|contract| contract.is_poll_only());
+        polled
+            .map(|contract| format!("{}@inbox.test", contract.name))
+            .collect()
+    }
+}
+
+async fn run(harness: &Harness, args: &[&str]) -> (bool, String) {
+    let mut command = harness.command(args);
     let url = harness.deployment.url(Role::Webhook, 0).unwrap();
-    for contract in contracts().filter(|contract| !contract.is_poll_only()) {
-        let name = contract.source_name;
-        assert!(
-            !doctor.contains(&format!("{name}: its signature")),
-            "{doctor}"
+    command.env("MAILLATCH_URL", url.as_str());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let output = output.await.unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(said).unwrap())
+}
+
+/// The settings are pasted as they are printed; only the secrets are filled in.
+async fn every_added_source_passes_doctor_and_source_test(harness: Harness, mut added: Added) {
+    let polled = contracts()
+        .filter(|contract| contract.is_poll_only())
+        .count();
+    let polls = "SELECT count(*) FROM polls WHERE polled_at IS NOT NULL";
+    harness
+        .until_count(polls, i64::try_from(polled).unwrap())
+        .await;
+    let mut inboxes = added.deliver();
+    for contract in contracts() {
+        let (name, inbox) = (
+            contract.source_name,
+            format!("{}@inbox.test", contract.name),
         );
-        let inbox = format!("{}@inbox.test", contract.name);
-        let mut command = harness.command(&["source", "test", name, "--to", &inbox]);
-        command.env("MAILLATCH_URL", url.as_str());
-        let output = tokio::task::spawn_blocking(move || command.output().unwrap());
-        let output = output.await.unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{name}: {said}");
+        let (passes, said) = run(&harness, &["source", "test", name, "--to", &inbox]).await;
+        assert!(passes, "{name}: {said}");
     }
-    for contract in with_samples() {
-        let inbox = format!("{}@inbox.test", contract.name);
-        harness.until_items(&inbox, 1).await;
+    inboxes.extend(with_samples().map(|contract| format!("{}@inbox.test", contract.name)));
+    for inbox in &inboxes {
+        let items = harness.until_items(inbox, 1).await;
+        assert_eq!(items[0]["verdict"], "usable", "{inbox}: {}", items[0]);
     }
+    let (passes, said) = run(&harness, &["doctor"]).await;
+    assert!(passes, "{said}");
+    assert!(!said.contains("its signature does not cover"), "{said}");
+    assert!(!said.contains("poll_"), "{said}");
     harness.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_added_source_passes_doctor_and_source_test_on_the_embedded_profile() {
+    let added = Added::sources().await;
+    let harness = Harness::embedded_with(&added.settings).await;
+    every_added_source_passes_doctor_and_source_test(harness, added).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_added_source_passes_doctor_and_source_test_on_the_full_profile() {
+    let added = Added::sources().await;
+    let mut harness = Harness::full_with(&added.settings).await;
+    harness.deployment.add(Role::Poll).await.unwrap();
+    every_added_source_passes_doctor_and_source_test(harness, added).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -246,7 +335,7 @@ async fn piped_mail_reaches_the_agent_and_may_be_retried() {
         .await
         .unwrap()
     };
-    let mail = crate::harness::otp_mail("1", "493817");
+    let mail = otp_mail("1", "493817");
     assert_eq!(pipe("http://127.0.0.1:1", mail.clone()).await, Some(75));
     assert_eq!(pipe(&url, mail.clone()).await, Some(0));
     assert_eq!(pipe(&url, mail).await, Some(0));

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pipeline::SourceName;
+use pipeline::{Reason, SourceName, Timestamp};
 use providers::{SourceSettings, Sources};
 
-use crate::client::SourceClient;
+use crate::client::{PollError, SourceClient};
 use crate::flaw::PollFlaw;
 use crate::inbox_filter::InboxFilter;
 use crate::provider;
@@ -75,6 +75,23 @@ impl PolledSources {
     /// The names of the polled sources.
     pub fn names(&self) -> impl Iterator<Item = &SourceName> {
         self.0.iter().map(|polled| &polled.source)
+    }
+
+    /// Asks one source for its list, and records nothing. Returns how many mails the first
+    /// page lists, or why the source cannot be polled; `None` if no such source is polled.
+    pub async fn try_list(
+        self,
+        name: &SourceName,
+        now: Timestamp,
+        timeout: Duration,
+    ) -> Option<Result<usize, Reason>> {
+        let mut polled = self.0.into_iter().find(|polled| polled.source == *name)?;
+        let listed = tokio::time::timeout(timeout, polled.client.list("", now)).await;
+        let listed = listed.unwrap_or(Err(PollError::Unavailable));
+        Some(match listed {
+            Ok(page) => Ok(page.items.len()),
+            Err(error) => Err(error.reason()),
+        })
     }
 
     pub(crate) fn into_sources(self) -> Vec<PolledSource> {

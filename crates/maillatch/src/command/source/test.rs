@@ -1,21 +1,24 @@
 //! `source test`: a sample of the provider's own shape, signed with the source's
-//! own secret, to a running server.
+//! own secret, to a running server. A source that is only polled is asked for its list.
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use pipeline::{Clock, InboxId, SourceName, SystemClock};
+use poll::PolledSources;
 use providers::{Post, Sample, Source, Sources};
 use serde_json::json;
 use url::Url;
 
 use crate::client::send;
-use crate::config::ConfigArgs;
+use crate::config::{Config, ConfigArgs};
 use crate::dev;
+use crate::wire::poll_settings;
 
-/// Posts a correctly signed sample of the provider's own shape to a running server.
+/// Posts a correctly signed sample of the provider's own shape to a running server. A source
+/// that is only polled is asked for its list instead; nothing is recorded.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -36,14 +39,17 @@ pub(crate) struct Test {
 
 pub(super) async fn run(args: Test, place: &ConfigArgs) -> Result<ExitCode> {
     let config = place.load(None)?;
+    let sources = Sources::build(config.source.clone())?;
+    let source = sources
+        .get(args.name.as_str())
+        .with_context(|| format!("no source {} is configured", args.name))?;
+    if !source.posts() {
+        return test_polling(&config, &sources, source).await;
+    }
     let url = match args.url {
         Some(url) => url,
         None => Url::parse(&format!("http://{}", config.server.listen))?,
     };
-    let sources = Sources::build(config.source)?;
-    let source = sources
-        .get(args.name.as_str())
-        .with_context(|| format!("no source {} is configured", args.name))?;
     let code = rand::random_range(100_000..=999_999).to_string();
     let id = format!("test_{}", uuid::Uuid::now_v7().simple());
     let sample = Sample {
@@ -78,9 +84,6 @@ pub(super) async fn run(args: Test, place: &ConfigArgs) -> Result<ExitCode> {
 /// and refuse an unsigned post with the status that keeps the provider's mail.
 async fn test_refusal(url: &Url, source: &Source) -> Result<ExitCode> {
     let provider = source.provider();
-    if !source.posts() {
-        bail!("{provider} is polled, not posted to; `maillatch doctor` says how its polls went");
-    }
     let unsigned = Post {
         query: None,
         headers: vec![("content-type".to_owned(), "application/json".to_owned())],
@@ -94,5 +97,23 @@ async fn test_refusal(url: &Url, source: &Source) -> Result<ExitCode> {
     } else {
         eprintln!("expected {expected}");
         ExitCode::FAILURE
+    })
+}
+
+/// Asks a source that is only polled for its list, as the poller does.
+async fn test_polling(config: &Config, sources: &Sources, source: &Source) -> Result<ExitCode> {
+    let settings = poll_settings(config)?;
+    let polled = PolledSources::build(&config.source, sources, &settings)?;
+    let (name, now) = (source.name(), SystemClock.now());
+    let listed = polled.try_list(name, now, settings.answer_budget).await;
+    Ok(match listed.context("the source is not polled")? {
+        Ok(mails) => {
+            eprintln!("{name} can be polled; its first page has {mails} mails to read");
+            ExitCode::SUCCESS
+        }
+        Err(reason) => {
+            eprintln!("{name} cannot be polled: {reason}");
+            ExitCode::FAILURE
+        }
     })
 }
