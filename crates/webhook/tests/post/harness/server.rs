@@ -271,6 +271,7 @@ fn source_of(contract: &Contract) -> SourceSettings {
             settings.url_token = None;
             settings.topics = vec![TOPIC.to_owned()];
         }
+        "postal" => settings.public_key = Some(testkit::postal::public_key()),
         _ => {}
     }
     settings
