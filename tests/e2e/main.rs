@@ -26,6 +26,7 @@ mod full_disk;
 mod keys;
 mod no_disclosure;
 mod outage;
+mod outside;
 mod poison;
 mod poll_backlog;
 mod poll_broken_sources;

@@ -4,6 +4,7 @@ mod payloads;
 mod properties;
 mod received;
 mod replays;
+mod sdk_vectors;
 mod shapes;
 mod vectors;
 
