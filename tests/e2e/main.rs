@@ -24,6 +24,7 @@ mod duplicates;
 mod fetched_mail;
 mod full_disk;
 mod keys;
+mod kills;
 mod no_disclosure;
 mod outage;
 mod outside;

@@ -56,8 +56,8 @@ impl Backoff {
         Some(full.mul_f64(0.5 + 0.5 * jitter.clamp(0.0, 1.0)))
     }
 
-    /// Whether the attempts are used up. A claim counts its attempt before the mail is
-    /// parsed, so a mail that crashes its worker runs out of attempts here.
+    /// Whether the attempts are used up. The attempt of a mail that may have crashed its
+    /// worker is counted before it is parsed, so a mail that does crash it ends here.
     pub fn is_exhausted(&self, attempt: u32) -> bool {
         attempt > self.attempts
     }

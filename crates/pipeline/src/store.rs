@@ -62,9 +62,12 @@ pub struct Claim {
     pub delivery: DeliveryId,
     /// The fencing token: ending the claim requires that the row still has it.
     pub token: ClaimToken,
-    /// Which attempt this is, from 1. It was counted in the row before the claim was
-    /// returned.
+    /// Which attempt this is, from 1. A claim alone counts no attempt: the methods that
+    /// end it do, and [`WorkLog::count_attempt`].
     pub attempt: u32,
+    /// Whether the claim before was never ended, so that this delivery may have killed
+    /// its worker. It is read alone, and its attempt is counted before it is read.
+    pub is_suspect: bool,
     /// How old the delivery is, by the database's clock.
     pub age: Duration,
 }
@@ -149,9 +152,14 @@ pub enum Completed<T = ()> {
 /// Processes deliveries: for the worker.
 #[async_trait]
 pub trait WorkLog: Send + Sync {
-    /// Claims a delivery for `lease` and counts the attempt, in one guarded update,
-    /// before any of its bytes are parsed.
+    /// Claims a delivery for `lease`, in one guarded update.
     async fn claim(&self, delivery: DeliveryId, lease: Duration) -> Result<Claimed, StoreError>;
+
+    /// Counts the attempt of a claim, so that it stays counted if the worker dies now.
+    async fn count_attempt(&self, claim: &Claim) -> Result<Completed, StoreError>;
+
+    /// Takes back what [`Self::count_attempt`] counted: the worker is still alive.
+    async fn uncount_attempt(&self, claim: &Claim) -> Result<Completed, StoreError>;
 
     /// What is expected at these addresses, in their order: the inbox of each, its
     /// settings, and the attempts that wait there.
@@ -165,7 +173,8 @@ pub trait WorkLog: Send + Sync {
         processed: Processed,
     ) -> Result<Completed<Finished>, StoreError>;
 
-    /// Ends a claim with a retry: the delivery may be claimed again after `wait`.
+    /// Ends a claim with a retry: the attempt is counted, and the delivery may be claimed
+    /// again after `wait`.
     async fn retry_later(
         &self,
         claim: Claim,

@@ -24,6 +24,18 @@ impl<B: Backend> WorkLog for Database<B> {
             .await
     }
 
+    async fn count_attempt(&self, claim: &Claim) -> Result<Completed, StoreError> {
+        let counted = Counted::of(claim, claim.attempt);
+        self.run(SHORT, |session| set_attempts(session, counted))
+            .await
+    }
+
+    async fn uncount_attempt(&self, claim: &Claim) -> Result<Completed, StoreError> {
+        let counted = Counted::of(claim, claim.attempt.saturating_sub(1));
+        self.run(SHORT, |session| set_attempts(session, counted))
+            .await
+    }
+
     async fn expectations(&self, addresses: &[InboxId]) -> Result<Vec<Expectation>, StoreError> {
         let addresses = addresses.to_vec();
         self.run(SHORT, |session| {
@@ -49,12 +61,8 @@ impl<B: Backend> WorkLog for Database<B> {
         wait: Duration,
         why: Reason,
     ) -> Result<Completed, StoreError> {
-        let retry = Retry {
-            wait,
-            uncounted: 0,
-            why,
-        };
-        self.run(LONG, |session| retry_later(session, claim, retry))
+        let counted = Counted::of(&claim, claim.attempt);
+        self.run(LONG, |session| retry_later(session, counted, wait, why))
             .await
     }
 
@@ -64,12 +72,8 @@ impl<B: Backend> WorkLog for Database<B> {
         wait: Duration,
         why: Reason,
     ) -> Result<Completed, StoreError> {
-        let retry = Retry {
-            wait,
-            uncounted: 1,
-            why,
-        };
-        self.run(LONG, |session| retry_later(session, claim, retry))
+        let counted = Counted::of(&claim, claim.attempt.saturating_sub(1));
+        self.run(LONG, |session| retry_later(session, counted, wait, why))
             .await
     }
 
@@ -79,7 +83,7 @@ impl<B: Backend> WorkLog for Database<B> {
     }
 }
 
-type Columns = (String, String, Vec<u8>, String, i32, Moment, i64);
+type Columns = (String, String, Vec<u8>, String, i32, bool, Moment, i64);
 
 /// One guarded update: of two claimers the second waits for the first, looks at
 /// the row again and finds that it may not be claimed yet.
@@ -93,23 +97,25 @@ async fn claim<B: Backend>(
     let row: Option<Columns> = query::<B>(Sql {
         postgres: "UPDATE deliveries
              SET state = 'claimed',
-                 attempts = attempts + 1,
+                 unended_claims = unended_claims + 1,
                  claim_token = $2,
                  claimable_at = clock_timestamp() + $3 * interval '1 millisecond',
                  ring_at = clock_timestamp() + $3 * interval '1 millisecond'
              WHERE id = $1 AND state IN ('pending', 'claimed')
                AND claimable_at <= clock_timestamp()
-             RETURNING source, content_type, body, body_key, attempts, recorded_at,
+             RETURNING source, content_type, body, body_key, attempts, unended_claims > 1,
+                       recorded_at,
                        (extract(epoch FROM clock_timestamp() - recorded_at) * 1000)::bigint",
         sqlite: "UPDATE deliveries
              SET state = 'claimed',
-                 attempts = attempts + 1,
+                 unended_claims = unended_claims + 1,
                  claim_token = $2,
                  claimable_at = (SELECT now FROM clock) + $3,
                  ring_at = (SELECT now FROM clock) + $3
              WHERE id = $1 AND state IN ('pending', 'claimed')
                AND claimable_at <= (SELECT now FROM clock)
-             RETURNING source, content_type, body, body_key, attempts, recorded_at,
+             RETURNING source, content_type, body, body_key, attempts, unended_claims > 1,
+                       recorded_at,
                        (SELECT now FROM clock) - recorded_at",
     })
     .bind(delivery.as_uuid())
@@ -117,14 +123,16 @@ async fn claim<B: Backend>(
     .bind(millis(lease))
     .fetch_optional(&mut connection)
     .await?;
-    let Some((name, content_type, body, body_key, attempt, recorded_at, age)) = row else {
+    let Some((name, content_type, body, body_key, counted, is_suspect, recorded_at, age)) = row
+    else {
         return not_claimed::<B>(&mut connection, delivery).await;
     };
     drop(connection);
     let claim = Claim {
         delivery,
         token,
-        attempt: attempts(attempt)?,
+        attempt: attempts(counted)?.saturating_add(1),
+        is_suspect,
         age: span(age),
     };
     let keyring = &session.secrets.keyring;
@@ -158,18 +166,45 @@ async fn not_claimed<B: Backend>(
     })
 }
 
-/// When to try again, and what to note.
-struct Retry {
-    wait: Duration,
-    /// How many attempts are taken off the count.
-    uncounted: i32,
-    why: Reason,
+/// A claim, and the number of attempts that its row gets.
+struct Counted {
+    delivery: DeliveryId,
+    token: ClaimToken,
+    attempts: i64,
+}
+
+impl Counted {
+    fn of(claim: &Claim, attempts: u32) -> Self {
+        Self {
+            delivery: claim.delivery,
+            token: claim.token,
+            attempts: attempts.into(),
+        }
+    }
+}
+
+/// The number is absolute, so that setting it twice counts once.
+async fn set_attempts<B: Backend>(
+    session: Session<B>,
+    counted: Counted,
+) -> Result<Completed, Fault> {
+    let written = query::<B>(Sql::both(
+        "UPDATE deliveries SET attempts = $3
+         WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
+    ))
+    .bind(counted.delivery.as_uuid())
+    .bind(counted.token.as_uuid())
+    .bind(counted.attempts)
+    .execute(&mut *session.writer().await?)
+    .await?;
+    Ok(ended(written))
 }
 
 async fn retry_later<B: Backend>(
     session: Session<B>,
-    claim: Claim,
-    retry: Retry,
+    counted: Counted,
+    wait: Duration,
+    why: Reason,
 ) -> Result<Completed, Fault> {
     let written = query::<B>(Sql {
         postgres: "UPDATE deliveries
@@ -178,7 +213,8 @@ async fn retry_later<B: Backend>(
                  claimable_at = clock_timestamp() + $3 * interval '1 millisecond',
                  ring_at = clock_timestamp() + $3 * interval '1 millisecond',
                  reason = $4,
-                 attempts = attempts - $5
+                 attempts = $5,
+                 unended_claims = 0
              WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
         sqlite: "UPDATE deliveries
              SET state = 'pending',
@@ -186,14 +222,15 @@ async fn retry_later<B: Backend>(
                  claimable_at = (SELECT now FROM clock) + $3,
                  ring_at = (SELECT now FROM clock) + $3,
                  reason = $4,
-                 attempts = attempts - $5
+                 attempts = $5,
+                 unended_claims = 0
              WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
     })
-    .bind(claim.delivery.as_uuid())
-    .bind(claim.token.as_uuid())
-    .bind(millis(retry.wait))
-    .bind(retry.why.as_str())
-    .bind(retry.uncounted)
+    .bind(counted.delivery.as_uuid())
+    .bind(counted.token.as_uuid())
+    .bind(millis(wait))
+    .bind(why.as_str())
+    .bind(counted.attempts)
     .execute(&mut *session.writer().await?)
     .await?;
     Ok(ended(written))
@@ -206,17 +243,18 @@ async fn dead_letter<B: Backend>(
 ) -> Result<Completed, Fault> {
     let written = query::<B>(Sql {
         postgres: "UPDATE deliveries
-             SET state = 'buried', claim_token = NULL, reason = $3,
+             SET state = 'buried', claim_token = NULL, reason = $3, attempts = $4,
                  finished_at = clock_timestamp()
              WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
         sqlite: "UPDATE deliveries
-             SET state = 'buried', claim_token = NULL, reason = $3,
+             SET state = 'buried', claim_token = NULL, reason = $3, attempts = $4,
                  finished_at = (SELECT now FROM clock)
              WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
     })
     .bind(claim.delivery.as_uuid())
     .bind(claim.token.as_uuid())
     .bind(why.as_str())
+    .bind(i64::from(claim.attempt))
     .execute(&mut *session.writer().await?)
     .await?;
     Ok(ended(written))

@@ -37,6 +37,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(9, "0009_afterlife"),
     twin!(10, "0010_retired_keys"),
     twin!(11, "0011_requests"),
+    twin!(12, "0012_unended_claims"),
 ];
 
 /// The migrations that a database has, in the driver's own table.

@@ -95,7 +95,11 @@ macro_rules! store_contract {
 
             first_claim_returns_the_delivery_and_attempt_one,
             of_many_concurrent_claims_one_succeeds,
-            attempt_is_counted_even_if_the_worker_dies,
+            unended_claim_makes_a_suspect_and_counts_no_attempt,
+            counted_attempt_stays_counted_if_the_worker_dies,
+            uncounted_attempt_leaves_no_trace,
+            ended_claim_makes_no_suspect,
+            attempt_of_a_lost_claim_is_not_counted,
             claimed_delivery_is_due_after_its_lease_expires,
             worker_with_an_expired_lease_writes_nothing,
             ended_claim_cannot_be_ended_again,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pipeline::{DeliveryLog, Doorbell, FailureLog, Meters, Probe, ServerKey, WorkLog};
 use providers::Sources;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, RwLock};
 
 use crate::fetch::Fetcher;
 use crate::parser_threads::ParserThreads;
@@ -25,6 +25,8 @@ pub struct Deps {
     pub failures: Arc<dyn FailureLog>,
     /// The configured sources, which decode their deliveries.
     pub sources: Arc<Sources>,
+    /// Shared by the mails that are read; a suspect has it alone.
+    pub reading: RwLock<()>,
     /// Parses mails.
     pub parser_threads: ParserThreads,
     /// Fetches mail that a webhook does not carry.

@@ -2,8 +2,8 @@
 //! its mails, extract, and write the result in one transaction. A delivery is
 //! retried until that transaction commits or the delivery is dead-lettered.
 //!
-//! This crate never serves HTTP, never runs SQL and never talks to the broker. It
-//! touches no byte of a mail before the attempt is counted in the delivery's row.
+//! This crate never serves HTTP, never runs SQL and never talks to the broker. A
+//! delivery that may have killed its worker is read alone, after its attempt is counted.
 //!
 //! `README.md` lists the files in reading order.
 
@@ -15,6 +15,7 @@ mod sweep;
 mod give_back;
 mod outcome;
 mod process;
+mod reading;
 mod report;
 
 mod batch;

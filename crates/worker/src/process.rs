@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::give_back::{copy_of, give_back, outage_wait};
 use crate::outcome::DeliveryOutcome;
 use crate::read_mail::read_mail;
+use crate::reading::reading;
 use crate::report::report;
 use crate::slot::Slot;
 
@@ -47,7 +48,7 @@ async fn attempt(
     if deps.settings.backoff.is_exhausted(claim.attempt) {
         return dead_letter(deps, claim, Reason::new("attempts_spent")).await;
     }
-    match read(deps, delivery, slot).await {
+    match read(deps, &claim, delivery, slot).await {
         Ok(processed) => complete(deps, claim, processed).await,
         Err(failure) => fail(deps, claim, failure).await,
     }
@@ -56,16 +57,18 @@ async fn attempt(
 /// Decodes the post and reads each mail in it.
 async fn read(
     deps: &Deps,
+    claim: &Claim,
     delivery: StoredDelivery,
     slot: &mut Slot,
 ) -> Result<Processed, Failure> {
     let name = delivery.source.as_str();
-    let decoded = deps
-        .sources
-        .decode(name, &delivery.content_type, &delivery.body);
-    // A source that was removed from the configuration may be added again.
-    let decoded = decoded.ok_or_else(|| Failure::transient(Reason::new("source_unknown")))?;
-    let mails = match decoded {
+    let decoding = async {
+        let sources = &deps.sources;
+        let decoded = sources.decode(name, &delivery.content_type, &delivery.body);
+        // A source that was removed from the configuration may be added again.
+        decoded.ok_or_else(|| Failure::transient(Reason::new("source_unknown")))
+    };
+    let mails = match reading(deps, claim, decoding).await? {
         Ok(Decoded::Mails(mails)) => mails,
         Ok(Decoded::Batch(parts)) => {
             batch::split(deps, &delivery.source, parts).await?;
@@ -84,8 +87,7 @@ async fn read(
     };
     let mut messages = Vec::new();
     for mail in mails {
-        let (source, at) = (&delivery.source, delivery.recorded_at);
-        messages.extend(read_mail(deps, source, mail, at, slot).await?);
+        messages.extend(read_mail(deps, claim, &delivery, mail, slot).await?);
     }
     let ignored = None;
     Ok(Processed { messages, ignored })

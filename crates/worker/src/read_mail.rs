@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
-    Expectation, InboxId, NewMessage, Reason, Sender, SenderProof, SourceName, Timestamp,
+    Claim, Expectation, InboxId, NewMessage, Reason, Sender, SenderProof, StoredDelivery, Timestamp,
 };
 use providers::{InboundMail, Source};
 
@@ -13,6 +13,7 @@ use crate::decisions::{Decisions, LinkList};
 use crate::deps::Deps;
 use crate::failure::Failure;
 use crate::minimize::{Minimizer, Recipient, minimize};
+use crate::reading::reading;
 use crate::recipients::{addresses, is_other_sender};
 use crate::sender::{Evidence, Proof, ProofResult, prove};
 use crate::slot::Slot;
@@ -27,11 +28,12 @@ struct Awaited {
 /// Makes one message of the mail for each inbox it was sent to.
 pub(crate) async fn read_mail(
     deps: &Deps,
-    source: &SourceName,
+    claim: &Claim,
+    delivery: &StoredDelivery,
     mail: InboundMail,
-    recorded_at: Timestamp,
     slot: &mut Slot,
 ) -> Result<Vec<NewMessage>, Failure> {
+    let (source, recorded_at) = (&delivery.source, delivery.recorded_at);
     let settings = &deps.settings;
     let origin = deps.sources.get(source.as_str());
     let recipients = addresses(&mail.recipients, origin.and_then(Source::domains));
@@ -43,7 +45,8 @@ pub(crate) async fn read_mail(
     let provider_flags = mail.flags;
     let raw = Arc::new(mail.raw);
     let lists = link_lists(&awaited);
-    let decisions = Decisions::of(&deps.parser_threads, settings, Arc::clone(&raw), lists).await?;
+    let deciding = Decisions::of(&deps.parser_threads, settings, Arc::clone(&raw), lists);
+    let decisions = reading(deps, claim, deciding).await?;
     let is_odd = mail
         .received_at
         .is_some_and(|at| !is_plausible(at, recorded_at));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use poll::PolledSources;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, RwLock};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +28,7 @@ pub(super) fn start_worker(
         queue: Arc::clone(&parts.queue.probe),
         failures: Arc::clone(&parts.store.failures),
         sources: Arc::clone(&parts.sources),
+        reading: RwLock::default(),
         parser_threads: worker::ParserThreads::default(),
         fetcher: fetcher(&parts.config)?,
         dkim: dkim(&parts.config)?,

@@ -38,16 +38,15 @@ impl FileLock {
     }
 }
 
-/// Returns the claims of a process that is gone: this one holds the file's lock, so no
-/// other process can still be at work. The attempts stay counted.
+/// Ends the leases of a process that is gone: this one holds the file's lock, so no other
+/// process can still be at work. A delivery with a counted attempt keeps its lease: if
+/// it kills the process, it does so rarely, and others are processed in between.
 pub(super) async fn release_orphans(writer: &SqlitePool) -> Result<(), OpenError> {
     sqlx::query(
         "UPDATE deliveries
-         SET state = 'pending',
-             claim_token = NULL,
-             claimable_at = (SELECT now FROM clock),
+         SET claimable_at = (SELECT now FROM clock),
              ring_at = (SELECT now FROM clock)
-         WHERE state = 'claimed'",
+         WHERE state = 'claimed' AND attempts = 0",
     )
     .execute(writer)
     .await

@@ -39,15 +39,87 @@ pub async fn of_many_concurrent_claims_one_succeeds(subject: &dyn StoreSubject) 
     }
 }
 
+/// A worker died with the claim. That says little about this mail: many claims may have
+/// been open.
+pub async fn unended_claim_makes_a_suspect_and_counts_no_attempt(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    let id = seams.new_delivery("evt_1").await;
+    for round in 0..12 {
+        let (claim, _) = seams.claim(id, Duration::ZERO).await;
+        assert_eq!((claim.attempt, claim.is_suspect), (1, round > 0));
+        // The worker is gone; its lease expires at once.
+    }
+}
+
 /// Otherwise a mail that crashes its worker would crash workers forever.
-pub async fn attempt_is_counted_even_if_the_worker_dies(subject: &dyn StoreSubject) {
+pub async fn counted_attempt_stays_counted_if_the_worker_dies(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
     for attempt in 1..=3 {
         let (claim, _) = seams.claim(id, Duration::ZERO).await;
         assert_eq!(claim.attempt, attempt);
-        // The worker is gone; its lease expires at once.
+        for _ in 0..2 {
+            let counted = must(seams.work.count_attempt(&claim).await);
+            assert_eq!(
+                counted,
+                Completed::Done(()),
+                "counted once, also if repeated"
+            );
+        }
     }
+}
+
+/// The worker survived the mail.
+pub async fn uncounted_attempt_leaves_no_trace(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    let id = seams.new_delivery("evt_1").await;
+    for _ in 0..3 {
+        let (claim, _) = seams.claim(id, Duration::ZERO).await;
+        assert_eq!(claim.attempt, 1);
+        must(seams.work.count_attempt(&claim).await);
+        must(seams.work.uncount_attempt(&claim).await);
+    }
+    let (claim, _) = seams.claim(id, LONG).await;
+    must(seams.work.count_attempt(&claim).await);
+    let why = Reason::new("test");
+    must(seams.work.retry_uncounted(claim, Duration::ZERO, why).await);
+    assert_eq!(seams.claim(id, LONG).await.0.attempt, 1);
+}
+
+/// Its worker was alive to end it.
+pub async fn ended_claim_makes_no_suspect(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    let id = seams.new_delivery("evt_1").await;
+    seams.claim(id, Duration::ZERO).await;
+    let (claim, _) = seams.claim(id, LONG).await;
+    assert!(claim.is_suspect);
+    let why = Reason::new("test");
+    must(
+        seams
+            .work
+            .retry_later(claim, Duration::ZERO, why.clone())
+            .await,
+    );
+    let (claim, _) = seams.claim(id, Duration::ZERO).await;
+    assert_eq!((claim.attempt, claim.is_suspect), (2, false));
+    let (claim, _) = seams.claim(id, LONG).await;
+    must(seams.work.dead_letter(claim, why).await);
+    assert!(must(seams.failures.requeue(id).await));
+    let (claim, _) = seams.claim(id, LONG).await;
+    assert_eq!((claim.attempt, claim.is_suspect), (1, false));
+}
+
+/// The fence holds for counting, too.
+pub async fn attempt_of_a_lost_claim_is_not_counted(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    let id = seams.new_delivery("evt_1").await;
+    let (stale, _) = seams.claim(id, Duration::ZERO).await;
+    seams.claim(id, Duration::ZERO).await;
+    let counted = must(seams.work.count_attempt(&stale).await);
+    assert_eq!(counted, Completed::Lost);
+    let uncounted = must(seams.work.uncount_attempt(&stale).await);
+    assert_eq!(uncounted, Completed::Lost);
+    assert_eq!(seams.claim(id, LONG).await.0.attempt, 1);
 }
 
 /// The sweeper notices a dead worker and does not disturb a working one.

@@ -15,6 +15,7 @@ use providers::{SourceSettings, Sources};
 use queue::Queue;
 use store::Store;
 use tempfile::TempDir;
+use tokio::sync::RwLock;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use worker::{Deps, Fetcher, InboxPolicy, ParserThreads, Settings};
@@ -52,6 +53,7 @@ impl Fixture {
             queue: Arc::clone(&queue.probe),
             failures: Arc::clone(&store.failures),
             sources: Arc::new(sources),
+            reading: RwLock::default(),
             parser_threads: ParserThreads::new(2),
             fetcher: fetcher(),
             dkim: None,
@@ -154,7 +156,7 @@ impl Fixture {
     }
 
     /// How many unfinished deliveries cannot be claimed. Each check is a claim whose
-    /// lease ends at once, so it counts an attempt and changes nothing else.
+    /// lease ends at once, so it makes the delivery a suspect and changes nothing else.
     pub(crate) async fn held_claims(&self) -> usize {
         let mut held = 0;
         for id in self.store.deliveries.due(1000).await.unwrap() {

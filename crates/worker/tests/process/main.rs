@@ -16,10 +16,12 @@ mod sns;
 mod store_outage;
 mod unopened;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use fixture::{Fixture, nested, otp_mail, payload};
 use pipeline::{ArtifactKind, Claimed, Recorded};
+use tokio_util::sync::CancellationToken;
 
 #[tokio::test]
 async fn recorded_delivery_becomes_one_usable_code() {
@@ -189,9 +191,12 @@ async fn delivery_that_keeps_killing_its_worker_is_dead_lettered_unread() {
         )
         .await;
     for _ in 0..fixture.deps.settings.backoff.attempts {
-        // A worker that claims and dies; its lease ends at once.
+        // A worker that claims, begins to read and dies; its lease ends at once.
         let claimed = fixture.store.work.claim(id, Duration::ZERO).await.unwrap();
-        assert!(matches!(claimed, Claimed::Yours(..)));
+        let Claimed::Yours(claim, _) = claimed else {
+            panic!("not claimed");
+        };
+        fixture.store.work.count_attempt(&claim).await.unwrap();
     }
     fixture.work_until_idle().await;
     let dead_letters = fixture.store.failures.dead_letters(10).await.unwrap();
@@ -200,6 +205,52 @@ async fn delivery_that_keeps_killing_its_worker_is_dead_lettered_unread() {
         (id, "attempts_spent")
     );
     assert!(fixture.items("agent@inbox.test").await.is_empty());
+}
+
+/// Claims are left open when a worker is killed. That is not the fault of their mails.
+#[tokio::test]
+async fn deliveries_whose_workers_were_killed_more_often_than_there_are_attempts_are_read() {
+    let fixture = Fixture::open().await;
+    let mut ids = Vec::new();
+    for n in 0..6 {
+        let mail = otp_mail(&n.to_string(), &(100_000 + n * 7_919).to_string());
+        let body = payload("agent@inbox.test", &mail);
+        ids.push(fixture.record(&n.to_string(), &body).await);
+    }
+    for _ in 0..4 * fixture.deps.settings.backoff.attempts {
+        for id in &ids {
+            let claimed = fixture.store.work.claim(*id, Duration::ZERO).await.unwrap();
+            assert!(matches!(claimed, Claimed::Yours(..)));
+        }
+    }
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 6);
+}
+
+/// A mail that may have killed its worker waits until no other mail is read.
+#[tokio::test]
+async fn suspect_is_read_alone() {
+    let fixture = Fixture::open().await;
+    let body = payload("agent@inbox.test", &otp_mail("1", "493817"));
+    let id = fixture.record("one", &body).await;
+    fixture.store.work.claim(id, Duration::ZERO).await.unwrap();
+    let another_is_read = fixture.deps.reading.read().await;
+    let stop = CancellationToken::new();
+    let deps = Arc::clone(&fixture.deps);
+    let working = tokio::spawn(worker::run(deps, fixture.queue.bell(), stop.clone()));
+    testkit::wait::until("the suspect is claimed and waits", async || {
+        // A waiting writer keeps further readers out.
+        fixture.deps.reading.try_read().is_err().then_some(())
+    })
+    .await;
+    assert!(fixture.items("agent@inbox.test").await.is_empty());
+    drop(another_is_read);
+    testkit::wait::until("the suspect is read", async || {
+        (fixture.items("agent@inbox.test").await.len() == 1).then_some(())
+    })
+    .await;
+    stop.cancel();
+    working.await.unwrap();
 }
 
 #[tokio::test]

@@ -45,6 +45,14 @@ impl WorkLog for Failing {
         self.work.claim(delivery, lease).await
     }
 
+    async fn count_attempt(&self, claim: &Claim) -> Result<Completed, StoreError> {
+        self.work.count_attempt(claim).await
+    }
+
+    async fn uncount_attempt(&self, claim: &Claim) -> Result<Completed, StoreError> {
+        self.work.uncount_attempt(claim).await
+    }
+
     async fn expectations(&self, addresses: &[InboxId]) -> Result<Vec<Expectation>, StoreError> {
         self.check(Operation::Expect)?;
         self.work.expectations(addresses).await

@@ -1,0 +1,92 @@
+//! Workers killed with SIGKILL again and again: a kill is not the fault of the mails that
+//! were claimed, and a mail that is its cause is dead-lettered alone.
+
+use std::time::Duration;
+
+use maillatch::deployment::Role;
+use tokio::time::{Instant, sleep};
+
+use crate::harness::{Harness, TIMEOUT, on_both_profiles, otp_delivery, otp_mail, payload};
+
+on_both_profiles!(
+    twelve_kills_with_claimed_mail_dead_letter_nothing,
+    mail_that_kills_its_worker_each_time_is_dead_lettered_alone,
+);
+
+const INBOX: &str = "agent@inbox.test";
+const CLAIMED: &str = "SELECT count(*) FROM deliveries WHERE state = 'claimed'";
+const UNFINISHED: &str = "SELECT count(*) FROM deliveries WHERE state IN ('pending', 'claimed')";
+const DEAD_LETTERS: &str = "SELECT count(*) FROM deliveries WHERE state = 'buried'";
+/// The attempts that are counted for the one long mail.
+const COUNTED: &str = "SELECT coalesce(max(attempts), 0) FROM
+    (SELECT CAST(attempts AS bigint) AS attempts FROM deliveries WHERE length(body) > 1000000) long";
+
+/// A mail that takes a while to read: `lines` lines after a code.
+fn long_mail(n: u32, lines: usize) -> Vec<u8> {
+    let filler = "Thank you for reading.\r\n".repeat(lines);
+    let mail = otp_mail(&n.to_string(), &(100_000 + n * 5_003).to_string());
+    payload(INBOX, &[mail, filler.into_bytes()].concat())
+}
+
+async fn kill_workers(harness: &mut Harness) {
+    harness.deployment.kill(Role::Worker).await.unwrap();
+    harness.deployment.revive().await.unwrap();
+}
+
+async fn twelve_kills_with_claimed_mail_dead_letter_nothing(mut harness: Harness) {
+    const KILLS: u32 = 12;
+    for kill in 0..KILLS {
+        for n in [2 * kill, 2 * kill + 1] {
+            let id = format!("msg_{n}");
+            let posted = harness.post_until_accepted(n as usize, &id, &long_mail(n, 5_000));
+            assert_eq!(posted.await.status, 200);
+        }
+        harness.until_at_least(CLAIMED, 1).await;
+        kill_workers(&mut harness).await;
+    }
+    harness.until_count(UNFINISHED, 0).await;
+    assert_eq!(harness.count(DEAD_LETTERS).await, 0);
+    harness.until_items(INBOX, 2 * KILLS as usize).await;
+    harness.end().await;
+}
+
+/// The test plays the mail: whenever the long mail is about to be read, it kills.
+async fn mail_that_kills_its_worker_each_time_is_dead_lettered_alone(mut harness: Harness) {
+    const ATTEMPTS: i64 = 5;
+    let posted = harness.post_until_accepted(0, "msg_killer", &long_mail(0, 100_000));
+    assert_eq!(posted.await.status, 200);
+    let mut posts = 0;
+    let deadline = Instant::now() + 3 * TIMEOUT;
+    let mut counted = 0;
+    while counted < ATTEMPTS {
+        assert!(Instant::now() < deadline, "{counted} attempts were counted");
+        // Others come all the time, so some are claimed when the worker dies.
+        if posts < 40 {
+            posts += 1;
+            let body = otp_delivery(
+                INBOX,
+                &posts.to_string(),
+                &(100_000 + posts * 7_919).to_string(),
+            );
+            let id = format!("msg_{posts}");
+            assert_eq!(harness.post_until_accepted(0, &id, &body).await.status, 200);
+        }
+        let is_read = harness.count(COUNTED).await > counted
+            || (counted == 0 && harness.count(CLAIMED).await > 0);
+        if is_read {
+            kill_workers(&mut harness).await;
+            counted = harness.count(COUNTED).await;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    harness.until_count(UNFINISHED, 0).await;
+    assert_eq!(harness.count(DEAD_LETTERS).await, 1);
+    let list = harness
+        .command(&["failures", "list", "--json"])
+        .output()
+        .unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    assert_eq!(list["items"][0]["reason"], "attempts_spent");
+    harness.until_items(INBOX, posts as usize).await;
+    harness.end().await;
+}
