@@ -38,7 +38,8 @@ async fn twelve_kills_with_claimed_mail_dead_letter_nothing(mut harness: Harness
     for kill in 0..KILLS {
         for n in [2 * kill, 2 * kill + 1] {
             let id = format!("msg_{n}");
-            let posted = harness.post_until_accepted(n as usize, &id, &long_mail(n, 5_000));
+            let body = long_mail(n, 5_000);
+            let posted = harness.post_until_accepted(n as usize, &id, &body);
             assert_eq!(posted.await.status, 200);
         }
         harness.until_at_least(CLAIMED, 1).await;
@@ -53,7 +54,8 @@ async fn twelve_kills_with_claimed_mail_dead_letter_nothing(mut harness: Harness
 /// The test plays the mail: whenever the long mail is about to be read, it kills.
 async fn mail_that_kills_its_worker_each_time_is_dead_lettered_alone(mut harness: Harness) {
     const ATTEMPTS: i64 = 5;
-    let posted = harness.post_until_accepted(0, "msg_killer", &long_mail(0, 100_000));
+    let killer = long_mail(0, 100_000);
+    let posted = harness.post_until_accepted(0, "msg_killer", &killer);
     assert_eq!(posted.await.status, 200);
     let mut posts = 0;
     let deadline = Instant::now() + 3 * TIMEOUT;

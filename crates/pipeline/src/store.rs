@@ -155,6 +155,9 @@ pub trait WorkLog: Send + Sync {
     /// Claims a delivery for `lease`, in one guarded update.
     async fn claim(&self, delivery: DeliveryId, lease: Duration) -> Result<Claimed, StoreError>;
 
+    /// Extends a claim: from now on it holds for `lease`.
+    async fn extend(&self, claim: &Claim, lease: Duration) -> Result<Completed, StoreError>;
+
     /// Counts the attempt of a claim, so that it stays counted if the worker dies now.
     async fn count_attempt(&self, claim: &Claim) -> Result<Completed, StoreError>;
 

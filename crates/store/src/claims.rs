@@ -24,6 +24,12 @@ impl<B: Backend> WorkLog for Database<B> {
             .await
     }
 
+    async fn extend(&self, claim: &Claim, lease: Duration) -> Result<Completed, StoreError> {
+        let (delivery, token) = (claim.delivery, claim.token);
+        self.run(SHORT, |session| extend(session, delivery, token, lease))
+            .await
+    }
+
     async fn count_attempt(&self, claim: &Claim) -> Result<Completed, StoreError> {
         let counted = Counted::of(claim, claim.attempt);
         self.run(SHORT, |session| set_attempts(session, counted))
@@ -164,6 +170,32 @@ async fn not_claimed<B: Backend>(
         Some(true) => Claimed::NotNow,
         Some(false) | None => Claimed::Finished,
     })
+}
+
+/// Only the holder extends its claim. If the lease has expired and nobody took it, it
+/// holds again.
+async fn extend<B: Backend>(
+    session: Session<B>,
+    delivery: DeliveryId,
+    token: ClaimToken,
+    lease: Duration,
+) -> Result<Completed, Fault> {
+    let written = query::<B>(Sql {
+        postgres: "UPDATE deliveries
+             SET claimable_at = clock_timestamp() + $3 * interval '1 millisecond',
+                 ring_at = clock_timestamp() + $3 * interval '1 millisecond'
+             WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
+        sqlite: "UPDATE deliveries
+             SET claimable_at = (SELECT now FROM clock) + $3,
+                 ring_at = (SELECT now FROM clock) + $3
+             WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
+    })
+    .bind(delivery.as_uuid())
+    .bind(token.as_uuid())
+    .bind(millis(lease))
+    .execute(&mut *session.writer().await?)
+    .await?;
+    Ok(ended(written))
 }
 
 /// A claim, and the number of attempts that its row gets.

@@ -101,6 +101,8 @@ macro_rules! store_contract {
             ended_claim_makes_no_suspect,
             attempt_of_a_lost_claim_is_not_counted,
             claimed_delivery_is_due_after_its_lease_expires,
+            extended_claim_holds_longer,
+            only_the_holder_extends_a_claim,
             worker_with_an_expired_lease_writes_nothing,
             ended_claim_cannot_be_ended_again,
             retried_delivery_waits_and_is_due_again,

@@ -13,6 +13,7 @@ mod slot;
 mod sweep;
 
 mod give_back;
+mod lease;
 mod outcome;
 mod process;
 mod reading;

@@ -13,6 +13,7 @@ use crate::batch;
 use crate::deps::Deps;
 use crate::failure::Failure;
 use crate::give_back::{copy_of, give_back, outage_wait};
+use crate::lease;
 use crate::outcome::DeliveryOutcome;
 use crate::read_mail::read_mail;
 use crate::reading::reading;
@@ -24,8 +25,13 @@ pub(crate) async fn process(deps: &Arc<Deps>, id: DeliveryId, slot: &mut Slot) -
     let began = Instant::now();
     let (source, outcome) = match deps.work.claim(id, deps.settings.lease).await {
         Ok(Claimed::Yours(claim, delivery)) => {
-            let source = delivery.source.to_string();
-            (source, attempt(deps, claim, delivery, slot).await)
+            let (source, held) = (delivery.source.to_string(), copy_of(&claim));
+            let outcome = tokio::select! {
+                biased;
+                outcome = attempt(deps, claim, delivery, slot) => outcome,
+                never = lease::keep(deps, &held) => match never {},
+            };
+            (source, outcome)
         }
         Ok(Claimed::Unsealable(claim, why)) => {
             let (class, reason) = (why.class(), why.reason());

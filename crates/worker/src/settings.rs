@@ -12,7 +12,7 @@ use crate::recipients::InboxPolicy;
 pub struct Settings {
     /// How many deliveries are processed at once.
     pub concurrency: usize,
-    /// How long a claim holds. A worker that takes longer loses the claim.
+    /// How long a claim holds after its worker has died. A living one extends it.
     pub lease: Duration,
     /// When to retry a failed attempt and when to dead-letter the delivery.
     pub backoff: Backoff,

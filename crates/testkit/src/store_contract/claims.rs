@@ -136,6 +136,33 @@ pub async fn claimed_delivery_is_due_after_its_lease_expires(subject: &dyn Store
     .await;
 }
 
+/// Slow work keeps its claim.
+pub async fn extended_claim_holds_longer(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    let id = seams.new_delivery("evt_1").await;
+    let (claim, _) = seams.claim(id, Duration::ZERO).await;
+    let extended = must(seams.work.extend(&claim, LONG).await);
+    assert_eq!(extended, Completed::Done(()));
+    let answer = must(seams.work.claim(id, LONG).await);
+    assert!(matches!(answer, Claimed::NotNow), "{answer:?}");
+    assert_eq!(must(seams.deliveries.due(10).await), []);
+    seams.complete(claim, held(Vec::new())).await;
+}
+
+/// The fence holds for extending, too.
+pub async fn only_the_holder_extends_a_claim(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    let id = seams.new_delivery("evt_1").await;
+    let (stale, _) = seams.claim(id, Duration::ZERO).await;
+    let (current, _) = seams.claim(id, Duration::ZERO).await;
+    let extended = must(seams.work.extend(&stale, LONG).await);
+    assert_eq!(extended, Completed::Lost);
+    let ended = copy(&current);
+    seams.complete(current, held(Vec::new())).await;
+    let extended = must(seams.work.extend(&ended, LONG).await);
+    assert_eq!(extended, Completed::Lost);
+}
+
 /// The fencing token: nothing is written by the first worker after a second one has taken
 /// over.
 pub async fn worker_with_an_expired_lease_writes_nothing(subject: &dyn StoreSubject) {

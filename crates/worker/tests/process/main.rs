@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fixture::{Fixture, nested, otp_mail, payload};
-use pipeline::{ArtifactKind, Claimed, Recorded};
+use pipeline::{ArtifactKind, Claimed, OutcomeLabel, Recorded};
 use tokio_util::sync::CancellationToken;
 
 #[tokio::test]
@@ -227,6 +227,38 @@ async fn deliveries_whose_workers_were_killed_more_often_than_there_are_attempts
     assert_eq!(fixture.items("agent@inbox.test").await.len(), 6);
 }
 
+/// Slow work is not poison: the claim is kept while the mail waits or is read.
+#[tokio::test]
+async fn delivery_that_takes_many_leases_keeps_its_claim() {
+    let mut fixture = Fixture::open().await;
+    let lease = Duration::from_secs(2);
+    Arc::get_mut(&mut fixture.deps).unwrap().settings.lease = lease;
+    let body = payload("agent@inbox.test", &otp_mail("1", "493817"));
+    fixture.record("one", &body).await;
+    // Nothing can be read, so the delivery stays claimed.
+    let blocked = fixture.deps.reading.write().await;
+    let stop = CancellationToken::new();
+    let deps = Arc::clone(&fixture.deps);
+    let working = tokio::spawn(worker::run(deps, fixture.queue.bell(), stop.clone()));
+    testkit::wait::until("the delivery is claimed and waits", async || {
+        let backlog = fixture.store.deliveries.backlog().await.unwrap();
+        backlog.overdue.is_zero().then_some(())
+    })
+    .await;
+    // Without an extension the worker's next look would find it and claim it again.
+    tokio::time::sleep(2 * lease).await;
+    drop(blocked);
+    testkit::wait::until("the delivery is processed", async || {
+        (fixture.items("agent@inbox.test").await.len() == 1).then_some(())
+    })
+    .await;
+    stop.cancel();
+    working.await.unwrap();
+    let label = OutcomeLabel::new("dev", "lost");
+    let lost = fixture.deps.meters.processed.get_or_create(&label).get();
+    assert_eq!(lost, 0);
+}
+
 /// A mail that may have killed its worker waits until no other mail is read.
 #[tokio::test]
 async fn suspect_is_read_alone() {
@@ -286,8 +318,8 @@ async fn worker_finds_due_deliveries_while_the_doorbell_is_silent() {
             .record_without_notification("dev", &n.to_string(), &body)
             .await;
     }
-    let stop = tokio_util::sync::CancellationToken::new();
-    let deps = std::sync::Arc::clone(&fixture.deps);
+    let stop = CancellationToken::new();
+    let deps = Arc::clone(&fixture.deps);
     let working = tokio::spawn(worker::run(deps, Box::new(SilentListener), stop.clone()));
     testkit::wait::until("every delivery is processed", || async {
         (fixture.items("agent@inbox.test").await.len() == 20).then_some(())

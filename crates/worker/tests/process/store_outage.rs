@@ -45,6 +45,10 @@ impl WorkLog for Failing {
         self.work.claim(delivery, lease).await
     }
 
+    async fn extend(&self, claim: &Claim, lease: Duration) -> Result<Completed, StoreError> {
+        self.work.extend(claim, lease).await
+    }
+
     async fn count_attempt(&self, claim: &Claim) -> Result<Completed, StoreError> {
         self.work.count_attempt(claim).await
     }
