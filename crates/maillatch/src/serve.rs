@@ -78,7 +78,7 @@ impl Serving {
     /// Starts the roles; when this returns they accept requests.
     pub(crate) fn start(parts: Parts, roles: Roles) -> Result<Self> {
         let stop = CancellationToken::new();
-        let supervisor = Supervisor::new(parts.meters.clone(), stop.clone());
+        let supervisor = Supervisor::new(parts.meters.restarts.clone(), stop.clone());
         let settings = webhook_settings(&parts.config)?;
         let committer = Committer::start(
             Arc::clone(&parts.store.deliveries),

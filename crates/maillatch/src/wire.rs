@@ -52,14 +52,22 @@ pub(crate) async fn wire_as_guest(config: Config) -> Result<Parts> {
 async fn open(config: Config, server_key: ServerKey, settings: &store::Settings) -> Result<Parts> {
     let sources = Sources::build(config.source.clone()).context("a source is not valid")?;
     let keys = Keys::build(config.key.clone()).context("a key is not valid")?;
-    let store = store::open(settings)
-        .await
-        .context("failed to open the database")?;
-    let queue = queue::open(&queue_settings(&config))
-        .await
-        .context("failed to open the queue")?;
     let mut registry = Registry::default();
     let meters = Meters::register(&mut registry);
+    let settings = store::Settings {
+        restarts: meters.restarts.clone(),
+        ..settings.clone()
+    };
+    let store = store::open(&settings)
+        .await
+        .context("failed to open the database")?;
+    let queue_settings = queue::Settings {
+        restarts: meters.restarts.clone(),
+        ..queue_settings(&config)
+    };
+    let queue = queue::open(&queue_settings)
+        .await
+        .context("failed to open the queue")?;
     let poll_meters = poll::Meters::register(&mut registry);
     Ok(Parts {
         queue,
@@ -104,6 +112,7 @@ pub(crate) fn queue_settings(config: &Config) -> queue::Settings {
         name: config.queue.name.clone(),
         prefetch: config.queue.prefetch,
         capacity: config.queue.capacity,
+        ..queue::Settings::default()
     }
 }
 
@@ -153,6 +162,7 @@ pub(crate) fn poll_deps(parts: &Parts) -> Result<poll::Deps> {
         doorbell: Arc::clone(&parts.queue.doorbell),
         clock: Arc::clone(&parts.clock),
         poller: PollerId::new(),
+        restarts: parts.meters.restarts.clone(),
         meters: parts.poll_meters.clone(),
         settings: poll_settings(&parts.config)?,
     })

@@ -1,12 +1,16 @@
 //! Metrics. Every label value is a word from a closed list or a configured name. Text
 //! from a mail (an address, a subject, a code, a URL) never becomes a label.
 
+mod restarts;
+
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
+
+pub use restarts::Restarts;
 
 /// Labels of an event: what it is about, and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -66,7 +70,7 @@ pub struct Meters {
     /// database.
     pub doorbell_silent: Gauge,
     /// Restarts of long-lived tasks that failed.
-    pub task_restarts: Family<KindLabel, Counter>,
+    pub restarts: Restarts,
     /// Processed deliveries, by source and outcome.
     pub processed: Family<OutcomeLabel, Counter>,
     /// From claim to finish.
@@ -116,7 +120,7 @@ impl Meters {
             duplicates: Family::default(),
             rings: Family::default(),
             doorbell_silent: Gauge::default(),
-            task_restarts: Family::default(),
+            restarts: Restarts::default(),
             processed: Family::default(),
             process_seconds: Histogram::new(SECONDS),
             artifacts: Family::default(),
@@ -161,11 +165,7 @@ impl Meters {
             "1 while the queue is unavailable and workers look into the database",
             self.doorbell_silent.clone(),
         );
-        registry.register(
-            "task_restarts",
-            "Restarts of long-lived tasks that failed",
-            self.task_restarts.clone(),
-        );
+        self.restarts.register(registry);
     }
 
     fn describe(&self, registry: &mut Registry) {

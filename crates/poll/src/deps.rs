@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pipeline::{Clock, Doorbell, PollLog, PollerId, SilenceLog};
+use pipeline::{Clock, Doorbell, PollLog, PollerId, Restarts, SilenceLog};
 
 use crate::meters::Meters;
 use crate::settings::Settings;
@@ -19,6 +19,8 @@ pub struct Deps {
     pub clock: Arc<dyn Clock>,
     /// The id of this poller.
     pub poller: PollerId,
+    /// Where restarts of the poller's tasks are counted.
+    pub restarts: Restarts,
     /// The poller's metrics.
     pub meters: Meters,
     /// What an operator may set.

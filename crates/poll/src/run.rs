@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use pipeline::SourceName;
-use tokio::sync::Notify;
+use tokio::sync::{Mutex, Notify};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::deps::Deps;
-use crate::polled_sources::PolledSources;
+use crate::polled_sources::{PolledSource, PolledSources};
 use crate::source_loop::source_loop;
 use crate::watch::waiting_inboxes::PollRequest;
 use crate::watch::{silent_sources, waiting_inboxes};
@@ -28,18 +29,76 @@ pub async fn run(
             inboxes: source.inboxes.clone(),
             awaited: Arc::clone(&awaited),
         });
-        tasks.spawn(source_loop(
-            Arc::clone(&deps),
-            source,
-            awaited,
-            stop.clone(),
-        ));
+        let (deps, stop) = (Arc::clone(&deps), stop.clone());
+        tasks.spawn(async move { run_source(&deps, source, &awaited, &stop).await });
     }
     if !requests.is_empty() {
-        let watch = waiting_inboxes::watch(Arc::clone(&deps), requests, stop.clone());
-        tasks.spawn(watch);
+        let (deps, stop) = (Arc::clone(&deps), stop.clone());
+        tasks.spawn(async move {
+            let start = || waiting_inboxes::watch(&deps, &requests, &stop);
+            let restarts = &deps.restarts;
+            restarts
+                .keep_running("watch for waiting inboxes", sleep, start)
+                .await;
+        });
     }
-    tasks.spawn(silent_sources::watch(deps, posting, stop));
+    tasks.spawn(async move {
+        let start = || silent_sources::watch(&deps, &posting, &stop);
+        let restarts = &deps.restarts;
+        restarts
+            .keep_running("watch for silent sources", sleep, start)
+            .await;
+    });
     tasks.close();
     tasks.wait().await;
+}
+
+/// Polls one source. If that panics, it begins again; a client drops a connection that it
+/// did not finish using.
+async fn run_source(deps: &Deps, source: PolledSource, awaited: &Notify, stop: &CancellationToken) {
+    let task = format!("poller of {}", source.source);
+    let source = Mutex::new(source);
+    let start = || async {
+        let mut source = source.lock().await;
+        source_loop(deps, &mut source, awaited, stop).await;
+    };
+    deps.restarts.keep_running(&task, sleep, start).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::inbox_filter::InboxFilter;
+    use crate::scripted_source::{ScriptedSource, TestPoller, page, source};
+
+    #[tokio::test]
+    async fn source_that_panics_twice_is_restarted_named_and_polled() {
+        let poller = TestPoller::new().await;
+        let mut lists = 0;
+        let client = ScriptedSource::listing(move |_| {
+            lists += 1;
+            assert!(lists > 2, "a test asked for it");
+            Ok(page(&["one"], "end", false))
+        });
+        let polled = PolledSource {
+            source: source(),
+            client: Box::new(client),
+            every: Duration::from_millis(1),
+            inboxes: InboxFilter::default(),
+            is_poll_only: true,
+        };
+        let (awaited, stop) = (Notify::new(), CancellationToken::new());
+        let found = async {
+            let asked = async || (poller.rows().await == 1).then_some(());
+            testkit::wait::until("the mail is found", asked).await;
+            stop.cancel();
+        };
+        tokio::join!(run_source(&poller.deps, polled, &awaited, &stop), found);
+        let restarts = &poller.deps.restarts;
+        assert_eq!(restarts.of("poller of scripted"), 2);
+        let warning = restarts.warning().unwrap();
+        assert_eq!(warning, "poller of scripted was restarted 2 times");
+    }
 }

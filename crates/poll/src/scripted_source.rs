@@ -56,6 +56,7 @@ impl TestPoller {
             doorbell: Arc::clone(&notified) as Arc<dyn Doorbell>,
             clock: Arc::new(SystemClock),
             poller: PollerId::new(),
+            restarts: pipeline::Restarts::default(),
             meters: Meters::register(&mut Registry::default()),
             settings: Settings {
                 every: Duration::from_mins(5),

@@ -5,7 +5,6 @@
 pub(crate) mod round;
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{Leased, Reason, SourceLabel, SourceName};
@@ -75,18 +74,15 @@ struct Schedule {
 
 /// Polls one source until `stop`. `awaited` is notified when an inbox is awaited.
 pub(crate) async fn source_loop(
-    deps: Arc<Deps>,
-    mut polled: PolledSource,
-    awaited: Arc<Notify>,
-    stop: CancellationToken,
+    deps: &Deps,
+    polled: &mut PolledSource,
+    awaited: &Notify,
+    stop: &CancellationToken,
 ) {
-    let signals = Signals {
-        awaited: &awaited,
-        stop: &stop,
-    };
-    while let Some(held) = take_lease(&deps, &polled.source, &stop).await {
-        let schedule = Schedule::new(&polled, &held);
-        poll_while_held(&deps, &mut polled, held, schedule, signals).await;
+    let signals = Signals { awaited, stop };
+    while let Some(held) = take_lease(deps, &polled.source, stop).await {
+        let schedule = Schedule::new(polled, &held);
+        poll_while_held(deps, polled, held, schedule, signals).await;
     }
 }
 

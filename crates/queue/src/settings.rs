@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use pipeline::Restarts;
 use secrecy::SecretString;
 
 /// Where the queue is and how much it holds.
@@ -23,6 +24,8 @@ pub struct Settings {
     /// capacity it was declared with. To change it, delete the queue or use another
     /// name.
     pub capacity: u32,
+    /// Where restarts of this crate's tasks are counted.
+    pub restarts: Restarts,
 }
 
 impl Default for Settings {
@@ -33,6 +36,7 @@ impl Default for Settings {
             name: "maillatch".to_owned(),
             prefetch: 4,
             capacity: 10_000,
+            restarts: Restarts::default(),
         }
     }
 }

@@ -43,7 +43,7 @@ impl Database<Postgres> {
         applied.accept_newer()?;
         applied.refuse_missing()?;
         let watches = Watches::default();
-        let listener = Listener::new(options, watches.clone());
+        let listener = Listener::new(options, watches.clone(), settings.restarts.clone());
         Ok(Self::over(Postgres { pool, listener }, secrets, watches))
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pipeline::ServerKey;
+use pipeline::{Restarts, ServerKey};
 use secrecy::SecretString;
 
 use crate::open::OpenError;
@@ -42,6 +42,8 @@ pub struct Settings {
     pub guest: bool,
     /// The name of the process in `pg_stat_activity`.
     pub application_name: String,
+    /// Where restarts of this crate's tasks are counted.
+    pub restarts: Restarts,
 }
 
 impl Settings {
@@ -56,6 +58,7 @@ impl Settings {
             allow_unsafe: false,
             guest: false,
             application_name: "maillatch".to_owned(),
+            restarts: Restarts::default(),
         }
     }
 

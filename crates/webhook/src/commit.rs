@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{DeliveryLog, Doorbell, KindLabel, Meters, NewDelivery, Recorded, StoreError};
+use pipeline::{DeliveryLog, Doorbell, Meters, NewDelivery, Recorded, StoreError};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -136,8 +136,8 @@ impl CommitLoop {
     /// Runs the loop again whenever it panics. The posts of the failed batch get 503.
     async fn supervise(self) {
         while tokio::spawn(self.clone().run()).await.is_err() {
-            let label = KindLabel { what: "committer" };
-            self.meters.task_restarts.get_or_create_owned(&label).inc();
+            // Posts wait for the committer, so it is started again at once.
+            let _wait = self.meters.restarts.count("committer");
             tracing::error!("a committer panicked; it is started again");
         }
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{DeliveryId, Doorbell, Meters, OutcomeLabel};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
+use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 
 /// How many commits may wait for their notification. Notifications beyond that are dropped, and the
@@ -28,7 +29,12 @@ pub(crate) struct Notifier {
 impl Notifier {
     pub(crate) fn start(doorbell: Arc<dyn Doorbell>, meters: Meters, tasks: &TaskTracker) -> Self {
         let (waiting, commits) = mpsc::channel(MOST_WAITING);
-        tasks.spawn(run(commits, doorbell, meters.clone()));
+        let (restarts, commits) = (meters.restarts.clone(), Arc::new(Mutex::new(commits)));
+        let running = meters.clone();
+        tasks.spawn(async move {
+            let start = || async { run(&mut *commits.lock().await, &*doorbell, &running).await };
+            restarts.keep_running("notifier", sleep, start).await;
+        });
         Self { waiting, meters }
     }
 
@@ -41,9 +47,9 @@ impl Notifier {
 }
 
 async fn run(
-    mut commits: mpsc::Receiver<Vec<DeliveryId>>,
-    doorbell: Arc<dyn Doorbell>,
-    meters: Meters,
+    commits: &mut mpsc::Receiver<Vec<DeliveryId>>,
+    doorbell: &dyn Doorbell,
+    meters: &Meters,
 ) {
     let mut waiting = Vec::with_capacity(MOST_MERGED);
     let silent = &meters.doorbell_silent;
@@ -52,7 +58,7 @@ async fn run(
         match tokio::time::timeout(TIMEOUT, doorbell.notify(&deliveries)).await {
             Ok(Ok(())) => {
                 silent.set(0);
-                count(&meters, "heard");
+                count(meters, "heard");
             }
             // Only the first failure is logged: an outage may last for thousands of
             // commits.
@@ -67,7 +73,7 @@ async fn run(
                         "the queue is unavailable; workers look into the database"
                     );
                 }
-                count(&meters, "failed");
+                count(meters, "failed");
             }
         }
     }

@@ -1,6 +1,7 @@
 //! `doctor`: checks a deployment.
 
 mod api_keys;
+mod running;
 mod source_health;
 
 use std::io::Write;
@@ -129,6 +130,7 @@ async fn check_all(config: &Config) -> Vec<Check> {
     ];
     checks.extend(database(config).await);
     checks.push(queue(config).await);
+    checks.push(running::tasks(config).await);
     checks
 }
 

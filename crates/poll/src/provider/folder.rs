@@ -4,14 +4,17 @@
 //! its flags change, so that name is its id. A plain file counts as another mail when its
 //! size or time changes. Files are only read, and links are not followed.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirEntry};
 use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use pipeline::Timestamp;
 use providers::PollSettings;
+use serde::Deserialize;
 use serde_json::json;
 use tokio::task::spawn_blocking;
 
@@ -35,6 +38,8 @@ pub(crate) struct Folder {
 /// A file with a mail in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Mail {
+    /// The path as text. Files are in the order of their names.
+    name: String,
     path: PathBuf,
     id: String,
     changed: Option<i64>,
@@ -102,17 +107,15 @@ impl SourceClient for Folder {
         };
         let mut remaining = mails
             .iter()
-            .filter(|mail| cursor.is_empty() || mail.path.to_string_lossy().as_ref() > cursor)
+            .filter(|mail| mail.name.as_str() > cursor)
             .filter(settled);
         let page: Vec<&Mail> = remaining.by_ref().take(PAGE).collect();
         let has_more = remaining.next().is_some();
-        let last = page
-            .last()
-            .map(|mail| mail.path.to_string_lossy().into_owned());
+        let last = page.last().map(|mail| mail.name.clone());
         let item = |mail: &&Mail| ListedMail {
             id: mail.id.clone(),
             arrived_at: mail.changed.map(Timestamp::from_millis),
-            note: json!(mail.path),
+            note: json!(mail.path.as_os_str().as_bytes()),
         };
         Ok(Page {
             items: page.iter().map(item).collect(),
@@ -122,11 +125,9 @@ impl SourceClient for Folder {
     }
 
     async fn fetch(&mut self, item: &ListedMail) -> Result<Fetched, PollError> {
-        let path = item
-            .note
-            .as_str()
-            .map(PathBuf::from)
-            .ok_or(PollError::UnexpectedAnswer)?;
+        let path = Vec::<u8>::deserialize(&item.note);
+        let path = path.ok().ok_or(PollError::UnexpectedAnswer)?;
+        let path = PathBuf::from(OsString::from_vec(path));
         let limit = self.message_limit as u64;
         let read = spawn_blocking(move || -> io::Result<Option<Vec<u8>>> {
             if fs::metadata(&path)?.len() > limit {
@@ -178,13 +179,14 @@ fn collect(root: &Path, is_import: bool, mails: &mut Vec<Mail>) -> io::Result<()
 
 /// A file of a Maildir; its name without the flags is unique.
 fn delivered(entry: &DirEntry) -> io::Result<Option<Mail>> {
-    let name = entry.file_name().to_string_lossy().into_owned();
+    let name = text(&entry.file_name());
     if name.starts_with('.') || !entry.file_type()?.is_file() {
         return Ok(None);
     }
     let unique = name.split(":2,").next().unwrap_or(&name);
     let changed = ignore_gone(entry.metadata())?.map(|about| millis(about.modified()));
     Ok(changed.map(|changed| Mail {
+        name: text(entry.path().as_os_str()),
         path: entry.path(),
         id: format!("maildir {unique}"),
         changed,
@@ -195,16 +197,23 @@ fn plain(path: &Path) -> io::Result<Option<Mail>> {
     Ok(ignore_gone(fs::metadata(path))?.map(|about| {
         let changed = millis(about.modified());
         Mail {
+            name: text(path.as_os_str()),
             path: path.to_owned(),
             id: format!(
                 "file {} {} {}",
-                path.display(),
+                text(path.as_os_str()),
                 about.len(),
                 changed.unwrap_or_default()
             ),
             changed,
         }
     }))
+}
+
+/// A path as text. Two paths that are not UTF-8 have different texts, too.
+fn text(path: &OsStr) -> String {
+    path.to_str()
+        .map_or_else(|| format!("{path:?}"), ToOwned::to_owned)
 }
 
 fn ignore_gone<T>(result: io::Result<T>) -> io::Result<Option<T>> {
@@ -217,4 +226,27 @@ fn ignore_gone<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 fn millis(moment: io::Result<SystemTime>) -> Option<i64> {
     let since = moment.ok()?.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_millis()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn file_whose_name_is_not_utf8_is_read_like_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let mail = b"To: agent@inbox.test\r\nSubject: hello\r\n\r\nhello\r\n";
+        for name in [&b"a.eml"[..], b"b\xff.eml", b"b\xfe.eml", b"z.eml"] {
+            fs::write(folder.path().join(OsStr::from_bytes(name)), mail).unwrap();
+        }
+        let mut client = Folder::imported(vec![folder.path().to_owned()], Vec::new(), 10_000);
+        let page = client.list("", Timestamp::from_millis(0)).await.unwrap();
+        let mut ids: Vec<_> = page.items.iter().map(|item| item.id.clone()).collect();
+        ids.dedup();
+        assert_eq!(ids.len(), 4, "{ids:?}");
+        for item in &page.items {
+            let fetched = client.fetch(item).await.unwrap();
+            assert!(matches!(fetched, Fetched::Mail(_)), "{}", item.id);
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! Raises an alarm when a source has been silent for much longer than usual.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{SourceHealth, SourceLabel, SourceName};
@@ -15,10 +14,10 @@ use crate::jitter::jittered;
 const INTERVAL: Duration = Duration::from_secs(30);
 
 /// Checks sources that post, until `stop`.
-pub(crate) async fn watch(deps: Arc<Deps>, posting: Vec<SourceName>, stop: CancellationToken) {
+pub(crate) async fn watch(deps: &Deps, posting: &[SourceName], stop: &CancellationToken) {
     let mut silent = HashSet::new();
     loop {
-        for source in &posting {
+        for source in posting {
             if let Err(error) = deps.silence.observe_posts(source).await {
                 let error: &dyn std::error::Error = &error;
                 tracing::warn!(%source, error, "failed to check when a source last posted");
@@ -26,7 +25,7 @@ pub(crate) async fn watch(deps: Arc<Deps>, posting: Vec<SourceName>, stop: Cance
         }
         if let Ok(standings) = deps.silence.source_health().await {
             for standing in standings.iter().filter(|one| posting.contains(&one.source)) {
-                report(&deps, standing, &mut silent);
+                report(deps, standing, &mut silent);
             }
         }
         tokio::select! {

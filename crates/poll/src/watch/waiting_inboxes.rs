@@ -69,7 +69,7 @@ pub(crate) struct PollRequest {
 }
 
 /// Checks for awaited inboxes until `stop`.
-pub(crate) async fn watch(deps: Arc<Deps>, sources: Vec<PollRequest>, stop: CancellationToken) {
+pub(crate) async fn watch(deps: &Deps, sources: &[PollRequest], stop: &CancellationToken) {
     let mut turns = Turns::default();
     loop {
         tokio::select! {
@@ -83,7 +83,7 @@ pub(crate) async fn watch(deps: Arc<Deps>, sources: Vec<PollRequest>, stop: Canc
                 let due = turns.due(&waiting, Instant::now());
                 // Inboxes that did not fit into the answer may be of any source.
                 let is_full = waiting.len() >= MOST as usize && !due.is_empty();
-                for source in &sources {
+                for source in sources {
                     if is_full || due.iter().any(|inbox| source.inboxes.includes(inbox)) {
                         source.awaited.notify_one();
                     }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use futures_util::{Stream, StreamExt};
 use lapin::options::ConfirmSelectOptions;
 use lapin::{ConnectionProperties, Event};
+use pipeline::Restarts;
 use tokio::sync::watch;
 use tokio::time::{Instant, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -79,15 +80,25 @@ impl Plan {
     pub(super) fn supervised(
         self,
         closed: CancellationToken,
+        restarts: Restarts,
     ) -> (CurrentConnection, impl Future<Output = ()> + Send + 'static) {
         let (up, current) = watch::channel(None);
-        (CurrentConnection::new(current), self.supervise(up, closed))
+        let supervisor = async move {
+            let start = || {
+                up.send_replace(None);
+                self.supervise(&up, &closed)
+            };
+            restarts
+                .keep_running("broker connection", sleep, start)
+                .await;
+        };
+        (CurrentConnection::new(current), supervisor)
     }
 
     async fn supervise(
-        self,
-        up: watch::Sender<Option<Arc<LiveConnection>>>,
-        closed: CancellationToken,
+        &self,
+        up: &watch::Sender<Option<Arc<LiveConnection>>>,
+        closed: &CancellationToken,
     ) {
         let mut backoff = ReconnectBackoff::default();
         loop {
@@ -98,7 +109,7 @@ impl Plan {
             match connected {
                 Ok(connection) => {
                     let began = Instant::now();
-                    self.offer(Arc::new(connection), &up, &closed).await;
+                    self.offer(Arc::new(connection), up, closed).await;
                     backoff.connection_lasted(began.elapsed());
                 }
                 Err(error) => self.log_failure(&error, backoff.should_warn()),

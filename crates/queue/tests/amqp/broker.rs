@@ -22,10 +22,10 @@ pub(crate) fn url() -> String {
 pub(crate) fn settings(url: &str) -> Settings {
     Settings {
         url: Some(url.into()),
-        ca_file: None,
         name: format!("test-{}", DeliveryId::new()),
         prefetch: 1,
         capacity: 1_000,
+        ..Settings::default()
     }
 }
 

@@ -9,9 +9,11 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use pipeline::Restarts;
 use sqlx::Executor;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
-use tokio::time::timeout;
+use tokio::runtime::Handle;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::fault::describe_driver;
@@ -30,15 +32,21 @@ const CHECK_EVERY: Duration = RECHECK_SPREAD;
 pub(super) struct Listener {
     options: PgConnectOptions,
     watches: Watches,
+    restarts: Restarts,
+    /// The runtime that opened the database. The first watch may begin on a thread of
+    /// the HTTP server, which ends earlier.
+    runtime: Handle,
     is_started: AtomicBool,
     stop: CancellationToken,
 }
 
 impl Listener {
-    pub(super) fn new(options: PgConnectOptions, watches: Watches) -> Self {
+    pub(super) fn new(options: PgConnectOptions, watches: Watches, restarts: Restarts) -> Self {
         Self {
             options,
             watches,
+            restarts,
+            runtime: Handle::current(),
             is_started: AtomicBool::new(false),
             stop: CancellationToken::new(),
         }
@@ -50,10 +58,12 @@ impl Listener {
             return;
         }
         let (options, watches) = (self.options.clone(), self.watches.clone());
+        let restarts = self.restarts.clone();
         let listening = self.stop.clone().run_until_cancelled_owned(async move {
-            listen_and_reconnect(&options, &watches).await;
+            let start = || listen_and_reconnect(&options, &watches);
+            restarts.keep_running("listener", sleep, start).await;
         });
-        tokio::spawn(listening);
+        self.runtime.spawn(listening);
     }
 
     pub(super) fn stop(&self) {
@@ -89,7 +99,7 @@ async fn listen_and_reconnect(options: &PgConnectOptions, watches: &Watches) {
                 tracing::warn!(cause, "cannot listen for notifications; retrying");
             }
         }
-        recheck_until(watches, tokio::time::sleep(wait)).await;
+        recheck_until(watches, sleep(wait)).await;
         wait = (wait * 2).min(LONGEST);
     }
 }
@@ -170,7 +180,11 @@ mod tests {
         let inbox: InboxId = inbox.parse().unwrap();
         let watches = Watches::default();
         let watch = watches.watch(&inbox);
-        let listener = Listener::new(connect::options(&settings).unwrap(), watches);
+        let listener = Listener::new(
+            connect::options(&settings).unwrap(),
+            watches,
+            Restarts::default(),
+        );
         listener.start();
         Listening {
             listener,
