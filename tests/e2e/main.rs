@@ -23,6 +23,7 @@ mod crash;
 mod duplicates;
 mod fetched_mail;
 mod full_disk;
+mod hang_ups;
 mod keys;
 mod kills;
 mod no_disclosure;

@@ -80,6 +80,9 @@ pub(super) fn http(
         // An idle connection would delay a clean stop for as long as it lives.
         .keep_alive(Duration::from_secs(5))
         .client_request_timeout(Duration::from_secs(5))
+        // A client that hangs up ends its request: a wait frees its seat at once, and a
+        // consume that is not committed yet is not made for nobody.
+        .h1_allow_half_closed(false)
         .shutdown_timeout(config.server.drain.0.as_secs())
         .disable_signals()
         .bind(&config.server.listen)
