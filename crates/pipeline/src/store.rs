@@ -42,6 +42,11 @@ pub trait DeliveryLog: Send + Sync {
     /// ones whose retry is due, and claimed ones whose lease has expired.
     async fn due(&self, limit: u32) -> Result<Vec<DeliveryId>, StoreError>;
 
+    /// Up to `limit` deliveries that may be claimed now, longest due first: those of
+    /// [`Self::due`], and those that will be due within `ahead`. For workers, which look
+    /// for work themselves in case nobody is notified.
+    async fn claimable(&self, ahead: Duration, limit: u32) -> Result<Vec<DeliveryId>, StoreError>;
+
     /// Records that the queue was notified for these. They are due again after `wait`,
     /// or later if they were scheduled for later.
     async fn mark_notified(

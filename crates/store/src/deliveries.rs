@@ -26,6 +26,11 @@ impl<B: Backend> DeliveryLog for Database<B> {
         self.run(SHORT, |session| due(session, limit)).await
     }
 
+    async fn claimable(&self, ahead: Duration, limit: u32) -> Result<Vec<DeliveryId>, StoreError> {
+        self.run(SHORT, |session| claimable(session, ahead, limit))
+            .await
+    }
+
     async fn mark_notified(
         &self,
         deliveries: &[DeliveryId],
@@ -172,6 +177,32 @@ async fn due<B: Backend>(session: Session<B>, limit: u32) -> Result<Vec<Delivery
              LIMIT $1",
     })
     .bind(i64::from(limit))
+    .scalars(&mut *session.reader().await?)
+    .await?;
+    Ok(ids.into_iter().map(DeliveryId::from_uuid).collect())
+}
+
+/// The index is searched by `ring_at`; a claimed delivery has its lease in both columns.
+async fn claimable<B: Backend>(
+    session: Session<B>,
+    ahead: Duration,
+    limit: u32,
+) -> Result<Vec<DeliveryId>, Fault> {
+    let ids: Vec<Uuid> = query::<B>(Sql {
+        postgres: "SELECT id FROM deliveries
+             WHERE state IN ('pending', 'claimed')
+               AND ring_at <= now() + $2 * interval '1 millisecond' AND claimable_at <= now()
+             ORDER BY ring_at, id
+             LIMIT $1",
+        sqlite: "SELECT id FROM deliveries
+             WHERE state IN ('pending', 'claimed')
+               AND ring_at <= (SELECT now FROM clock) + $2
+               AND claimable_at <= (SELECT now FROM clock)
+             ORDER BY ring_at, id
+             LIMIT $1",
+    })
+    .bind(i64::from(limit))
+    .bind(millis(ahead))
     .scalars(&mut *session.reader().await?)
     .await?;
     Ok(ids.into_iter().map(DeliveryId::from_uuid).collect())

@@ -89,6 +89,7 @@ macro_rules! store_contract {
             notified_delivery_is_due_again_only_after_the_wait,
             notifying_never_makes_a_delivery_due_earlier,
             due_lists_longest_due_first_up_to_the_limit,
+            claimable_lists_what_is_due_soon_and_not_claimed,
             backlog_counts_unfinished_and_dead_letters,
             only_claimable_deliveries_are_overdue,
             delivery_with_an_expired_lease_is_overdue,

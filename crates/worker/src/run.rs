@@ -18,7 +18,9 @@ use crate::requeue::requeue_store_failures;
 use crate::slot::Slot;
 
 /// Bounds of the random wait between two looks at the database. A new delivery is due
-/// two seconds after it was recorded, so an outage of the queue costs up to 2.5 seconds.
+/// for its second notification two seconds after it was recorded, and a look finds it
+/// `AHEAD` of that. So an outage of the queue costs a second at most.
+const AHEAD: Duration = Duration::from_millis(1500);
 const SHORTEST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
 /// How many due deliveries a look reads for each free slot. The worker takes a random
@@ -120,7 +122,7 @@ async fn next_event(
 /// Up to `free` deliveries that are due and that no worker has taken.
 async fn find_due(deps: &Deps, free: usize) -> Vec<DeliveryId> {
     let limit = u32::try_from(free.saturating_mul(CANDIDATES_PER_SLOT)).unwrap_or(u32::MAX);
-    let mut due = match deps.deliveries.due(limit).await {
+    let mut due = match deps.deliveries.claimable(AHEAD, limit).await {
         Ok(due) => due,
         Err(error) => {
             let error: &dyn std::error::Error = &error;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pipeline::{DeliveryId, NewDelivery, OnConflict, Processed, Reason, Recorded};
 use tokio::task::JoinSet;
 
-use super::{LONG, Seams, StoreSubject, delivery, must};
+use super::{LONG, Seams, StoreSubject, delivery, held, must};
 use crate::wait::until;
 
 /// The key decides, and the answer names the existing row.
@@ -245,6 +245,29 @@ pub async fn due_lists_longest_due_first_up_to_the_limit(subject: &dyn StoreSubj
     }
     let due = must(seams.deliveries.due(3).await);
     assert_eq!(Some(due.as_slice()), ids.get(..3));
+}
+
+/// A worker that looks for work itself finds a new delivery before its second
+/// notification is due, and nothing that somebody else works on.
+pub async fn claimable_lists_what_is_due_soon_and_not_claimed(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    let ids = [
+        seams.new_delivery("new").await,
+        seams.new_delivery("claimed").await,
+        seams.new_delivery("waits").await,
+        seams.new_delivery("notified").await,
+    ];
+    let [new, claimed, waits, notified] = ids;
+    seams.claim(claimed, LONG).await;
+    let (claim, _) = seams.claim(waits, LONG).await;
+    let why = Reason::new("test");
+    must(seams.work.retry_later(claim, LONG, why).await);
+    must(seams.deliveries.mark_notified(&[notified], LONG).await);
+    let ahead = Duration::from_secs(3);
+    assert_eq!(must(seams.deliveries.claimable(ahead, 10).await), [new]);
+    let (claim, _) = seams.claim(new, LONG).await;
+    assert_eq!(must(seams.deliveries.claimable(ahead, 10).await), []);
+    seams.complete(claim, held(Vec::new())).await;
 }
 
 /// The numbers behind the gauges of `/metrics`.

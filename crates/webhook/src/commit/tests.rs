@@ -59,6 +59,10 @@ impl DeliveryLog for Gate {
         self.store.deliveries.due(limit).await
     }
 
+    async fn claimable(&self, ahead: Duration, limit: u32) -> Result<Vec<DeliveryId>, StoreError> {
+        self.store.deliveries.claimable(ahead, limit).await
+    }
+
     async fn mark_notified(
         &self,
         deliveries: &[DeliveryId],

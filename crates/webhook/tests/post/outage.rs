@@ -101,6 +101,10 @@ impl DeliveryLog for Paused {
         self.log.due(limit).await
     }
 
+    async fn claimable(&self, ahead: Duration, limit: u32) -> Result<Vec<DeliveryId>, StoreError> {
+        self.log.claimable(ahead, limit).await
+    }
+
     async fn mark_notified(
         &self,
         deliveries: &[DeliveryId],
