@@ -43,7 +43,7 @@ impl<B: Backend> Database<B> {
                 secrets,
                 watches,
             },
-            work: Uncancelled::default(),
+            work: Uncancelled::here(),
         }
     }
 

@@ -4,7 +4,9 @@
 //! connection inside an open transaction, and the pool hands that connection to
 //! the next borrower, whose insert then reports success and is never committed.
 //! So every unit of work runs in a task of its own, only the wait for it has a
-//! timeout, and closing waits for all of them.
+//! timeout, and closing waits for all of them. The tasks run on the runtime that opened
+//! the database, because a caller's runtime, such as the one of an HTTP thread, may end
+//! before the work does.
 //!
 //! There is one exception. A server ends each statement by itself within seconds, so a
 //! unit of work that gets no answer for several times its caller's timeout has a dead
@@ -14,6 +16,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use pipeline::StoreError;
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
@@ -31,19 +34,29 @@ pub(crate) const LONG: Duration = Duration::from_secs(10);
 const ABANDONED_AFTER: u32 = 4;
 
 /// Runs units of work to their end, also when their callers are gone.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Uncancelled {
+    runtime: Handle,
     tracker: TaskTracker,
 }
 
 impl Uncancelled {
+    /// Units of work will run on the current runtime.
+    pub(crate) fn here() -> Self {
+        Self {
+            runtime: Handle::current(),
+            tracker: TaskTracker::new(),
+        }
+    }
+
     /// Runs `work` to its end and waits for it for at most `limit`.
     pub(crate) async fn run<T, W>(&self, limit: Duration, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
         W: Future<Output = Result<T, Fault>> + Send + 'static,
     {
-        let task = self.tracker.spawn(timeout(limit * ABANDONED_AFTER, work));
+        let work = async move { timeout(limit * ABANDONED_AFTER, work).await };
+        let task = self.tracker.spawn_on(work, &self.runtime);
         match timeout(limit, task).await {
             Ok(Ok(Ok(outcome))) => outcome.map_err(StoreError::from),
             Ok(Ok(Err(_elapsed))) | Err(_elapsed) => Err(no_answer(limit)),
@@ -76,7 +89,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_goes_on_when_its_caller_is_gone_and_closing_waits_for_it() {
-        let uncancelled = Uncancelled::default();
+        let uncancelled = Uncancelled::here();
         let (go, ended) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
         let work = {
             let (go, ended) = (Arc::clone(&go), Arc::clone(&ended));
@@ -94,9 +107,32 @@ mod tests {
         assert!(ended.load(Ordering::SeqCst));
     }
 
+    #[test]
+    fn work_goes_on_when_the_runtime_of_its_caller_ends() {
+        let opener = tokio::runtime::Runtime::new().unwrap();
+        let uncancelled = opener.block_on(async { Uncancelled::here() });
+        let (go, ended) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
+        let work = {
+            let (go, ended) = (Arc::clone(&go), Arc::clone(&ended));
+            async move {
+                go.notified().await;
+                ended.store(true, Ordering::SeqCst);
+                Ok(())
+            }
+        };
+        let caller = tokio::runtime::Builder::new_current_thread();
+        let caller = { caller }.enable_time().build().unwrap();
+        let waited = caller.block_on(uncancelled.run(Duration::from_millis(50), work));
+        assert!(matches!(waited, Err(StoreError::Unavailable(_))));
+        drop(caller);
+        go.notify_one();
+        opener.block_on(uncancelled.finish());
+        assert!(ended.load(Ordering::SeqCst));
+    }
+
     #[tokio::test]
     async fn work_without_an_answer_is_abandoned_and_closing_ends() {
-        let uncancelled = Uncancelled::default();
+        let uncancelled = Uncancelled::here();
         let work = std::future::pending::<Result<(), Fault>>();
         let waited = uncancelled.run(Duration::from_millis(10), work).await;
         assert!(matches!(waited, Err(StoreError::Unavailable(_))));
