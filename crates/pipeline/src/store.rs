@@ -70,9 +70,9 @@ pub struct Claim {
     /// Which attempt this is, from 1. A claim alone counts no attempt: the methods that
     /// end it do, and [`WorkLog::count_attempt`].
     pub attempt: u32,
-    /// Whether the claim before was never ended, so that this delivery may have killed
-    /// its worker. It is read alone, and its attempt is counted before it is read.
-    pub is_suspect: bool,
+    /// How many claims in a row before this one were never ended. The delivery may have
+    /// killed its worker.
+    pub unended: u32,
     /// How old the delivery is, by the database's clock.
     pub age: Duration,
 }
@@ -166,7 +166,8 @@ pub trait WorkLog: Send + Sync {
     /// Counts the attempt of a claim, so that it stays counted if the worker dies now.
     async fn count_attempt(&self, claim: &Claim) -> Result<Completed, StoreError>;
 
-    /// Takes back what [`Self::count_attempt`] counted: the worker is still alive.
+    /// Takes back what [`Self::count_attempt`] counted, now and before: the worker is
+    /// still alive, so this delivery does not kill workers.
     async fn uncount_attempt(&self, claim: &Claim) -> Result<Completed, StoreError>;
 
     /// What is expected at these addresses, in their order: the inbox of each, its

@@ -59,7 +59,7 @@ async fn claims_of_a_dead_process_are_released_when_the_file_is_opened() {
     let store = must(store::open(&directory.settings()).await);
     assert_eq!(must(store.deliveries.due(10).await), [held]);
     let (claim, _) = seams(&store).claim(held, Duration::ZERO).await;
-    assert_eq!((claim.attempt, claim.is_suspect), (1, true));
+    assert_eq!((claim.attempt, claim.unended), (1, 1));
     // One that may kill the process does not do so at each start.
     for not_yet in [waits, counted] {
         let answer = must(store.work.claim(not_yet, LONG).await);

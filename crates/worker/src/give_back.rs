@@ -27,7 +27,7 @@ pub(crate) fn copy_of(claim: &Claim) -> Claim {
         delivery: claim.delivery,
         token: claim.token,
         attempt: claim.attempt,
-        is_suspect: claim.is_suspect,
+        unended: claim.unended,
         age: claim.age,
     }
 }

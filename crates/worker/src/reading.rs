@@ -2,14 +2,19 @@
 //! that caused it.
 //!
 //! Reading many mails at once counts no attempts. If the process dies, the claims of all
-//! of them are left open, and each is a suspect: its attempt is counted, and it is read
-//! while no other mail is. The one that kills the process again keeps its count and is
-//! dead-lettered in the end. The count of the others is taken back.
+//! of them are left open, and each is a suspect: it is read while no other mail is. After
+//! several such claims its attempt is counted while it is read. The one that kills the
+//! process again keeps its count and is dead-lettered in the end. The others survive, and
+//! their counts are taken back.
 
 use pipeline::{Claim, Completed};
 
 use crate::deps::Deps;
 use crate::failure::Failure;
+
+/// How many claims may be left open before attempts are counted. A process may be killed
+/// by others, and a kill at the moment of reading says nothing about the mail.
+const FREE: u32 = 2;
 
 /// Runs `work`, which touches the bytes of the delivery of `claim`.
 pub(crate) async fn reading<T>(
@@ -17,11 +22,14 @@ pub(crate) async fn reading<T>(
     claim: &Claim,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    if !claim.is_suspect {
+    if claim.unended == 0 {
         let _together = deps.reading.read().await;
         return work.await;
     }
     let _alone = deps.reading.write().await;
+    if claim.unended <= FREE {
+        return work.await;
+    }
     match deps.work.count_attempt(claim).await {
         Ok(Completed::Done(())) => {}
         // The token keeps a lost claim from changing anything when it is given back.

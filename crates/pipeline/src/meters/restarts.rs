@@ -76,7 +76,7 @@ impl Restarts {
         T: Future<Output = ()>,
         S: Future<Output = ()>,
     {
-        while run(start()).await == Ended::Panicked {
+        while run(Box::pin(start())).await == Ended::Panicked {
             sleep(self.count(task)).await;
         }
     }

@@ -212,8 +212,8 @@ fn plain(path: &Path) -> io::Result<Option<Mail>> {
 
 /// A path as text. Two paths that are not UTF-8 have different texts, too.
 fn text(path: &OsStr) -> String {
-    path.to_str()
-        .map_or_else(|| format!("{path:?}"), ToOwned::to_owned)
+    let escaped = || path.as_bytes().escape_ascii().to_string();
+    path.to_str().map_or_else(escaped, ToOwned::to_owned)
 }
 
 fn ignore_gone<T>(result: io::Result<T>) -> io::Result<Option<T>> {
