@@ -1,5 +1,7 @@
 //! Claims: who may work on a delivery, and how that ends.
 
+mod held;
+
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,6 +18,7 @@ use crate::seal::Row;
 use crate::stored::{attempts, millis, source, span};
 use crate::uncancelled::{LONG, SHORT};
 use crate::{expectations, messages};
+use held::{extend, set_attempts};
 
 #[async_trait]
 impl<B: Backend> WorkLog for Database<B> {
@@ -171,32 +174,6 @@ async fn not_claimed<B: Backend>(
     })
 }
 
-/// Only the holder extends its claim. If the lease has expired and nobody took it, it
-/// holds again.
-async fn extend<B: Backend>(
-    session: Session<B>,
-    delivery: DeliveryId,
-    token: ClaimToken,
-    lease: Duration,
-) -> Result<Completed, Fault> {
-    let written = query::<B>(Sql {
-        postgres: "UPDATE deliveries
-             SET claimable_at = clock_timestamp() + $3 * interval '1 millisecond',
-                 ring_at = clock_timestamp() + $3 * interval '1 millisecond'
-             WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
-        sqlite: "UPDATE deliveries
-             SET claimable_at = (SELECT now FROM clock) + $3,
-                 ring_at = (SELECT now FROM clock) + $3
-             WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
-    })
-    .bind(delivery.as_uuid())
-    .bind(token.as_uuid())
-    .bind(millis(lease))
-    .execute(&mut *session.writer().await?)
-    .await?;
-    Ok(ended(written))
-}
-
 /// A claim, and the number of attempts that its row gets.
 struct Counted {
     delivery: DeliveryId,
@@ -212,29 +189,6 @@ impl Counted {
             attempts: attempts.into(),
         }
     }
-}
-
-/// The number is absolute, so that setting it twice counts once.
-///
-/// Nothing waits for the disk: a crash of the process keeps what Postgres has in memory.
-/// So the time in which a kill from outside counts as the mail's fault is short.
-async fn set_attempts<B: Backend>(
-    session: Session<B>,
-    counted: Counted,
-) -> Result<Completed, Fault> {
-    let written = query::<B>(Sql {
-        postgres: "WITH quick AS (SELECT set_config('synchronous_commit', 'off', true))
-             UPDATE deliveries SET attempts = $3 FROM quick
-             WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
-        sqlite: "UPDATE deliveries SET attempts = $3
-             WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
-    })
-    .bind(counted.delivery.as_uuid())
-    .bind(counted.token.as_uuid())
-    .bind(counted.attempts)
-    .execute(&mut *session.writer().await?)
-    .await?;
-    Ok(ended(written))
 }
 
 async fn retry_later<B: Backend>(
