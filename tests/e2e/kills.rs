@@ -32,11 +32,6 @@ fn long_mail(n: u32, lines: usize) -> Vec<u8> {
     payload(INBOX, &[mail, filler.into_bytes()].concat())
 }
 
-async fn kill_workers(harness: &mut Harness) {
-    harness.deployment.kill(Role::Worker).await.unwrap();
-    harness.deployment.revive().await.unwrap();
-}
-
 async fn twelve_kills_with_claimed_mail_dead_letter_nothing(mut harness: Harness) {
     const KILLS: u32 = 12;
     for kill in 0..KILLS {
@@ -47,7 +42,8 @@ async fn twelve_kills_with_claimed_mail_dead_letter_nothing(mut harness: Harness
             assert_eq!(posted.await.status, 200);
         }
         harness.until_at_least(CLAIMED, 1).await;
-        kill_workers(&mut harness).await;
+        harness.deployment.kill(Role::Worker).await.unwrap();
+        harness.deployment.revive().await.unwrap();
     }
     harness.until_count(UNFINISHED, 0).await;
     assert_eq!(harness.count(DEAD_LETTERS).await, 0);
@@ -63,7 +59,7 @@ async fn mail_that_kills_its_worker_each_time_is_dead_lettered_alone(mut harness
     let killer = long_mail(0, 100_000);
     let posted = harness.post_until_accepted(0, "msg_killer", &killer);
     assert_eq!(posted.await.status, 200);
-    let mut posts = 0;
+    let mut posts = 0_u32;
     let deadline = Instant::now() + 3 * TIMEOUT;
     let (mut counted, mut claims) = (0, 0);
     while counted < ATTEMPTS {
@@ -81,9 +77,11 @@ async fn mail_that_kills_its_worker_each_time_is_dead_lettered_alone(mut harness
         }
         let is_claimed = claims < FREE && harness.count(CLAIMS).await > claims;
         if is_claimed || harness.count(COUNTED).await > counted {
-            kill_workers(&mut harness).await;
+            harness.deployment.kill(Role::Worker).await.unwrap();
+            // Nothing changes while no worker runs.
             counted = harness.count(COUNTED).await;
             claims = harness.count(CLAIMS).await;
+            harness.deployment.revive().await.unwrap();
         }
         sleep(Duration::from_millis(10)).await;
     }

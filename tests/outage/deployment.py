@@ -93,7 +93,7 @@ class Process:
 class Deployment:
     """Processes with one configuration."""
 
-    def __init__(self, binary, database_url="", amqp_url="", extra=""):
+    def __init__(self, binary, database_url="", amqp_url="", data=None):
         self.binary = binary
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="maillatch-outage-"))
         self.secret = secrets.token_bytes(32)
@@ -106,13 +106,13 @@ class Deployment:
         RUNNING.append(self)
         self.config.write_text(
             f'server.secret = "{secrets.token_hex(24)}"\n'
-            f'data.dir = "{self.dir}/data"\n{seal}'
+            f'data.dir = "{data or self.dir / "data"}"\n{seal}'
             f'database.url = "{database_url}"\nqueue.url = "{amqp_url}"\n'
             'source.dev.provider = "standard-webhooks"\n'
             f'source.dev.secrets = ["whsec_{base64.b64encode(self.secret).decode()}"]\n'
             f'key.agent = {{ token = "{self.key}", inboxes = ["*"] }}\n'
             "feed.reads_per_minute = 1000000\nfeed.consumes_per_minute = 1000000\n"
-            "feed.attempts_per_minute = 1000000\n" + extra
+            "feed.attempts_per_minute = 1000000\n"
         )
         if database_url:
             self.run("migrate")

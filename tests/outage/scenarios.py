@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 import time
 
-from deployment import Deployment, Servers, is_root, until
+from deployment import RUNNING, Deployment, Servers, is_root, until
 from load import Load, quantile
 from slow_wire import SlowWire
 
@@ -168,6 +168,7 @@ class SmallDisk:
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="maillatch-disk-"))
         options = f"size={megabytes}m,mode=0777"
         subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", self.path], check=True)
+        RUNNING.append(self)
 
     def fill(self):
         with open(self.path / "filler", "wb", buffering=0) as filler:
@@ -181,8 +182,9 @@ class SmallDisk:
         (self.path / "filler").unlink()
 
     def end(self):
-        subprocess.run(["umount", "-l", self.path], check=False)
-        self.path.rmdir()
+        if self.path.exists():
+            subprocess.run(["umount", "-l", self.path], check=False)
+            self.path.rmdir()
 
 
 def disk(args):
@@ -198,7 +200,7 @@ def disk(args):
         if servers:
             deployment = Deployment(args.binary, *servers.urls.values()).full()
         else:
-            deployment = Deployment(args.binary, extra=f'data.dir = "{small.path}/data"\n')
+            deployment = Deployment(args.binary, data=small.path / "data")
             deployment.add("up")
         load = Load(deployment, 20).start()
         time.sleep(3)

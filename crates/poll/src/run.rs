@@ -75,7 +75,7 @@ mod tests {
 
     #[tokio::test]
     async fn source_that_panics_twice_is_restarted_named_and_polled() {
-        let poller = TestPoller::new().await;
+        let test = TestPoller::new().await;
         let mut lists = 0;
         let client = ScriptedSource::listing(move |_| {
             lists += 1;
@@ -91,12 +91,12 @@ mod tests {
         };
         let (awaited, stop) = (Notify::new(), CancellationToken::new());
         let found = async {
-            let asked = async || (poller.rows().await == 1).then_some(());
+            let asked = async || (test.rows().await == 1).then_some(());
             testkit::wait::until("the mail is found", asked).await;
             stop.cancel();
         };
-        tokio::join!(run_source(&poller.deps, polled, &awaited, &stop), found);
-        let restarts = &poller.deps.restarts;
+        tokio::join!(run_source(&test.deps, polled, &awaited, &stop), found);
+        let restarts = &test.deps.restarts;
         assert_eq!(restarts.of("poller of scripted"), 2);
         let warning = restarts.warning().unwrap();
         assert_eq!(warning, "poller of scripted was restarted 2 times");
