@@ -10,6 +10,10 @@ import time
 import uuid
 
 
+# The server closes a connection that is idle for 5 seconds; a client does so earlier.
+IDLE = 3
+
+
 def mail(number, inbox):
     """The body of a post with a mail that holds a code."""
     raw = (
@@ -57,10 +61,14 @@ class Client(threading.Thread):
         sent = False
         try:
             connection = self.connections.get(port)
+            if connection and tick - connection.used > IDLE:
+                self.connections.pop(port).close()
+                connection = None
             if connection is None:
                 connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
                 connection.connect()
                 self.connections[port] = connection
+            connection.used = tick
             connection.request(method, path, body, headers)
             sent = True
             answer = connection.getresponse()

@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 import tempfile
 import time
+from collections import Counter
 
 from deployment import RUNNING, Deployment, Servers, is_root, until
 from load import Load, quantile
@@ -43,6 +44,8 @@ def note_posts(limits, load):
     refused = [answer for answer in answers if not 200 <= answer.status < 300]
     limits.note("posts", len(answers), bool(answers))
     limits.note("not 2xx", len(refused), not refused)
+    for status, count in sorted(Counter(answer.status for answer in refused).items()):
+        limits.note(f"status {status or 'none'}", count)
     limits.note("post p99 ms", round(1000 * quantile([a.took for a in answers], 0.99)))
 
 
