@@ -36,11 +36,7 @@ pub(crate) async fn read_mail(
     let (source, recorded_at) = (&delivery.source, delivery.recorded_at);
     let settings = &deps.settings;
     let origin = deps.sources.get(source.as_str());
-    let recipients = addresses(&mail.recipients, origin.and_then(Source::domains));
-    if recipients.is_empty() && !addresses(&mail.recipients, None).is_empty() {
-        return Err(Failure::permanent(Reason::new("not_the_sources_domain")));
-    }
-    let awaited = expect(deps, recipients).await?;
+    let awaited = expect(deps, own_recipients(&mail, origin)?).await?;
     let (is_rebuilt, stated_from, verdict) = (mail.rebuilt, mail.stated_from, mail.sender);
     let provider_flags = mail.flags;
     let raw = Arc::new(mail.raw);
@@ -93,6 +89,15 @@ pub(crate) async fn read_mail(
         message
     };
     Ok(awaited.into_iter().map(message).collect())
+}
+
+/// The recipients at the source's own domains.
+fn own_recipients(mail: &InboundMail, origin: Option<&Source>) -> Result<Vec<InboxId>, Failure> {
+    let recipients = addresses(&mail.recipients, origin.and_then(Source::domains));
+    if recipients.is_empty() && !addresses(&mail.recipients, None).is_empty() {
+        return Err(Failure::permanent(Reason::new("not_the_sources_domain")));
+    }
+    Ok(recipients)
 }
 
 /// What the proof of a mail's sender is worth to an inbox. The mail must be addressed to

@@ -10,7 +10,9 @@ use super::{LONG, Seams, StoreSubject, delivery, held, must, source};
 pub async fn dead_letter_keeps_its_reason_and_body(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
-    seams.claim(id, Duration::ZERO).await;
+    let (claim, _) = seams.claim(id, LONG).await;
+    let first = Reason::new("test");
+    must(seams.work.retry_later(claim, Duration::ZERO, first).await);
     let (claim, stored) = seams.claim(id, LONG).await;
     let buried = seams.work.dead_letter(claim, Reason::new("too_deep"));
     assert_eq!(must(buried.await), Completed::Done(()));
