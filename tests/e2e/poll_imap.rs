@@ -131,6 +131,13 @@ async fn mailbox_with_a_wrong_password_is_reported_and_blocks_nothing() {
     harness.until_count(failing, 1).await;
     let doctor = harness.doctor().await;
     assert!(doctor.contains("poll_unauthorised"), "{doctor}");
+    for (source, word) in [("bad", "poll_unauthorised"), ("gone", "poll_away")] {
+        let mut command = harness.command(&["source", "test", source]);
+        let tested = tokio::task::spawn_blocking(move || command.output().unwrap());
+        let tested = tested.await.unwrap();
+        let said = String::from_utf8_lossy(&tested.stderr);
+        assert!(!tested.status.success() && said.contains(word), "{said}");
+    }
     let log = harness.deployment.logs().unwrap();
     assert!(
         !log.contains("secret-of-the-tests"),
