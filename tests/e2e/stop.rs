@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use crate::harness::{Harness, on_both_profiles, otp_delivery};
+use crate::harness::{Harness, on_both_profiles, otp_mail, payload};
 
 on_both_profiles!(
     post_in_progress_is_answered_at_shutdown,
@@ -19,7 +19,11 @@ on_both_profiles!(
 async fn post_in_progress_is_answered_at_shutdown(mut harness: Harness) {
     let url = harness.deployment.url(Role::Webhook, 0).unwrap();
     let address = url.socket_addrs(|| None).unwrap()[0];
-    let body = otp_delivery("agent@inbox.test", "1", "493817");
+    // Long enough that its first half is a fair rate for several seconds.
+    let filler = "Thank you for reading.\r\n".repeat(4_000);
+    let mail = [otp_mail("1", "493817"), filler.into_bytes()].concat();
+    let body = payload("agent@inbox.test", &mail);
+    let (first, rest) = body.split_at(body.len() / 2);
     let now = SystemClock.now();
     let secret = harness.deployment.signing_secret();
     let signature = providers::sign(&secret, "msg_late", now, &body).unwrap();
@@ -38,6 +42,7 @@ async fn post_in_progress_is_answered_at_shutdown(mut harness: Harness) {
         answer[..read].starts_with(b"HTTP/1.1 100"),
         "the handler has begun"
     );
+    connection.write_all(first).await.unwrap();
     for pid in harness
         .deployment
         .playing(Role::Webhook)
@@ -52,7 +57,7 @@ async fn post_in_progress_is_answered_at_shutdown(mut harness: Harness) {
             "the process still takes connections"
         );
     }
-    connection.write_all(&body).await.unwrap();
+    connection.write_all(rest).await.unwrap();
     let read = connection.read(&mut answer).await.unwrap();
     let text = String::from_utf8_lossy(&answer[..read]);
     assert!(text.starts_with("HTTP/1.1 200"), "{text}");

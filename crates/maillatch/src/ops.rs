@@ -53,11 +53,15 @@ async fn live(deps: web::Data<Deps>) -> HttpResponse {
         .body("ok\n")
 }
 
-/// Returns: 200 when every part works, 503 with the parts that do not. Warnings do
-/// not change the status.
+/// Returns: 200 when every part works, 503 with the parts that do not, or while the
+/// process stops. Warnings do not change the status.
 async fn ready(deps: web::Data<Deps>) -> HttpResponse {
     let mut checks = serde_json::Map::new();
-    let mut all = true;
+    // A load balancer stops sending requests here before the process is gone.
+    let mut all = !deps.supervisor.stop().is_cancelled();
+    if !all {
+        checks.insert("process".to_owned(), json!("stopping"));
+    }
     for probe in &deps.probes {
         let outcome = probe.probe().await;
         all &= outcome.is_ok();

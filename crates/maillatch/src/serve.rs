@@ -1,11 +1,11 @@
 //! Serving: starts the roles and stops them in order.
 
+mod connections;
 mod http;
 mod work;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
 use anyhow::Result;
@@ -17,12 +17,9 @@ use crate::supervise::Supervisor;
 use crate::wire::{Parts, webhook_settings};
 use crate::{log_limit, shutdown};
 
-use http::http;
+use connections::Connections;
+use http::{Http, http};
 use work::{start_poller, start_worker};
-
-/// How long a stopping process still accepts requests, so that connections are closed
-/// with an answer and none is cut.
-const LAST_REQUESTS: Duration = Duration::from_millis(250);
 
 /// A role that a process can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +67,7 @@ pub(crate) struct Serving {
     stop: CancellationToken,
     http: ServerHandle,
     http_task: JoinHandle<std::io::Result<()>>,
+    connections: Connections,
     committer: Committer,
     workers: Vec<JoinHandle<()>>,
 }
@@ -97,11 +95,16 @@ impl Serving {
         if roles.has(Role::Poll) {
             workers.push(start_poller(&parts, &stop)?);
         }
-        let (server, address) = http(&parts, roles, &committer, &supervisor)?;
+        let Http {
+            server,
+            address,
+            connections,
+        } = http(&parts, roles, &committer, &supervisor)?;
         let http = server.handle();
         Ok(Self {
             http,
             http_task: tokio::spawn(server),
+            connections,
             parts,
             address,
             stop,
@@ -135,8 +138,8 @@ impl Serving {
     async fn stop(self) {
         self.stop.cancel();
         // Clients that keep their connection learn with the next answer that it closes.
-        tokio::time::sleep(LAST_REQUESTS).await;
-        self.http.stop(true).await;
+        self.connections.until_answered(&self.http).await;
+        tokio::join!(self.http.stop(true), self.connections.close());
         let _ = self.http_task.await;
         self.committer.finish().await;
         for worker in self.workers {

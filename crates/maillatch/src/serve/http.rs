@@ -1,6 +1,6 @@
 //! The HTTP server of every role.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use tokio_util::sync::CancellationToken;
 use webhook::{Certificates, Committer};
 
+use super::connections::Connections;
 use super::{Role, Roles};
 use crate::certificates::CertificateClient;
 use crate::ops;
@@ -31,12 +32,19 @@ fn hook_deps(parts: &Parts, committer: &Committer) -> Result<webhook::Deps> {
 }
 
 /// The HTTP server, bound but not running yet.
+pub(super) struct Http {
+    pub(super) server: Server,
+    pub(super) address: SocketAddr,
+    pub(super) connections: Connections,
+}
+
+/// Builds the HTTP server and binds its address.
 pub(super) fn http(
     parts: &Parts,
     roles: Roles,
     committer: &Committer,
     supervisor: &Supervisor,
-) -> Result<(Server, SocketAddr)> {
+) -> Result<Http> {
     let config = &parts.config;
     let ops = ops::routes(ops::Deps {
         probes: vec![Arc::clone(&parts.store.probe)],
@@ -75,7 +83,12 @@ pub(super) fn http(
         }
         app
     });
-    let server = server
+    let (connections, listeners) = Connections::bind(&config.server.listen)
+        .map_err(|error| bind_error(error, &config.server.listen))?;
+    let address = listeners.first().context("no address is bound")?;
+    let address = TcpListener::local_addr(address)?;
+    let mut server = server
+        .on_connect(connections.counter())
         .workers(threads(config.server.threads))
         // An idle connection would delay a clean stop for as long as it lives.
         .keep_alive(Duration::from_secs(5))
@@ -84,15 +97,15 @@ pub(super) fn http(
         // consume that is not committed yet is not made for nobody.
         .h1_allow_half_closed(false)
         .shutdown_timeout(config.server.drain.0.as_secs())
-        .disable_signals()
-        .bind(&config.server.listen)
-        .map_err(|error| bind_error(error, &config.server.listen))?;
-    let address = server
-        .addrs()
-        .first()
-        .copied()
-        .context("no address is bound")?;
-    Ok((server.run(), address))
+        .disable_signals();
+    for listener in listeners {
+        server = server.listen(listener)?;
+    }
+    Ok(Http {
+        server: server.run(),
+        address,
+        connections,
+    })
 }
 
 /// Closes the connection after an answer of a process that stops, so that the client
