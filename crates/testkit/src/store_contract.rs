@@ -145,6 +145,7 @@ macro_rules! store_contract {
             parallel_attempts_get_one_mail_each,
             newest_mail_of_an_attempt_supersedes_older_mail,
             older_mail_that_arrives_late_supersedes_nothing,
+            granted_caller_finishes_only_its_own_attempts,
             unproven_mail_does_not_supersede_proven_mail,
             proven_mail_supersedes_unproven_mail_of_any_time,
             unproven_copy_of_a_proven_value_changes_nothing,

@@ -2,7 +2,7 @@
 
 use pipeline::{AttemptFinished, AttemptId, AttemptOutcome, Request, Scope};
 
-use super::row::{find, find_in, view};
+use super::row::{AttemptRow, find, find_in, view};
 use crate::backend::{Backend, Sql, query};
 use crate::database::Session;
 use crate::fault::Fault;
@@ -23,10 +23,11 @@ pub(super) async fn finish<B: Backend>(
         transaction.rollback().await?;
         return Ok(AttemptFinished::KeyReused);
     }
-    if find_in::<B>(&mut transaction, attempt, &scope)
-        .await?
-        .is_none()
-    {
+    // Who may only read the inbox must not end what another waits for.
+    let found = find_in::<B>(&mut transaction, attempt, &scope).await?;
+    let may_end =
+        |row: &AttemptRow| scope.owns(Some(&row.owner)) || scope.owns(row.inbox_owner.as_deref());
+    if !found.as_ref().is_some_and(may_end) {
         transaction.rollback().await?;
         return Ok(AttemptFinished::Unknown);
     }

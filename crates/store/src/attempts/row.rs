@@ -15,6 +15,8 @@ row! {
     pub(super) struct AttemptRow {
         pub(super) id: Uuid,
         pub(super) inbox: String,
+        /// Who opened it.
+        pub(super) owner: String,
         /// Who owns the inbox: a scope is judged by it.
         pub(super) inbox_owner: Option<String>,
         callback: Option<String>,
@@ -44,7 +46,7 @@ pub(super) async fn find<B: Backend>(
     query::<B>(Sql {
         postgres: "SELECT t.id, t.inbox, t.wanted, t.senders, t.needs_proof, t.links, t.token,
                           t.callback, t.opened_at, t.deadline, t.resent_at, t.outcome, t.current,
-                          t.miss, t.miss_reason, t.request, i.owner AS inbox_owner,
+                          t.miss, t.miss_reason, t.request, t.owner, i.owner AS inbox_owner,
                           (extract(epoch FROM t.deadline - clock_timestamp()) * 1000)::bigint
                               AS remaining_ms,
                           (extract(epoch FROM i.expires_at - clock_timestamp()) * 1000)::bigint
@@ -58,7 +60,7 @@ pub(super) async fn find<B: Backend>(
                    WHERE t.id = $1",
         sqlite: "SELECT t.id, t.inbox, t.wanted, t.senders, t.needs_proof, t.links, t.token,
                         t.callback, t.opened_at, t.deadline, t.resent_at, t.outcome, t.current,
-                        t.miss, t.miss_reason, t.request, i.owner AS inbox_owner,
+                        t.miss, t.miss_reason, t.request, t.owner, i.owner AS inbox_owner,
                         t.deadline - clock.now AS remaining_ms,
                         i.expires_at - clock.now AS inbox_remaining_ms,
                         t.resends - t.resends_used AS resends_left,

@@ -403,6 +403,48 @@ pub async fn miss_is_reported_until_an_artifact_arrives(subject: &dyn StoreSubje
     assert_eq!(seams.status(attempt).await, AttemptStatus::Ready);
 }
 
+/// A key that was given an inbox may use it, but not end what its owner waits for.
+pub async fn granted_caller_finishes_only_its_own_attempts(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    let owned = NewAttempt {
+        is_minted: true,
+        owner: must("a".parse()),
+        scope: own("a"),
+        ..attempt(&inbox("minted"))
+    };
+    let granted = Scope::Own {
+        owner: must("b".parse()),
+        others: vec![owned.inbox.clone()],
+    };
+    let others = NewAttempt {
+        id: AttemptId::new(),
+        is_minted: false,
+        owner: must("b".parse()),
+        scope: granted.clone(),
+        ..owned.clone()
+    };
+    for asked in [owned.clone(), others.clone()] {
+        let answer = must(seams.attempts.open_attempt(asked).await);
+        assert!(matches!(answer, Opened::New(_)), "{answer:?}");
+    }
+    let finish = async |id, scope: &Scope| {
+        let outcome = AttemptOutcome::Abandoned;
+        must(
+            seams
+                .attempts
+                .finish_attempt(id, scope, outcome, None)
+                .await,
+        )
+    };
+    let answer = finish(owned.id, &granted).await;
+    assert!(matches!(answer, AttemptFinished::Unknown), "{answer:?}");
+    assert_eq!(seams.status(owned.id).await, AttemptStatus::Pending);
+    let answer = finish(others.id, &granted).await;
+    assert!(matches!(answer, AttemptFinished::Finished(_)), "{answer:?}");
+    let answer = finish(owned.id, &own("a")).await;
+    assert!(matches!(answer, AttemptFinished::Finished(_)), "{answer:?}");
+}
+
 /// A caller cannot see the attempts of others.
 pub async fn attempt_outside_the_scope_is_unknown(subject: &dyn StoreSubject) {
     let seams = subject.seams();
