@@ -82,10 +82,11 @@ pub(crate) async fn create(
 ) -> Result<HttpResponse, Problem> {
     let key = optional_key(request.headers())?;
     let body: InboxRequestBody = read_body(&request, payload, &feed).await?;
+    let scope = caller.scope.clone();
     let inbox = new_inbox(&feed, caller, body, key)?;
     match ask_store(feed.deps.inboxes.create_inbox(inbox)).await? {
-        Created::New(view) => Ok(respond(StatusCode::CREATED, view)),
-        Created::Known(view) => Ok(reply::replayed(respond(StatusCode::CREATED, view))),
+        Created::New(view) => Ok(respond(StatusCode::CREATED, view, &scope)),
+        Created::Known(view) => Ok(reply::replayed(respond(StatusCode::CREATED, view, &scope))),
         Created::Refused => Err(Problem::InboxTaken),
         Created::KeyReused => Err(Problem::IdempotencyKeyReused),
     }

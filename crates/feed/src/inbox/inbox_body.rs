@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use pipeline::{InboxId, InboxView, Timestamp};
+use pipeline::{InboxId, InboxView, Scope, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -42,7 +42,9 @@ pub(crate) struct InboxBody {
 }
 
 impl InboxBody {
-    pub(super) fn new(view: InboxView) -> Self {
+    /// The inbox as a caller of this scope sees it: the owner's notes are for the owner.
+    pub(super) fn new(view: InboxView, scope: &Scope) -> Self {
+        let is_own = scope.owns(view.owner.as_deref());
         Self {
             address: view.inbox,
             from: view.rules.senders,
@@ -52,6 +54,7 @@ impl InboxBody {
             retention: view.retention.map(|span| span.as_secs()),
             metadata: view
                 .metadata
+                .filter(|_| is_own)
                 .and_then(|text| serde_json::from_str(&text).ok()),
             created_at: view.created_at,
             expires_at: view.expires_at,
@@ -61,6 +64,6 @@ impl InboxBody {
 }
 
 /// The response with one inbox.
-pub(super) fn respond(status: StatusCode, view: InboxView) -> HttpResponse {
-    reply::json(status, &InboxBody::new(view))
+pub(super) fn respond(status: StatusCode, view: InboxView, scope: &Scope) -> HttpResponse {
+    reply::json(status, &InboxBody::new(view, scope))
 }

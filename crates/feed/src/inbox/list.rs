@@ -46,6 +46,9 @@ pub(crate) async fn list(
     }
     let inboxes = &feed.deps.inboxes;
     let views = ask_store(inboxes.inboxes(&caller.scope, after.as_ref(), limit)).await?;
-    let items = views.into_iter().map(InboxBody::new).collect();
+    let items = views
+        .into_iter()
+        .map(|view| InboxBody::new(view, &caller.scope))
+        .collect();
     Ok(reply::json(StatusCode::OK, &InboxPageBody { items }))
 }

@@ -22,7 +22,11 @@ pub(crate) async fn show(
 ) -> Result<HttpResponse, Problem> {
     let inbox = inbox_of(&path)?;
     let view = ask_store(feed.deps.inboxes.inbox(&inbox, &caller.scope)).await?;
-    Ok(respond(StatusCode::OK, view.ok_or(Problem::NotFound)?))
+    Ok(respond(
+        StatusCode::OK,
+        view.ok_or(Problem::NotFound)?,
+        &caller.scope,
+    ))
 }
 
 /// Ends an inbox: it accepts no more mail.
@@ -33,7 +37,11 @@ pub(crate) async fn expire(
 ) -> Result<HttpResponse, Problem> {
     let inbox = inbox_of(&path)?;
     let view = ask_store(feed.deps.inboxes.expire_inbox(&inbox, &caller.scope)).await?;
-    Ok(respond(StatusCode::OK, view.ok_or(Problem::NotFound)?))
+    Ok(respond(
+        StatusCode::OK,
+        view.ok_or(Problem::NotFound)?,
+        &caller.scope,
+    ))
 }
 
 /// Creates an inbox with a new address and the same rules, and ends the old one.
@@ -52,8 +60,12 @@ pub(crate) async fn rotate(
     let inboxes = &feed.deps.inboxes;
     let rotated = inboxes.rotate_inbox(&inbox, &to, &caller.scope, request.as_ref());
     match ask_store(rotated).await? {
-        Created::New(view) => Ok(respond(StatusCode::OK, view)),
-        Created::Known(view) => Ok(reply::replayed(respond(StatusCode::OK, view))),
+        Created::New(view) => Ok(respond(StatusCode::OK, view, &caller.scope)),
+        Created::Known(view) => Ok(reply::replayed(respond(
+            StatusCode::OK,
+            view,
+            &caller.scope,
+        ))),
         Created::Refused => Err(Problem::NotFound),
         Created::KeyReused => Err(Problem::IdempotencyKeyReused),
     }
