@@ -55,9 +55,10 @@ pub(crate) fn minimize(
     let (findings, misses) = find(decisions, &expected, &sender, with.needs_proof);
     let lifetime = expected.rules.lifetime.unwrap_or(with.lifetime);
     let artifacts = findings.into_iter().map(|finding| {
-        let key = artifact_key(&finding, &inbox, &key, with);
+        let key = artifact_key(&finding, (&inbox, &sender), &key, with);
         artifact(finding, key, lifetime, with.server_key)
     });
+    let artifacts = artifacts.collect();
     NewMessage {
         id: MessageId::new(),
         key,
@@ -69,7 +70,7 @@ pub(crate) fn minimize(
             .map(|flag| flag.as_str().to_owned())
             .collect(),
         received_at: with.received_at,
-        artifacts: artifacts.collect(),
+        artifacts,
         misses,
         inbox,
     }
@@ -141,7 +142,7 @@ fn suit(suited: &mut Vec<Finding>, finding: Finding, attempt: AttemptId) {
 
 fn artifact_key(
     finding: &Finding,
-    inbox: &InboxId,
+    (inbox, sender): (&InboxId, &Sender),
     message: &MessageKey,
     with: &Minimizer<'_>,
 ) -> ArtifactKey {
@@ -150,11 +151,19 @@ fn artifact_key(
             with.server_key,
             inbox,
             finding.kind,
-            value,
+            &from_sender(value, sender),
             window(with.recorded_at, with.same_value_window),
         ),
         None => ArtifactKey::for_message(with.server_key, message.as_bytes(), finding.kind),
     }
+}
+
+/// A value together with its sender. A stranger who guesses a short code and sends it
+/// first must not make the real one a duplicate.
+fn from_sender(value: &str, sender: &Sender) -> String {
+    let domain = sender.domain.as_deref().unwrap_or_default();
+    let proven = if sender.proof.holds() { "proven" } else { "" };
+    format!("{value}\0{domain}\0{proven}")
 }
 
 fn artifact(

@@ -355,6 +355,27 @@ async fn silent_dns_delays_only_mail_that_needs_a_proof() {
     assert_eq!(failures.len(), 1, "it is kept for the operator");
 }
 
+#[tokio::test]
+async fn guessed_code_of_a_stranger_does_not_make_the_real_one_a_duplicate() {
+    let dns = dns().await;
+    let fixture = fixture(&dns).await;
+    let real = mail_from("example.com");
+    let stranger = mail_from("stranger.test");
+    let forged = real.replace("<1@", "<2@");
+    let signed = by("example.com").sign(&real);
+    for (name, mail) in [("a", stranger), ("b", forged), ("c", signed.clone())] {
+        let body = payload("agent@inbox.test", mail.as_bytes());
+        fixture.record(name, &body).await;
+    }
+    let again = by("example.com").sign(&real.replace("<1@", "<3@"));
+    fixture
+        .record("d", &payload("agent@inbox.test", again.as_bytes()))
+        .await;
+    fixture.work_until_idle().await;
+    let items = fixture.items("agent@inbox.test").await;
+    assert_eq!(items.len(), 3, "the proven one and its copy are one");
+}
+
 /// The worker has one place, and the look-up takes six seconds.
 #[tokio::test]
 async fn slow_look_up_holds_no_place_of_the_worker() {
