@@ -130,15 +130,19 @@ const VALUES: Sql = Sql {
                             expires_at + $2)",
 };
 
-/// The bound with the smaller of both times is the one that the index can use.
+/// Anybody can send mail to inboxes that do not exist, so its bodies are kept as short as
+/// those of processed mail, and not like other dead letters. The bound with the smaller of
+/// both times is the one that the index can use.
 const BODIES: Sql = Sql {
     postgres: "WITH due AS (
-                   SELECT id, finished_at + CASE state WHEN 'buried' THEN $2 ELSE $1 END
+                   SELECT id, finished_at + CASE WHEN state = 'buried' AND reason NOT IN
+                           ('inbox_unknown', 'not_the_sources_domain') THEN $2 ELSE $1 END
                                             * interval '1 millisecond' AS due_at
                    FROM deliveries
                    WHERE body IS NOT NULL AND state IN ('done', 'buried')
                      AND finished_at <= now() - least($1, $2) * interval '1 millisecond'
-                     AND finished_at + CASE state WHEN 'buried' THEN $2 ELSE $1 END
+                     AND finished_at + CASE WHEN state = 'buried' AND reason NOT IN
+                           ('inbox_unknown', 'not_the_sources_domain') THEN $2 ELSE $1 END
                                        * interval '1 millisecond' <= now()
                    LIMIT $3 FOR UPDATE SKIP LOCKED)
                UPDATE deliveries SET body = NULL, body_key = NULL
@@ -150,11 +154,13 @@ const BODIES: Sql = Sql {
                  SELECT id FROM deliveries
                  WHERE body IS NOT NULL AND state IN ('done', 'buried')
                    AND finished_at <= (SELECT now FROM clock) - min($1, $2)
-                   AND finished_at + CASE state WHEN 'buried' THEN $2 ELSE $1 END
+                   AND finished_at + CASE WHEN state = 'buried' AND reason NOT IN
+                           ('inbox_unknown', 'not_the_sources_domain') THEN $2 ELSE $1 END
                        <= (SELECT now FROM clock)
                  LIMIT $3)
              RETURNING (SELECT now FROM clock)
-                 - (finished_at + CASE state WHEN 'buried' THEN $2 ELSE $1 END)",
+                 - (finished_at + CASE WHEN state = 'buried' AND reason NOT IN
+                           ('inbox_unknown', 'not_the_sources_domain') THEN $2 ELSE $1 END)",
 };
 
 /// Deletes the rows of one statement.

@@ -106,11 +106,16 @@ pub async fn bodies_are_wiped_after_their_retention_time(subject: &dyn Retention
     let (claim, _) = seams.claim(buried, LONG).await;
     must(seams.work.dead_letter(claim, Reason::new("test")).await);
 
+    let unknown = seams.new_delivery("unknown").await;
+    let (claim, _) = seams.claim(unknown, LONG).await;
+    let reason = Reason::new("inbox_unknown");
+    must(seams.work.dead_letter(claim, reason).await);
+
     let keep = RetentionPeriods {
         done_bodies: NOW,
         ..everything()
     };
-    assert_eq!(discard(subject, RetentionKind::Bodies, &keep).await, 1);
+    assert_eq!(discard(subject, RetentionKind::Bodies, &keep).await, 2);
     let (_, body) =
         must(seams.failures.find_dead_letter(buried).await).unwrap_or_else(|| panic!("buried"));
     assert!(body.is_some());
