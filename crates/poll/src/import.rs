@@ -28,8 +28,10 @@ pub struct Import {
 pub struct Imported {
     /// Mails that were read.
     pub mails: u64,
-    /// Deliveries that were recorded; the other mails were known.
+    /// Deliveries that were recorded; the other mails were known or too large.
     pub recorded: u64,
+    /// Mails over the size limit, which were not imported.
+    pub too_large: u64,
 }
 
 /// The import was not completed. Recorded mails stay; importing the same files again
@@ -86,6 +88,7 @@ impl Import {
         let mut imported = Imported {
             mails: 0,
             recorded: 0,
+            too_large: 0,
         };
         loop {
             let before = imported.mails;
@@ -93,6 +96,7 @@ impl Import {
             let tally = round(deps, &mut folder, &mut lease, &nobody, &mut note).await?;
             imported.mails += tally.listed;
             imported.recorded += tally.recorded;
+            imported.too_large += tally.too_large;
             if !tally.is_incomplete {
                 break;
             }

@@ -56,13 +56,23 @@ pub(crate) async fn run(args: ImportCommand) -> Result<ExitCode> {
     let outcome = import.run(&deps, progress).await;
     parts.queue.close().await;
     parts.store.close().await;
-    let Imported { mails, recorded } = outcome.context("failed to import")?;
-    let known = mails.saturating_sub(recorded);
+    let Imported {
+        mails,
+        recorded,
+        too_large,
+    } = outcome.context("failed to import")?;
+    let known = mails.saturating_sub(recorded).saturating_sub(too_large);
     if args.json {
-        let line = json!({ "mails": mails, "recorded": recorded, "known": known });
+        let line = json!({
+            "mails": mails, "recorded": recorded, "known": known, "too_large": too_large,
+        });
         writeln!(std::io::stdout().lock(), "{line}")?;
     } else {
         eprintln!("{mails} mails, {recorded} recorded, {known} known or left");
+    }
+    if too_large > 0 {
+        eprintln!("{too_large} mails are over webhook.body_limit and were not imported");
+        return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
 }

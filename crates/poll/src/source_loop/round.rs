@@ -34,6 +34,8 @@ pub(crate) struct Tally {
     pub(crate) unseen: u64,
     /// Deliveries that were recorded.
     pub(crate) recorded: u64,
+    /// New mails that were left out because they are too large.
+    pub(crate) too_large: u64,
     /// Whether the list has more than one round may read.
     pub(crate) is_incomplete: bool,
 }
@@ -217,7 +219,10 @@ async fn record_page(
                 batch.push(delivery(&held.lease, item, found));
             }
             Ok(Fetched::Gone) => skip(deps, held, "gone"),
-            Ok(Fetched::TooLarge) => skip(deps, held, "too_large"),
+            Ok(Fetched::TooLarge) => {
+                tally.too_large += 1;
+                skip(deps, held, "too_large");
+            }
             Err(error) => {
                 failed += 1;
                 failure = Some(error);
