@@ -52,7 +52,7 @@ fn merge(file: Option<&Path>, environment: &[(String, String)], flags: &Flags) -
             std::fs::read_to_string(path).with_context(|| format!("failed to read {name}"))?;
         let layer: Table = text
             .parse()
-            .with_context(|| format!("{name} is not valid TOML"))?;
+            .map_err(|error| anyhow!("{name} is not valid TOML: {}", place(&text, &error)))?;
         overlay(&mut merged, layer);
         read(&merged).with_context(|| format!("{name} is not a valid configuration"))?;
     }
@@ -76,8 +76,36 @@ fn merge(file: Option<&Path>, environment: &[(String, String)], flags: &Flags) -
 }
 
 fn read(table: &Table) -> Result<Config> {
-    let config: Config = Value::Table(table.clone()).try_into()?;
-    Ok(config)
+    let config: Result<Config, toml::de::Error> = Value::Table(table.clone()).try_into();
+    config.map_err(|error| anyhow!("{}", without_values(error.to_string().trim())))
+}
+
+/// What is wrong and in which line. The error's own text quotes the line, which may hold
+/// a secret.
+fn place(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let line = before.map_or(1, |before| before.matches('\n').count() + 1);
+    format!("line {line}: {}", without_values(error.message()))
+}
+
+/// The message of an error without the values that it quotes: `invalid type: string "…",
+/// expected …`. A value may be a secret.
+fn without_values(message: &str) -> String {
+    let mut text = message.to_owned();
+    for (quote, end) in [
+        ("string \"", "\""),
+        ("integer `", "`"),
+        ("float `", "`"),
+        ("floating point `", "`"),
+        ("variant `", "`"),
+    ] {
+        if let Some((before, rest)) = text.split_once(quote) {
+            let expected = rest.rfind(", expected").unwrap_or(rest.len());
+            let after = rest.get(expected..).unwrap_or_default();
+            text = format!("{before}{quote}…{end}{after}");
+        }
+    }
+    text
 }
 
 fn overlay(base: &mut Table, layer: Table) {
@@ -157,7 +185,7 @@ fn typed(default: Option<&Value>, text: &str) -> Result<Value> {
 fn parse(text: &str) -> Result<Value> {
     let table: Table = format!("value = {text}")
         .parse()
-        .context("not a TOML value")?;
+        .map_err(|_quotes_the_value| anyhow!("not a TOML value"))?;
     table
         .get("value")
         .cloned()
@@ -223,6 +251,32 @@ mod tests {
         let environment = [("MAILLATCH_QUEUE__CA_FILE", "/nowhere/ca.pem")];
         let config = load_from(&environment, &Flags::default()).unwrap();
         assert_eq!(config.queue.ca_file, "/nowhere/ca.pem");
+    }
+
+    #[test]
+    fn error_names_the_key_and_no_secret() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("maillatch.toml");
+        for text in [
+            "[server]\nsecret = \"canary\nlisten = 1\n",
+            "[source.a]\nprovider = \"relay\"\nsecrets = \"canary\"\n",
+            "[source.a]\nprovider = \"relay\"\nsecrets = \"canary\\\" x, canary\"\n",
+            "[server]\nsecret = 731731\n",
+            "[log]\nformat = \"canary\"\n",
+            "[database]\nurl = [\"canary\"]\n",
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let error = merge(Some(&path), &[], &Flags::default()).unwrap_err();
+            let shown = format!("{error:#} {error:?}");
+            assert!(
+                !shown.contains("canary") && !shown.contains("731731"),
+                "{shown}"
+            );
+            assert!(shown.contains("maillatch.toml"), "{shown}");
+        }
+        let environment = [("MAILLATCH_SERVER__THREADS", "[canary")];
+        let error = load_from(&environment, &Flags::default()).unwrap_err();
+        assert!(!format!("{error:#} {error:?}").contains("canary"));
     }
 
     #[test]
