@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -54,6 +54,7 @@ impl DevEnv {
             .mode(0o700)
             .create(dir)
             .with_context(|| format!("failed to create {}", dir.display()))?;
+        warn_if_writable_by_others(dir)?;
         let mut env = Self::read(dir)?.unwrap_or_else(|| Self {
             dir: dir.to_owned(),
             values: BTreeMap::new(),
@@ -125,6 +126,18 @@ impl DevEnv {
     }
 }
 
+/// Whoever can write to the directory can replace its keys and its database. A volume may
+/// come with such a mode, so this warns and does not refuse.
+fn warn_if_writable_by_others(dir: &Path) -> Result<()> {
+    let metadata =
+        fs::metadata(dir).with_context(|| format!("failed to read {}", dir.display()))?;
+    if metadata.permissions().mode() & 0o022 != 0 {
+        let dir = dir.display();
+        tracing::warn!("other users can write to {dir}; run: chmod 700 {dir}");
+    }
+    Ok(())
+}
+
 /// 256 bits in base64.
 fn random() -> String {
     STANDARD.encode(rand::random::<[u8; 32]>())
@@ -152,7 +165,6 @@ mod tests {
 
     #[test]
     fn the_file_is_readable_by_its_owner_only() {
-        use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let env = DevEnv::open(dir.path()).unwrap();
         let mode = fs::metadata(env.path()).unwrap().permissions().mode();
