@@ -196,6 +196,30 @@ async fn mail_to_an_unknown_inbox_is_shown_to_the_operator() {
     harness.end().await;
 }
 
+/// A web page can make its own name point to this server and then read its answers.
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_answer_to_addresses_and_configured_names_only() {
+    let harness = Harness::embedded_with("server.hosts = [\"mail.example.com\"]\n").await;
+    let (url, _) = harness.agent();
+    let client = reqwest::Client::new();
+    for path in ["metrics", "readyz"] {
+        for (host, status) in [
+            ("127.0.0.1:8080", 200),
+            ("localhost", 200),
+            ("worker:8080", 200),
+            ("[::1]:80", 200),
+            ("mail.example.com:80", 200),
+            ("rebound.evil.test", 421),
+            ("mail.example.com.evil.test", 421),
+        ] {
+            let request = client.get(format!("{url}{path}")).header("Host", host);
+            let answer = request.send().await.unwrap();
+            assert_eq!(answer.status(), status, "{path} as {host}");
+        }
+    }
+    harness.end().await;
+}
+
 async fn doctor_reports_a_healthy_deployment_as_healthy(harness: Harness) {
     let doctor = ended(harness.command(&["doctor", "--json"])).await;
     let report = json(&doctor);

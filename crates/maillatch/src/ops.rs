@@ -2,14 +2,48 @@
 
 use std::sync::Arc;
 
-use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use actix_web::guard::{self, GuardContext};
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST};
 use actix_web::{HttpResponse, web};
 use pipeline::Probe;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::json;
+use url::{Host, Url};
 
 use crate::supervise::Supervisor;
+
+/// Whether a request names this server by an address or a name that no public DNS can
+/// give: a web page that makes its own name point here must not read the answers.
+fn is_own_name(context: &GuardContext<'_>) -> bool {
+    let host = context.head().headers().get(HOST);
+    let Some(host) = host.and_then(|value| value.to_str().ok()) else {
+        return true;
+    };
+    let deps = context.app_data::<web::Data<Deps>>();
+    let named = deps.is_some_and(|deps| {
+        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+        deps.hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
+    });
+    let url = Url::parse(&format!("http://{host}/")).ok();
+    let is_local = |host: &Host<&str>| match host {
+        Host::Domain(name) => !name.contains('.') || name.ends_with(".localhost"),
+        Host::Ipv4(_) | Host::Ipv6(_) => true,
+    };
+    named
+        || url
+            .as_ref()
+            .and_then(Url::host)
+            .as_ref()
+            .is_some_and(is_local)
+}
+
+/// Returns: 421, because the server does not answer to this name.
+async fn misdirected() -> HttpResponse {
+    HttpResponse::MisdirectedRequest()
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .body("use an address, or add the name to server.hosts\n")
+}
 
 /// What the endpoints report on.
 #[derive(Clone)]
@@ -20,6 +54,8 @@ pub(crate) struct Deps {
     pub(crate) queue: Arc<dyn Probe>,
     pub(crate) supervisor: Supervisor,
     pub(crate) registry: Arc<Registry>,
+    /// The names that `/readyz` and `/metrics` answer to, besides addresses.
+    pub(crate) hosts: Vec<String>,
     /// What an operator should change although everything works.
     pub(crate) warnings: Vec<String>,
 }
@@ -30,8 +66,16 @@ pub(crate) fn routes(deps: Deps) -> impl FnOnce(&mut web::ServiceConfig) + Clone
         config
             .app_data(web::Data::new(deps))
             .route("/livez", web::get().to(live))
-            .route("/readyz", web::get().to(ready))
-            .route("/metrics", web::get().to(metrics));
+            .route(
+                "/readyz",
+                web::get().guard(guard::fn_guard(is_own_name)).to(ready),
+            )
+            .route(
+                "/metrics",
+                web::get().guard(guard::fn_guard(is_own_name)).to(metrics),
+            )
+            .route("/readyz", web::get().to(misdirected))
+            .route("/metrics", web::get().to(misdirected));
     }
 }
 

@@ -94,6 +94,17 @@ pub(crate) fn cautions(sources: &Sources) -> Vec<String> {
     sources.iter().filter_map(caution).collect()
 }
 
+/// The same for everybody who can reach `/readyz`: it names no source, so that a stranger
+/// does not learn which one to try.
+pub(crate) fn unnamed_cautions(sources: &Sources) -> Vec<String> {
+    match cautions(sources).len() {
+        0 => Vec::new(),
+        weak => vec![format!(
+            "{weak} sources are weakly proven; `maillatch doctor` names them"
+        )],
+    }
+}
+
 /// How to migrate the configured database. This needs no secrets.
 pub(crate) fn migrate_settings(config: &Config) -> store::Settings {
     store::Settings {

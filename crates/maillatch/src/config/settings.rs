@@ -91,6 +91,7 @@ impl Config {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Server {
     pub(crate) listen: String,
+    pub(crate) hosts: Vec<String>,
     secret: SecretString,
     pub(crate) drain: Span,
     pub(crate) threads: usize,

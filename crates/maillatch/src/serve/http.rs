@@ -16,7 +16,7 @@ use super::{Role, Roles};
 use crate::certificates::CertificateClient;
 use crate::ops;
 use crate::supervise::Supervisor;
-use crate::wire::{Parts, cautions, feed_policy, feed_settings, webhook_settings};
+use crate::wire::{Parts, feed_policy, feed_settings, unnamed_cautions, webhook_settings};
 
 /// What the webhook's routes need.
 fn hook_deps(parts: &Parts, committer: &Committer) -> Result<webhook::Deps> {
@@ -51,8 +51,9 @@ pub(super) fn http(
         queue: Arc::clone(&parts.queue.probe),
         supervisor: supervisor.clone(),
         registry: Arc::clone(&parts.registry),
+        hosts: config.server.hosts.clone(),
         warnings: if roles.has(Role::Webhook) {
-            cautions(&parts.sources)
+            unnamed_cautions(&parts.sources)
         } else {
             Vec::new()
         },
