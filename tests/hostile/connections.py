@@ -78,7 +78,9 @@ async def main(server: Server) -> bool:
 
 if __name__ == "__main__":
     target = Server(sys.argv[1])
-    passed = asyncio.run(main(target))
-    target.stop()
+    try:
+        passed = asyncio.run(main(target))
+    finally:
+        target.stop()
     print("passed" if passed else f"failed; see {target.directory}/server.log")
     sys.exit(0 if passed else 1)

@@ -160,7 +160,9 @@ if __name__ == "__main__":
     silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     silent.bind(("127.0.0.1", 0))
     target = Server(sys.argv[1], dns=silent.getsockname()[1])
-    passed = asyncio.run(main(target))
-    target.stop()
+    try:
+        passed = asyncio.run(main(target))
+    finally:
+        target.stop()
     print("passed" if passed else f"failed; see {target.directory}/server.log")
     sys.exit(0 if passed else 1)

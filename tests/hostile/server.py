@@ -88,7 +88,15 @@ class Connection:
         self.streams = None
 
     async def send(self, method: str, path: str, body: bytes, headers: dict[str, str]):
-        """The status and the body of the answer."""
+        """The status and the body of the answer. The server closes idle connections, so a
+        request that meets the end of one is sent again on another."""
+        try:
+            return await self._send(method, path, body, headers)
+        except (OSError, IndexError, asyncio.IncompleteReadError):
+            self.streams = None
+            return await self._send(method, path, body, headers)
+
+    async def _send(self, method: str, path: str, body: bytes, headers: dict[str, str]):
         if self.streams is None:
             self.streams = await asyncio.open_connection("127.0.0.1", self.port)
         reader, writer = self.streams
