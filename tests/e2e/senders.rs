@@ -32,9 +32,9 @@ fn asking(dns: &Dns) -> String {
     format!("sender.dns = [\"{}\"]\n", dns.address())
 }
 
-fn mail(id: &str, code: &str) -> String {
+fn mail(id: &str, code: &str, to: &str) -> String {
     format!(
-        "From: Shop <no-reply@example.com>\r\nMessage-ID: <{id}@example.com>\r\n\
+        "From: Shop <no-reply@example.com>\r\nTo: {to}\r\nMessage-ID: <{id}@example.com>\r\n\
          Date: Sun, 15 Nov 2026 10:00:00 +0000\r\nSubject: Your verification code\r\n\r\n\
          Your verification code is {code}.\r\n"
     )
@@ -44,18 +44,18 @@ async fn only_proven_senders_give_values(harness: Harness) {
     let wish = json!({ "from": ["example.com"], "require": "verified" });
     let attempt = harness.open(wish).await;
     let inbox = attempt["inbox"].as_str().unwrap().to_owned();
-    let forged = payload(&inbox, mail("m1", "111111").as_bytes());
+    let forged = payload(&inbox, mail("m1", "111111", &inbox).as_bytes());
     assert_eq!(harness.post(0, "d1", &forged).await.status, 200);
     let blocked = harness.until_state(&attempt, "blocked").await;
     assert_eq!(blocked["reason"], "sender_not_verified");
 
     let signer = Signer {
         domain: "example.com",
-        fields: &["From", "Subject", "Date"],
+        fields: &["From", "To", "Subject", "Date"],
         at: Some(SystemClock.now().as_seconds()),
         tags: "",
     };
-    let mail = signer.sign(&mail("m2", "493817"));
+    let mail = signer.sign(&mail("m2", "493817", &inbox));
     let proven = payload(&inbox, mail.as_bytes());
     assert_eq!(harness.post(0, "d2", &proven).await.status, 200);
     assert_eq!(harness.take(&attempt, "k1").await["value"], "493817");
