@@ -1,6 +1,8 @@
 //! A delivery: one authentic post, stored as it was received.
 
+use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::{DeliveryId, ServerKey, SourceName, Timestamp, digest};
 
@@ -173,6 +175,23 @@ pub struct StoredDelivery {
     pub body: Vec<u8>,
     /// When it was recorded, by the database's clock.
     pub recorded_at: Timestamp,
+    /// The permission to hold a large body, until the delivery is dropped.
+    pub loan: BodyLoan,
+}
+
+/// A permission of the store to hold a large body in memory. It ends when it is dropped.
+#[derive(Clone, Default)]
+pub struct BodyLoan {
+    _permit: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl BodyLoan {
+    /// A loan that drops `permit` when it ends.
+    pub fn until_dropped<P: Any + Send + Sync>(permit: P) -> Self {
+        Self {
+            _permit: Some(Arc::new(permit)),
+        }
+    }
 }
 
 /// Without the body: bodies must not be logged.
@@ -235,6 +254,7 @@ mod tests {
             content_type: String::new(),
             body: vec![231; 3],
             recorded_at: Timestamp::from_millis(0),
+            loan: BodyLoan::default(),
         };
         assert!(!format!("{stored:?}").contains("231"), "{stored:?}");
     }

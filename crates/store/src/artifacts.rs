@@ -1,6 +1,9 @@
-//! The third layer of deduplication: artifacts, and their places in the inbox. A place
-//! is taken under the lock of the inbox's row and only by a row that was inserted, so a
-//! reader who has seen place 7 will never see a 6 appear behind it.
+//! The third layer of deduplication: artifacts, by their keys, at the next places of
+//! their inbox.
+
+mod many;
+
+use std::collections::BTreeMap;
 
 use pipeline::{Finished, NewArtifact, NewMessage, Reason};
 
@@ -12,81 +15,114 @@ use crate::misses;
 use crate::seal::{Sealed, SealedMessage};
 use crate::stored::millis;
 
-/// Locks the inbox's row until the transaction ends, inserting it where there is none,
-/// and returns the last place that is taken.
-pub(crate) async fn lock_inbox<B: Backend>(
-    connection: &mut Connection<B>,
-    inbox: &str,
-) -> Result<i64, Fault> {
-    if let Some(last_seq) = lock_known::<B>(connection, inbox).await? {
-        return Ok(last_seq);
+/// A new message.
+pub(crate) struct Arrived<'c> {
+    pub(crate) sealed: &'c SealedMessage,
+    pub(crate) received_at: Moment,
+    /// The place of its delivery among those that are completed together.
+    pub(crate) place: usize,
+}
+
+/// The new messages of one inbox, and the last place that is taken in it.
+struct InboxArrivals<'n, 'c> {
+    inbox: &'c str,
+    new: &'n [Arrived<'c>],
+    last_seq: i64,
+}
+
+impl InboxArrivals<'_, '_> {
+    /// Whether an artifact suits an attempt. Which attempt gets it depends on what those
+    /// before it did, so such artifacts are inserted one after the other.
+    fn needs_binding(&self) -> bool {
+        let artifacts = self.new.iter().flat_map(|it| &it.sealed.message.artifacts);
+        artifacts.into_iter().any(|it| !it.matches.is_empty())
     }
-    query::<B>(Sql {
-        postgres: "INSERT INTO inboxes (inbox, is_passing, created_at)
-             VALUES ($1, true, clock_timestamp())
-             ON CONFLICT (inbox) DO NOTHING",
-        sqlite: "INSERT INTO inboxes (inbox, is_passing, created_at)
-             SELECT $1, true, now FROM clock WHERE true
-             ON CONFLICT (inbox) DO NOTHING",
-    })
-    .bind(inbox)
-    .execute(connection)
-    .await?;
-    let last_seq = lock_known::<B>(connection, inbox).await?;
-    last_seq.ok_or(Fault::Conflict)
+
+    /// A message without a new artifact may end a wait, too.
+    fn has_misses(&self) -> bool {
+        self.new
+            .iter()
+            .any(|it| !it.sealed.message.misses.is_empty())
+    }
 }
 
-async fn lock_known<B: Backend>(
+/// Inserts what new messages held, those of one inbox being together. Returns the last
+/// place of each inbox whose watchers have to look again.
+pub(crate) async fn insert<'c, B: Backend>(
     connection: &mut Connection<B>,
-    inbox: &str,
-) -> Result<Option<i64>, Fault> {
-    query::<B>(Sql {
-        postgres: "SELECT last_seq FROM inboxes WHERE inbox = $1 FOR UPDATE",
-        // The transaction has the lock of the one writer already.
-        sqlite: "SELECT last_seq FROM inboxes WHERE inbox = $1",
-    })
-    .bind(inbox)
-    .scalar(connection)
-    .await
-}
-
-/// Inserts what a message held behind the place `seq`. Returns the last place now, and
-/// whether watchers have to look again.
-pub(crate) async fn insert<B: Backend>(
-    connection: &mut Connection<B>,
-    message: &SealedMessage,
-    received_at: Moment,
-    mut seq: i64,
-    finished: &mut Finished,
-) -> Result<(i64, bool), Fault> {
-    let SealedMessage { message, values } = message;
-    let arrival = Arrival {
-        inbox: message.inbox.as_str(),
-        received_at,
-        is_proven: message.sender.proof.holds(),
-    };
-    let mut wakes = !message.misses.is_empty();
-    for (artifact, value) in message.artifacts.iter().zip(values) {
-        let binding = binding::choose::<B>(connection, artifact, &arrival).await?;
-        let place = Place {
-            message,
-            value: value.as_ref(),
-            received_at,
-            seq: seq + 1,
+    new: &[Arrived<'c>],
+    taken: &BTreeMap<String, i64>,
+    finished: &mut [Finished],
+) -> Result<BTreeMap<&'c str, i64>, Fault> {
+    let mut changed = BTreeMap::new();
+    let mut unbound = Vec::new();
+    let inbox_of = |it: &Arrived<'c>| it.sealed.message.inbox.as_str();
+    for new in new.chunk_by(|one, other| inbox_of(one) == inbox_of(other)) {
+        let Some(inbox) = new.first().map(inbox_of) else {
+            continue;
         };
-        let is_new = insert_one::<B>(connection, artifact, &place, &binding).await?;
-        wakes |= is_new || matches!(binding, Binding::Known(_));
-        if is_new {
-            seq += 1;
-            finished.artifacts += 1;
+        let last_seq = *taken.get(inbox).ok_or(Fault::Conflict)?;
+        let arrivals = InboxArrivals {
+            inbox,
+            new,
+            last_seq,
+        };
+        if arrivals.has_misses() {
+            changed.insert(inbox, last_seq);
+        }
+        if arrivals.needs_binding() {
+            let last = one_by_one::<B>(connection, &arrivals, finished).await?;
+            changed.extend(last.map(|last| (inbox, last)));
         } else {
-            finished.duplicate_artifacts += 1;
+            unbound.push(arrivals);
         }
     }
-    for miss in &message.misses {
-        misses::note::<B>(connection, miss, received_at).await?;
+    changed.extend(many::insert::<B>(connection, &unbound, finished).await?);
+    for arrived in new {
+        for miss in &arrived.sealed.message.misses {
+            misses::note::<B>(connection, miss, arrived.received_at).await?;
+        }
     }
-    Ok((seq, wakes))
+    Ok(changed)
+}
+
+/// Inserts the artifacts of an inbox one after the other. Returns the last place that is
+/// taken now, or nothing if no watcher has to look again.
+async fn one_by_one<B: Backend>(
+    connection: &mut Connection<B>,
+    arrivals: &InboxArrivals<'_, '_>,
+    finished: &mut [Finished],
+) -> Result<Option<i64>, Fault> {
+    let (mut seq, mut wakes) = (arrivals.last_seq, false);
+    for arrived in arrivals.new {
+        let SealedMessage { message, values } = arrived.sealed;
+        let arrival = Arrival {
+            inbox: arrivals.inbox,
+            received_at: arrived.received_at,
+            is_proven: message.sender.proof.holds(),
+        };
+        for (artifact, value) in message.artifacts.iter().zip(values) {
+            let binding = binding::choose::<B>(connection, artifact, &arrival).await?;
+            let place = Place {
+                message,
+                value: value.as_ref(),
+                received_at: arrived.received_at,
+                seq: seq + 1,
+            };
+            let is_new = insert_one::<B>(connection, artifact, &place, &binding).await?;
+            wakes |= is_new || matches!(binding, Binding::Known(_));
+            seq += i64::from(is_new);
+            count(finished, arrived.place, is_new);
+        }
+    }
+    Ok(wakes.then_some(seq))
+}
+
+fn count(finished: &mut [Finished], place: usize, is_new: bool) {
+    if let Some(finished) = finished.get_mut(place) {
+        finished.artifacts += u32::from(is_new);
+        finished.duplicate_artifacts += u32::from(!is_new);
+    }
 }
 
 /// Where an artifact would stand.
@@ -149,23 +185,4 @@ async fn insert_one<B: Backend>(
         binding::settle::<B>(connection, artifact.id.as_uuid(), bound).await?;
     }
     Ok(is_new)
-}
-
-/// Notes the last place taken, and notifies the inbox's watchers in all processes when
-/// the transaction commits.
-pub(crate) async fn advance<B: Backend>(
-    connection: &mut Connection<B>,
-    inbox: &str,
-    seq: i64,
-) -> Result<(), Fault> {
-    query::<B>(Sql {
-        postgres: "UPDATE inboxes SET last_seq = $2 WHERE inbox = $1
-             RETURNING pg_notify('maillatch_arrivals', inbox)",
-        sqlite: "UPDATE inboxes SET last_seq = $2 WHERE inbox = $1",
-    })
-    .bind(inbox)
-    .bind(seq)
-    .execute(connection)
-    .await?;
-    Ok(())
 }

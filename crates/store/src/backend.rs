@@ -99,8 +99,7 @@ pub(crate) trait Backend: Send + Sync + Sized + 'static {
         how: End,
     ) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
 
-    /// Has a connection closed instead of lent again, where the pool would not notice
-    /// by itself that it is inside a transaction.
+    /// Has a connection closed if the pool would lend it again inside a transaction.
     fn discard(lent: &mut Self::Lent);
 
     /// Binds a statement's next value.
@@ -118,6 +117,9 @@ pub(crate) trait Backend: Send + Sync + Sized + 'static {
         query: Prepared<Self>,
     ) -> impl Future<Output = Result<Vec<R>, sqlx::Error>> + Send;
 
+    /// How many units of work of one operation run at once when calls are combined.
+    const UNITS_AT_ONCE: usize;
+
     /// Whether one statement inserts many rows. Without that, a transaction around the
     /// statements makes them one commit.
     const INSERTS_MANY: bool;
@@ -134,15 +136,13 @@ pub(crate) trait Backend: Send + Sync + Sized + 'static {
     /// one included. Without that, watchers are woken after the commit.
     const NOTIFIES: bool;
 
-    /// Whether the connections of this process have failed for long, although a new
-    /// connection works.
+    /// Whether the connections have failed for long, although a new one works.
     fn needs_restart(&self) -> impl Future<Output = bool> + Send;
 
     /// A watch of this process has begun: from now on it must hear of notifications.
     fn watch(&self);
 
-    /// Removes the bytes of rows that were wiped from the database's log, where a
-    /// client can do that.
+    /// Removes the bytes of wiped rows from the database's log, where a client can.
     fn truncate_log(
         connection: &mut Connection<Self>,
     ) -> impl Future<Output = Result<(), sqlx::Error>> + Send;

@@ -23,6 +23,11 @@ impl Moment {
         }
     }
 
+    /// Microseconds since 1970, for [`Rows`].
+    pub(crate) fn as_micros(self) -> i64 {
+        self.micros
+    }
+
     fn as_millis(self) -> i64 {
         self.micros.div_euclid(1000)
     }
@@ -88,6 +93,37 @@ impl Decode<'_, Sqlite> for Moment {
     }
 }
 
+/// Rows for a statement that writes many: a JSON array of objects, for
+/// `jsonb_to_recordset` in Postgres and `json_each` in `SQLite`. Bytes are hexadecimal,
+/// times are microseconds.
+#[derive(Debug, Default)]
+pub(crate) struct Rows(Vec<serde_json::Value>);
+
+impl Rows {
+    pub(crate) fn push(&mut self, row: serde_json::Value) {
+        self.0.push(row);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The text to bind.
+    pub(crate) fn into_text(self) -> String {
+        serde_json::Value::Array(self.0).to_string()
+    }
+}
+
+/// Bytes in [`Rows`].
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
 /// A list of values: an array in Postgres (`= ANY($1)`), in `SQLite` a JSON array for
 /// `json_each`, in which bytes and ids are hexadecimal (`unhex(value)`).
 #[derive(Debug, Clone)]
@@ -107,12 +143,7 @@ impl Element for Uuid {
 
 impl Element for Vec<u8> {
     fn text(&self) -> String {
-        use std::fmt::Write as _;
-        self.iter().fold(String::new(), |mut hex, byte| {
-            // Writing to a string cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hex(self)
     }
 }
 

@@ -17,6 +17,22 @@ pub(crate) enum Fault {
     Conflict,
 }
 
+impl Fault {
+    /// Whether one row or one value may have caused this, so that the same work without
+    /// it may succeed: anything but an unavailable database. A deadlock is between rows.
+    pub(crate) fn may_be_of_one(&self) -> bool {
+        match self {
+            Self::Damaged(_) | Self::KeyUnknown(_) | Self::Conflict => true,
+            Self::Database(error) => is_deadlock(error) || !is_transient(error),
+        }
+    }
+}
+
+fn is_deadlock(error: &sqlx::Error) -> bool {
+    let refusal = error.as_database_error();
+    refusal.is_some_and(|refusal| refusal.code().as_deref() == Some("40P01"))
+}
+
 impl From<sqlx::Error> for Fault {
     fn from(error: sqlx::Error) -> Self {
         Self::Database(error)

@@ -159,6 +159,30 @@ pub(crate) async fn find<B: Backend>(
     .await
 }
 
+/// The rows of inboxes.
+pub(crate) async fn find_all<B: Backend>(
+    connection: &mut Connection<B>,
+    inboxes: Vec<String>,
+) -> Result<Vec<InboxRow>, Fault> {
+    query::<B>(Sql {
+        postgres: concat!(
+            "SELECT ",
+            inbox_columns!(),
+            ", coalesce(expires_at <= clock_timestamp(), false) AS is_expired
+             FROM inboxes WHERE inbox = ANY($1)"
+        ),
+        sqlite: concat!(
+            "SELECT ",
+            inbox_columns!(),
+            ", coalesce(expires_at <= (SELECT now FROM clock), false) AS is_expired
+             FROM inboxes WHERE inbox IN (SELECT value FROM json_each($1))"
+        ),
+    })
+    .bind(List(inboxes))
+    .fetch_all(connection)
+    .await
+}
+
 /// The row of an inbox, locked until the transaction ends. Whether it has expired is
 /// judged after the lock was obtained, not before the wait for it.
 pub(crate) async fn find_locked<B: Backend>(

@@ -20,6 +20,7 @@ mod settings;
 // How an algorithm runs on either database.
 mod backend;
 mod column;
+mod combine;
 mod database;
 mod fault;
 mod postgres;
@@ -42,10 +43,13 @@ mod artifacts;
 mod binding;
 mod callbacks;
 mod claims;
+mod complete;
 mod expectations;
 mod failures;
 mod messages;
 mod misses;
+mod places;
+mod work;
 
 // Agents open attempts, read the feed and consume.
 mod attempts;

@@ -10,11 +10,13 @@ use pipeline::{
 };
 use secrecy::ExposeSecret;
 
+use crate::backend::Backend;
 use crate::database::Database;
 use crate::migrations::{Migrated, MigrationPlan};
 use crate::postgres::Postgres;
 use crate::settings::Settings;
 use crate::sqlite::Sqlite;
+use crate::work::Work;
 
 pub use error::OpenError;
 
@@ -55,24 +57,22 @@ pub(crate) enum AnyDatabase {
 }
 
 impl Store {
-    fn over<D>(database: Arc<D>, wrap: fn(Arc<D>) -> AnyDatabase) -> Self
-    where
-        D: DeliveryLog + WorkLog + AgentLog + InboxLog + AttemptLog + KeyLog,
-        D: CallbackLog + FailureLog + PollLog + SilenceLog + RetentionLog + Probe + 'static,
-    {
+    fn over<B: Backend>(database: Database<B>, wrap: fn(Arc<Database<B>>) -> AnyDatabase) -> Self {
+        type D<B> = Database<B>;
+        let database = Arc::new(database);
         Self {
-            deliveries: Arc::<D>::clone(&database),
-            work: Arc::<D>::clone(&database),
-            agents: Arc::<D>::clone(&database),
-            inboxes: Arc::<D>::clone(&database),
-            attempts: Arc::<D>::clone(&database),
-            keys: Arc::<D>::clone(&database),
-            callbacks: Arc::<D>::clone(&database),
-            failures: Arc::<D>::clone(&database),
-            polls: Arc::<D>::clone(&database),
-            silence: Arc::<D>::clone(&database),
-            retention: Arc::<D>::clone(&database),
-            probe: Arc::<D>::clone(&database),
+            deliveries: Arc::<D<B>>::clone(&database),
+            work: Arc::new(Work::over(Arc::clone(&database))),
+            agents: Arc::<D<B>>::clone(&database),
+            inboxes: Arc::<D<B>>::clone(&database),
+            attempts: Arc::<D<B>>::clone(&database),
+            keys: Arc::<D<B>>::clone(&database),
+            callbacks: Arc::<D<B>>::clone(&database),
+            failures: Arc::<D<B>>::clone(&database),
+            polls: Arc::<D<B>>::clone(&database),
+            silence: Arc::<D<B>>::clone(&database),
+            retention: Arc::<D<B>>::clone(&database),
+            probe: Arc::<D<B>>::clone(&database),
             database: wrap(database),
         }
     }
@@ -93,11 +93,11 @@ pub async fn open(settings: &Settings) -> Result<Store, OpenError> {
     match Place::of(settings)? {
         Place::Postgres => {
             let database = Database::<Postgres>::open(settings).await?;
-            Ok(Store::over(Arc::new(database), AnyDatabase::Postgres))
+            Ok(Store::over(database, AnyDatabase::Postgres))
         }
         Place::Sqlite(path) => {
             let database = Database::<Sqlite>::open(settings, path).await?;
-            Ok(Store::over(Arc::new(database), AnyDatabase::Sqlite))
+            Ok(Store::over(database, AnyDatabase::Sqlite))
         }
     }
 }

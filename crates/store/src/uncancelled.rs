@@ -31,7 +31,7 @@ pub(crate) const SHORT: Duration = Duration::from_millis(2500);
 pub(crate) const LONG: Duration = Duration::from_secs(10);
 
 /// A unit of work is abandoned after this many times its caller's timeout.
-const ABANDONED_AFTER: u32 = 4;
+pub(crate) const ABANDONED_AFTER: u32 = 4;
 
 /// Runs units of work to their end, also when their callers are gone.
 #[derive(Debug, Clone)]
@@ -60,10 +60,13 @@ impl Uncancelled {
         match timeout(limit, task).await {
             Ok(Ok(Ok(outcome))) => outcome.map_err(StoreError::from),
             Ok(Ok(Err(_elapsed))) | Err(_elapsed) => Err(no_answer(limit)),
-            Ok(Err(_panic)) => Err(StoreError::Broken(Box::new(Cause(
-                "the unit of work ended without an answer".to_owned(),
-            )))),
+            Ok(Err(_panic)) => Err(ended_without_answer()),
         }
+    }
+
+    /// Runs `work` to its end, without waiting for it.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.tracker.spawn_on(work, &self.runtime);
     }
 
     /// Waits until every unit of work that was begun has ended.
@@ -73,7 +76,13 @@ impl Uncancelled {
     }
 }
 
-fn no_answer(limit: Duration) -> StoreError {
+/// A unit of work panicked.
+pub(crate) fn ended_without_answer() -> StoreError {
+    let cause = "the unit of work ended without an answer".to_owned();
+    StoreError::Broken(Box::new(Cause(cause)))
+}
+
+pub(crate) fn no_answer(limit: Duration) -> StoreError {
     let cause = format!("no answer within {} ms", limit.as_millis());
     StoreError::Unavailable(Box::new(Cause(cause)))
 }

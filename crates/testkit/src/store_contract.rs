@@ -16,6 +16,7 @@ mod inboxes;
 mod messages;
 mod proofs;
 mod requests;
+mod together;
 
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ pub use inboxes::*;
 pub use messages::*;
 pub use proofs::*;
 pub use requests::*;
+pub use together::*;
 
 /// The traits of one open database.
 #[derive(Clone)]
@@ -77,6 +79,11 @@ macro_rules! store_contract {
             $subject:
             duplicate_post_is_recorded_once,
             fifty_identical_posts_at_once_make_one_row,
+            claims_at_once_give_each_delivery_to_one_worker,
+            completions_at_once_leave_no_gap_in_the_positions,
+            lost_claim_among_others_is_lost_alone,
+            refused_completion_among_others_fails_alone,
+            few_large_bodies_are_held_at_once,
             batch_with_duplicates_is_answered_in_order,
             empty_batch_gives_an_empty_answer,
             batches_with_the_same_keys_in_any_order_do_not_deadlock,

@@ -299,7 +299,7 @@ mod tests {
         std::fs::write(&path, "[worker]\nlease = \"5s\"\n").unwrap();
         let config = merge(Some(&path), &[], &Flags::default()).unwrap();
         assert_eq!(config.worker.lease.0.as_secs(), 5);
-        assert_eq!(config.worker.concurrency, 4);
+        assert_eq!(config.worker.concurrency, 64);
         std::fs::write(&path, "[wroker]\n").unwrap();
         let error = merge(Some(&path), &[], &Flags::default()).unwrap_err();
         assert!(format!("{error:#}").contains("wroker"));

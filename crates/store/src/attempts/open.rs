@@ -9,7 +9,7 @@ use crate::database::Session;
 use crate::fault::Fault;
 use crate::requests::{self, Noted};
 use crate::stored::{inbox, joined, millis};
-use crate::{artifacts, inboxes};
+use crate::{inboxes, places};
 
 /// Opens an attempt under the lock of its inbox, so that whatever arrives there
 /// is written before it or after it. The reference's unique key decides whether
@@ -68,7 +68,7 @@ async fn enter_inbox<B: Backend>(
         return Ok(false);
     }
     if row.is_none() {
-        artifacts::lock_inbox::<B>(connection, name).await?;
+        places::lock::<B>(connection, [name].into()).await?;
     }
     Ok(true)
 }

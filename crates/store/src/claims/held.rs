@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pipeline::{ClaimToken, Completed, DeliveryId};
 
-use super::{Counted, ended};
+use super::end::{Counted, ended};
 use crate::backend::{Backend, Sql, query};
 use crate::database::Session;
 use crate::fault::Fault;
@@ -12,7 +12,7 @@ use crate::stored::millis;
 
 /// Only the holder extends its claim. If the lease has expired and nobody took it, it
 /// holds again.
-pub(super) async fn extend<B: Backend>(
+pub(crate) async fn extend<B: Backend>(
     session: Session<B>,
     delivery: DeliveryId,
     token: ClaimToken,
@@ -40,7 +40,7 @@ pub(super) async fn extend<B: Backend>(
 ///
 /// Nothing waits for the disk: a crash of the process keeps what Postgres has in memory.
 /// So the time in which a kill from outside counts as the mail's fault is short.
-pub(super) async fn set_attempts<B: Backend>(
+pub(crate) async fn set_attempts<B: Backend>(
     session: Session<B>,
     counted: Counted,
 ) -> Result<Completed, Fault> {

@@ -91,7 +91,7 @@ async fn due_messages<B: Backend>(
               LIMIT $2)
          ), locked AS MATERIALIZED (
              SELECT inbox FROM inboxes WHERE inbox IN (SELECT inbox FROM due)
-             ORDER BY inbox FOR UPDATE
+             ORDER BY inbox COLLATE \"C\" FOR UPDATE
          )
          SELECT id, overdue FROM due WHERE inbox IN (SELECT inbox FROM locked)",
         sqlite: "SELECT * FROM (

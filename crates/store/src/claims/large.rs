@@ -1,0 +1,122 @@
+//! Bodies of claimed deliveries. Many deliveries are claimed at once, so large bodies
+//! are read one by one, and few of them are held at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::{BodyLoan, Claim, Claimed, StoreError, StoredDelivery};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use super::ClaimedRow;
+use crate::backend::{Backend, Sql, query};
+use crate::database::{Database, Session};
+use crate::fault::Fault;
+use crate::seal::{Keyring, Row};
+use crate::stored::{millis, source};
+use crate::uncancelled::SHORT;
+
+/// A sealed body of more bytes is large.
+pub(crate) const BYTES: i64 = 256 * 1024;
+
+/// How many large bodies the workers of a process may hold at once.
+const AT_ONCE: usize = 4;
+
+/// How long a claim waits until a large body may be read. After that it is given back,
+/// long before its lease expires, and tried again after the same time.
+const WAIT: Duration = Duration::from_secs(1);
+
+/// Who may hold large bodies.
+pub(crate) struct LargeBodies {
+    loans: Arc<Semaphore>,
+}
+
+impl Default for LargeBodies {
+    fn default() -> Self {
+        Self {
+            loans: Arc::new(Semaphore::new(AT_ONCE)),
+        }
+    }
+}
+
+impl LargeBodies {
+    /// Unseals the body of a delivery that was claimed, after reading it if it is large.
+    pub(crate) async fn open<B: Backend>(
+        &self,
+        database: &Database<B>,
+        claim: Claim,
+        mut row: ClaimedRow,
+    ) -> Result<Claimed, StoreError> {
+        let (body, loan) = if let Some(body) = row.body.take() {
+            (body, None)
+        } else {
+            let lent = timeout(WAIT, Arc::clone(&self.loans).acquire_owned()).await;
+            let Ok(Ok(loan)) = lent else {
+                let given_back = database.run(SHORT, |session| give_back(session, claim));
+                given_back.await?;
+                return Ok(Claimed::NotNow);
+            };
+            let delivery = claim.delivery.as_uuid();
+            let body = database.run(SHORT, |session| read(session, delivery));
+            (body.await?, Some(loan))
+        };
+        let keyring = &database.session.secrets.keyring;
+        Ok(unseal(claim, row, &body, loan, keyring)?)
+    }
+}
+
+/// Makes the delivery claimable again soon, as if it had not been claimed.
+async fn give_back<B: Backend>(session: Session<B>, claim: Claim) -> Result<(), Fault> {
+    query::<B>(Sql {
+        postgres: "UPDATE deliveries
+             SET state = 'pending', claim_token = NULL, unended_claims = $4,
+                 claimable_at = clock_timestamp() + $3 * interval '1 millisecond',
+                 ring_at = clock_timestamp() + $3 * interval '1 millisecond'
+             WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
+        sqlite: "UPDATE deliveries
+             SET state = 'pending', claim_token = NULL, unended_claims = $4,
+                 claimable_at = (SELECT now FROM clock) + $3,
+                 ring_at = (SELECT now FROM clock) + $3
+             WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
+    })
+    .bind(claim.delivery.as_uuid())
+    .bind(claim.token.as_uuid())
+    .bind(millis(WAIT))
+    .bind(i64::from(claim.unended))
+    .execute(&mut *session.writer().await?)
+    .await?;
+    Ok(())
+}
+
+async fn read<B: Backend>(session: Session<B>, delivery: Uuid) -> Result<Vec<u8>, Fault> {
+    let body: Option<Option<Vec<u8>>> =
+        query::<B>(Sql::both("SELECT body FROM deliveries WHERE id = $1"))
+            .bind(delivery)
+            .scalar(&mut *session.reader().await?)
+            .await?;
+    body.flatten().ok_or(Fault::Damaged("body"))
+}
+
+fn unseal(
+    claim: Claim,
+    row: ClaimedRow,
+    body: &[u8],
+    loan: Option<OwnedSemaphorePermit>,
+    keyring: &Keyring,
+) -> Result<Claimed, Fault> {
+    let sealed_row = Row::delivery(claim.delivery, &row.source);
+    let body = match keyring.open_body(sealed_row, &row.body_key, body)? {
+        Ok(body) => body,
+        Err(why) => return Ok(Claimed::Unsealable(claim, why)),
+    };
+    let stored = StoredDelivery {
+        id: claim.delivery,
+        body,
+        source: source(&row.source)?,
+        content_type: row.content_type,
+        recorded_at: row.recorded_at.into(),
+        loan: BodyLoan::until_dropped(loan),
+    };
+    Ok(Claimed::Yours(claim, stored))
+}

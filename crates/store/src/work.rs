@@ -1,0 +1,130 @@
+//! The seam of the worker. Workers process many deliveries at once, and what they all
+//! do is combined: claims, look-ups of what is expected, and completions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pipeline::{
+    Claim, Claimed, Completed, DeliveryId, Expectation, Finished, InboxId, Processed, Reason,
+    StoreError, WorkLog,
+};
+
+use crate::backend::Backend;
+use crate::claims::end::{self, Counted};
+use crate::claims::held::{extend, set_attempts};
+use crate::claims::large::LargeBodies;
+use crate::claims::{self, Taken, Wish};
+use crate::combine::Combiner;
+use crate::complete::{self, Completion};
+use crate::database::Database;
+use crate::expectations;
+use crate::uncancelled::{LONG, SHORT};
+
+/// A database, for workers.
+pub(crate) struct Work<B> {
+    database: Arc<Database<B>>,
+    claims: Combiner<Wish, Taken>,
+    expectations: Combiner<Vec<InboxId>, Vec<Expectation>>,
+    completions: Combiner<Completion, Completed<Finished>>,
+    large: LargeBodies,
+}
+
+impl<B: Backend> Work<B> {
+    pub(crate) fn over(database: Arc<Database<B>>) -> Self {
+        Self {
+            database,
+            claims: Combiner::default(),
+            expectations: Combiner::default(),
+            completions: Combiner::default(),
+            large: LargeBodies::default(),
+        }
+    }
+}
+
+#[async_trait]
+impl<B: Backend> WorkLog for Work<B> {
+    async fn claim(&self, delivery: DeliveryId, lease: Duration) -> Result<Claimed, StoreError> {
+        let wish = Wish { delivery, lease };
+        let taken = self.claims.call(&self.database, SHORT, wish, claims::claim);
+        match taken.await? {
+            Taken::Finished => Ok(Claimed::Finished),
+            Taken::NotNow => Ok(Claimed::NotNow),
+            Taken::Yours(claim, row) => self.large.open(&self.database, claim, row).await,
+        }
+    }
+
+    async fn extend(&self, claim: &Claim, lease: Duration) -> Result<Completed, StoreError> {
+        let (delivery, token) = (claim.delivery, claim.token);
+        self.database
+            .run(SHORT, |session| extend(session, delivery, token, lease))
+            .await
+    }
+
+    async fn count_attempt(&self, claim: &Claim) -> Result<Completed, StoreError> {
+        let counted = Counted::of(claim, claim.attempt);
+        self.database
+            .run(SHORT, |session| set_attempts(session, counted))
+            .await
+    }
+
+    async fn uncount_attempt(&self, claim: &Claim) -> Result<Completed, StoreError> {
+        let counted = Counted::of(claim, 0);
+        self.database
+            .run(SHORT, |session| set_attempts(session, counted))
+            .await
+    }
+
+    async fn expectations(&self, addresses: &[InboxId]) -> Result<Vec<Expectation>, StoreError> {
+        let (database, addresses) = (&self.database, addresses.to_vec());
+        self.expectations
+            .call(database, SHORT, addresses, expectations::expectations)
+            .await
+    }
+
+    async fn complete(
+        &self,
+        claim: Claim,
+        processed: Processed,
+    ) -> Result<Completed<Finished>, StoreError> {
+        let secrets = &self.database.session.secrets;
+        let completion = Completion::seal(claim, processed, &secrets.keyring)?;
+        self.completions
+            .call(&self.database, LONG, completion, complete::complete)
+            .await
+    }
+
+    async fn retry_later(
+        &self,
+        claim: Claim,
+        wait: Duration,
+        why: Reason,
+    ) -> Result<Completed, StoreError> {
+        let counted = Counted::of(&claim, claim.attempt);
+        self.database
+            .run(LONG, |session| {
+                end::retry_later(session, counted, wait, why)
+            })
+            .await
+    }
+
+    async fn retry_uncounted(
+        &self,
+        claim: Claim,
+        wait: Duration,
+        why: Reason,
+    ) -> Result<Completed, StoreError> {
+        let counted = Counted::of(&claim, claim.attempt.saturating_sub(1));
+        self.database
+            .run(LONG, |session| {
+                end::retry_later(session, counted, wait, why)
+            })
+            .await
+    }
+
+    async fn dead_letter(&self, claim: Claim, why: Reason) -> Result<Completed, StoreError> {
+        self.database
+            .run(LONG, |session| end::dead_letter(session, claim, why))
+            .await
+    }
+}
