@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import http.client
 import json
+import select
 import threading
 import time
 import uuid
@@ -24,6 +25,11 @@ def mail(number, inbox):
     )
     data = {"recipients": [inbox], "raw": base64.b64encode(raw.encode()).decode()}
     return json.dumps({"type": "email.received", "data": data}).encode()
+
+
+def is_closed(connection):
+    """Whether the server has closed a connection on which it owes nothing."""
+    return bool(select.select([connection.sock], [], [], 0)[0])
 
 
 class Answer:
@@ -61,7 +67,8 @@ class Client(threading.Thread):
         sent = False
         try:
             connection = self.connections.get(port)
-            if connection and tick - connection.used > IDLE:
+            # A client does not use a connection that the server has closed while idle.
+            if connection and (tick - connection.used > IDLE or is_closed(connection)):
                 self.connections.pop(port).close()
                 connection = None
             if connection is None:

@@ -138,8 +138,7 @@ impl Serving {
     async fn stop(self) {
         self.stop.cancel();
         // Clients that keep their connection learn with the next answer that it closes.
-        self.connections.until_answered(&self.http).await;
-        tokio::join!(self.http.stop(true), self.connections.close());
+        self.connections.stop(&self.http).await;
         let _ = self.http_task.await;
         self.committer.finish().await;
         for worker in self.workers {

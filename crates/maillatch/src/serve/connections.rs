@@ -1,5 +1,9 @@
 //! The connections of a process that stops. None is cut: each gets an answer that closes
 //! it, or is refused before it is made.
+//!
+//! The server closes a connection without a request when it is told to stop, also when a
+//! request is on its way or lies unread in the socket. So it is told only when no such
+//! connection is left, or when all of them have been silent for a while.
 
 use std::any::Any;
 use std::net::{TcpListener, ToSocketAddrs};
@@ -11,34 +15,74 @@ use actix_web::dev::{Extensions, ServerHandle};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
 
-/// How long a client that keeps its connection has for the request whose answer closes
-/// it. A connection that is idle for longer is closed without one.
-const LAST_REQUESTS: Duration = Duration::from_secs(1);
+/// How long new connections are served after the stop, with an answer that closes them.
+const LAST_CONNECTIONS: Duration = Duration::from_secs(1);
 /// How long a busy thread needs to begin with a connection.
-const PICKED_UP: Duration = Duration::from_millis(200);
-/// How long the server needs to close its own sockets.
-const CLOSING: Duration = Duration::from_millis(50);
+const PICKED_UP: Duration = Duration::from_millis(250);
+/// Connections without a request are closed when no request has begun for so long.
+const SILENCE: Duration = Duration::from_secs(1);
+/// How long requests may keep beginning after the last connection was accepted.
+const LAST_REQUESTS: Duration = Duration::from_secs(5);
+/// How long a connection that was begun by its client may take to be made.
+const CLOSING: Duration = Duration::from_millis(100);
 /// How long a late client has to take its answer.
 const LATE: Duration = Duration::from_secs(1);
+const STEP: Duration = Duration::from_millis(10);
 const STOPPING: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n\
     Connection: close\r\nContent-Length: 0\r\n\r\n";
 
-/// The sockets that a server listens on, and how many connections it has.
+/// The sockets that a server listens on, and what happens on its connections.
 pub(super) struct Connections {
     /// Further handles to the sockets. While they are open, the system cuts no connection
     /// that it has made and that the server has not accepted.
     listeners: Vec<TcpListener>,
-    open: Arc<AtomicUsize>,
+    activity: Arc<Activity>,
+}
+
+/// What happens on the connections of a server.
+#[derive(Default)]
+pub(super) struct Activity {
+    /// Connections.
+    open: AtomicUsize,
+    /// Requests in progress.
+    busy: AtomicUsize,
+    /// Connections and requests since the start.
+    begun: AtomicUsize,
 }
 
 /// Counts a connection until it ends.
-struct Open(Arc<AtomicUsize>);
+struct Open(Arc<Activity>);
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Counts a request until it has its answer.
+pub(super) struct Busy(Arc<Activity>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Activity {
+    /// Counts a request that begins.
+    pub(super) fn begin(self: &Arc<Self>) -> Busy {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        self.busy.fetch_add(1, Ordering::Relaxed);
+        Busy(Arc::clone(self))
+    }
+
+    /// How many connections have no request in progress.
+    fn idle(&self) -> usize {
+        let open = self.open.load(Ordering::Relaxed);
+        open.saturating_sub(self.busy.load(Ordering::Relaxed))
     }
 }
 
@@ -50,67 +94,107 @@ impl Connections {
         let listeners = bound.iter().map(TcpListener::try_clone);
         let connections = Self {
             listeners: listeners.collect::<Result<_, _>>()?,
-            open: Arc::default(),
+            activity: Arc::default(),
         };
         Ok((connections, bound))
     }
 
+    /// What counts the requests.
+    pub(super) fn activity(&self) -> Arc<Activity> {
+        Arc::clone(&self.activity)
+    }
+
     /// What the server calls for each new connection.
     pub(super) fn counter(&self) -> impl Fn(&dyn Any, &mut Extensions) + Send + Sync + 'static {
-        let open = Arc::clone(&self.open);
+        let activity = self.activity();
         move |_, extensions| {
-            open.fetch_add(1, Ordering::Relaxed);
-            extensions.insert(Open(Arc::clone(&open)));
+            activity.begun.fetch_add(1, Ordering::Relaxed);
+            activity.open.fetch_add(1, Ordering::Relaxed);
+            extensions.insert(Open(Arc::clone(&activity)));
         }
     }
 
-    /// Waits until every client has its last answer. New connections are served for a
-    /// while, then `server` accepts no more, and those that it has are finished.
-    pub(super) async fn until_answered(&self, server: &ServerHandle) {
-        if self.until_none(LAST_REQUESTS).await {
-            return;
+    /// Stops `server` when every client has its last answer. New connections are served
+    /// for a while, then turned away, then refused.
+    pub(super) async fn stop(self, server: &ServerHandle) {
+        let served_until = Instant::now() + LAST_CONNECTIONS;
+        while self.activity.open.load(Ordering::Relaxed) > 0 && Instant::now() < served_until {
+            sleep(STEP).await;
         }
         server.pause().await;
-        // A connection that was accepted last is counted when a thread begins with it.
-        sleep(PICKED_UP).await;
-        // Requests in progress are finished later, too: this is for connections that
-        // have none yet.
-        self.until_none(PICKED_UP).await;
-    }
-
-    /// Waits until no connection is open; false when some stay open.
-    async fn until_none(&self, longest: Duration) -> bool {
-        let until = Instant::now() + longest;
-        while self.open.load(Ordering::Relaxed) > 0 {
-            if Instant::now() > until {
-                return false;
-            }
-            sleep(Duration::from_millis(10)).await;
-        }
-        true
-    }
-
-    /// Answers the connections that the server did not accept, and refuses further ones.
-    pub(super) async fn close(self) {
-        sleep(CLOSING).await;
-        let mut late = JoinSet::new();
+        let closing = CancellationToken::new();
+        let mut turned_away = JoinSet::new();
         for listener in self.listeners {
-            if listener.set_nonblocking(true).is_err() {
-                continue;
-            }
-            while let Ok((connection, _)) = listener.accept() {
-                late.spawn(timeout(LATE, turn_away(connection)));
-            }
+            turned_away.spawn(turn_all_away(listener, closing.clone()));
         }
-        late.join_all().await;
+        until_idle(&self.activity).await;
+        closing.cancel();
+        tokio::join!(server.stop(true), turned_away.join_all());
     }
 }
 
+/// Waits until no client is about to send a request: every connection has one in
+/// progress, or nothing has begun for a while.
+async fn until_idle(activity: &Activity) {
+    let start = Instant::now();
+    let (mut seen, mut silent_since) = (0, start);
+    while start.elapsed() < LAST_REQUESTS {
+        let begun = activity.begun.load(Ordering::Relaxed);
+        if begun != seen {
+            (seen, silent_since) = (begun, Instant::now());
+        }
+        let is_idle = activity.idle() == 0 || silent_since.elapsed() >= SILENCE;
+        // A connection that was accepted last is counted when a thread begins with it.
+        if is_idle && start.elapsed() >= PICKED_UP {
+            return;
+        }
+        sleep(STEP).await;
+    }
+}
+
+/// Answers the connections that the server does not accept, until further ones are
+/// refused.
+async fn turn_all_away(listener: TcpListener, closing: CancellationToken) -> std::io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let mut late = JoinSet::new();
+    while let Some(accepted) = closing.run_until_cancelled(listener.accept()).await {
+        late.spawn(timeout(LATE, turn_away(accepted?.0)));
+    }
+    refuse_new(&listener);
+    let closed = Instant::now() + CLOSING;
+    while let Ok(Ok((connection, _))) = timeout_at(closed, listener.accept()).await {
+        late.spawn(timeout(LATE, turn_away(connection)));
+    }
+    drop(listener);
+    late.join_all().await;
+    Ok(())
+}
+
+/// Has the system ignore clients that ask for a new connection. Otherwise it would cut
+/// one that it makes after the last look into the socket. The client asks again a second
+/// later and is refused.
+#[cfg(target_os = "linux")]
+fn refuse_new(listener: &tokio::net::TcpListener) {
+    // Of the flags in byte 13 of a TCP header, SYN without ACK asks for a connection.
+    let filter = [
+        socket2::SockFilter::new(0x30, 0, 0, 13),
+        socket2::SockFilter::new(0x54, 0, 0, 0x12),
+        socket2::SockFilter::new(0x15, 0, 1, 0x02),
+        socket2::SockFilter::new(0x06, 0, 0, 0),
+        socket2::SockFilter::new(0x06, 0, 0, u32::MAX),
+    ];
+    if let Err(error) = socket2::SockRef::from(listener).attach_filter(&filter) {
+        tracing::debug!(%error, "a connection that is made in the last moment may be cut");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn refuse_new(_: &tokio::net::TcpListener) {}
+
 /// Says that the process stops. Reading to the end keeps the system from cutting the
 /// connection before the client has read the answer.
-async fn turn_away(connection: std::net::TcpStream) -> std::io::Result<()> {
-    connection.set_nonblocking(true)?;
-    let mut connection = TcpStream::from_std(connection)?;
+async fn turn_away(mut connection: TcpStream) -> std::io::Result<()> {
     connection.write_all(STOPPING).await?;
     connection.shutdown().await?;
     let mut rest = [0; 4096];
@@ -119,24 +203,4 @@ async fn turn_away(connection: std::net::TcpStream) -> std::io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn connection_that_was_not_accepted_gets_503_and_the_next_is_refused() {
-        let (connections, bound) = Connections::bind("127.0.0.1:0").unwrap();
-        let address = bound[0].local_addr().unwrap();
-        let mut waiting = TcpStream::connect(address).await.unwrap();
-        let request = b"POST /hooks/dev HTTP/1.1\r\nContent-Length: 4\r\n\r\nmail";
-        waiting.write_all(request).await.unwrap();
-        // The server is gone.
-        drop(bound);
-        let closing = tokio::spawn(connections.close());
-        let mut answer = Vec::new();
-        waiting.read_to_end(&mut answer).await.unwrap();
-        assert!(answer.starts_with(b"HTTP/1.1 503 "), "{answer:?}");
-        drop(waiting);
-        closing.await.unwrap();
-        assert!(TcpStream::connect(address).await.is_err());
-    }
-}
+mod tests;

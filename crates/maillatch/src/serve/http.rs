@@ -31,6 +31,22 @@ fn hook_deps(parts: &Parts, committer: &Committer) -> Result<webhook::Deps> {
     })
 }
 
+/// What the routes of every role need.
+fn ops_deps(parts: &Parts, roles: Roles, supervisor: &Supervisor) -> ops::Deps {
+    ops::Deps {
+        probes: vec![Arc::clone(&parts.store.probe)],
+        queue: Arc::clone(&parts.queue.probe),
+        supervisor: supervisor.clone(),
+        registry: Arc::clone(&parts.registry),
+        hosts: parts.config.server.hosts.clone(),
+        warnings: if roles.has(Role::Webhook) {
+            unnamed_cautions(&parts.sources)
+        } else {
+            Vec::new()
+        },
+    }
+}
+
 /// The HTTP server, bound but not running yet.
 pub(super) struct Http {
     pub(super) server: Server,
@@ -46,18 +62,7 @@ pub(super) fn http(
     supervisor: &Supervisor,
 ) -> Result<Http> {
     let config = &parts.config;
-    let ops = ops::routes(ops::Deps {
-        probes: vec![Arc::clone(&parts.store.probe)],
-        queue: Arc::clone(&parts.queue.probe),
-        supervisor: supervisor.clone(),
-        registry: Arc::clone(&parts.registry),
-        hosts: config.server.hosts.clone(),
-        warnings: if roles.has(Role::Webhook) {
-            unnamed_cautions(&parts.sources)
-        } else {
-            Vec::new()
-        },
-    });
+    let ops = ops::routes(ops_deps(parts, roles, supervisor));
     let hooks = if roles.has(Role::Webhook) {
         Some(webhook::routes(hook_deps(parts, committer)?))
     } else {
@@ -68,12 +73,19 @@ pub(super) fn http(
     } else {
         None
     };
-    let stop = supervisor.stop().clone();
+    let (connections, listeners) = Connections::bind(&config.server.listen)
+        .map_err(|error| bind_error(error, &config.server.listen))?;
+    let (stop, activity) = (supervisor.stop().clone(), connections.activity());
     let server = HttpServer::new(move || {
-        let stop = stop.clone();
+        let (stop, activity) = (stop.clone(), Arc::clone(&activity));
         let app = App::new().wrap_fn(move |request, service| {
+            let busy = activity.begin();
             let (stop, answer) = (stop.clone(), service.call(request));
-            async move { Ok(last_answer(answer.await?, &stop)) }
+            async move {
+                let answer = last_answer(answer.await?, &stop);
+                drop(busy);
+                Ok(answer)
+            }
         });
         let mut app = app.configure(ops.clone());
         if let Some(hooks) = hooks.clone() {
@@ -84,8 +96,6 @@ pub(super) fn http(
         }
         app
     });
-    let (connections, listeners) = Connections::bind(&config.server.listen)
-        .map_err(|error| bind_error(error, &config.server.listen))?;
     let address = listeners.first().context("no address is bound")?;
     let address = TcpListener::local_addr(address)?;
     let mut server = server
