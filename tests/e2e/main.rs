@@ -47,6 +47,7 @@ mod sources;
 mod startup_output;
 mod stop;
 mod storm;
+mod unread_bodies;
 mod untrusted_text;
 mod upgrade;
 mod waits;

@@ -14,7 +14,7 @@ use crate::policy::Policy;
 use crate::settings::Settings;
 
 use backlog::BacklogCache;
-pub(crate) use limits::{BudgetKind, Charge, Limits, announce, is_failed_consume};
+pub(crate) use limits::{BudgetKind, BudgetState, Charge, Limits, announce, is_failed_consume};
 pub(crate) use wait_slots::WaitSlot;
 use wait_slots::WaitSlots;
 

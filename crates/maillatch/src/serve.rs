@@ -2,6 +2,7 @@
 
 mod connections;
 mod http;
+mod request_body;
 mod work;
 
 use std::net::SocketAddr;

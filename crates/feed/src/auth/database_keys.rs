@@ -6,7 +6,7 @@
 //! unavailable. Expiry is exact, because the database says how much time is left
 //! when the key is looked up.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ use super::token::{id_of, sha256};
 
 /// For how long a key that was looked up is not looked up again.
 const CACHE_TIME: Duration = Duration::from_secs(2);
+/// How often the ids of all keys are listed at most.
+const LIST_EVERY: Duration = Duration::from_secs(1);
 /// From this size on, expired entries are removed before one is added.
 const CLEAN_UP_AT: usize = 1024;
 
@@ -26,6 +28,14 @@ const CLEAN_UP_AT: usize = 1024;
 pub(super) struct DatabaseKeys {
     log: Arc<dyn KeyLog>,
     cache: Mutex<HashMap<String, CachedKey>>,
+    listed: tokio::sync::Mutex<Listed>,
+}
+
+/// The ids of all valid keys, as they were at some time.
+#[derive(Default)]
+struct Listed {
+    ids: HashSet<String>,
+    at: Option<Instant>,
 }
 
 #[derive(Clone)]
@@ -40,6 +50,7 @@ impl DatabaseKeys {
         Self {
             log,
             cache: Mutex::default(),
+            listed: tokio::sync::Mutex::default(),
         }
     }
 
@@ -56,6 +67,28 @@ impl DatabaseKeys {
         let key = self.find(id).await?;
         let is_right = |key: &CachedKey| bool::from(key.hash.ct_eq(&sha256(token)));
         Ok(key.filter(is_right).map(|key| key.caller))
+    }
+
+    /// Whether a key with the id of this token worked before.
+    pub(super) fn has_seen(&self, token: &str) -> bool {
+        id_of(token).is_some_and(|id| self.cache().contains_key(id))
+    }
+
+    /// Whether a key has the id of this token. Made-up tokens cost the database one
+    /// query in [`LIST_EVERY`], however many they are.
+    pub(super) async fn is_listed(&self, token: &str) -> Result<bool, StoreError> {
+        let Some(id) = id_of(token) else {
+            return Ok(false);
+        };
+        let mut listed = self.listed.lock().await;
+        if listed.at.is_none_or(|at| at.elapsed() >= LIST_EVERY) {
+            let at = Some(Instant::now());
+            let keys = self.log.keys().await?.into_iter();
+            let valid = keys.filter(|key| key.revoked_at.is_none() && !key.is_expired);
+            let ids = valid.map(|key| key.id).collect();
+            *listed = Listed { ids, at };
+        }
+        Ok(listed.ids.contains(id))
     }
 
     /// Whether a key that was valid when its request began is still valid.

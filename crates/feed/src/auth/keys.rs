@@ -150,6 +150,23 @@ impl Keys {
         }
     }
 
+    /// Whether a token is configured, or one with its id worked before.
+    pub(crate) fn has_seen(&self, token: &str) -> bool {
+        let in_database = |keys: &DatabaseKeys| keys.has_seen(token);
+        is_token(token)
+            && (self.configured(&sha256(token)).is_some()
+                || self.database.as_ref().is_some_and(in_database))
+    }
+
+    /// Whether a token may belong to a key of the database. The answer costs at most
+    /// one query a second for all tokens together, and may be a second old.
+    pub(crate) async fn is_listed(&self, token: &str) -> Result<bool, StoreError> {
+        match &self.database {
+            Some(keys) => keys.is_listed(token).await,
+            None => Ok(false),
+        }
+    }
+
     /// Whether a caller's key is still valid. A configured key is valid for as long
     /// as the process runs.
     pub(crate) async fn is_valid(&self, caller: &Caller) -> Result<bool, StoreError> {

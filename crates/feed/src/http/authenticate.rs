@@ -11,7 +11,7 @@ use super::access::access_of;
 use super::problem::Problem;
 use super::timeout::ask_store;
 use crate::auth::Caller;
-use crate::state::{BudgetKind, Charge, Feed};
+use crate::state::{BudgetKind, BudgetState, Charge, Feed};
 
 impl Caller {
     /// Refuses a caller whose key was revoked or has expired since its request
@@ -70,9 +70,11 @@ fn admit(request: &HttpRequest, feed: &Feed, caller: Caller) -> Result<Caller, P
 /// Refuses a request without a valid key. Valid keys from the same address are not
 /// affected, so an attacker behind a shared address locks nobody out.
 fn refuse(request: &HttpRequest, feed: &Feed) -> Problem {
-    let state = feed.limits.charge_unauthenticated(request);
-    let consumer = None;
-    request.extensions_mut().insert(Charge { state, consumer });
+    let charged = request
+        .extensions()
+        .get::<Charge>()
+        .map(|charge| charge.state);
+    let state = charged.unwrap_or_else(|| charge_stranger(request, feed));
     if state.is_within() {
         Problem::Unauthenticated
     } else {
@@ -80,12 +82,29 @@ fn refuse(request: &HttpRequest, feed: &Feed) -> Problem {
     }
 }
 
+/// Charges a request whose key is not known to the limit of its address.
+fn charge_stranger(request: &HttpRequest, feed: &Feed) -> BudgetState {
+    let state = feed.limits.charge_unauthenticated(request);
+    let consumer = None;
+    request.extensions_mut().insert(Charge { state, consumer });
+    state
+}
+
 async fn authenticate(request: &HttpRequest, feed: &Feed) -> Result<Caller, Problem> {
     if contains_token(request.query_string()) {
         return Err(Problem::Unauthenticated);
     }
     let token = bearer(request.headers()).ok_or(Problem::Unauthenticated)?;
-    let caller = ask_store(feed.deps.keys.caller(token)).await?;
+    let keys = &feed.deps.keys;
+    if !keys.has_seen(token) {
+        let state = charge_stranger(request, feed);
+        // A token is not looked up for an address over its limit, unless there is a key
+        // with its id.
+        if !state.is_within() && !ask_store(keys.is_listed(token)).await? {
+            return Err(Problem::RateLimited(state.retry_after()));
+        }
+    }
+    let caller = ask_store(keys.caller(token)).await?;
     caller.ok_or(Problem::Unauthenticated)
 }
 

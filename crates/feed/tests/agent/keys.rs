@@ -217,6 +217,7 @@ impl KeyLog for Counting {
     }
 
     async fn keys(&self) -> Result<Vec<KeyView>, StoreError> {
+        self.look_ups.fetch_add(1, Ordering::SeqCst);
         self.log.keys().await
     }
 
@@ -266,4 +267,41 @@ async fn token_with_a_wrong_checksum_is_not_looked_up() {
         .await
         .problem(401, "unauthenticated");
     assert_eq!(look_ups.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn unknown_tokens_over_the_limit_are_not_looked_up_and_valid_ones_are() {
+    let look_ups = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&look_ups);
+    let mut settings = Settings::default();
+    settings.budgets.unauthenticated = std::num::NonZeroU32::new(5).unwrap();
+    let server = Server::start_over_keys(settings, move |store| {
+        Arc::new(Counting {
+            log: Arc::clone(&store.keys),
+            look_ups: counted,
+            is_unavailable: Arc::default(),
+        })
+    })
+    .await;
+    let path = feed_of(INBOX, "");
+    let began = Instant::now();
+    let mut refused = 0;
+    for n in 0..200 {
+        let (unknown, _) = order(&format!("nobody-{n}")).mint().unwrap();
+        let answer = server.read_with(unknown.expose_secret(), &path).await;
+        refused += usize::from(answer.status == 429);
+    }
+    assert!(refused > 150, "{refused}");
+    // Those within the limit, and one query a second for all others.
+    let seconds = usize::try_from(began.elapsed().as_secs()).unwrap();
+    let most = 200 - refused + seconds + 1;
+    let look_ups = look_ups.load(Ordering::SeqCst);
+    assert!(look_ups <= most, "{look_ups} look-ups, at most {most}");
+    // A key that was created meanwhile works from the same address.
+    let token = server.create_key_token(order("agent-7")).await;
+    let answer = wait::until("the new key works", || async {
+        let answer = server.read_with(&token, &path).await;
+        (answer.status == 200).then_some(answer)
+    });
+    assert_eq!(answer.await.status, 200);
 }

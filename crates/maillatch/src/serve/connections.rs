@@ -105,7 +105,9 @@ impl Connections {
     }
 
     /// What the server calls for each new connection.
-    pub(super) fn counter(&self) -> impl Fn(&dyn Any, &mut Extensions) + Send + Sync + 'static {
+    pub(super) fn counter(
+        &self,
+    ) -> impl Fn(&dyn Any, &mut Extensions) + Clone + Send + Sync + use<> {
         let activity = self.activity();
         move |_, extensions| {
             activity.begun.fetch_add(1, Ordering::Relaxed);

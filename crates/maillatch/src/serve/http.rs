@@ -4,19 +4,28 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::dev::{Server, Service, ServiceResponse};
+use actix_http::HttpService;
+use actix_server::{Server, ServerBuilder};
+use actix_service::{Service, ServiceFactoryExt, boxed, map_config};
+use actix_web::App;
+use actix_web::dev::{AppConfig, ServiceResponse};
 use actix_web::http::ConnectionType;
-use actix_web::{App, HttpServer};
 use anyhow::{Context, Result};
+use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use webhook::{Certificates, Committer};
 
 use super::connections::Connections;
+use super::request_body::{Routes, before_continue, serve};
 use super::{Role, Roles};
 use crate::certificates::CertificateClient;
 use crate::ops;
 use crate::supervise::Supervisor;
 use crate::wire::{Parts, feed_policy, feed_settings, unnamed_cautions, webhook_settings};
+
+/// How long a client may go on sending a body that was refused. Closing at once could
+/// cut off the answer.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// What the webhook's routes need.
 fn hook_deps(parts: &Parts, committer: &Committer) -> Result<webhook::Deps> {
@@ -76,7 +85,7 @@ pub(super) fn http(
     let (connections, listeners) = Connections::bind(&config.server.listen)
         .map_err(|error| bind_error(error, &config.server.listen))?;
     let (stop, activity) = (supervisor.stop().clone(), connections.activity());
-    let server = HttpServer::new(move || {
+    let routes = move || {
         let (stop, activity) = (stop.clone(), Arc::clone(&activity));
         let app = App::new().wrap_fn(move |request, service| {
             let busy = activity.begin();
@@ -94,29 +103,53 @@ pub(super) fn http(
         if let Some(agents) = agents.clone() {
             app = app.configure(agents);
         }
-        app
-    });
+        let app = map_config(app, |()| AppConfig::default());
+        boxed::factory(app.map_err(|error| error.error_response().into()))
+    };
     let address = listeners.first().context("no address is bound")?;
     let address = TcpListener::local_addr(address)?;
-    let mut server = server
-        .on_connect(connections.counter())
+    let server = Server::build()
         .workers(threads(config.server.threads))
-        // An idle connection would delay a clean stop for as long as it lives.
-        .keep_alive(Duration::from_secs(5))
-        .client_request_timeout(Duration::from_secs(5))
-        // A client that hangs up ends its request: a wait frees its seat at once, and a
-        // consume that is not committed yet is not made for nobody.
-        .h1_allow_half_closed(false)
         .shutdown_timeout(config.server.drain.0.as_secs())
         .disable_signals();
-    for listener in listeners {
-        server = server.listen(listener)?;
-    }
     Ok(Http {
-        server: server.run(),
+        server: listen(server, listeners, &connections, routes)?.run(),
         address,
         connections,
     })
+}
+
+/// Serves the routes on every socket.
+fn listen(
+    mut server: ServerBuilder,
+    listeners: Vec<TcpListener>,
+    connections: &Connections,
+    routes: impl Fn() -> Routes + Clone + Send + 'static,
+) -> Result<ServerBuilder> {
+    for listener in listeners {
+        let (routes, counter) = (routes.clone(), connections.counter());
+        let stopping = server.graceful_shutdown_signal();
+        server = server.listen("http", listener, move || {
+            let (counter, stopping) = (counter.clone(), stopping.clone());
+            HttpService::build()
+                // An idle connection would delay a clean stop for as long as it lives.
+                .keep_alive(Duration::from_secs(5))
+                .client_request_timeout(Duration::from_secs(5))
+                .client_disconnect_timeout(LINGER)
+                // A client that hangs up ends its request: a wait frees its seat at once,
+                // and a consume that is not committed yet is not made for nobody.
+                .h1_allow_half_closed(false)
+                .graceful_shutdown_signal(move || {
+                    let stopping = stopping.clone();
+                    async move { stopping.notified().await }
+                })
+                .on_connect_ext(move |io: &TcpStream, extensions| counter(io, extensions))
+                .expect(before_continue(routes()))
+                .h1(serve(routes()))
+                .tcp()
+        })?;
+    }
+    Ok(server)
 }
 
 /// Closes the connection after an answer of a process that stops, so that the client
