@@ -2,11 +2,15 @@
 
 mod attribute;
 mod color;
+mod css;
 mod declaration;
 mod element;
 mod entity;
 mod implied;
+mod length;
+mod media;
 mod page;
+mod property;
 mod selector;
 mod sheet;
 mod token;

@@ -33,6 +33,18 @@ impl Color {
         }
     }
 
+    /// The colour of text. One that is not computed here may be invisible.
+    pub(super) fn of_text(value: &str) -> Option<Self> {
+        let value = value.trim();
+        let is_known = Self::parse(value);
+        is_known.or_else(|| (value.contains('(') || is_of_system(value)).then_some(Self::Faint))
+    }
+
+    /// The colour in an attribute, which needs no `#`.
+    pub(super) fn of_attribute(value: &str) -> Option<Self> {
+        Self::parse(value).or_else(|| from_hex(value.trim()))
+    }
+
     /// Whether a person cannot tell the colours apart.
     pub(super) fn is_like(self, other: Self) -> bool {
         match (self, other) {
@@ -59,6 +71,14 @@ impl Color {
             _ => u8::MAX,
         }
     }
+}
+
+/// Colours that a system chooses for a ground.
+fn is_of_system(name: &str) -> bool {
+    matches!(
+        name,
+        "canvas" | "field" | "buttonface" | "highlighttext" | "selecteditemtext" | "window"
+    )
 }
 
 fn from_hex(hex: &str) -> Option<Color> {
@@ -89,7 +109,19 @@ fn from_function(arguments: &str) -> Option<Color> {
         .split([',', ' ', '/'])
         .map(str::trim)
         .filter(|number| !number.is_empty());
-    let mut channel = || numbers.next()?.parse::<u8>().ok();
+    let mut channel = || {
+        let number = numbers.next()?;
+        match number.strip_suffix('%') {
+            // At most 255 after the clamp.
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "clamped"
+            )]
+            Some(percent) => Some((percent.parse::<f32>().ok()? * 2.55).clamp(0.0, 255.0) as u8),
+            None => number.parse::<u8>().ok(),
+        }
+    };
     let color = Color::Rgb(channel()?, channel()?, channel()?);
     let alpha = numbers.next().and_then(|alpha| {
         let (number, scale) = alpha.strip_suffix('%').map_or((alpha, 1.0), |n| (n, 100.0));

@@ -2,13 +2,16 @@
 
 mod applied;
 mod defaults;
+mod look;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::attribute::{Attributes, lowered};
 use super::color::Color;
-use super::declaration::{Declarations, Display, Property, Size};
+use super::declaration::Declarations;
+use super::length::Size;
+use super::property::{Display, Property};
 use super::selector::Node;
 use super::sheet::{MAX_CLASSES, Match, Sheet};
 use super::token::Tag;
@@ -16,87 +19,9 @@ use crate::steps::Steps;
 
 use applied::Applied;
 use defaults::{default_display, heading_scale, is_code_name, is_never_shown};
+use look::Ground;
 
-/// Text smaller than this, in pixels, counts as hidden.
-const UNREADABLE: f32 = 2.0;
-const BODY_FONT: f32 = 16.0;
-
-/// The look of text. Child elements inherit it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is one property of a style"
-)]
-pub(super) struct Look {
-    /// The element and everything in it is hidden.
-    gone: bool,
-    visible: bool,
-    /// Whether the element is hidden cannot be decided here.
-    unclear: bool,
-    /// The product of the opacity of all elements around the text.
-    opacity: f32,
-    /// Judged at each text, not at the element: wrappers set it to zero and their
-    /// children set it again.
-    font: f32,
-    color: Option<Color>,
-    ground: Ground,
-    pub(super) spaced: bool,
-    pub(super) keeps_lines: bool,
-    /// Part of a quoted mail.
-    pub(super) quoted: bool,
-    /// The class or id of the element says "code".
-    pub(super) marked: bool,
-}
-
-/// The background of text.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Ground {
-    /// No element sets one, so the mail program chooses it; mostly white.
-    Undeclared,
-    /// A picture, or a colour that was not understood.
-    Unknown,
-    Known(Color),
-}
-
-impl Look {
-    pub(super) const PLAIN: Self = Self {
-        gone: false,
-        visible: true,
-        unclear: false,
-        opacity: 1.0,
-        font: BODY_FONT,
-        color: None,
-        ground: Ground::Undeclared,
-        spaced: false,
-        keeps_lines: false,
-        quoted: false,
-        marked: false,
-    };
-
-    pub(super) fn is_hidden(&self) -> bool {
-        let blends = match (self.color, self.ground) {
-            (Some(Color::Transparent), _) => true,
-            (Some(color), Ground::Known(ground)) => color.is_like(ground),
-            _ => false,
-        };
-        self.gone || !self.visible || self.opacity <= 0.05 || self.font < UNREADABLE || blends
-    }
-
-    /// Whether a person may or may not see the text.
-    pub(super) fn is_unclear(&self) -> bool {
-        let blends = match (self.color, self.ground) {
-            (Some(Color::Faint), _) => true,
-            (Some(color), Ground::Known(ground)) => color.is_close(ground),
-            (Some(color), Ground::Undeclared) => color.is_close(Color::WHITE),
-            _ => false,
-        };
-        self.unclear || self.opacity <= 0.3 || blends
-    }
-
-    pub(super) fn is_large(&self) -> bool {
-        self.font >= BODY_FONT * 1.2 && self.font.is_finite()
-    }
-}
+pub(super) use look::Look;
 
 /// An open element.
 #[derive(Debug)]
@@ -125,6 +50,10 @@ impl Node for Element<'_> {
         self.classes
             .iter()
             .filter_map(|range| self.class.get(range.clone()))
+    }
+
+    fn attribute_count(&self) -> usize {
+        self.attributes.len()
     }
 
     fn attribute(&self, name: &str) -> Option<&str> {
@@ -168,6 +97,7 @@ impl<'a> Element<'a> {
         let count = matched.iter().map(|one| one.declarations.len());
         steps.charge(4 * (count.sum::<usize>() + inline.len()));
         element.apply(&matched, &inline);
+        element.look.folded = element.is_folded(open);
         element
     }
 
@@ -181,7 +111,8 @@ impl<'a> Element<'a> {
             .filter(|one| one.is_certain)
             .map(|one| one.declarations)
             .collect();
-        let mut unclear = self.is_closed_details();
+        // This element turns digits around.
+        let mut unclear = self.tag == "bdo";
         if certain.len() < matched.len() {
             let all: Vec<_> = matched.iter().map(|one| one.declarations).collect();
             self.cascade(&all, inline);
@@ -189,13 +120,11 @@ impl<'a> Element<'a> {
             (self.look, self.display) = (inherited, display);
             self.cascade(&certain, inline);
             unclear |= other.is_hidden() != self.look.is_hidden();
+            unclear |= other.is_unclear() && !self.look.is_unclear();
         } else {
             self.cascade(&certain, inline);
         }
         self.look.unclear |= unclear;
-        if self.tag == "summary" {
-            self.look.unclear = false;
-        }
         self.look.quoted |= self.is_quotation();
         self.look.marked |= is_code_name(&self.class) || is_code_name(&self.id);
     }
@@ -240,25 +169,39 @@ impl<'a> Element<'a> {
     fn apply_attributes(&mut self) {
         let ground = self
             .attribute("bgcolor")
-            .and_then(|color| Color::parse(&lowered(color)));
+            .and_then(|color| Color::of_attribute(&lowered(color)));
         if let Some(ground) = ground {
             self.look.ground = Ground::Known(ground);
         } else if self.look.ground == Ground::Undeclared && self.attribute("background").is_some() {
             self.look.ground = Ground::Unknown;
         }
-        if self.tag == "font" {
+        let color = match self.tag.as_ref() {
+            "font" => Some("color"),
+            "body" => Some("text"),
+            _ => None,
+        };
+        if let Some(name) = color {
             let color = self
-                .attribute("color")
-                .and_then(|color| Color::parse(&lowered(color)));
+                .attribute(name)
+                .and_then(|color| Color::of_attribute(&lowered(color)));
             self.look.color = color.or(self.look.color);
         }
         self.look.keeps_lines |= self.tag == "pre";
         self.look.gone |= self.attribute("hidden").is_some() || is_never_shown(&self.tag);
     }
 
-    /// Whether the content is shown only after a click.
-    fn is_closed_details(&self) -> bool {
-        matches!(self.tag.as_ref(), "details" | "dialog") && self.attribute("open").is_none()
+    /// Whether the content is shown only after a click. Of closed details, the summary
+    /// is shown.
+    fn is_folded(&self, open: &[Self]) -> bool {
+        let around = |depth: usize| open.iter().nth_back(depth);
+        let inherited = |depth| around(depth).is_some_and(|element| element.look.folded);
+        match self.tag.as_ref() {
+            "details" | "dialog" if self.attribute("open").is_none() => true,
+            "summary" if around(0).is_some_and(|parent| parent.tag == "details") => inherited(1),
+            // Only the first option is shown.
+            "select" => true,
+            _ => inherited(0) || self.attribute("popover").is_some(),
+        }
     }
 
     fn is_quotation(&self) -> bool {

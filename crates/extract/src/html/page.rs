@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::declaration::Display;
 use super::element::Look;
 use super::entity::{Piece, pieces};
+use super::property::Display;
 use crate::fold::Folder;
 use crate::reading::{Anchor, Reading, TextSource};
 

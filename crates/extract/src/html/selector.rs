@@ -1,5 +1,6 @@
 //! Selectors by tag, class, id, attribute and ancestor.
 
+use super::css;
 use crate::steps::Steps;
 
 /// Longer attribute values are compared in their first bytes only.
@@ -36,6 +37,7 @@ pub(super) trait Node {
     /// Each class once.
     fn classes(&self) -> impl Iterator<Item = &str>;
     fn attribute(&self, name: &str) -> Option<&str>;
+    fn attribute_count(&self) -> usize;
 }
 
 /// What a word of a selector is.
@@ -52,12 +54,7 @@ impl Selector {
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut compounds: Vec<(Compound, bool)> = Vec::new();
         let (mut parent, mut is_wide, mut after_sibling) = (false, false, false);
-        let spaced = text
-            .replace('>', " > ")
-            .replace('+', " + ")
-            .replace('~', " ~ ")
-            .replace(" ~ =", "~=");
-        for word in spaced.split_whitespace() {
+        for word in words(text) {
             if matches!(word, "+" | "~") {
                 // The sibling before it is not checked; its parent is the same.
                 parent = compounds.pop()?.1;
@@ -140,8 +137,12 @@ impl Compound {
             steps.charge(PER_CONDITION + class.len()) && node.classes().any(|own| own == class)
         };
         let has = |(name, test): &(String, Option<(char, String)>)| {
-            steps.charge(PER_CONDITION + MAX_COMPARED / 4)
-                && has_attribute(node, name, test.as_ref())
+            let longest = if node.attribute_count() == 0 {
+                0
+            } else {
+                MAX_COMPARED / 4
+            };
+            steps.charge(PER_CONDITION + longest) && has_attribute(node, name, test.as_ref())
         };
         steps.charge(PER_CONDITION)
             && self.tag.as_deref().is_none_or(|tag| tag == node.tag())
@@ -151,44 +152,66 @@ impl Compound {
     }
 }
 
+/// The compounds of a selector and the signs between them.
+fn words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let end = match css::find(rest, b" \t\r\n>+~") {
+            Some(0) => 1,
+            Some(end) => end,
+            None => rest.len(),
+        };
+        let (word, after) = rest.split_at(end);
+        words.push(word);
+        rest = after.trim_start();
+    }
+    words
+}
+
 fn part(text: &str) -> Option<Part> {
     let mut compound = Compound::default();
     let mut is_wide = false;
-    let tag_end = text.find(['.', '#', '[', ':']).unwrap_or(text.len());
-    let (tag, mut rest) = text.split_at(tag_end);
+    let (tag, mut rest) = at_next_condition(text);
+    // Before the bar is a namespace.
+    let tag = css::unescaped(tag.rsplit('|').next().unwrap_or_default());
     if !tag.is_empty() && tag != "*" {
         compound.tag = Some(tag.to_ascii_lowercase());
     }
     while let Some(kind) = rest.chars().next() {
         let body = rest.get(kind.len_utf8()..)?;
         if kind == '[' {
-            let (inner, after) = body.split_once(']')?;
-            compound.attributes.push(attribute(inner));
-            rest = after;
+            let (inner, after) = css::split(body, b"]");
+            let (condition, has_flag) = attribute(inner);
+            compound.attributes.push(condition);
+            is_wide |= has_flag;
+            rest = after.unwrap_or_default();
             continue;
         }
-        let end = body.find(['.', '#', '[', ':']).unwrap_or(body.len());
-        let (name, after) = body.split_at(end);
+        let (name, after) = at_next_condition(body.strip_prefix(':').unwrap_or(body));
         rest = after;
+        let is_pseudo = !matches!(kind, '.' | '#');
         match kind {
-            '.' => compound.classes.push(name.to_owned()),
-            '#' => compound.id = Some(name.to_owned()),
-            _ if matches!(name, "root" | "link" | "any-link") => {}
+            '.' => compound.classes.push(css::unescaped(name).into_owned()),
+            '#' => compound.id = Some(css::unescaped(name).into_owned()),
+            _ if name == "root" => compound.tag = Some("html".to_owned()),
+            _ if matches!(name, "link" | "any-link") => {}
             _ if is_interactive(name) || name.is_empty() => return Some(Part::Interactive),
-            _ => {
-                // What follows may be the argument of `:not(`, with dots of its own.
-                is_wide = true;
-                if name.contains('(') && !name.ends_with(')') {
-                    rest = rest.split_once(')').map_or("", |(_, after)| after);
-                }
-            }
+            _ => {}
         }
+        is_wide |= is_pseudo && !matches!(name, "root" | "link" | "any-link");
     }
     Some(if is_wide {
         Part::Wide(compound)
     } else {
         Part::Compound(compound)
     })
+}
+
+/// Splits before the next class, id, attribute or pseudo-class. Brackets belong to the
+/// name before them.
+fn at_next_condition(text: &str) -> (&str, &str) {
+    text.split_at(css::find(text, b".#[:").unwrap_or(text.len()))
 }
 
 /// States that begin with something the user does, and generated content.
@@ -199,35 +222,42 @@ fn is_interactive(name: &str) -> bool {
             | "focus"
             | "active"
             | "visited"
-            | "checked"
             | "target"
             | "focus-within"
             | "focus-visible"
             | "before"
             | "after"
-            | "first-line"
-            | "first-letter"
+            | "marker"
             | "selection"
             | "placeholder"
-    )
+    ) || name.starts_with('-')
 }
 
-fn attribute(inner: &str) -> (String, Option<(char, String)>) {
+/// The test of an attribute, and whether it has a flag that is not checked.
+fn attribute(inner: &str) -> ((String, Option<(char, String)>), bool) {
     let Some((name, value)) = inner.split_once('=') else {
-        return (inner.trim().to_ascii_lowercase(), None);
+        return ((inner.trim().to_ascii_lowercase(), None), false);
     };
-    let value = value.trim().trim_matches(['"', '\'']).to_owned();
     let name = name.trim();
+    let plain = name
+        .trim_end_matches(['~', '*', '^', '$', '|'])
+        .trim()
+        .to_ascii_lowercase();
+    let value = value.trim();
+    if value.contains([' ', '"', '\'']) {
+        let is_flag = |text: &str| matches!(text.to_ascii_lowercase().as_str(), "i" | "s");
+        let last = value.rsplit([' ', '"', '\'']).next();
+        if last.is_some_and(is_flag) {
+            return ((plain, None), true);
+        }
+    }
+    let value = css::unescaped(value.trim_matches(['"', '\''])).into_owned();
     let operator = name
         .chars()
         .next_back()
         .filter(|c| matches!(c, '~' | '*' | '^' | '$' | '|'))
         .unwrap_or('=');
-    (
-        name.trim_end_matches(['~', '*', '^', '$', '|'])
-            .to_ascii_lowercase(),
-        Some((operator, value)),
-    )
+    ((plain, Some((operator, value))), false)
 }
 
 fn has_attribute<N: Node>(node: &N, name: &str, test: Option<&(char, String)>) -> bool {

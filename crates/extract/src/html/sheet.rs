@@ -1,17 +1,20 @@
 //! The style rules that decide what is visible.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::css;
 use super::declaration::Declarations;
+use super::media::{Applies, applies};
 use super::selector::{Node, Selector};
 use crate::steps::Steps;
 
 /// More rules than any real mail has.
 const MAX_RULES: usize = 2_000;
+/// More rules inside each other than any real mail has.
+const MAX_NESTING: usize = 8;
 /// More classes than any real element has.
 pub(super) const MAX_CLASSES: usize = 32;
-/// The width of the reader's screen, in pixels. Rules for narrow screens do not apply.
-const SCREEN: f32 = 1_000.0;
 /// The steps of comparing one selector with one element.
 const PER_COMPARISON: usize = 12;
 
@@ -44,60 +47,77 @@ pub(super) struct Match<'s> {
     pub(super) is_certain: bool,
 }
 
-/// Whether a conditional rule applies to a reader with a wide, light screen.
-enum Applies {
-    Always,
-    Never,
-    Perhaps,
-}
-
 impl Sheet {
     /// Adds the rules of one `<style>` element.
     pub(super) fn add(&mut self, css: &str, steps: &Steps<'_>) {
         if !steps.charge(8 * css.len()) {
             return;
         }
-        let css = without_comments(css);
-        self.add_blocks(&css, steps);
+        let css = css::without_comments(css);
+        // Rules of an address that is itself a style sheet.
+        self.is_cut |= css.contains("@import") && css.contains("data:");
+        self.add_blocks(&css, Around::NOTHING, steps);
     }
 
-    fn add_blocks(&mut self, css: &str, steps: &Steps<'_>) {
+    fn add_blocks(&mut self, css: &str, around: Around<'_>, steps: &Steps<'_>) {
         let mut rest = css;
-        while let Some((prelude, body, after)) = block(rest) {
+        while let Some((prelude, body, after)) = css::block(rest) {
             if !steps.charge(32 + 8 * (rest.len() - after.len())) {
                 return;
             }
             rest = after;
             let prelude = prelude.rsplit(';').next().unwrap_or_default().trim();
-            match prelude.strip_prefix('@') {
-                Some(at_rule) => match applies(at_rule) {
-                    Applies::Always => self.add_flat(body, false, steps),
-                    Applies::Perhaps => self.add_flat(body, true, steps),
-                    Applies::Never => {}
-                },
-                None => self.add_rule(prelude, body, false),
+            let Some(inside) = around.deeper() else {
+                self.is_cut = true;
+                return;
+            };
+            if let Some(at_rule) = prelude.strip_prefix('@') {
+                self.add_at_rule(at_rule, body, (around, inside), steps);
+                continue;
+            }
+            let (selector, is_nested) = around.selector_of(prelude);
+            self.add_rule(selector, body, around.is_conditional || is_nested);
+            if body.contains('{') {
+                self.add_blocks(body, Around { selector, ..inside }, steps);
             }
         }
     }
 
-    fn add_flat(&mut self, css: &str, is_conditional: bool, steps: &Steps<'_>) {
-        let mut rest = css;
-        while let Some((prelude, body, after)) = block(rest) {
-            if !steps.charge(32 + 8 * (rest.len() - after.len())) {
-                return;
-            }
-            rest = after;
-            self.add_rule(prelude.trim(), body, is_conditional);
+    fn add_at_rule(
+        &mut self,
+        at_rule: &str,
+        body: &str,
+        (around, inside): (Around<'_>, Around<'_>),
+        steps: &Steps<'_>,
+    ) {
+        let is_conditional = match applies(at_rule) {
+            Applies::Always => around.is_conditional,
+            Applies::Perhaps => true,
+            Applies::Never => return,
+        };
+        let inside = Around {
+            is_conditional,
+            ..inside
+        };
+        self.add_blocks(body, inside, steps);
+        if !around.selector.is_empty() {
+            self.add_rule(around.selector, body, true);
         }
     }
 
     fn add_rule(&mut self, prelude: &str, body: &str, is_conditional: bool) {
-        let declarations = Declarations::parse(body);
+        let declarations = Declarations::parse(&own_declarations(body));
         if declarations.is_empty() {
             return;
         }
         let block = self.blocks.len();
-        for selector in prelude.split(',').filter_map(Selector::parse) {
+        let mut rest = Some(prelude);
+        while let Some(text) = rest {
+            let (selector, after) = css::split(text, b",");
+            rest = after;
+            let Some(selector) = Selector::parse(selector) else {
+                continue;
+            };
             if self.rules.len() == MAX_RULES {
                 self.is_cut = true;
                 break;
@@ -115,6 +135,11 @@ impl Sheet {
             });
         }
         self.blocks.push(declarations);
+    }
+
+    /// Notes that the page has rules that are not read.
+    pub(super) fn cut(&mut self) {
+        self.is_cut = true;
     }
 
     /// Whether there are more rules than are kept.
@@ -165,83 +190,54 @@ impl Sheet {
     }
 }
 
-/// Splits `prelude { body } after`. Inner braces stay in the body.
-fn block(css: &str) -> Option<(&str, &str, &str)> {
-    let (prelude, rest) = css.split_once('{')?;
-    let mut depth = 1_usize;
-    for (at, byte) in rest.bytes().enumerate() {
-        match byte {
-            b'{' => depth += 1,
-            b'}' => depth -= 1,
-            _ => continue,
-        }
-        if depth == 0 {
-            return Some((prelude, rest.get(..at)?, rest.get(at + 1..)?));
-        }
-    }
-    Some((prelude, rest, ""))
+/// What stands around a block.
+#[derive(Clone, Copy)]
+struct Around<'s> {
+    is_conditional: bool,
+    /// The selector of the rule that contains the block.
+    selector: &'s str,
+    depth: usize,
 }
 
-/// Judges the prelude of an at-rule: `media only screen and (max-width: 480px)`.
-fn applies(at_rule: &str) -> Applies {
-    let at_rule = at_rule.to_ascii_lowercase();
-    let Some(queries) = at_rule.strip_prefix("media") else {
-        let is_conditional = ["supports", "layer", "container", "scope"]
-            .iter()
-            .any(|name| at_rule.starts_with(name));
-        return if is_conditional {
-            Applies::Perhaps
-        } else {
-            Applies::Never
-        };
+impl<'s> Around<'s> {
+    const NOTHING: Self = Self {
+        is_conditional: false,
+        selector: "",
+        depth: 0,
     };
-    let answers = queries.split(',').map(query);
-    answers.fold(Applies::Never, |all, one| match (all, one) {
-        (Applies::Always, _) | (_, Applies::Always) => Applies::Always,
-        (Applies::Perhaps, _) | (_, Applies::Perhaps) => Applies::Perhaps,
-        _ => Applies::Never,
-    })
-}
 
-/// One media query: every part of it must apply.
-fn query(query: &str) -> Applies {
-    let mut all = Applies::Always;
-    for part in query.split(" and ").map(str::trim) {
-        match condition(part) {
-            Applies::Never => return Applies::Never,
-            Applies::Perhaps => all = Applies::Perhaps,
-            Applies::Always => {}
+    /// The same one level deeper, unless that is too deep.
+    fn deeper(self) -> Option<Self> {
+        let depth = self.depth + 1;
+        (depth <= MAX_NESTING).then_some(Self { depth, ..self })
+    }
+
+    /// The selector of a rule, and whether it is inside another one. Then it selects
+    /// more than it says, because what is around it is not checked.
+    fn selector_of(self, prelude: &'s str) -> (&'s str, bool) {
+        if self.selector.is_empty() {
+            return (prelude, false);
         }
-    }
-    all
-}
-
-fn condition(part: &str) -> Applies {
-    let feature = part.trim_matches(['(', ')', ' ']);
-    let (name, value) = feature.split_once(':').unwrap_or((feature, ""));
-    let pixels = value.trim().trim_end_matches("px").parse::<f32>().ok();
-    let holds = match (name.trim(), pixels) {
-        ("screen" | "all" | "only screen" | "only all" | "", _) => true,
-        ("print" | "only print" | "speech" | "handheld" | "tv" | "projection", _) => false,
-        ("max-width" | "max-device-width", Some(width)) => width >= SCREEN,
-        ("min-width" | "min-device-width", Some(width)) => width <= SCREEN,
-        ("prefers-color-scheme", _) => value.trim() == "light",
-        _ => return Applies::Perhaps,
-    };
-    if holds {
-        Applies::Always
-    } else {
-        Applies::Never
+        let own = prelude
+            .trim_start_matches('&')
+            .trim_start_matches(['>', '+', '~', ' ']);
+        let is_around = own.is_empty() || own.contains('&');
+        (if is_around { self.selector } else { own }, true)
     }
 }
 
-fn without_comments(css: &str) -> String {
-    let mut out = String::with_capacity(css.len());
-    let mut rest = css;
-    while let Some((before, comment)) = rest.split_once("/*") {
-        out.push_str(before);
-        rest = comment.split_once("*/").map_or("", |(_, after)| after);
+/// The declarations of a rule without the rules inside it.
+fn own_declarations(body: &str) -> Cow<'_, str> {
+    if !body.contains('{') {
+        return Cow::Borrowed(body);
     }
-    out.push_str(rest);
-    out.replace("<!--", "").replace("-->", "")
+    let mut own = String::new();
+    let mut rest = body;
+    while let Some((before, _, after)) = css::block(rest) {
+        let end = before.rfind(';').map_or(0, |at| at + 1);
+        own.push_str(before.get(..end).unwrap_or_default());
+        rest = after;
+    }
+    own.push_str(rest);
+    Cow::Owned(own)
 }

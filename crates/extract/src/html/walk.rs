@@ -1,5 +1,7 @@
 //! Walks over the tokens of a page and collects what is visible.
 
+use std::borrow::Cow;
+
 use memchr::memrchr_iter;
 
 use super::attribute::lowered;
@@ -14,6 +16,8 @@ use crate::steps::Steps;
 
 /// Elements nested deeper inherit the look of the element at this depth.
 const MAX_DEPTH: usize = 256;
+/// The elements around every page: `html` and `body`.
+const IMPLIED: usize = 2;
 /// The steps of a tag besides its bytes.
 const PER_TAG: usize = 60;
 /// The steps of a byte of a tag, and of a byte of text.
@@ -42,6 +46,8 @@ pub(crate) fn read(html: &str, (input, limit): (usize, usize), steps: &Steps<'_>
         overflow: 0,
         steps,
     };
+    walk.open_implied("html");
+    walk.open_implied("body");
     let mut tokens = Tokens::new(cut);
     let mut at = 0;
     while let Some(token) = tokens.next() {
@@ -98,17 +104,40 @@ impl<'a> Walk<'a, '_> {
         self.open.last().map_or(Look::PLAIN, |element| element.look)
     }
 
+    /// Opens an element that a page has without its tag.
+    fn open_implied(&mut self, name: &'static str) {
+        let tag = Tag {
+            name: Cow::Borrowed(name),
+            attributes: "",
+            raw: "",
+            at: 0,
+        };
+        let element = Element::open(tag, &self.sheet, self.open.all(), self.steps);
+        self.open.push(element);
+    }
+
+    /// Takes the implied elements away before the tag that stands for one of them.
+    fn close_implied(&mut self, name: &str) {
+        match name {
+            "html" if self.open.len() == IMPLIED => self.close_to(0),
+            "body" if self.open.len() == IMPLIED => self.close_to(IMPLIED - 1),
+            _ => {}
+        }
+    }
+
     fn start(&mut self, tag: Tag<'a>) {
         if let Some(depth) = self.open.closed_by(&tag.name) {
             self.close_to(depth);
         }
+        self.close_implied(&tag.name);
+        let is_html = tag.name == "html";
         let (raw, at) = (tag.raw, tag.at);
         let element = Element::open(tag, &self.sheet, self.open.all(), self.steps);
         self.page.separate_by(element.display);
         if element.tag == "br" {
             self.page.separate(Break::Block);
         }
-        if !element.look.is_hidden() {
+        if !element.look.is_hidden() || element.tag == "link" {
             self.take(&element, raw, at);
         }
         if implied::is_childless(&element.tag) {
@@ -118,6 +147,9 @@ impl<'a> Walk<'a, '_> {
             self.open.push(element);
         } else {
             self.overflow += 1;
+        }
+        if is_html && self.open.len() < IMPLIED {
+            self.open_implied("body");
         }
     }
 
@@ -130,6 +162,7 @@ impl<'a> Walk<'a, '_> {
                 .picture(element.attribute("alt").unwrap_or_default()),
             "input" | "textarea" => self.field(element, raw, at),
             "button" => self.page.separate(Break::Space),
+            "link" if is_inline_sheet(element) => self.sheet.cut(),
             _ => {}
         }
     }
@@ -166,6 +199,8 @@ impl<'a> Walk<'a, '_> {
             "a" => self.page.close_anchor(),
             "p" => self.page.separate(Break::Block),
             "button" => self.page.separate(Break::Space),
+            // What follows belongs to the body all the same.
+            "body" | "html" => return self.page.separate(Break::Block),
             _ => {}
         }
         if self.overflow > 0 {
@@ -185,4 +220,12 @@ impl<'a> Walk<'a, '_> {
             }
         }
     }
+}
+
+/// Whether a link is a style sheet that the mail brings along.
+fn is_inline_sheet(link: &Element<'_>) -> bool {
+    let address = link.attribute("href").unwrap_or_default().trim_start();
+    address
+        .get(..5)
+        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }

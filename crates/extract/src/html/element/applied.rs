@@ -1,6 +1,6 @@
 //! What the declarations of an element say together.
 
-use crate::html::declaration::{Doubt, Means};
+use crate::html::property::{Doubt, Means};
 
 /// Properties that hide an element only in combination.
 pub(super) struct Applied {
@@ -40,7 +40,7 @@ impl Applied {
 
     pub(super) fn is_gone(&self) -> bool {
         self.means.iter().any(|means| match means {
-            Means::Height | Means::Width => self.clips,
+            Means::Height | Means::Width | Means::SmallMaxHeight | Means::LineHeight => self.clips,
             Means::Offset | Means::Clip => self.out_of_flow,
             Means::MaxHeight | Means::Indent | Means::Margin | Means::Scale => true,
         })

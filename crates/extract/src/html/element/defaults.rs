@@ -1,12 +1,13 @@
 //! What a tag or a name means without a style sheet.
 
-use crate::html::declaration::Display;
+use crate::html::property::Display;
 
 pub(super) fn heading_scale(tag: &str) -> f32 {
     match tag {
         "h1" => 2.0,
         "h2" => 1.5,
         "h3" | "big" => 1.17,
+        "small" => 0.83,
         _ => 1.0,
     }
 }
@@ -56,6 +57,9 @@ pub(super) fn is_never_shown(tag: &str) -> bool {
             | "audio"
             | "video"
             | "canvas"
+            | "progress"
+            | "meter"
+            | "rp"
     )
 }
 
