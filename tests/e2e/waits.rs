@@ -2,13 +2,18 @@
 //! request that the server refuses.
 
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep};
 
-use crate::harness::{Harness, Role, binary, on_both_profiles, otp_delivery};
+use crate::harness::{Harness, Role, TIMEOUT, binary, on_both_profiles, otp_delivery};
 
-on_both_profiles!(interrupted_wait_leaves_the_next_code_to_the_next_wait);
+on_both_profiles!(
+    interrupted_wait_leaves_the_next_code_to_the_next_wait,
+    killed_wait_leaves_the_next_code_to_the_next_wait,
+);
 
 fn client(harness: &Harness, line: &str) -> Command {
     let (url, key) = harness.agent();
@@ -41,6 +46,34 @@ fn begin(harness: &Harness, line: &str) -> Child {
 }
 
 const OPEN: &str = "SELECT count(*) FROM attempts WHERE outcome IS NULL";
+/// Attempts that were over when the newest one was opened.
+const OVER: &str = "SELECT count(*) FROM attempts
+    WHERE deadline < (SELECT max(opened_at) FROM attempts)";
+
+/// It cannot end its attempt, and it had ten minutes.
+async fn killed_wait_leaves_the_next_code_to_the_next_wait(harness: Harness) {
+    let mut wait = begin(&harness, "wait code --to x@inbox.test --timeout 10m");
+    harness.until_count(OPEN, 1).await;
+    wait.kill().await.unwrap();
+    let killed_at = Instant::now();
+    let wait = begin(&harness, "wait code --to x@inbox.test --timeout 60s");
+    harness.until_count(OPEN, 2).await;
+    for probe in 0.. {
+        let key = format!("probe-{probe}");
+        let (status, _) = harness.post_json("v1/attempts", &key, &json!({})).await;
+        assert_eq!(status, 201);
+        if harness.count(OVER).await == 1 {
+            break;
+        }
+        assert!(killed_at.elapsed() < TIMEOUT / 2, "its attempt is open");
+        sleep(Duration::from_millis(200)).await;
+    }
+    let mail = otp_delivery("x@inbox.test", "1", "493817");
+    harness.post(0, "d1", &mail).await;
+    let (ended, out, talk) = said(wait.wait_with_output().await.unwrap());
+    assert_eq!((ended, out.as_str()), (Some(0), "493817\n"), "{talk}");
+    harness.end().await;
+}
 
 async fn interrupted_wait_leaves_the_next_code_to_the_next_wait(harness: Harness) {
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {

@@ -99,6 +99,8 @@ pub struct NewAttempt {
     pub rules: AttemptRules,
     /// For how long it waits.
     pub timeout: Duration,
+    /// After how long it ends earlier, unless the same request is repeated.
+    pub heartbeat: Option<Duration>,
     /// How often the agent may ask the sender for another mail.
     pub resends: u32,
     /// The configured callback that receives the value instead of the agent.

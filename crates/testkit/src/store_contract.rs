@@ -12,6 +12,7 @@ mod consumes;
 mod deliveries;
 mod failures;
 mod fixtures;
+mod heartbeat;
 mod inboxes;
 mod messages;
 mod proofs;
@@ -31,6 +32,7 @@ pub use consumes::*;
 pub use deliveries::*;
 pub use failures::*;
 pub use fixtures::*;
+pub use heartbeat::*;
 pub use inboxes::*;
 pub use messages::*;
 pub use proofs::*;
@@ -185,6 +187,9 @@ macro_rules! store_contract {
             resend_after_a_consume_is_pending_until_new_mail,
             finished_attempt_gets_no_more_mail,
             attempt_gives_no_value_after_its_deadline,
+            attempt_without_its_heartbeat_ends_before_its_deadline,
+            repeated_request_keeps_an_attempt_with_a_heartbeat_open,
+            heartbeat_after_the_end_or_for_another_attempt_changes_nothing,
             miss_is_reported_until_an_artifact_arrives,
             attempt_outside_the_scope_is_unknown,
             inbox_is_visible_only_to_its_owner,

@@ -26,6 +26,8 @@ use crate::state::Feed;
 
 /// The most resends that an attempt may have.
 const MAX_RESENDS: u64 = 10;
+/// The shortest heartbeat, in seconds. Each one is a write.
+const MIN_HEARTBEAT: u64 = 5;
 
 /// The request body. Everything has a default: a code at a new address, within ten
 /// minutes.
@@ -46,6 +48,10 @@ pub(crate) struct OpenRequestBody {
     token: Option<String>,
     /// After how many seconds the attempt ends.
     deadline: u64,
+    /// After how many seconds the attempt ends earlier, unless the same request is
+    /// repeated. It needs a reference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heartbeat: Option<u64>,
     /// How many times the agent may request another mail from the sender.
     resends: u32,
     /// The inbox to wait on. Without it the server creates a new address.
@@ -71,6 +77,7 @@ impl RequestBody for OpenRequestBody {
             Field::links(),
             Field::new("token", token, token_schema),
             Field::number("deadline", 1..=max_deadline, "seconds"),
+            Field::number("heartbeat", MIN_HEARTBEAT..=max_deadline, "seconds"),
             Field::number("resends", 0..=MAX_RESENDS, ""),
             Field::address("inbox", "the address of an inbox"),
             Field::caller_word("reference"),
@@ -97,6 +104,7 @@ impl Default for OpenRequestBody {
             links: None,
             token: None,
             deadline: 600,
+            heartbeat: None,
             resends: 1,
             inbox: None,
             reference: None,
@@ -148,6 +156,13 @@ fn new_attempt(
     let is_callback = |name: &String| policy.callbacks.contains(name);
     fields.check("deadline", body.deadline)?;
     fields.check("resends", body.resends.into())?;
+    if let Some(heartbeat) = body.heartbeat {
+        fields.check("heartbeat", heartbeat)?;
+        // Without one, the repeated request would open another attempt.
+        if reference.is_none() {
+            return Err(fields.invalid("reference"));
+        }
+    }
     if !body.callback.as_ref().is_none_or(is_callback) {
         return Err(fields.invalid("callback"));
     }
@@ -171,6 +186,7 @@ fn new_attempt(
         callback: body.callback.clone(),
         resends: body.resends,
         timeout: Duration::from_secs(body.deadline),
+        heartbeat: body.heartbeat.map(Duration::from_secs),
         rules: rules(feed, &fields, body)?,
     })
 }

@@ -173,6 +173,25 @@ async fn same_reference_returns_the_same_attempt() {
 }
 
 #[actix_web::test]
+async fn repeated_request_moves_the_end_of_an_attempt_with_a_heartbeat() {
+    let server = Server::start().await;
+    let asked = json!({ "reference": "signup-7", "deadline": 600, "heartbeat": 5 });
+    let opened = server.open("a", asked.clone()).await;
+    let brief = json!({ "reference": "signup-8", "deadline": 5 });
+    let brief = server.open("a", brief).await;
+    // Both end five seconds after they were opened.
+    assert!(text(&opened["deadline"]) <= text(&brief["deadline"]));
+    testkit::wait::until("the end has moved", async || {
+        let answer = server.post("a", "/v1/attempts", "k", &asked).await;
+        assert_eq!(answer.status, 200);
+        let renewed = answer.json();
+        assert_eq!(renewed["id"], opened["id"]);
+        (text(&renewed["deadline"]) > text(&brief["deadline"])).then_some(())
+    })
+    .await;
+}
+
+#[actix_web::test]
 async fn invalid_attempt_fields_return_400_and_are_not_echoed() {
     let server = Server::start().await;
     for request_body in [
@@ -181,6 +200,9 @@ async fn invalid_attempt_fields_return_400_and_are_not_echoed() {
         json!({ "deadline": 90_000 }),
         json!({ "deadline": -1 }),
         json!({ "resends": 11 }),
+        json!({ "heartbeat": 4, "reference": "r" }),
+        json!({ "heartbeat": 90_000, "reference": "r" }),
+        json!({ "heartbeat": 5 }),
         json!({ "from": ["not a domain canary"] }),
         json!({ "from": ["localhost"] }),
         json!({ "inbox": "canary" }),

@@ -38,7 +38,7 @@ Examples:
 says how long before. `wait` never returns a value that is older than a consumed one,
 so a second `wait` waits for a newer one. While it waits, an attempt is open: mail to
 the inbox belongs to it. The attempt ends with the command, also after Ctrl-C or
-SIGTERM.
+SIGTERM, and ten seconds after the command was killed.
 
 Exit codes: 0 printed, 2 usage, 3 nothing arrived, 4 mail arrived without a code or
 link, or another attempt on this inbox got it, 5 withheld by policy or from another

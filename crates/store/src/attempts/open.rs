@@ -1,5 +1,6 @@
 //! Opening an attempt. Its opener may give it a reference, a name of the opener's own:
-//! the same reference again stands for the same attempt.
+//! the same reference again stands for the same attempt. If it has a heartbeat, that
+//! also says that the opener is still there.
 
 use pipeline::{AttemptId, IdempotencyKey, NewAttempt, Opened};
 
@@ -24,9 +25,10 @@ pub(super) async fn open<B: Backend>(
         Noted::New => {}
         Noted::Before(made) => {
             let id = made.parse().or(Err(Fault::Damaged("made")))?;
-            let opened = known::<B>(&mut transaction, id).await;
-            transaction.rollback().await?;
-            return opened;
+            renew::<B>(&mut transaction, &attempt, id).await?;
+            let opened = known::<B>(&mut transaction, id).await?;
+            transaction.commit().await?;
+            return Ok(opened);
         }
         Noted::Reused => {
             transaction.rollback().await?;
@@ -130,12 +132,45 @@ async fn insert<B: Backend>(
     .bind(attempt.rules.links.as_deref().map(joined))
     .bind(attempt.rules.token.as_deref())
     .bind(attempt.callback.as_deref())
-    .bind(millis(attempt.timeout))
+    .bind(millis(
+        attempt
+            .timeout
+            .min(attempt.heartbeat.unwrap_or(attempt.timeout)),
+    ))
     .bind(i32::try_from(attempt.resends).unwrap_or(i32::MAX))
     .bind(attempt.rules.needs_proof)
     .execute(connection)
     .await?;
     Ok(written == 1)
+}
+
+/// Moves the end of an attempt with a heartbeat, at most to its deadline. One that has
+/// ended stays so: mail that came since is not for it.
+async fn renew<B: Backend>(
+    connection: &mut Connection<B>,
+    asked: &NewAttempt,
+    attempt: AttemptId,
+) -> Result<(), Fault> {
+    let Some(heartbeat) = asked.heartbeat else {
+        return Ok(());
+    };
+    query::<B>(Sql {
+        postgres: "UPDATE attempts
+                   SET deadline = greatest(deadline, least(
+                           opened_at + $2 * interval '1 millisecond',
+                           clock_timestamp() + $3 * interval '1 millisecond'))
+                   WHERE id = $1 AND outcome IS NULL AND deadline > clock_timestamp()",
+        sqlite: "UPDATE attempts
+                 SET deadline = max(deadline, min(
+                         opened_at + $2, (SELECT now FROM clock) + $3))
+                 WHERE id = $1 AND outcome IS NULL AND deadline > (SELECT now FROM clock)",
+    })
+    .bind(attempt.as_uuid())
+    .bind(millis(asked.timeout))
+    .bind(millis(heartbeat))
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 /// The attempt that the same request has opened.
@@ -179,5 +214,6 @@ async fn known_by_reference<B: Backend>(
     if let Noted::Reused = noted {
         return Ok(Some(Opened::KeyReused));
     }
-    Ok(Some(Opened::Known(view::<B>(connection, row).await?)))
+    renew::<B>(connection, attempt, id).await?;
+    Ok(Some(known::<B>(connection, id).await?))
 }

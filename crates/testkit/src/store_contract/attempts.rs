@@ -506,6 +506,7 @@ pub fn attempt(inbox: &InboxId) -> NewAttempt {
             token: None,
         },
         timeout: LONG,
+        heartbeat: None,
         resends: 2,
         callback: None,
     }

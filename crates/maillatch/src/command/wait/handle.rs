@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pipeline::GIVEN_TO_ANOTHER_ATTEMPT;
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::Search;
 use super::miss::Miss;
@@ -18,27 +18,71 @@ const LAST_TIMEOUT: Duration = Duration::from_secs(1);
 /// at the end.
 const MARGIN: Duration = Duration::from_secs(5);
 
+/// How long the attempt of a process that was killed stays open, and receives the mail
+/// of the next wait.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// The longest request while an attempt is open. After it the attempt is renewed.
+pub(super) const BEAT: Duration = Duration::from_secs(3);
+
 /// The attempt of one wait.
 #[derive(Default)]
 pub(super) struct Handle {
     /// Its reference, chosen before it is opened. If the answer with the id is lost,
     /// the same reference returns the same attempt.
     reference: Option<String>,
-    id: Option<String>,
+    /// The attempt as it was opened or renewed last.
+    current: Option<Renewed>,
+    /// Earlier attempts of this wait. They ended because the server could not be reached.
+    lapsed: Vec<String>,
+}
+
+struct Renewed {
+    id: String,
+    /// When it ends, as the server says.
+    deadline: String,
+    /// When the request was sent.
+    at: Instant,
 }
 
 impl Handle {
     /// Its id, once it is known.
     pub(super) fn attempt(&self) -> Option<&str> {
-        self.id.as_deref()
+        self.current.as_ref().map(|current| current.id.as_str())
     }
 
-    /// Opens it unless it is open. A key that may not open attempts waits without one.
-    /// Mail that arrived since the last page is on the next one, so nothing is missed.
-    pub(super) async fn open(&mut self, search: &Search<'_>) {
-        if self.id.is_some() {
+    /// Whether an attempt belongs to this wait.
+    pub(super) fn is_own(&self, attempt: &str) -> bool {
+        self.attempt() == Some(attempt) || self.lapsed.iter().any(|id| id == attempt)
+    }
+
+    /// Opens the attempt, or renews it when that is due. Another one is opened when it
+    /// has ended, because the server could not be reached in time. A key that may not
+    /// open attempts waits without one. Mail that arrived since the last page is on the
+    /// next one, so nothing is missed.
+    pub(super) async fn keep_open(&mut self, search: &Search<'_>) {
+        let is_due = |current: &Renewed| current.at.elapsed() >= BEAT;
+        if !self.current.as_ref().is_none_or(is_due) {
             return;
         }
+        let Some(renewed) = self.ask(search).await else {
+            return;
+        };
+        let has_lapsed = |before: &Renewed| {
+            before.at.elapsed() >= HEARTBEAT && before.deadline == renewed.deadline
+        };
+        if self.current.as_ref().is_some_and(has_lapsed) {
+            self.lapsed.push(renewed.id);
+            (self.reference, self.current) = (None, None);
+            self.current = self.ask(search).await;
+        } else {
+            self.current = Some(renewed);
+        }
+    }
+
+    /// Opens the attempt or renews it: the same request does both.
+    async fn ask(&mut self, search: &Search<'_>) -> Option<Renewed> {
+        let at = Instant::now();
         let reference = self
             .reference
             .get_or_insert_with(|| format!("wait-{}", uuid::Uuid::now_v7().simple()));
@@ -46,23 +90,24 @@ impl Handle {
             "kind": search.kind.as_str(),
             "inbox": search.inbox.as_str(),
             "from": search.from_domain.map(|domain| vec![domain]).unwrap_or_default(),
+            "heartbeat": HEARTBEAT.as_secs(),
             "deadline": (search.timeout + MARGIN).as_secs().min(86_400),
             "resends": 0,
             "require": search.verified.then_some("verified"),
             "reference": reference,
         });
-        let opened = search.client.open_attempt(&request).await;
-        self.id = opened.ok().map(|attempt| attempt.id);
+        let Attempt { id, deadline, .. } = search.client.open_attempt(&request).await.ok()?;
+        Some(Renewed { id, deadline, at })
     }
 
     /// Finishes the attempt if it may be open. Otherwise it would receive the mail of
     /// the next wait until its deadline.
     pub(super) async fn finish(&mut self, search: &Search<'_>, outcome: &str) -> Option<Attempt> {
         let finish = async {
-            if self.reference.is_some() {
-                self.open(search).await;
+            if self.reference.is_some() && self.current.is_none() {
+                self.current = self.ask(search).await;
             }
-            let id = self.id.as_deref()?;
+            let id = self.attempt()?;
             match search.client.finish_attempt(id, outcome).await {
                 Ok(FinishAnswer::Finished(attempt)) => Some(*attempt),
                 Ok(FinishAnswer::OtherOutcome) | Err(_) => None,

@@ -6,7 +6,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Search;
 use super::candidates::{Candidate, Candidates};
-use super::handle::Handle;
+use super::handle::{BEAT, Handle};
 use super::miss::{Explanations, Miss};
 use super::pace::Pace;
 use super::sorted::{Sorted, is_used, sort};
@@ -103,7 +103,7 @@ async fn search_on(search: &Search<'_>, progress: &mut Progress) -> Result<Found
             ));
         }
         if progress.is_caught_up {
-            progress.handle.open(search).await;
+            progress.handle.keep_open(search).await;
         }
         let began = Instant::now();
         match next_page(search, progress, until).await {
@@ -140,7 +140,9 @@ async fn next_page(
     }
     let left = until.saturating_duration_since(Instant::now());
     // The server counts whole seconds.
-    let wait = (left + Duration::from_millis(999)).min(MAX_WAIT);
+    let has_attempt = progress.handle.attempt().is_some();
+    let longest = if has_attempt { BEAT } else { MAX_WAIT };
+    let wait = (left + Duration::from_millis(999)).min(longest);
     let listed = timeout_at(
         until,
         search
@@ -167,7 +169,7 @@ impl Progress {
             if is_used(search, &item) {
                 self.candidates.note_used(&item);
             }
-            match sort(search, &item, self.handle.attempt(), is_new) {
+            match sort(search, &item, &self.handle, is_new) {
                 Sorted::Available => self.candidates.add(item, is_new),
                 Sorted::Explains(miss) => self.explanations.add(miss, is_new),
                 Sorted::Irrelevant => {}

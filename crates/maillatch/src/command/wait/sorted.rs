@@ -6,6 +6,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::Search;
+use super::handle::Handle;
 use super::miss::Miss;
 use crate::client::{Item, State};
 
@@ -19,16 +20,16 @@ pub(super) enum Sorted {
     Irrelevant,
 }
 
-/// Sorts an item. `own` is the wait's own attempt; `is_new` says that the item arrived
-/// during the wait.
-pub(super) fn sort(search: &Search<'_>, item: &Item, own: Option<&str>, is_new: bool) -> Sorted {
+/// Sorts an item. `handle` knows the wait's own attempt; `is_new` says that the item
+/// arrived during the wait.
+pub(super) fn sort(search: &Search<'_>, item: &Item, handle: &Handle, is_new: bool) -> Sorted {
     let is_wanted = item.kind == search.kind;
     let is_free = is_wanted && item.state == State::Available;
     if is_expired(item) {
         let was_missed = is_new && is_wanted && item.state == State::Expired;
         return explains_if(was_missed, Miss::Expired);
     }
-    let attempt = item.attempt.as_deref().filter(|id| Some(*id) != own);
+    let attempt = item.attempt.as_deref().filter(|id| !handle.is_own(id));
     if !is_from(item, search.from_domain) {
         return explains_if(is_free && attempt.is_none(), Miss::other_sender());
     }
