@@ -16,7 +16,7 @@ use crate::give_back::{copy_of, give_back, outage_wait};
 use crate::lease;
 use crate::outcome::DeliveryOutcome;
 use crate::read_mail::read_mail;
-use crate::reading::reading;
+use crate::reading::{reading, wait_for_others};
 use crate::report::report;
 use crate::slot::Slot;
 
@@ -54,6 +54,7 @@ async fn attempt(
     if deps.settings.backoff.is_exhausted(claim.attempt) {
         return dead_letter(deps, claim, Reason::new("attempts_spent")).await;
     }
+    wait_for_others(&claim).await;
     match read(deps, &claim, delivery, slot).await {
         Ok(processed) => complete(deps, claim, processed).await,
         Err(failure) => fail(deps, claim, failure).await,
