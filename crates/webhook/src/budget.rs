@@ -8,11 +8,13 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pipeline::SourceName;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::peer::network;
 
 /// What a post costs besides its body: headers, answer, its place in the queue.
 /// Without it a flood of empty bodies would cost nothing.
@@ -126,18 +128,6 @@ fn release<K: Eq + Hash>(used: &mut HashMap<K, usize>, account: &K, bytes: usize
         if *count == 0 {
             used.remove(account);
         }
-    }
-}
-
-/// The address, or the /64 network of an IPv6 address: one client often has the whole
-/// network.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let high_half = address.to_bits() >> 64 << 64;
-            IpAddr::V6(Ipv6Addr::from_bits(high_half))
-        }
-        v4 @ IpAddr::V4(_) => v4,
     }
 }
 

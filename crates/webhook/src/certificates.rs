@@ -7,9 +7,11 @@
 //!
 //! Anybody can post the URL of a certificate that does not exist, though only at the
 //! provider's own host. So one certificate is fetched at a time, and only a few in a
-//! minute. Cached certificates are not affected.
+//! minute, of which one address has a small share: made-up names use up no fetch that
+//! the provider needs. Cached certificates are not affected.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +21,8 @@ use providers::Certificate;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use crate::peer::network;
+
 /// More are never in use: SNS has one per region, and two during a rotation.
 const MOST_KEPT: usize = 32;
 
@@ -27,7 +31,10 @@ const MOST_KEPT: usize = 32;
 const KEPT_FOR: Duration = Duration::from_hours(24);
 
 /// How many fetches are allowed in a minute.
-const MOST_IN_A_MINUTE: usize = 10;
+const MOST_IN_A_MINUTE: usize = 60;
+
+/// How many of them one address may cause. A provider needs one for each region.
+const MOST_OF_AN_ADDRESS: usize = 4;
 
 /// How long a post waits for a certificate. SNS closes its connection after 15 s.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -50,8 +57,8 @@ pub struct Certificates {
     clock: Arc<dyn Clock>,
     timeout: Duration,
     kept: Mutex<VecDeque<Kept>>,
-    /// When the last fetches were made.
-    asked: Mutex<VecDeque<Timestamp>>,
+    /// When the last fetches were made, and for whom.
+    asked: Mutex<VecDeque<(Timestamp, Option<IpAddr>)>>,
     /// One at a time.
     turn: Semaphore,
 }
@@ -76,17 +83,25 @@ impl Certificates {
     }
 
     /// The certificate at a URL that a source has allowed.
-    pub(crate) async fn get(&self, url: &str) -> Result<Arc<Certificate>, CertificateUnavailable> {
+    pub(crate) async fn get(
+        &self,
+        url: &str,
+        peer: Option<IpAddr>,
+    ) -> Result<Arc<Certificate>, CertificateUnavailable> {
         if let Some(certificate) = self.known(url) {
             return Ok(certificate);
         }
-        match timeout(self.timeout, self.get_in_turn(url)).await {
+        match timeout(self.timeout, self.get_in_turn(url, peer)).await {
             Ok(outcome) => outcome,
             Err(_elapsed) => Err(CertificateUnavailable),
         }
     }
 
-    async fn get_in_turn(&self, url: &str) -> Result<Arc<Certificate>, CertificateUnavailable> {
+    async fn get_in_turn(
+        &self,
+        url: &str,
+        peer: Option<IpAddr>,
+    ) -> Result<Arc<Certificate>, CertificateUnavailable> {
         let _turn = self
             .turn
             .acquire()
@@ -97,7 +112,7 @@ impl Certificates {
         if let Some(certificate) = self.known(url) {
             return Ok(certificate);
         }
-        if !self.may_fetch() {
+        if !self.may_fetch(peer.map(network)) {
             tracing::warn!("too many certificate fetches in a minute; this one is refused");
             return Err(CertificateUnavailable);
         }
@@ -129,14 +144,15 @@ impl Certificates {
         certificate
     }
 
-    fn may_fetch(&self) -> bool {
+    fn may_fetch(&self, peer: Option<IpAddr>) -> bool {
         let now = self.clock.now();
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.retain(|at| now.since(*at) < Duration::from_mins(1));
-        if asked.len() == MOST_IN_A_MINUTE {
+        asked.retain(|(at, _)| now.since(*at) < Duration::from_mins(1));
+        let of_peer = asked.iter().filter(|(_, other)| *other == peer).count();
+        if asked.len() == MOST_IN_A_MINUTE || of_peer == MOST_OF_AN_ADDRESS {
             return false;
         }
-        asked.push_back(now);
+        asked.push_back((now, peer));
         true
     }
 }

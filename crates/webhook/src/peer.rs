@@ -1,6 +1,6 @@
 //! The network address that a post came from.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use actix_web::HttpRequest;
 use ipnet::IpNet;
@@ -39,6 +39,18 @@ fn behind_proxies<'a>(
         }
     }
     Some(peer)
+}
+
+/// The address, or the /64 network of an IPv6 address: one client often has the whole
+/// network.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let high_half = address.to_bits() >> 64 << 64;
+            IpAddr::V6(Ipv6Addr::from_bits(high_half))
+        }
+        v4 @ IpAddr::V4(_) => v4,
+    }
 }
 
 #[cfg(test)]

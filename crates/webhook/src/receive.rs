@@ -80,7 +80,7 @@ async fn accept(
     let body = body::read(payload, limit, deps.settings.body_timeout, &mut reservation).await?;
     let post = raw_request(request, &body).with_sender(peer);
     let certificate = match source.certificate_url(&post)? {
-        Some(url) => Some(deps.certificates.get(&url).await?),
+        Some(url) => Some(deps.certificates.get(&url, peer).await?),
         None => None,
     };
     let post = post.with_certificate(certificate.as_deref());

@@ -57,7 +57,7 @@ async fn concurrent_posts_fetch_a_certificate_once() {
     let posts: Vec<_> = (0..50)
         .map(|_| {
             let certificates = Arc::clone(&certificates);
-            tokio::spawn(async move { certificates.get("a").await })
+            tokio::spawn(async move { certificates.get("a", None).await })
         })
         .collect();
     for post in posts {
@@ -69,12 +69,12 @@ async fn concurrent_posts_fetch_a_certificate_once() {
 #[tokio::test]
 async fn certificate_is_fetched_again_after_a_day() {
     let (host, clock, certificates) = certificates(Host::default());
-    assert!(certificates.get("a").await.is_ok());
+    assert!(certificates.get("a", None).await.is_ok());
     clock.advance(Duration::from_hours(23));
-    assert!(certificates.get("a").await.is_ok());
+    assert!(certificates.get("a", None).await.is_ok());
     assert_eq!(host.asked.load(Ordering::SeqCst), 1);
     clock.advance(Duration::from_hours(1));
-    assert!(certificates.get("a").await.is_ok());
+    assert!(certificates.get("a", None).await.is_ok());
     assert_eq!(host.asked.load(Ordering::SeqCst), 2);
 }
 
@@ -85,8 +85,11 @@ async fn failed_fetch_is_not_cached() {
             answer: Mutex::new(Some(answer)),
             ..Host::default()
         });
-        assert_eq!(certificates.get("a").await, Err(CertificateUnavailable));
-        assert!(certificates.get("a").await.is_ok());
+        assert_eq!(
+            certificates.get("a", None).await,
+            Err(CertificateUnavailable)
+        );
+        assert!(certificates.get("a", None).await.is_ok());
     }
 }
 
@@ -102,19 +105,37 @@ async fn certificate_host_that_does_not_answer_times_out() {
             Arc::new(FrozenClock::default()),
         )
     };
-    assert_eq!(certificates.get("a").await, Err(CertificateUnavailable));
+    assert_eq!(
+        certificates.get("a", None).await,
+        Err(CertificateUnavailable)
+    );
 }
 
 #[tokio::test]
-async fn unknown_certificate_urls_are_rate_limited_and_cached_ones_stay() {
+async fn made_up_certificate_urls_leave_the_fetches_of_other_addresses() {
     let (host, clock, certificates) = certificates(Host::default());
-    assert!(certificates.get("ours").await.is_ok());
+    let [stranger, provider] = [[192, 0, 2, 1], [198, 51, 100, 7]].map(|ip| Some(ip.into()));
+    assert!(certificates.get("ours", provider).await.is_ok());
     for number in 0..100 {
-        let _ = certificates.get(&format!("theirs-{number}")).await;
+        let url = format!("theirs-{number}");
+        let _ = certificates.get(&url, stranger).await;
+    }
+    let asked = host.asked.load(Ordering::SeqCst);
+    assert_eq!(asked, 1 + MOST_OF_AN_ADDRESS);
+    assert!(certificates.get("ours", provider).await.is_ok());
+    // A new certificate of the provider is fetched all the same.
+    assert!(certificates.get("new", provider).await.is_ok());
+    clock.advance(Duration::from_secs(61));
+    assert!(certificates.get("theirs", stranger).await.is_ok());
+}
+
+#[tokio::test]
+async fn fetches_of_all_addresses_together_are_limited() {
+    let (host, _, certificates) = certificates(Host::default());
+    for number in 0..200 {
+        let peer = Some([192, 0, 2, number].into());
+        let _ = certificates.get(&format!("theirs-{number}"), peer).await;
     }
     assert_eq!(host.asked.load(Ordering::SeqCst), MOST_IN_A_MINUTE);
-    assert!(certificates.get("ours").await.is_ok());
-    clock.advance(Duration::from_secs(61));
-    assert!(certificates.get("new").await.is_ok());
     assert!(certificates.kept.lock().expect("kept").len() <= MOST_KEPT);
 }
