@@ -15,6 +15,7 @@ on_both_profiles!(
     refused_request_gets_no_continue,
     accepted_request_gets_continue_and_its_answer,
     endless_refused_body_is_cut_off,
+    malformed_requests_write_no_warning,
 );
 
 /// A connection to the first process of a role on which this was sent.
@@ -143,5 +144,26 @@ async fn endless_refused_body_is_cut_off(harness: Harness) {
         let cut_off = timeout(Duration::from_secs(20), cut_off).await;
         assert!(cut_off.is_ok(), "{path}: read for {:?}", began.elapsed());
     }
+    harness.end().await;
+}
+
+async fn malformed_requests_write_no_warning(harness: Harness) {
+    for head in [
+        "GET / HTTP/9.9",
+        "\0\0\0\0 / HTTP/1.1",
+        "POST /hooks/dev HTTP/1.1\r\nContent-Length: -1",
+        "POST /hooks/dev HTTP/1.1\r\nTransfer-Encoding: chunked, gzip",
+        "POST /hooks/dev HTTP/1.1\r\nBad Name: x",
+    ] {
+        for role in [Role::Webhook, Role::Feed] {
+            let mut connection = sent(&harness, role, head).await;
+            read_until(&mut connection, "never").await;
+        }
+    }
+    let logs = harness.deployment.logs().unwrap();
+    let is_loud =
+        |line: &&str| line.contains("actix_") && (line.contains("WARN") || line.contains("ERROR"));
+    let loud: Vec<&str> = logs.lines().filter(is_loud).collect();
+    assert!(loud.is_empty(), "{loud:?}");
     harness.end().await;
 }
