@@ -1,7 +1,9 @@
-//! Searches for the mail that costs the most time, and prints each new worst one.
+//! Searches for the mail that costs the most time or memory, and prints each new worst
+//! one.
 //!
-//! `cargo run --release -p extract --example search -- SECONDS [SEED]`. The bar is 60 ns
-//! for each byte plus 20 ms, or an early `too_costly`.
+//! `cargo run --release -p extract --example search -- SECONDS [SEED]`. The bar for time
+//! is 60 ns for each byte plus 20 ms, or an early `too_costly`. The bar for memory is
+//! eight times the size plus 16 MiB. The search fails when a mail is beyond a bar.
 #![expect(
     clippy::indexing_slicing,
     clippy::string_slice,
@@ -12,22 +14,84 @@
 #[path = "../tests/cost/generator.rs"]
 mod generator;
 
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use extract::{Steps, read_within};
 use generator::{Random, Recipe};
+use peak_alloc::PeakAlloc;
 
-/// The processor time of this process, or the clock where the system has none.
-fn now(began: Instant) -> Duration {
-    let schedule = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    let nanoseconds = schedule
-        .split_whitespace()
-        .next()
-        .and_then(|n| n.parse().ok());
-    nanoseconds.map_or_else(|| began.elapsed(), Duration::from_nanos)
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+/// What reading one mail costs.
+struct Cost {
+    taken: Duration,
+    steps: f64,
+    is_too_costly: bool,
+    /// Shares of the bars.
+    time: f64,
+    memory: f64,
 }
 
-fn main() {
+fn float(number: impl TryInto<u32>) -> f64 {
+    f64::from(number.try_into().unwrap_or(u32::MAX))
+}
+
+fn cost(mail: &[u8]) -> Cost {
+    let steps = Steps::for_size(mail.len());
+    let before = ALLOCATOR.current_usage();
+    ALLOCATOR.reset_peak_usage();
+    let start = Instant::now();
+    let answer = read_within(mail, &steps);
+    let taken = start.elapsed();
+    let peak = ALLOCATOR.peak_usage().saturating_sub(before);
+    Cost {
+        taken,
+        steps: float(steps.taken()),
+        is_too_costly: answer.is_err_and(|refusal| refusal.reason() == "too_costly"),
+        time: taken.as_secs_f64() / (float(mail.len()) * 60e-9 + 20e-3),
+        memory: float(peak) / float(8 * mail.len() + (16 << 20)),
+    }
+}
+
+/// The worst of all mails so far.
+#[derive(Default)]
+struct Worst {
+    time: f64,
+    memory: f64,
+    a_step: f64,
+    a_byte: f64,
+}
+
+impl Worst {
+    /// Compares a mail with the worst so far and prints what is worse.
+    fn judge(&mut self, mail: &[u8], cost: &Cost, recipe: &Recipe) {
+        let nanoseconds = cost.taken.as_secs_f64() * 1e9;
+        let a_step = nanoseconds / cost.steps;
+        let bytes = mail.len();
+        if nanoseconds > 2e6 && a_step > self.a_step {
+            self.a_step = a_step;
+            println!("{a_step:.2} ns a step in {bytes} bytes: {recipe:?}");
+        }
+        // The steps that every mail may take would dominate in a small one.
+        if bytes > 1 << 20 {
+            self.a_byte = self.a_byte.max(cost.steps / float(bytes));
+        }
+        if !cost.is_too_costly && cost.time > self.time {
+            self.time = cost.time;
+            let (share, taken) = (cost.time * 100.0, cost.taken);
+            println!("{share:.0} % of the time, {bytes} bytes, {taken:?}: {recipe:?}");
+        }
+        if cost.memory > self.memory {
+            self.memory = cost.memory;
+            let share = cost.memory * 100.0;
+            println!("{share:.0} % of the memory, {bytes} bytes: {recipe:?}");
+        }
+    }
+}
+
+fn main() -> ExitCode {
     let mut arguments = std::env::args()
         .skip(1)
         .filter_map(|word| word.parse().ok());
@@ -38,7 +102,8 @@ fn main() {
     let warm_up = b"From: a@b.example\n\nYour code is 482913 https://a.example//b.example/verify";
     let _ = extract::read(warm_up);
     let mut best: Vec<(f64, Recipe)> = Vec::new();
-    let (mut mails, mut worst, mut costly, mut slowest_step) = (0_u64, 0.0_f64, 0_u64, 0.0_f64);
+    let mut worst = Worst::default();
+    let (mut mails, mut costly) = (0_u64, 0_u64);
     while began.elapsed() < Duration::from_secs(seconds) {
         let size = 2_000 << random.below(13);
         let recipe = match best.len() {
@@ -46,34 +111,42 @@ fn main() {
             _ => Recipe::random(&mut random, size.min(10 << 20)),
         };
         let mail = recipe.mail();
-        let steps = Steps::for_size(mail.len());
-        let start = now(began);
-        let answer = read_within(&mail, &steps);
-        let taken = now(began).saturating_sub(start);
-        let bytes = f64::from(u32::try_from(mail.len()).unwrap_or(u32::MAX));
-        let share = taken.as_secs_f64() / (bytes * 60e-9 + 20e-3);
-        let nanoseconds = taken.as_secs_f64() * 1e9;
-        let a_step = nanoseconds / f64::from(u32::try_from(steps.taken()).unwrap_or(u32::MAX));
+        let mut measured = cost(&mail);
+        for _ in 0..4 {
+            // A machine that does other work, too, is slow now and then.
+            if measured.time > worst.time.max(0.5) {
+                let again = cost(&mail);
+                measured.taken = measured.taken.min(again.taken);
+                measured.time = measured.time.min(again.time);
+            }
+        }
+        worst.judge(&mail, &measured, &recipe);
         mails += 1;
-        costly += u64::from(answer.is_err_and(|refusal| refusal.reason() == "too_costly"));
-        if nanoseconds > 2e6 && a_step > slowest_step {
-            slowest_step = a_step;
-            println!("{a_step:.2} ns a step in {} bytes: {recipe:?}", mail.len());
-        }
-        if share > worst {
-            worst = share;
-            println!(
-                "{:.0} % of the bar, {} bytes, {taken:?}: {recipe:?}",
-                share * 100.0,
-                mail.len()
-            );
-        }
-        best.push((share.max(a_step / 4.0), recipe));
+        costly += u64::from(measured.is_too_costly);
+        let a_step = measured.taken.as_secs_f64() * 1e9 / measured.steps;
+        // In a small mail other things than its steps take the time.
+        let is_long = measured.taken > Duration::from_millis(2);
+        let rank = measured.time.max(measured.memory);
+        let rank = rank.max(if is_long { a_step / 4.0 } else { 0.0 });
+        best.push((rank, recipe));
         best.sort_by(|a, b| b.0.total_cmp(&a.0));
         best.truncate(32);
     }
+    let Worst {
+        time,
+        memory,
+        a_step,
+        a_byte,
+    } = worst;
     println!(
-        "{mails} mails, {costly} too costly, worst {:.0} % of the bar, {slowest_step:.2} ns a step",
-        worst * 100.0
+        "{mails} mails, {costly} too costly, worst {:.0} % of the time and {:.0} % of the memory, \
+         {a_step:.2} ns a step, {a_byte:.1} steps a byte",
+        time * 100.0,
+        memory * 100.0
     );
+    if time > 1.0 || memory > 1.0 {
+        println!("a mail is beyond a bar");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
 }

@@ -193,8 +193,8 @@ impl Folder {
 
     /// Adds a letter without its accents. The marks of syllabaries are kept.
     fn push_letter(&mut self, c: char) {
-        let is_letter = c.is_alphabetic() || is_combining_mark(c);
-        if !is_letter || !matches!(c, '\u{c0}'..='\u{dff}' | '\u{1e00}'..='\u{1fff}') {
+        let may_have_accents = matches!(c, '\u{c0}'..='\u{dff}' | '\u{1e00}'..='\u{1fff}');
+        if !may_have_accents || !(c.is_alphabetic() || is_combining_mark(c)) {
             self.text.push(c);
             return;
         }

@@ -210,12 +210,13 @@ fn is_boundary(left: Option<char>, right: Option<char>) -> bool {
         (Some(left), Some(right)) if left.is_ascii() && right.is_ascii() => {
             !left.is_ascii_alphabetic() || !right.is_ascii_alphabetic()
         }
+        // The tables of letters are slow, so they come last.
         (Some(left), Some(right)) => {
-            !is_letter(left)
-                || !is_letter(right)
-                || is_unspaced(left)
+            is_unspaced(left)
                 || is_unspaced(right)
                 || script_differs(left, right)
+                || !is_letter(left)
+                || !is_letter(right)
         }
         _ => true,
     }

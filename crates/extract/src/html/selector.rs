@@ -5,6 +5,8 @@ use crate::steps::Steps;
 
 /// Longer attribute values are compared in their first bytes only.
 const MAX_COMPARED: usize = 256;
+/// More elements than any real selector names.
+const MAX_COMPOUNDS: usize = 32;
 /// The steps of one condition.
 const PER_CONDITION: usize = 6;
 
@@ -73,6 +75,11 @@ impl Selector {
                 }
                 Part::Interactive => return None,
             };
+            if compounds.len() == MAX_COMPOUNDS {
+                // An ancestor that is not checked.
+                compounds.remove(0);
+                is_wide = true;
+            }
             compounds.push((compound, parent));
             parent = false;
             after_sibling = false;
@@ -153,20 +160,18 @@ impl Compound {
 }
 
 /// The compounds of a selector and the signs between them.
-fn words(text: &str) -> Vec<&str> {
-    let mut words = Vec::new();
+fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text.trim();
-    while !rest.is_empty() {
+    std::iter::from_fn(move || {
         let end = match css::find(rest, b" \t\r\n>+~") {
             Some(0) => 1,
             Some(end) => end,
             None => rest.len(),
         };
         let (word, after) = rest.split_at(end);
-        words.push(word);
         rest = after.trim_start();
-    }
-    words
+        (!word.is_empty()).then_some(word)
+    })
 }
 
 fn part(text: &str) -> Option<Part> {
