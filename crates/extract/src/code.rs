@@ -6,14 +6,17 @@ mod candidate;
 mod context;
 mod decide;
 mod evidence;
+mod features;
 mod mask;
 mod number;
+mod odds;
 mod rule;
 mod run;
 mod score;
 mod segment;
 mod shape;
+mod spread;
 mod token;
 
-pub(crate) use decide::{Codes, read};
+pub(crate) use decide::{Codes, read, seen_by_model};
 pub(crate) use score::Considered;

@@ -224,7 +224,7 @@ impl Folder {
 }
 
 /// Folds a term of a lexicon in the same way.
-pub(crate) fn folded(text: &str) -> String {
+pub fn folded(text: &str) -> String {
     let mut folder = Folder::default();
     folder.push_str(text, 0);
     folder.text

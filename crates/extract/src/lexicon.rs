@@ -46,9 +46,10 @@ const PER_TRY: usize = 30;
 /// Built on first use from files inside the program. Terms about codes and terms about
 /// links overlap, so there are two lexicons.
 static CODES: LazyLock<Lexicon> =
-    LazyLock::new(|| Lexicon::build(|sense| !sense.says(Sense::LINKS)));
+    LazyLock::new(|| Lexicon::build(terms().filter(|(_, sense, _)| !sense.says(Sense::LINKS))));
 static LINKS: LazyLock<Lexicon> =
-    LazyLock::new(|| Lexicon::build(|sense| sense.says(Sense::LINKS)));
+    LazyLock::new(|| Lexicon::build(terms().filter(|(_, sense, _)| sense.says(Sense::LINKS))));
+static CUES: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::build(cues()));
 
 /// Every term about codes in the text, in order. Where several begin, the longest.
 pub(crate) fn code_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
@@ -58,6 +59,11 @@ pub(crate) fn code_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
 /// Every term about links in the text, in the same way.
 pub(crate) fn link_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
     LINKS.hits(text, steps)
+}
+
+/// Every cue for the model in the text, in the same way.
+pub(crate) fn cue_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
+    CUES.hits(text, steps)
 }
 
 /// The three most frequent languages of the terms.
@@ -131,26 +137,24 @@ impl Lexicon {
         }
     }
 
-    fn build(is_wanted: impl Fn(Sense) -> bool) -> Self {
+    fn build(written: impl Iterator<Item = (&'static str, Sense, &'static str)>) -> Self {
         let mut index: HashMap<String, usize> = HashMap::new();
         let mut patterns: Vec<String> = Vec::new();
         let mut terms: Vec<Term> = Vec::new();
-        for (language, file) in files::FILES {
-            for (sense, written) in entries(file).filter(|(sense, _)| is_wanted(*sense)) {
-                let bare = folded(written.trim_matches('*')).to_ascii_lowercase();
-                let at = *index.entry(bare.clone()).or_insert_with(|| {
-                    patterns.push(bare);
-                    terms.push(Term {
-                        sense: Sense::default(),
-                        language,
-                        open_after: false,
-                    });
-                    terms.len() - 1
+        for (language, sense, written) in written {
+            let bare = folded(written.trim_matches('*')).to_ascii_lowercase();
+            let at = *index.entry(bare.clone()).or_insert_with(|| {
+                patterns.push(bare);
+                terms.push(Term {
+                    sense: Sense::default(),
+                    language,
+                    open_after: false,
                 });
-                if let Some(term) = terms.get_mut(at) {
-                    term.sense = term.sense.or(sense);
-                    term.open_after |= written.ends_with('*');
-                }
+                terms.len() - 1
+            });
+            if let Some(term) = terms.get_mut(at) {
+                term.sense = term.sense.or(sense);
+                term.open_after |= written.ends_with('*');
             }
         }
         let automaton = NFA::builder()
@@ -163,18 +167,38 @@ impl Lexicon {
     }
 }
 
+type Entry = (&'static str, Sense, &'static str);
+
+/// The language, sense and text of every term.
+fn terms() -> impl Iterator<Item = Entry> {
+    let files = files::FILES.iter();
+    files.flat_map(|(language, file)| entries(language, file, Sense::named))
+}
+
+/// The same of every cue. A line `[de]` begins a language.
+fn cues() -> impl Iterator<Item = Entry> {
+    let languages = files::CUES
+        .split("\n[")
+        .filter_map(|part| part.split_once("]\n"));
+    languages.flat_map(|(language, part)| entries(language, part, Sense::cue))
+}
+
 /// `sense: term, term, term` lines; `#` begins a comment.
-fn entries(file: &'static str) -> impl Iterator<Item = (Sense, &'static str)> {
+fn entries(
+    language: &'static str,
+    file: &'static str,
+    named: fn(&str) -> Option<Sense>,
+) -> impl Iterator<Item = Entry> {
     file.lines()
         .filter(|line| !line.starts_with('#'))
         .filter_map(|line| line.split_once(':'))
-        .filter_map(|(name, terms)| Some((Sense::named(name.trim())?, terms)))
-        .flat_map(|(sense, terms)| {
+        .filter_map(move |(name, terms)| Some((named(name.trim())?, terms)))
+        .flat_map(move |(sense, terms)| {
             terms
                 .split(',')
                 .map(str::trim)
-                .filter(|t| !t.is_empty())
-                .map(move |t| (sense, t))
+                .filter(|term| !term.is_empty())
+                .map(move |term| (language, sense, term))
         })
 }
 

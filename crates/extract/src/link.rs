@@ -5,6 +5,7 @@ mod classify;
 mod collect;
 mod decide;
 mod decode;
+mod features;
 mod gate;
 mod proofpoint;
 mod redirect;
@@ -12,5 +13,5 @@ mod unwrap;
 mod vocabulary;
 mod wrapper;
 
-pub(crate) use decide::{ConsideredLink, Links, read};
+pub(crate) use decide::{ConsideredLink, Links, read, seen_by_model};
 pub use gate::{Destination, judge, unwrap};

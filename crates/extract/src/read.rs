@@ -163,7 +163,7 @@ impl ReadMail {
     }
 }
 
-fn readings(subject: &str, bodies: &Bodies, steps: &Steps<'_>) -> Vec<Reading> {
+pub(crate) fn readings(subject: &str, bodies: &Bodies, steps: &Steps<'_>) -> Vec<Reading> {
     let mut readings = vec![Reading::of_line(TextSource::Subject, subject)];
     if !bodies.text.trim().is_empty() {
         readings.push(Reading::of_text(&bodies.text, MAX_TEXT, steps));

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::mask::is_masked;
-use super::run::{Run, digit_groups, spelled_out};
+use super::run::{Run, digit_groups, letter_groups, spelled_out};
 use super::segment::{Segment, containing, heading};
 use super::shape::{Shape, shape_of};
 use super::token::{Token, tokens};
@@ -50,7 +50,14 @@ pub(super) fn candidates(
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() && found.len() < MAX_CANDIDATES && steps.charge(PER_TOKEN) {
-        let run = spelled_out(reading, &tokens, at).or_else(|| digit_groups(text, &tokens, at));
+        let run = spelled_out(reading, &tokens, at)
+            .or_else(|| digit_groups(text, &tokens, at))
+            .or_else(|| letter_groups(text, &tokens, at));
+        // "4821 10 minutes": the second number is counted, so the first is by itself.
+        let run = run.filter(|run| match run {
+            Run::Code { range, .. } => !is_counted(text, range, hits),
+            Run::Nothing { .. } => true,
+        });
         match run {
             Some(Run::Nothing { used }) => at += used,
             Some(Run::Code {

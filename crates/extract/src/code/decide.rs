@@ -2,19 +2,25 @@
 //! other value comes close.
 
 use super::bound::{Bound, bound};
+use super::odds::rate;
 use super::rule::Rule;
 use super::score::{Considered, ScoredCode, considered, score};
 use crate::allowlist::Allowlist;
 use crate::extraction::{AbstainReason, Code, Extraction};
 use crate::lexicon;
+use crate::model::{CandidateFeatures, UNIT, percent};
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
 use crate::words::{WordLimit, reads_as_words};
 
-/// The points that a candidate needs.
-const THRESHOLD: i32 = 60;
-/// How many points the best value must be ahead of the next.
-const MARGIN: i32 = 12;
+/// The log odds that a candidate needs if the rules support it, and if they do not. Mail
+/// of kinds that the model never saw is left to the rules in this way.
+const THRESHOLD: i32 = UNIT + UNIT / 4;
+const UNSUPPORTED: i32 = UNIT + 3 * UNIT / 4;
+/// The points with which the rules support a candidate.
+const SUPPORT: i32 = 60;
+/// How far the best value must be ahead of the next.
+const MARGIN: i32 = 2 * UNIT;
 
 /// The codes of one mail, scored once. They can then be decided under any number of
 /// allowlists.
@@ -60,7 +66,8 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Codes {
         .iter()
         .map(|reading| lexicon::code_hits(reading.text(), steps))
         .collect();
-    let (scored, crowded) = score(readings, &hits, steps);
+    let (mut scored, crowded) = score(readings, &hits, steps);
+    rate(readings, &hits, &mut scored, steps);
     let bound = readings.iter().find_map(bound).map(|bound| BoundCode {
         extraction: decide_bound(&bound, &scored),
         host: bound.host,
@@ -74,6 +81,25 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Codes {
         languages: lexicon::languages(hits.iter().flatten()),
         considered: considered(&scored, readings),
     }
+}
+
+/// What the model sees of a mail and of its candidates.
+pub(crate) fn seen_by_model(
+    readings: &[Reading],
+    steps: &Steps<'_>,
+) -> (Vec<u32>, Vec<CandidateFeatures>) {
+    let hits: Vec<_> = readings
+        .iter()
+        .map(|reading| lexicon::code_hits(reading.text(), steps))
+        .collect();
+    let (mut scored, _) = score(readings, &hits, steps);
+    let shared = rate(readings, &hits, &mut scored, steps);
+    let seen = scored.iter().map(|one| CandidateFeatures {
+        value: one.candidate.value.clone(),
+        points: one.points,
+        features: one.features.places().to_vec(),
+    });
+    (shared.places().to_vec(), seen.collect())
 }
 
 fn reaches_end(best: &ScoredCode, readings: &[Reading]) -> bool {
@@ -92,7 +118,7 @@ fn decide_bound(bound: &Bound, scored: &[ScoredCode]) -> Extraction<Code> {
         .collect();
     let contradicted = scored
         .iter()
-        .any(|one| one.score >= THRESHOLD + 20 && !is_same(&one.candidate.compact, &compact));
+        .any(|one| one.odds >= THRESHOLD + UNIT && !is_same(&one.candidate.compact, &compact));
     if contradicted {
         return Extraction::Withheld(AbstainReason::Ambiguous);
     }
@@ -108,19 +134,18 @@ fn decide(scored: &[ScoredCode], crowded: bool) -> Extraction<Code> {
     let Some(best) = scored.first() else {
         return Extraction::Nothing(AbstainReason::NoCandidate);
     };
-    if best.score < THRESHOLD {
-        let other = best.rules.contains(&Rule::OtherKind);
-        return Extraction::Nothing(if other {
-            AbstainReason::OtherKind
-        } else {
-            AbstainReason::NotConvincing
-        });
+    let is_supported = scored.iter().any(|one| {
+        one.points >= SUPPORT && is_same(&one.candidate.compact, &best.candidate.compact)
+    });
+    let needed = if is_supported { THRESHOLD } else { UNSUPPORTED };
+    if best.odds < needed {
+        return unconvinced(scored, best);
     }
     let rivals = scored
         .iter()
         .filter(|one| !is_same(&one.candidate.compact, &best.candidate.compact));
     let close = rivals.clone().any(|one| {
-        one.score >= THRESHOLD && best.score - one.score < MARGIN
+        one.odds >= THRESHOLD && best.odds - one.odds < MARGIN
             || is_sibling(one, best)
             || is_second(one, best)
     });
@@ -139,13 +164,31 @@ fn decide(scored: &[ScoredCode], crowded: bool) -> Extraction<Code> {
     if !scored.iter().any(is_clear) {
         return Extraction::Withheld(AbstainReason::MaybeHidden);
     }
-    let strongest = best.rules.iter().max_by_key(|rule| rule.points());
+    let occurrences = scored
+        .iter()
+        .filter(|one| is_same(&one.candidate.compact, &best.candidate.compact));
+    let rules = occurrences.flat_map(|one| &one.rules);
+    let strongest = rules.max_by_key(|rule| rule.points());
     Extraction::Found(Code {
         value: best.candidate.value.clone(),
         compact: best.candidate.compact.clone(),
-        confidence: u8::try_from(best.score.clamp(0, 98)).unwrap_or(98),
+        confidence: percent(best.odds),
         rule: strongest.map_or("none", |rule| rule.as_str()),
     })
+}
+
+/// Why no candidate is good enough.
+fn unconvinced(scored: &[ScoredCode], best: &ScoredCode) -> Extraction<Code> {
+    let supported = scored.iter().filter(|one| one.points >= SUPPORT);
+    let mut supported = supported.map(|one| one.candidate.compact.as_str());
+    let first = supported.next();
+    if first.is_some_and(|first| supported.any(|other| !is_same(first, other))) {
+        Extraction::Withheld(AbstainReason::Ambiguous)
+    } else if best.rules.contains(&Rule::OtherKind) {
+        Extraction::Nothing(AbstainReason::OtherKind)
+    } else {
+        Extraction::Nothing(AbstainReason::NotConvincing)
+    }
 }
 
 /// "Your codes: 111111 for this, 222222 for that": two values share one label.
@@ -153,16 +196,15 @@ fn is_sibling(one: &ScoredCode, best: &ScoredCode) -> bool {
     let alike = one.candidate.shape == best.candidate.shape
         && one.candidate.compact.len() == best.candidate.compact.len();
     let shared = one.label.is_some() && one.label == best.label && one.source == best.source;
-    alike && shared && one.score > 0 && !one.candidate.shape.is_wordlike()
+    alike && shared && one.odds > -UNIT && !one.candidate.shape.is_wordlike()
 }
 
 /// "Your email code is 111111 and your phone code is 222222": two labelled codes.
 fn is_second(one: &ScoredCode, best: &ScoredCode) -> bool {
-    const PLAIN: i32 = 80;
     let alike = one.candidate.shape == best.candidate.shape
         && one.candidate.compact.len() == best.candidate.compact.len();
     let labelled = one.label.is_some() && best.label.is_some() && one.source == best.source;
-    alike && labelled && one.score >= PLAIN
+    alike && labelled && one.odds >= 0
 }
 
 /// Whether the text and the HTML each have a good code, and the codes differ.
@@ -170,7 +212,7 @@ fn disagree(scored: &[ScoredCode]) -> bool {
     let best = |source| {
         scored
             .iter()
-            .find(|one| one.source == source && one.score >= THRESHOLD)
+            .find(|one| one.source == source && (one.odds >= THRESHOLD || one.points >= SUPPORT))
     };
     let (Some(text), Some(html)) = (best(TextSource::Text), best(TextSource::Html)) else {
         return false;

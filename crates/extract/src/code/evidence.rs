@@ -20,7 +20,7 @@ pub(super) fn evidence(
     let label = labels(candidate, around, mail, shown, &mut rules);
     against(candidate, around, mail, label, &mut rules);
     if candidate.shape.is_wordlike() && !is_labelled_word(candidate, around) {
-        return Vec::new();
+        rules.push(Rule::PlainWord);
     }
     if mail.subject.says(Sense::CODE.or(Sense::WORD)) {
         rules.push(Rule::SubjectLabel);

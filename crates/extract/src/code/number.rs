@@ -45,15 +45,14 @@ pub(super) fn is_dashed_date(core: &str) -> bool {
     }
 }
 
-/// Groups of digits as in phone and account numbers.
+/// Groups of digits as in phone and account numbers. Few digits are no phone number.
 pub(super) fn is_dashed_phone(core: &str) -> bool {
     let lengths: Vec<usize> = core.split('-').map(str::len).collect();
     let total: usize = lengths.iter().sum();
     core.split('-').all(is_digits)
-        && !matches!(
-            lengths.as_slice(),
-            [3, 3] | [4, 4] | [2, 2, 2] | [3, 3, 3] | [2, 2] | [5, 5]
-        )
+        && total > 6
+        && !lengths.iter().all(|length| *length == 1)
+        && !matches!(lengths.as_slice(), [4, 4] | [3, 3, 3] | [5, 5])
         || total > 10
 }
 

@@ -90,6 +90,8 @@ pub enum Rule {
     OtherContext,
     /// The subject is about an order, an offer or a newsletter.
     CommercialMail,
+    /// It is written like an ordinary word, and no label marks it as a code.
+    PlainWord,
 }
 
 /// Every rule with its public word and its points.
@@ -137,6 +139,7 @@ const TABLE: &[(Rule, &str, i32)] = &[
     (Rule::Overshadowed, "overshadowed", -30),
     (Rule::OtherContext, "other_context", -45),
     (Rule::CommercialMail, "commercial_mail", -45),
+    (Rule::PlainWord, "plain_word", -200),
 ];
 
 impl Rule {

@@ -97,8 +97,8 @@ pub(super) fn digit_groups(text: &str, tokens: &[Token], at: usize) -> Option<Ru
     let mut end = 0;
     for token in tokens.get(at..)?.iter().take(8) {
         let core = text.get(token.range.clone())?;
-        let adjacent =
-            groups.is_empty() || matches!(text.get(end..token.range.start)?, " " | ") " | "-");
+        let adjacent = groups.is_empty()
+            || matches!(text.get(end..token.range.start)?, " " | ") " | "-" | " - ");
         let numeric = core.split('-').all(is_digits);
         if !numeric || !adjacent {
             break;
@@ -112,23 +112,57 @@ pub(super) fn digit_groups(text: &str, tokens: &[Token], at: usize) -> Option<Ru
     if first.before(text) == Some('+') && total >= 7 {
         return Some(Run::Nothing { used: groups.len() });
     }
-    match lengths.as_slice() {
-        [] | [_] => None,
-        [3, 3] | [4, 4] | [2, 2, 2] | [3, 3, 3] | [2, 2, 2, 2] | [5, 5] | [2, 2] => {
-            let years = groups.iter().all(|group| is_year(group));
-            let (value, used) = (text.get(range.clone())?.to_owned(), groups.len());
-            let split = lengths.as_slice() == [2, 2] || years || first.before(text) == Some('(');
-            (!split && !is_masked(text, first, "")).then_some(Run::Code {
-                range,
-                value,
-                shape: Shape::Grouped,
-                used,
-            })
-        }
-        [_, _] if total < 9 || lengths.iter().any(|length| *length < 3) => None,
-        _ if total >= 7 && lengths.iter().all(|length| *length <= 5) => {
-            Some(Run::Nothing { used: groups.len() })
-        }
-        _ => None,
+    if groups.len() < 2 {
+        return None;
     }
+    let is_regular = matches!(
+        lengths.as_slice(),
+        [3, 3] | [4, 4] | [2, 2, 2] | [3, 3, 3] | [2, 2, 2, 2] | [5, 5]
+    );
+    let years = groups.iter().any(|group| is_year(group)) && !is_regular
+        || groups.iter().all(|group| is_year(group));
+    if (is_regular || (4..=8).contains(&total) && groups.len() <= 4) && !years {
+        let split = first.before(text) == Some('(') || is_masked(text, first, "");
+        let (value, used) = (text.get(range.clone())?.to_owned(), groups.len());
+        return (!split).then_some(Run::Code {
+            range,
+            value,
+            shape: Shape::Grouped,
+            used,
+        });
+    }
+    let is_long = total >= 7 && groups.len() > 2 || total >= 9;
+    (is_long
+        && lengths
+            .iter()
+            .all(|length| (3..=5).contains(length) || groups.len() > 2))
+    .then_some(Run::Nothing { used: groups.len() })
+}
+
+/// Two groups of three or four capitals and digits, one space apart: `M62 0K8`.
+pub(super) fn letter_groups(text: &str, tokens: &[Token], at: usize) -> Option<Run> {
+    let (first, second) = (tokens.get(at)?, tokens.get(at + 1)?);
+    let range = first.range.start..second.range.end;
+    let groups = [first, second].map(|token| text.get(token.range.clone()).unwrap_or_default());
+    let [one, other] = groups;
+    let is_group = |group: &str| {
+        group
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+    };
+    let is_mixed = |group: &str| {
+        group.bytes().any(|byte| byte.is_ascii_digit())
+            && group.bytes().any(|byte| byte.is_ascii_uppercase())
+    };
+    let fits = matches!(one.len(), 3 | 4)
+        && one.len() == other.len()
+        && groups.iter().all(|group| is_group(group))
+        && groups.iter().any(|group| is_mixed(group))
+        && text.get(first.range.end..second.range.start) == Some(" ");
+    fits.then(|| Run::Code {
+        value: text.get(range.clone()).unwrap_or_default().to_owned(),
+        range,
+        shape: Shape::Dashed,
+        used: 2,
+    })
 }

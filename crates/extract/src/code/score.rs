@@ -7,6 +7,7 @@ use super::rule::Rule;
 use super::segment::segments;
 use super::shape::Shape;
 use crate::lexicon::{Hit, Sense};
+use crate::model::{Features, percent};
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
 
@@ -21,10 +22,14 @@ pub(super) struct ScoredCode {
     /// A person may or may not see it.
     pub(super) is_unclear: bool,
     /// Its byte offset in the decoded source.
-    at: usize,
-    pub(super) score: i32,
+    pub(super) at: usize,
+    /// The sum of the points of its rules.
+    pub(super) points: i32,
+    /// The log odds that the model gives it.
+    pub(super) odds: i32,
     /// The offset of the label in the same sentence.
     pub(super) label: Option<usize>,
+    pub(super) features: Features,
 }
 
 /// A candidate with its points, without its value.
@@ -38,7 +43,7 @@ pub struct Considered {
     pub length: usize,
     /// Its shape.
     pub shape: Shape,
-    /// The sum of its points.
+    /// How likely it is the code, in percent.
     pub score: i32,
     /// The rules that gave and took points.
     pub rules: Vec<(Rule, i32)>,
@@ -46,7 +51,7 @@ pub struct Considered {
     pub value: usize,
 }
 
-/// The candidates of all readings, best first, and whether there are more than are
+/// The candidates of all readings, and whether there are more than are
 /// examined.
 pub(super) fn score(
     readings: &[Reading],
@@ -67,11 +72,10 @@ pub(super) fn score(
         crowded |= score_reading(reading, context, mail, &mut scored);
     }
     agree(&mut scored);
-    scored.sort_by_key(|one| (std::cmp::Reverse(one.score), one.source, one.at));
     (scored, crowded)
 }
 
-fn mail_context(readings: &[Reading], hits: &[Vec<Hit>]) -> MailContext {
+pub(super) fn mail_context(readings: &[Reading], hits: &[Vec<Hit>]) -> MailContext {
     let mut mail = MailContext::default();
     for (reading, hits) in readings.iter().zip(hits) {
         let all = hits
@@ -99,7 +103,7 @@ fn score_reading(
         .collect();
     for (index, (candidate, rules)) in found.iter().zip(&all).enumerate() {
         let mut rules = rules.clone();
-        if !rules.is_empty() && is_overshadowed(index, &found, &all, context) {
+        if is_overshadowed(index, &found, &all, context) {
             rules.push(Rule::Overshadowed);
         }
         let label = context
@@ -111,10 +115,12 @@ fn score_reading(
             is_unclear: reading.is_unclear(candidate.range.start)
                 || reading.is_unclear(candidate.range.end.saturating_sub(1)),
             candidate: candidate.clone(),
-            score: rules.iter().map(|rule| rule.points()).sum(),
+            points: rules.iter().map(|rule| rule.points()).sum(),
+            odds: i32::MIN,
             rules,
             at: reading.folded.source(candidate.range.start),
             label,
+            features: Features::default(),
         });
     }
     crowded
@@ -152,13 +158,13 @@ fn agree(scored: &mut [ScoredCode]) {
         .iter()
         .map(|one| (one.candidate.compact.to_ascii_uppercase(), one.source))
         .collect();
-    for one in scored.iter_mut().filter(|one| one.score > 0) {
+    for one in scored.iter_mut().filter(|one| one.points > 0) {
         let elsewhere = |(value, source): &(String, TextSource)| {
             *source != one.source && value.eq_ignore_ascii_case(&one.candidate.compact)
         };
         if seen.iter().any(elsewhere) {
             one.rules.push(Rule::Agreement);
-            one.score += Rule::Agreement.points();
+            one.points += Rule::Agreement.points();
         }
     }
 }
@@ -167,7 +173,11 @@ fn agree(scored: &mut [ScoredCode]) {
 pub(super) fn considered(scored: &[ScoredCode], readings: &[Reading]) -> Vec<Considered> {
     let mut values: Vec<&str> = Vec::new();
     let mut considered = Vec::new();
-    for one in scored.iter().filter(|one| !one.rules.is_empty()).take(20) {
+    for one in scored
+        .iter()
+        .filter(|one| !one.rules.contains(&Rule::PlainWord))
+        .take(20)
+    {
         let compact = one.candidate.compact.as_str();
         let value = values
             .iter()
@@ -188,7 +198,7 @@ pub(super) fn considered(scored: &[ScoredCode], readings: &[Reading]) -> Vec<Con
             at: one.at,
             length: (last + 1).saturating_sub(one.at),
             shape: one.candidate.shape,
-            score: one.score,
+            score: i32::from(percent(one.odds)),
             rules: one
                 .rules
                 .iter()

@@ -114,10 +114,14 @@ fn dashed(core: &str) -> Option<Shape> {
         .iter()
         .all(|group| Some(group.len()) == groups.first().map(|first| first.len()));
     let sized = groups.iter().all(|group| (3..=6).contains(&group.len()));
+    let short = groups.iter().all(|group| group.len() <= 6)
+        && (5..=15).contains(&core.len())
+        && core.bytes().filter(u8::is_ascii_alphabetic).count() <= 8;
     let upper = !core.bytes().any(|byte| byte.is_ascii_lowercase());
     let lower = !core.bytes().any(|byte| byte.is_ascii_uppercase());
     match groups.len() {
         2..=4 if has_digit && sized && (upper || lower) => Some(Shape::Dashed),
+        2..=4 if has_digit && short => Some(Shape::Dashed),
         2..=4 if upper && equal && sized => Some(Shape::Dashed),
         count if count >= 4 && lower && !has_digit && sized => Some(Shape::Words),
         _ => None,

@@ -124,7 +124,7 @@ fn split(text: &str, word: Range<usize>, found: &mut Vec<Token>) {
     for (offset, c) in body.char_indices() {
         if matches!(
             c,
-            ':' | '=' | ';' | ',' | '/' | '!' | '?' | '&' | '#' | '+' | '~'
+            ':' | '=' | ';' | ',' | '/' | '!' | '?' | '&' | '#' | '+' | '~' | '\''
         ) {
             push(text, start..word.start + offset, found);
             start = word.start + offset + c.len_utf8();

@@ -118,3 +118,6 @@ pub(super) const FILES: &[(&str, &str)] = &[
     ("zh", include_str!("zh.txt")),
     ("zu", include_str!("zu.txt")),
 ];
+
+/// The cues of all languages.
+pub(super) const CUES: &str = include_str!("cues.txt");

@@ -2,7 +2,7 @@
 
 /// A set of senses, because a term may have several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Sense(u32);
+pub(crate) struct Sense(u64);
 
 impl Sense {
     /// Names a one-time code: "verification code".
@@ -57,6 +57,22 @@ impl Sense {
     pub(crate) const NOT_ME: Self = Self(1 << 24);
     /// Names a meeting or a call, whose codes are not one-time codes.
     pub(crate) const MEETING: Self = Self(1 << 25);
+    /// Cue: asks the reader to hand something over.
+    pub(crate) const ASK: Self = Self(1 << 26);
+    /// Cue: names what is handed over.
+    pub(crate) const THING: Self = Self(1 << 27);
+    /// Cue: names a proof of identity.
+    pub(crate) const PROOF: Self = Self(1 << 28);
+    /// Cue: names where something is handed over.
+    pub(crate) const PLACE: Self = Self(1 << 29);
+    /// Cue: asks to keep something to oneself.
+    pub(crate) const SECRET: Self = Self(1 << 30);
+    /// Cue: names what another number belongs to.
+    pub(crate) const OTHER: Self = Self(1 << 31);
+    /// Cue: shows that a code is only spoken of.
+    pub(crate) const PAST: Self = Self(1 << 32);
+    /// Cue: a limit of time.
+    pub(crate) const LIMIT: Self = Self(1 << 33);
     /// Everything about links.
     pub(super) const LINKS: Self = Self(((1 << 23) - 1) & !((1 << 12) - 1) | 1 << 24);
 
@@ -89,6 +105,21 @@ impl Sense {
             "leave" => Self::LEAVE,
             "page" => Self::PAGE,
             "click" => Self::CLICK,
+            _ => return None,
+        })
+    }
+
+    /// The cue with this name in a file.
+    pub(super) fn cue(name: &str) -> Option<Self> {
+        Some(match name {
+            "ask" => Self::ASK,
+            "thing" => Self::THING,
+            "proof" => Self::PROOF,
+            "place" => Self::PLACE,
+            "expiry" => Self::LIMIT,
+            "secret" => Self::SECRET,
+            "other" => Self::OTHER,
+            "past" => Self::PAST,
             _ => return None,
         })
     }

@@ -1,29 +1,34 @@
 //! Decides which link of a mail is the action link, or that none is.
 
 mod choose;
+mod judged;
+mod odds;
 
 use std::collections::HashMap;
 
 use url::Url;
 
+use super::address::token_strength;
 use super::classify::{Classified, LinkRule, Words};
 use super::collect::{WrittenLink, collect};
+use super::features;
 use super::gate::{Checked, check};
 use crate::allowlist::Allowlist;
 use crate::extraction::{Extraction, Link, LinkKind};
 use crate::flag::Flag;
 use crate::host;
 use crate::lexicon::{Sense, link_hits};
+use crate::model::{Features, UNIT};
 use crate::reading::{Reading, TextSource};
 use crate::rejection::Rejection;
 use crate::steps::Steps;
 
 use choose::choose;
+use odds::rate;
+pub(crate) use odds::seen_by_model;
 
-/// The points that a link needs.
-const THRESHOLD: i32 = 60;
-/// How many points the best link must be ahead of the next.
-const MARGIN: i32 = 15;
+/// How far the best link must be ahead of the next.
+const MARGIN: i32 = UNIT;
 /// The steps of checking and classifying a link, and of a byte of its URL.
 const PER_LINK: usize = 4_000;
 const PER_BYTE: usize = 40;
@@ -57,6 +62,11 @@ struct LinkCandidate {
     as_written: Classified,
     /// What it does by the URL inside its wrappers, where it has any.
     as_target: Option<Classified>,
+    /// The URL that counts, for training.
+    href: String,
+    features: Features,
+    /// The log odds that the model gives it.
+    odds: i32,
 }
 
 /// The decision under one allowlist.
@@ -77,7 +87,7 @@ pub struct ConsideredLink {
     pub host: Option<String>,
     /// What it does.
     pub kind: LinkKind,
-    /// The sum of its points.
+    /// How likely it is the action link, in percent.
     pub score: i32,
     /// The rules that gave and took points.
     pub rules: Vec<(LinkRule, i32)>,
@@ -117,9 +127,10 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Links {
             if !steps.charge(PER_LINK + PER_BYTE * written.href.len()) {
                 break;
             }
-            candidates.extend(LinkCandidate::of(&written, at, &words, &mut targets));
+            candidates.extend(LinkCandidate::of(&written, at, &words, &mut targets, steps));
         }
     }
+    rate(readings, &mut candidates, targets.len(), steps);
     Links {
         candidates,
         targets: targets.len(),
@@ -134,6 +145,7 @@ impl LinkCandidate {
         at: usize,
         words: &Words,
         targets: &mut HashMap<String, usize>,
+        steps: &Steps<'_>,
     ) -> Option<Self> {
         let url = Url::parse(&written.href)
             .ok()
@@ -153,13 +165,23 @@ impl LinkCandidate {
             .ok()
             .filter(|checked| checked.is_wrapped())
             .map(|checked| words.classify(&checked.url, false));
+        let as_written = words.classify(&url, is_opaque);
+        let (counts, rules) = match (&checked, &as_target) {
+            (Ok(checked), Some(target)) => (&checked.url, &target.rules),
+            _ => (&url, &as_written.rules),
+        };
+        let strength = if is_opaque { 3 } else { token_strength(counts) };
+        let features = features::of_link(written, counts, rules, strength, steps);
         Some(Self {
+            features,
+            odds: i32::MIN,
+            href: counts.to_string(),
             source: written.source,
             at,
             target,
             shows_other_host,
             is_unclear: written.is_unclear,
-            as_written: words.classify(&url, is_opaque),
+            as_written,
             as_target,
             checked,
         })
@@ -184,7 +206,7 @@ impl LinkCandidate {
                     .ok_or(Rejection::TextHostMismatch)
             }),
             is_repeated: false,
-            score: classified.score(),
+            score: self.odds,
         }
     }
 }
@@ -225,49 +247,6 @@ impl Links {
         }
         kept.sort_by_key(|one| (std::cmp::Reverse(one.score), one.link.source, one.link.at));
         kept
-    }
-}
-
-impl JudgedLink<'_, '_> {
-    /// Joins a second link to the same target. The target counts as protected if
-    /// one of them is; otherwise the better one counts, with points for repetition.
-    fn merge(&mut self, other: Self) {
-        if self.classified.is_protected() {
-            return;
-        }
-        if other.classified.is_protected() || other.score > self.score {
-            *self = other;
-        }
-        self.is_repeated = !self.classified.is_protected();
-        self.score = self.classified.score();
-        if self.is_repeated {
-            self.score += LinkRule::Repeated.points();
-        }
-    }
-
-    /// Good enough to act on, and nothing that must not be followed.
-    fn is_action(&self) -> bool {
-        self.score >= THRESHOLD && !self.classified.kind.is_protected()
-    }
-
-    fn considered(&self) -> ConsideredLink {
-        let repeated = self.is_repeated.then_some(LinkRule::Repeated);
-        let rules = self.classified.rules.iter().copied().chain(repeated);
-        let admitted = self
-            .link
-            .checked
-            .as_ref()
-            .ok()
-            .filter(|_| self.rule.is_ok());
-        ConsideredLink {
-            source: self.link.source,
-            at: self.link.at,
-            host: admitted.map(|checked| checked.host.clone()),
-            kind: self.classified.kind,
-            score: self.score,
-            rules: rules.map(|rule| (rule, rule.points())).collect(),
-            rejected: self.rule.err(),
-        }
     }
 }
 

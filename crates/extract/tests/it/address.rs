@@ -124,7 +124,8 @@ fn wildcard_below_a_public_suffix_is_refused() {
 #[test]
 fn allowed_link_is_returned_beside_a_forbidden_one() {
     let mail = extract_allowed(&html_mail(
-        "<p>Verify your email</p><a href='https://evil.test/verify?token=Zk3v9QmB7tY1abcd'>Verify email</a>\
+        "<p>Please click the button below to verify your email address and activate your account.</p>\
+         <a href='https://evil.test/verify?token=Zk3v9QmB7tY1abcd'>Verify email</a>\
          <a href='https://example.com/verify?token=Qk3v9QmB7tY1abcd'>Verify email</a>",
     ));
     assert_eq!(

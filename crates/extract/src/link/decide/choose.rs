@@ -3,6 +3,7 @@
 use super::{JudgedLink, LinkDecision, MARGIN};
 use crate::extraction::{AbstainReason, Extraction, Link, LinkKind};
 use crate::flag::Flag;
+use crate::model::percent;
 use crate::rejection::Rejection;
 
 pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
@@ -12,7 +13,10 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
         flags.push(Flag::TextHostMismatch);
     }
     let actions = || judged.iter().filter(|one| one.is_action());
-    let refused: Vec<Rejection> = actions().filter_map(|one| one.rule.err()).collect();
+    let likely = judged
+        .iter()
+        .filter(|one| one.is_action() || one.is_supported());
+    let refused: Vec<Rejection> = likely.filter_map(|one| one.rule.err()).collect();
     if refused.contains(&Rejection::WrappedOpaque) {
         flags.push(Flag::OpaqueLinks);
     }
@@ -49,7 +53,7 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
         kind: best.classified.kind,
         rule: destination.rule,
         unwrapped: destination.unwrapped,
-        confidence: u8::try_from(best.score.clamp(0, 99)).unwrap_or(99),
+        confidence: percent(best.score),
     });
     LinkDecision { extraction, flags }
 }

@@ -17,6 +17,8 @@ pub(super) struct Case {
     subject: Option<String>,
     text: Option<String>,
     html: Option<String>,
+    /// The whole mail.
+    raw: Option<String>,
     eml_path: Option<String>,
     pub(super) expected_otp: Option<String>,
     accept: Vec<String>,
@@ -36,10 +38,12 @@ impl Case {
         serde_json::from_str(line).context("failed to read the case")
     }
 
-    /// Whether a code is an expected one, ignoring case and punctuation.
+    /// Whether a code is an expected one, ignoring case, punctuation and the script of
+    /// its digits.
     pub(super) fn accepts(&self, code: &str) -> bool {
         let compact = |code: &str| -> String {
-            code.chars()
+            extract::folded(code)
+                .chars()
                 .filter(char::is_ascii_alphanumeric)
                 .map(|c| c.to_ascii_lowercase())
                 .collect()
@@ -50,8 +54,11 @@ impl Case {
             .any(|expected| compact(expected) == compact(code))
     }
 
-    /// The raw mail: the file, or a mail built from the text.
+    /// The raw mail: as given, from its file, or built from the text.
     pub(super) fn mail(&self, folder: &Path) -> Result<Vec<u8>> {
+        if let Some(raw) = &self.raw {
+            return Ok(raw.clone().into_bytes());
+        }
         if let Some(path) = &self.eml_path {
             let path = folder.join(path);
             return std::fs::read(&path)
@@ -92,6 +99,8 @@ mod tests {
     fn codes_are_compared_without_case_and_punctuation() {
         let case = Case::parse(r#"{"id":"a","expected_otp":"AB-12","accept":["G-77"]}"#).unwrap();
         assert!(case.accepts("ab12") && case.accepts("g77") && !case.accepts("ab13"));
+        let native = Case::parse(r#"{"id":"a","expected_otp":"٤٨٢١١٧"}"#).unwrap();
+        assert!(native.accepts("482117"));
     }
 
     #[test]

@@ -1,0 +1,46 @@
+//! Gives every link the odds of the model.
+
+use super::super::features;
+use super::{LinkCandidate, read};
+use crate::model::{CandidateFeatures, LINKS};
+use crate::reading::Reading;
+use crate::steps::Steps;
+
+/// Gives every link the odds of the model.
+pub(super) fn rate(
+    readings: &[Reading],
+    candidates: &mut [LinkCandidate],
+    targets: usize,
+    steps: &Steps<'_>,
+) {
+    if candidates.is_empty() {
+        return;
+    }
+    let base = LINKS.score(&features::of_mail(readings, steps));
+    for (place, one) in candidates.iter_mut().enumerate() {
+        features::of_place(place, targets, &mut one.features);
+        one.odds = base + LINKS.score(&one.features);
+    }
+}
+
+/// What the model sees of a mail and of its links.
+pub(crate) fn seen_by_model(
+    readings: &[Reading],
+    steps: &Steps<'_>,
+) -> (Vec<u32>, Vec<CandidateFeatures>) {
+    let links = read(readings, steps);
+    let seen = links.candidates.iter().map(|one| {
+        let judged = one.as_target.as_ref().unwrap_or(&one.as_written);
+        CandidateFeatures {
+            value: one.href.clone(),
+            points: if one.checked.is_err() || judged.is_protected() {
+                -1000
+            } else {
+                judged.score()
+            },
+            features: one.features.places().to_vec(),
+        }
+    });
+    let seen = seen.collect();
+    (features::of_mail(readings, steps).places().to_vec(), seen)
+}
