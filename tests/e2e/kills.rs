@@ -44,7 +44,8 @@ async fn twelve_kills_with_claimed_mail_dead_letter_nothing(mut harness: Harness
         );
         for n in [2 * kill, 2 * kill + 1] {
             let id = format!("msg_{n}");
-            let body = long_mail(n, 20_000);
+            // Below the size of a large body, of which workers hold only a few.
+            let body = long_mail(n, 7_000);
             let posted = harness.post_until_accepted(n as usize, &id, &body);
             assert_eq!(posted.await.status, 200);
         }
