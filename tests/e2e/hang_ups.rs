@@ -7,7 +7,7 @@ use maillatch::deployment::Role;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::harness::{Harness, TIMEOUT, on_both_profiles, otp_delivery};
 
@@ -15,6 +15,9 @@ on_both_profiles!(
     client_that_hangs_up_during_a_consume_consumes_nothing,
     seats_of_250_clients_that_hung_up_are_free_at_once,
 );
+
+/// How soon a server notices that a client has hung up, on a busy machine.
+const NOTICED: Duration = Duration::from_secs(15);
 
 /// Sends a request to the first feed and returns the open connection.
 async fn ask(harness: &Harness, head: &str, body: &str) -> TcpStream {
@@ -56,15 +59,18 @@ async fn client_that_hangs_up_during_a_consume_consumes_nothing(harness: Harness
     let connection = ask(&harness, &path, r#"{"wait":50}"#).await;
     until_waiting(&harness, 1).await;
     drop(connection);
-    let took = until_waiting(&harness, 0).await;
-    assert!(took < Duration::from_secs(15), "the wait went on: {took:?}");
+    // A server that does not notice it in time consumes the mail for nobody.
+    let is_noticed = timeout(NOTICED, until_waiting(&harness, 0)).await.is_ok();
     let mail = otp_delivery("x@inbox.test", "1", "493817");
     assert_eq!(
         harness.post_until_accepted(0, "d1", &mail).await.status,
         200
     );
-    harness.until_state(&attempt, "ready").await;
+    harness.until_items("x@inbox.test", 1).await;
+    until_waiting(&harness, 0).await;
     assert_eq!(harness.count("SELECT count(*) FROM consumes").await, 0);
+    assert!(is_noticed, "the wait went on");
+    harness.until_state(&attempt, "ready").await;
     assert_eq!(harness.take(&attempt, "k1").await["value"], "493817");
     harness.end().await;
 }
@@ -79,6 +85,6 @@ async fn seats_of_250_clients_that_hung_up_are_free_at_once(harness: Harness) {
     until_waiting(&harness, CLIENTS).await;
     drop(connections);
     let took = until_waiting(&harness, 0).await;
-    assert!(took < Duration::from_secs(15), "{took:?}");
+    assert!(took < NOTICED, "{took:?}");
     harness.end().await;
 }

@@ -84,9 +84,8 @@ mod tests {
                 stop.cancelled().await;
             }
         });
-        while starts.load(Ordering::SeqCst) < 3 {
-            tokio::task::yield_now().await;
-        }
+        let restarted = async || (starts.load(Ordering::SeqCst) == 3).then_some(());
+        testkit::wait::until("the task is started a third time", restarted).await;
         assert_eq!(restarts.of("fragile"), 2);
         let warning = supervisor.warning();
         assert_eq!(warning.as_deref(), Some("fragile was restarted 2 times"));

@@ -20,7 +20,7 @@ const MARGIN: Duration = Duration::from_secs(5);
 
 /// How long the attempt of a process that was killed stays open, and receives the mail
 /// of the next wait.
-const HEARTBEAT: Duration = Duration::from_secs(10);
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// The longest request while an attempt is open. After it the attempt is renewed.
 pub(super) const BEAT: Duration = Duration::from_secs(3);

@@ -9,10 +9,12 @@ use pipeline::{ArtifactKind, NewArtifact, Reason, SenderProof, Verdict};
 use secrecy::ExposeSecret;
 use serde_json::json;
 use testkit::proxy::Proxy;
+use testkit::wait;
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::Search;
+use super::handle::HEARTBEAT;
 use super::miss::Miss;
 use super::pace::Pace;
 use super::search::{Found, search};
@@ -287,6 +289,26 @@ async fn a_wait_continues_after_an_outage_of_the_server() {
         proxy.cut();
         inbox.arrives("example.com", code("493817")).await;
         proxy.heal();
+    };
+    let (found, ()) = tokio::join!(find(&inbox, &client, LONG), outage);
+    assert_eq!(value(found), "493817");
+}
+
+#[tokio::test]
+async fn a_wait_opens_another_attempt_when_an_outage_has_ended_its_own() {
+    let inbox = Inbox::open().await;
+    let proxy = Proxy::to(&inbox.server().to_string()).await;
+    let client = inbox.client_through(proxy.address());
+    let outage = async {
+        inbox.someone_waits().await;
+        proxy.cut();
+        sleep(HEARTBEAT + SOON).await;
+        proxy.heal();
+        wait::until("another attempt is open", async || {
+            (inbox.open_attempts().await == 2).then_some(())
+        })
+        .await;
+        inbox.arrives_for_all("493817").await;
     };
     let (found, ()) = tokio::join!(find(&inbox, &client, LONG), outage);
     assert_eq!(value(found), "493817");
