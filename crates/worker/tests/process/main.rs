@@ -285,6 +285,37 @@ async fn suspect_is_read_alone() {
     working.await.unwrap();
 }
 
+/// A process that is killed soon after each start does not blame the same mail again.
+#[tokio::test]
+async fn suspect_with_a_counted_attempt_is_read_after_the_others() {
+    let fixture = Fixture::open().await;
+    for n in 0..8 {
+        let to = format!("agent-{n}@inbox.test");
+        let mail = otp_mail(&n.to_string(), &format!("{}", 100_000 + n * 7919));
+        let id = fixture.record(&n.to_string(), &payload(&to, &mail)).await;
+        let claimed = fixture.store.work.claim(id, Duration::ZERO).await;
+        let Claimed::Yours(claim, _) = claimed.unwrap() else {
+            panic!("not claimed");
+        };
+        if n == 0 {
+            fixture.store.work.count_attempt(&claim).await.unwrap();
+        }
+    }
+    let stop = CancellationToken::new();
+    let deps = Arc::clone(&fixture.deps);
+    let working = tokio::spawn(worker::run(deps, fixture.queue.bell(), stop.clone()));
+    testkit::wait::until("the counted one is read", async || {
+        (fixture.items("agent-0@inbox.test").await.len() == 1).then_some(())
+    })
+    .await;
+    for n in 1..8 {
+        let to = format!("agent-{n}@inbox.test");
+        assert_eq!(fixture.items(&to).await.len(), 1, "{n} was read later");
+    }
+    stop.cancel();
+    working.await.unwrap();
+}
+
 #[tokio::test]
 async fn delivery_whose_notification_was_lost_is_found_by_the_sweeper() {
     let fixture = Fixture::open().await;
