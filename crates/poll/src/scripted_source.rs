@@ -102,9 +102,14 @@ impl TestPoller {
         round(&self.deps, client, &mut held, awaited, &mut |_| {}).await
     }
 
-    /// How many deliveries there are.
+    /// How many deliveries there are. A slow disk makes the database unavailable for a
+    /// moment, so this asks until it gets an answer.
     pub(crate) async fn rows(&self) -> u64 {
-        self.store.deliveries.backlog().await.unwrap().unfinished
+        testkit::wait::until("the deliveries are counted", async || {
+            let backlog = self.store.deliveries.backlog().await;
+            backlog.ok().map(|backlog| backlog.unfinished)
+        })
+        .await
     }
 
     /// How many mails were skipped for this reason.

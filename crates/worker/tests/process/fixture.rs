@@ -103,7 +103,8 @@ impl Fixture {
         self.record_as(source, id, "application/json", body).await
     }
 
-    /// Records a delivery of any content type, without a notification.
+    /// Records a delivery of any content type, without a notification. A slow disk makes
+    /// the database unavailable for a moment; like a provider, this tries again.
     pub(crate) async fn record_as(
         &self,
         source: &str,
@@ -111,9 +112,12 @@ impl Fixture {
         content_type: &str,
         body: &[u8],
     ) -> Recorded {
-        let delivery = new_delivery(source, id, content_type, body);
-        let recorded = self.store.deliveries.record(vec![delivery]).await.unwrap();
-        recorded[0]
+        testkit::wait::until("the delivery is recorded", async || {
+            let delivery = new_delivery(source, id, content_type, body);
+            let recorded = self.store.deliveries.record(vec![delivery]).await;
+            recorded.ok().map(|recorded| recorded[0])
+        })
+        .await
     }
 
     /// Runs worker and sweeper until nothing is left to do, then stops them.
