@@ -20,6 +20,7 @@ use super::transcript::Transcript;
 const BATCH: usize = 30;
 /// Lines of text in each mail, so that processing takes some milliseconds.
 const FILLER_LINES: usize = 7_000;
+/// How long the demo waits without any progress before it gives up.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) async fn play(deployment: &mut Deployment, transcript: &mut Transcript) -> Result<()> {
@@ -240,17 +241,23 @@ async fn items(deployment: &Deployment, inbox: &InboxId) -> Result<Vec<Item>> {
     }
 }
 
+/// Waits for items. On a busy machine they arrive slowly, so each new item starts the
+/// timeout again.
 async fn until_items(deployment: &Deployment, inbox: &InboxId, count: usize) -> Result<Vec<Item>> {
-    let deadline = Instant::now() + TIMEOUT;
+    let mut deadline = Instant::now() + TIMEOUT;
+    let mut arrived = 0;
     loop {
         let items = items(deployment, inbox).await?;
         if items.len() >= count {
             return Ok(items);
         }
+        if items.len() > arrived {
+            arrived = items.len();
+            deadline = Instant::now() + TIMEOUT;
+        }
         ensure!(
             Instant::now() < deadline,
-            "{} of {count} items arrived",
-            items.len()
+            "{arrived} of {count} items arrived, and no other in {TIMEOUT:?}"
         );
         sleep(Duration::from_millis(20)).await;
     }
