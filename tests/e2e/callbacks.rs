@@ -173,13 +173,8 @@ async fn callback_is_retried_until_accepted(harness: Harness, receiver: Receiver
         .await;
     // A 200 that the worker did not get in time is posted again, so there may be more
     // posts than four. But each is a counted try: nothing is posted after the end.
-    let posts = receiver.posts().len();
-    harness
-        .until_count(
-            &format!("SELECT count(*) FROM callbacks WHERE tries >= {posts}"),
-            1,
-        )
-        .await;
+    let tries = harness.count("SELECT sum(tries) FROM callbacks").await;
+    assert!(receiver.posts().len() as i64 <= tries);
     harness.end().await;
 }
 
