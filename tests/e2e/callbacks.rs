@@ -174,7 +174,7 @@ async fn callback_is_retried_until_accepted(harness: Harness, receiver: Receiver
     // A 200 that the worker did not get in time is posted again, so there may be more
     // posts than four. But each is a counted try: nothing is posted after the end.
     let tries = harness.count("SELECT sum(tries) FROM callbacks").await;
-    assert!(receiver.posts().len() as i64 <= tries);
+    assert!(i64::try_from(receiver.posts().len()).unwrap() <= tries);
     harness.end().await;
 }
 
