@@ -1,5 +1,5 @@
-//! The third layer of deduplication: artifacts, by their keys, at the next places of
-//! their inbox.
+//! The third layer of deduplication: inserts artifacts whose keys are new, at the next
+//! positions of their inbox.
 
 mod many;
 
@@ -19,11 +19,11 @@ use crate::stored::millis;
 pub(crate) struct Arrived<'c> {
     pub(crate) sealed: &'c SealedMessage,
     pub(crate) received_at: Moment,
-    /// The place of its delivery among those that are completed together.
-    pub(crate) place: usize,
+    /// The index of its delivery among those that are completed together.
+    pub(crate) index: usize,
 }
 
-/// The new messages of one inbox, and the last place that is taken in it.
+/// The new messages of one inbox, and the last position that is taken in it.
 struct InboxArrivals<'n, 'c> {
     inbox: &'c str,
     new: &'n [Arrived<'c>],
@@ -31,14 +31,14 @@ struct InboxArrivals<'n, 'c> {
 }
 
 impl InboxArrivals<'_, '_> {
-    /// Whether an artifact suits an attempt. Which attempt gets it depends on what those
-    /// before it did, so such artifacts are inserted one after the other.
+    /// Whether an artifact matches an attempt. Each such artifact may change which attempt
+    /// gets the next one, so they are inserted one after the other.
     fn needs_binding(&self) -> bool {
         let artifacts = self.new.iter().flat_map(|it| &it.sealed.message.artifacts);
         artifacts.into_iter().any(|it| !it.matches.is_empty())
     }
 
-    /// A message without a new artifact may end a wait, too.
+    /// Whether a message gives some attempt nothing. Its watchers must learn that, too.
     fn has_misses(&self) -> bool {
         self.new
             .iter()
@@ -46,8 +46,8 @@ impl InboxArrivals<'_, '_> {
     }
 }
 
-/// Inserts what new messages held, those of one inbox being together. Returns the last
-/// place of each inbox whose watchers have to look again.
+/// Inserts the artifacts of new messages, which are sorted by inbox. Returns the last
+/// position of each inbox whose watchers must be notified.
 pub(crate) async fn insert<'c, B: Backend>(
     connection: &mut Connection<B>,
     new: &[Arrived<'c>],
@@ -86,8 +86,8 @@ pub(crate) async fn insert<'c, B: Backend>(
     Ok(changed)
 }
 
-/// Inserts the artifacts of an inbox one after the other. Returns the last place that is
-/// taken now, or nothing if no watcher has to look again.
+/// Inserts the artifacts of an inbox one after the other. Returns the last position that
+/// is taken now; `None` if no watcher must be notified.
 async fn one_by_one<B: Backend>(
     connection: &mut Connection<B>,
     arrivals: &InboxArrivals<'_, '_>,
@@ -103,30 +103,30 @@ async fn one_by_one<B: Backend>(
         };
         for (artifact, value) in message.artifacts.iter().zip(values) {
             let binding = binding::choose::<B>(connection, artifact, &arrival).await?;
-            let place = Place {
+            let fields = RowFields {
                 message,
                 value: value.as_ref(),
                 received_at: arrived.received_at,
                 seq: seq + 1,
             };
-            let is_new = insert_one::<B>(connection, artifact, &place, &binding).await?;
+            let is_new = insert_one::<B>(connection, artifact, &fields, &binding).await?;
             wakes |= is_new || matches!(binding, Binding::Known(_));
             seq += i64::from(is_new);
-            count(finished, arrived.place, is_new);
+            count(finished, arrived.index, is_new);
         }
     }
     Ok(wakes.then_some(seq))
 }
 
-fn count(finished: &mut [Finished], place: usize, is_new: bool) {
-    if let Some(finished) = finished.get_mut(place) {
+fn count(finished: &mut [Finished], index: usize, is_new: bool) {
+    if let Some(finished) = finished.get_mut(index) {
         finished.artifacts += u32::from(is_new);
         finished.duplicate_artifacts += u32::from(!is_new);
     }
 }
 
-/// Where an artifact would stand.
-struct Place<'m> {
+/// The fields of a new artifact's row that the artifact itself does not have.
+struct RowFields<'m> {
     message: &'m NewMessage,
     value: Option<&'m Sealed>,
     received_at: Moment,
@@ -137,12 +137,12 @@ struct Place<'m> {
 async fn insert_one<B: Backend>(
     connection: &mut Connection<B>,
     artifact: &NewArtifact,
-    place: &Place<'_>,
+    fields: &RowFields<'_>,
     binding: &Binding,
 ) -> Result<bool, Fault> {
     let (key, attempt) = match binding {
         Binding::Known(known) => {
-            let (message, at) = (place.message.id.as_uuid(), place.received_at);
+            let (message, at) = (fields.message.id.as_uuid(), fields.received_at);
             binding::renew::<B>(connection, known, message, at, artifact.lifetime).await?;
             return Ok(false);
         }
@@ -163,9 +163,9 @@ async fn insert_one<B: Backend>(
              ON CONFLICT (artifact_key) DO NOTHING",
     })
     .bind(artifact.id.as_uuid())
-    .bind(place.message.id.as_uuid())
-    .bind(place.message.inbox.as_str())
-    .bind(place.seq)
+    .bind(fields.message.id.as_uuid())
+    .bind(fields.message.inbox.as_str())
+    .bind(fields.seq)
     .bind(key.as_bytes().as_slice())
     .bind(artifact.kind.as_str())
     .bind(artifact.verdict.as_str())
@@ -173,9 +173,9 @@ async fn insert_one<B: Backend>(
     .bind(artifact.rule.as_str())
     .bind(i16::from(artifact.confidence))
     .bind(artifact.host.as_deref())
-    .bind(place.value.map(|sealed| sealed.bytes.as_slice()))
-    .bind(place.value.map(|sealed| sealed.key.as_str()))
-    .bind(place.received_at)
+    .bind(fields.value.map(|sealed| sealed.bytes.as_slice()))
+    .bind(fields.value.map(|sealed| sealed.key.as_str()))
+    .bind(fields.received_at)
     .bind(millis(artifact.lifetime))
     .bind(attempt)
     .execute(connection)

@@ -12,8 +12,8 @@ use crate::settings::Secrets;
 /// A delivery that still needs an answer, and the key it tries to take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unrecorded {
-    /// Its place in the batch.
-    place: usize,
+    /// Its index in the batch.
+    index: usize,
     /// The key to take: its own, or the one for conflicts.
     pub(crate) key: DeliveryKey,
     /// The row that had taken its own key with other content.
@@ -27,27 +27,27 @@ pub(crate) struct Known {
     pub(crate) content: [u8; 32],
 }
 
-/// A batch on its way to being answered.
+/// A batch that is being recorded, and the answers so far.
 #[derive(Debug)]
 pub(crate) struct Batch {
     deliveries: Vec<NewDelivery>,
     /// What the bodies are sealed under.
     pub(crate) body_key: KeyId,
-    /// For a delivery that repeats an earlier one of the batch: where that is.
+    /// For a delivery that repeats an earlier one of the batch: the index of that one.
     repeats: Vec<Option<usize>>,
     answers: Vec<Option<Recorded>>,
     unrecorded: Vec<Unrecorded>,
 }
 
 impl Batch {
-    /// Collapses the deliveries that repeat one another, seals the bodies of the others
-    /// and puts their keys under the server's secret.
+    /// Keys the deliveries with the server's secret, finds those that repeat an earlier
+    /// one, and seals the bodies of the others.
     pub(crate) fn new(mut deliveries: Vec<NewDelivery>, secrets: &Secrets) -> Result<Self, Fault> {
         let key = secrets.keyring.sealing();
         let mut first: HashMap<(DeliveryKey, ContentDigest), usize> = HashMap::new();
         let mut repeats = Vec::with_capacity(deliveries.len());
         let mut unrecorded = Vec::with_capacity(deliveries.len());
-        for (place, delivery) in deliveries.iter_mut().enumerate() {
+        for (index, delivery) in deliveries.iter_mut().enumerate() {
             delivery.key = delivery.key.keyed_with(&secrets.server_key);
             delivery.content = delivery.content.keyed_with(&secrets.server_key);
             let known = first.get(&(delivery.key, delivery.content)).copied();
@@ -55,9 +55,9 @@ impl Batch {
             if known.is_none() {
                 let row = Row::delivery(delivery.id, delivery.source.as_str());
                 delivery.body = key.seal(row, &delivery.body)?.bytes;
-                first.insert((delivery.key, delivery.content), place);
+                first.insert((delivery.key, delivery.content), index);
                 unrecorded.push(Unrecorded {
-                    place,
+                    index,
                     key: delivery.key,
                     conflict_of: None,
                 });
@@ -78,7 +78,7 @@ impl Batch {
     /// deadlock.
     pub(crate) fn take_unrecorded(&mut self) -> Vec<Unrecorded> {
         let mut unrecorded = std::mem::take(&mut self.unrecorded);
-        unrecorded.sort_by_key(|candidate| (candidate.key, candidate.place));
+        unrecorded.sort_by_key(|candidate| (candidate.key, candidate.index));
         unrecorded
     }
 
@@ -95,7 +95,7 @@ impl Batch {
     /// The delivery behind a candidate.
     pub(crate) fn delivery(&self, candidate: &Unrecorded) -> Result<&NewDelivery, Fault> {
         self.deliveries
-            .get(candidate.place)
+            .get(candidate.index)
             .ok_or(Fault::Damaged("batch"))
     }
 
@@ -141,15 +141,15 @@ impl Batch {
         let Self {
             repeats, answers, ..
         } = self;
-        let answer_at = |place: usize| {
-            let answer = answers.get(place).copied().flatten();
+        let answer_at = |index: usize| {
+            let answer = answers.get(index).copied().flatten();
             answer.ok_or(Fault::Conflict)
         };
         repeats
             .iter()
             .enumerate()
-            .map(|(place, repeated)| match repeated {
-                None => answer_at(place),
+            .map(|(index, repeated)| match repeated {
+                None => answer_at(index),
                 Some(first) => answer_at(*first).map(|answer| match answer {
                     Recorded::Refused(holder) => Recorded::Refused(holder),
                     kept => Recorded::Duplicate(kept.id()),
@@ -159,7 +159,7 @@ impl Batch {
     }
 
     fn answer(&mut self, candidate: Unrecorded, answer: Recorded) -> Result<(), Fault> {
-        let slot = self.answers.get_mut(candidate.place);
+        let slot = self.answers.get_mut(candidate.index);
         *slot.ok_or(Fault::Damaged("batch"))? = Some(answer);
         Ok(())
     }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_digests_and_bodies_are_not_stored_as_they_came() {
+    fn stored_keys_and_digests_are_keyed_and_bodies_are_sealed() {
         let new = delivery("a", "Your code is 493817");
         let (key, content) = (new.key, new.content);
         let batch = batch(vec![new]);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn repeats_share_the_answer_of_the_first() {
+    fn repeated_delivery_of_a_batch_is_a_duplicate_of_the_first() {
         let mut batch = batch(vec![
             delivery("b", "1"),
             delivery("a", "1"),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_whose_key_is_free_again_tries_again() {
+    fn delivery_whose_key_is_free_again_tries_the_same_key() {
         let mut batch = batch(vec![delivery("a", "1")]);
         let candidate = batch.take_unrecorded()[0];
         batch.key_taken(candidate, None).unwrap();

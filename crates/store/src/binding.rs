@@ -1,6 +1,7 @@
-//! Which attempt an artifact is for. This is decided when the artifact arrives, under
-//! the lock of its inbox's row, under which attempts are opened as well. So every
-//! attempt was there before the artifact or was not, and an artifact goes to one.
+//! Decides which attempt gets an artifact. This happens when the artifact is inserted,
+//! under the lock of its inbox's row. Attempts are opened under the same lock, so each
+//! attempt was opened either before the artifact or after it. An artifact goes to at most
+//! one attempt.
 //!
 //! The newest mail of an attempt counts, but a proven one before an unproven one.
 
@@ -17,12 +18,12 @@ use crate::fault::Fault;
 use crate::misses;
 use crate::stored::millis;
 
-/// An attempt that an artifact suits and that waited when its mail was received.
+/// An attempt that an artifact matches and that was open when its mail was received.
 pub(crate) struct WaitingAttempt {
     pub(crate) attempt: Uuid,
-    /// What the artifact is deduplicated by if it becomes this attempt's.
+    /// The artifact's deduplication key if it is given to this attempt.
     pub(crate) key: ArtifactKey,
-    /// Since when the attempt has that very value, if it does.
+    /// When the attempt got the same value, if it has it already.
     has_value_since: Option<Moment>,
     row: WaitingRow,
 }
@@ -31,12 +32,12 @@ row! {
     struct WaitingRow {
         id: Uuid,
         opened_at: Moment,
-        /// The artifact that the attempt had so far.
+        /// The artifact that the attempt has now.
         current: Option<Uuid>,
-        /// Whether that came in a mail that counts more than this one: in a newer mail,
-        /// or in a proven one while this one is not.
+        /// Whether the mail of `current` counts more than this mail: it is newer, or it is
+        /// proven and this one is not.
         is_late: bool,
-        /// Whether another mail was asked for since that came.
+        /// Whether a resend was requested after the mail of `current` was received.
         asks_again: bool,
         has_callback: bool,
     }
@@ -61,19 +62,20 @@ pub(crate) enum Binding {
 }
 
 impl WaitingAttempt {
-    /// Whether a value that this attempt has comes again for this attempt, and not for
-    /// the first that waits: the same mail was sent twice, or another was asked for. But
-    /// if the first has nothing and began to wait when this one had the value, a
-    /// service that repeats its codes has sent the first one's.
-    fn keeps_it_from(&self, first: &Self) -> bool {
+    /// Whether a value that this attempt already has stays with it and is not given to
+    /// `first`, the attempt that is served first. Usually the same mail was sent twice, or
+    /// this attempt requested a resend. The value goes to `first` if `first` has no artifact
+    /// and was opened after this attempt got the value: then a service that repeats its
+    /// codes has answered `first`.
+    fn keeps_value_from(&self, first: &Self) -> bool {
         self.has_value_since.is_some_and(|since| {
             first.row.current.is_some() || self.row.asks_again || first.row.opened_at <= since
         })
     }
 }
 
-/// Finds out which attempt an artifact is for. The attempts that go on waiting with
-/// nothing learn that a mail came and went to another.
+/// Chooses the attempt that gets an artifact. For the others that have no artifact yet,
+/// it is noted that a mail arrived and was given to another attempt.
 pub(crate) async fn choose<B: Backend>(
     connection: &mut Connection<B>,
     artifact: &NewArtifact,
@@ -87,16 +89,15 @@ pub(crate) async fn choose<B: Backend>(
     Ok(binding)
 }
 
-/// Chooses among the attempts that wait, in their order: the one that has waited
-/// longest with nothing; else the one that asked last, for its mail is newest. A value
-/// that one of them has is that one's. Returns also those that go on waiting with
-/// nothing.
+/// Chooses among the waiting attempts, which are in the order of [`waiting()`]: the first
+/// one, unless another one has the value already and keeps it. Also returns the attempts
+/// that were not chosen and have no artifact yet.
 fn choose_from(inbox: ArtifactKey, mut waiting: Vec<WaitingAttempt>) -> (Binding, Vec<Uuid>) {
     let Some(first) = waiting.first() else {
         return (Binding::Inbox(inbox), Vec::new());
     };
-    let place = waiting.iter().position(|it| it.keeps_it_from(first));
-    let chosen = waiting.remove(place.unwrap_or(0));
+    let keeper = waiting.iter().position(|it| it.keeps_value_from(first));
+    let chosen = waiting.remove(keeper.unwrap_or(0));
     let others = waiting.iter().filter(|it| it.row.current.is_none());
     let others = others.map(|it| it.attempt).collect();
     let binding = if chosen.has_value_since.is_some() {
@@ -107,8 +108,9 @@ fn choose_from(inbox: ArtifactKey, mut waiting: Vec<WaitingAttempt>) -> (Binding
     (binding, others)
 }
 
-/// The attempts that an artifact suits and that waited when its mail was received, in
-/// the order in which they are served.
+/// The attempts that an artifact matches and that were open when its mail was received,
+/// in the order in which they are served: first those without an artifact, the oldest
+/// first; then the others, the one that last asked for a mail first.
 async fn waiting<B: Backend>(
     connection: &mut Connection<B>,
     artifact: &NewArtifact,
@@ -118,7 +120,7 @@ async fn waiting<B: Backend>(
         return Ok(Vec::new());
     }
     let rows: Vec<WaitingRow> = query::<B>(Sql {
-        // Whoever finishes an attempt meanwhile has finished it before or after this.
+        // The row locks put a concurrent finish of an attempt either before or after this.
         postgres: "SELECT t.id, t.opened_at, t.current, t.callback IS NOT NULL AS has_callback,
                 CASE WHEN m.id IS NULL THEN false
                      WHEN (m.sender_proof IN ('provider', 'dkim')) = $3 THEN m.received_at > $2
@@ -169,7 +171,7 @@ async fn waiting<B: Backend>(
     Ok(waiting.collect())
 }
 
-/// Since when the value is there for each attempt that it suits and that has it, by key.
+/// When each matching attempt that already has the value got it, by the artifact's key.
 async fn known_values<B: Backend>(
     connection: &mut Connection<B>,
     artifact: &NewArtifact,
@@ -192,10 +194,10 @@ async fn known_values<B: Backend>(
     Ok(rows.into_iter().collect())
 }
 
-/// Makes an inserted artifact its attempt's newest, unless the mail of the one that is
-/// counts more; the other of the two is superseded. A stranger who knows the address
-/// could otherwise replace a proven value. After a resend the attempt waits anew, and
-/// any newer mail counts.
+/// Makes an inserted artifact the current one of its attempt, and the previous one
+/// superseded. If the mail of the previous one counts more, the inserted one is superseded
+/// instead: otherwise a stranger who knows the address could replace a proven value. After
+/// a resend any newer mail counts, proven or not.
 pub(crate) async fn settle<B: Backend>(
     connection: &mut Connection<B>,
     artifact: Uuid,
@@ -210,7 +212,7 @@ pub(crate) async fn settle<B: Backend>(
     replace::<B>(connection, bound, artifact).await
 }
 
-/// Makes an artifact its attempt's newest; the one before is superseded.
+/// Makes an artifact the current one of its attempt; the previous one is superseded.
 async fn replace<B: Backend>(
     connection: &mut Connection<B>,
     bound: &WaitingAttempt,
@@ -241,8 +243,9 @@ async fn supersede<B: Backend>(
     Ok(())
 }
 
-/// A newer mail has brought what the attempt has already: what was asked for has come,
-/// and if nobody has used the value it is the newest again.
+/// Handles a mail with a value that the attempt already has. A resend from before the mail
+/// counts as answered. If the value is neither consumed nor expired, it is the attempt's
+/// current one again.
 pub(crate) async fn renew<B: Backend>(
     connection: &mut Connection<B>,
     known: &WaitingAttempt,

@@ -71,7 +71,7 @@ pub(crate) async fn call<B: Backend>(
     .bind(artifact.to_string())
     .execute(connection)
     .await?;
-    // A value that came at the last moment is sent for a minute at least.
+    // A value that arrives just before the deadline can still be sent for a minute.
     query::<B>(Sql {
         postgres: "INSERT INTO callbacks (id, artifact_id, attempt_id, name, due_at, deadline)
              SELECT $3, $2, id, callback, now, greatest(deadline, now + interval '1 minute')
@@ -88,8 +88,8 @@ pub(crate) async fn call<B: Backend>(
     Ok(())
 }
 
-/// How many milliseconds after its deadline a callback is not worth a last try: no
-/// worker was running.
+/// A callback that is claimed more than this many milliseconds after its deadline is given
+/// up without a last try. This happens when no worker was running.
 const OVERDUE: i64 = 60_000;
 
 /// A claimed row: its id, artifact, attempt, name, the link's field, tries, and
@@ -142,10 +142,10 @@ async fn claim<B: Backend>(
         }
         match load::<B>(&mut connection, keyring, token, row).await {
             Ok(Some(callback)) => callbacks.push(callback),
-            // Its inbox keeps items for less time than this took.
+            // The item was deleted: the retention time of its inbox is shorter.
             Ok(None) => give_up::<B>(&mut connection, id, "value_gone").await?,
             Err(Fault::Damaged(_)) => give_up::<B>(&mut connection, id, "damaged").await?,
-            // Another worker may have the key, or this one get it: the callback is
+            // Another worker may have the key, or this one may get it. The callback is
             // claimed again when its lease expires, until its deadline.
             Err(Fault::KeyUnknown(_)) if remaining > 0 => {}
             Err(Fault::KeyUnknown(_)) => give_up::<B>(&mut connection, id, "key_unknown").await?,

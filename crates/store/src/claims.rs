@@ -69,7 +69,7 @@ pub(crate) async fn claim<B: Backend>(
     let others = others.filter(|id| !claimed.contains_key(id)).collect();
     let mut unfinished = unfinished::<B>(&mut connection, others).await?;
     drop(connection);
-    // Whoever asks for the same delivery a second time comes second.
+    // A second request for the same delivery in this batch gets "not now".
     unfinished.extend(claimed.keys());
     let answer = |wish: &Wish| {
         let id = wish.delivery.as_uuid();

@@ -106,8 +106,8 @@ struct Runner<I, O> {
 }
 
 impl<I, O> Runner<I, O> {
-    /// The calls that wait. If there are none, this runner stops to count under the same
-    /// lock, so that the next call begins another one.
+    /// The calls that wait. If there are none, this runner is no longer counted as running.
+    /// That happens under the same lock, so the next call starts a new runner.
     fn next(&mut self) -> Option<Vec<Call<I, O>>> {
         let mut waiting = locked(&self.waiting);
         if waiting.calls.is_empty() {
@@ -120,7 +120,7 @@ impl<I, O> Runner<I, O> {
     }
 }
 
-/// A unit of work that panics ends its runner.
+/// A unit of work that panics ends its runner, which must not be counted any longer.
 impl<I, O> Drop for Runner<I, O> {
     fn drop(&mut self) {
         if self.is_counted {

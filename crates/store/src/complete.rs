@@ -14,7 +14,7 @@ use crate::column::{List, Moment, Rows};
 use crate::database::Session;
 use crate::fault::Fault;
 use crate::messages::{self, Origin, Received};
-use crate::places;
+use crate::positions;
 use crate::seal::{Keyring, SealedMessage};
 
 /// A claim and what its delivery held.
@@ -49,15 +49,15 @@ pub(crate) async fn complete<B: Backend>(
     let mut left: Vec<usize> = (0..completions.len()).collect();
     while !left.is_empty() {
         let mut seen = BTreeSet::new();
-        let is_first = |place: &usize| {
-            let completion: Option<&Completion> = completions.get(*place);
+        let is_first = |index: &usize| {
+            let completion: Option<&Completion> = completions.get(*index);
             completion.is_some_and(|it| seen.insert(it.claim.delivery))
         };
         let (round, later): (Vec<_>, Vec<_>) = left.into_iter().partition(is_first);
-        let ended = round.iter().filter_map(|place| completions.get(*place));
+        let ended = round.iter().filter_map(|index| completions.get(*index));
         let ended = write(&session, ended.collect()).await?;
-        for (place, answer) in round.into_iter().zip(ended) {
-            if let Some(slot) = answers.get_mut(place) {
+        for (index, answer) in round.into_iter().zip(ended) {
+            if let Some(slot) = answers.get_mut(index) {
                 *slot = answer;
             }
         }
@@ -67,7 +67,7 @@ pub(crate) async fn complete<B: Backend>(
 }
 
 /// Writes everything or nothing: the states of the deliveries whose claims still hold,
-/// then messages, artifacts and their places in the inboxes.
+/// then messages, artifacts and their positions in the inboxes.
 ///
 /// All inboxes are locked before anything is inserted, in order. A message and an
 /// artifact belong to one inbox, so a transaction that could collide with this one
@@ -83,10 +83,10 @@ async fn write<B: Backend>(
     let mut changed = BTreeMap::new();
     if !received.is_empty() {
         let inboxes = received.iter().map(Received::inbox).collect();
-        let taken = places::lock::<B>(&mut transaction, inboxes).await?;
+        let taken = positions::lock::<B>(&mut transaction, inboxes).await?;
         let new = messages::insert::<B>(&mut transaction, &received, &mut finished).await?;
         changed = artifacts::insert::<B>(&mut transaction, &new, &taken, &mut finished).await?;
-        places::advance::<B>(&mut transaction, &changed).await?;
+        positions::advance::<B>(&mut transaction, &changed).await?;
     }
     transaction.commit().await?;
     for inbox in changed.keys() {
@@ -110,12 +110,12 @@ fn in_order<'c>(
     origins: &'c HashMap<Uuid, Origin>,
 ) -> Vec<Received<'c>> {
     let mut received = Vec::new();
-    for (place, completion) in completions.iter().enumerate() {
+    for (index, completion) in completions.iter().enumerate() {
         if let Some(origin) = origins.get(&completion.claim.delivery.as_uuid()) {
             received.extend(completion.messages.iter().map(|sealed| Received {
                 sealed,
                 origin,
-                place,
+                index,
             }));
         }
     }

@@ -110,10 +110,10 @@ async fn look_up<B: Backend>(
 }
 
 /// Consumes the artifact, unless it is consumed, expired or superseded, or the request's
-/// key was used for another one. The statement itself decides all of it. Returns when,
-/// and whether the artifact had not expired by then: the insert may have waited for
-/// another consume that was rolled back, and only `RETURNING` looks at the clock after
-/// that wait.
+/// key was used for another one. One statement checks all of this. Returns the time of
+/// the consume, and whether the artifact is still unexpired after the insert: the insert
+/// may wait for another consume that is then rolled back, and the `WHERE` clause looks at
+/// the clock before that wait, `RETURNING` after it.
 async fn insert<B: Backend>(
     connection: &mut Connection<B>,
     request: &ConsumeRequest,
@@ -157,8 +157,8 @@ async fn undo<B: Backend>(
     Ok(())
 }
 
-/// Why nothing was inserted, by what is committed now: a value is disclosed again only
-/// because of a committed row that names this very request.
+/// Why nothing was inserted, according to the committed rows. The value is disclosed again
+/// only if a committed row names this same request.
 async fn explain<B: Backend>(
     connection: &mut Connection<B>,
     request: &ConsumeRequest,

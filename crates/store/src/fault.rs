@@ -19,7 +19,8 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// Whether one row or one value may have caused this, so that the same work without
-    /// it may succeed: anything but an unavailable database. A deadlock is between rows.
+    /// it may succeed: anything but an unavailable database. A deadlock counts as well,
+    /// because it depends on which rows are locked together.
     pub(crate) fn may_be_of_one(&self) -> bool {
         match self {
             Self::Damaged(_) | Self::KeyUnknown(_) | Self::Conflict => true,

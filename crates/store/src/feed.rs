@@ -58,7 +58,7 @@ macro_rules! item_columns {
     };
 }
 
-/// Items of an inbox behind a place, in order.
+/// Items of an inbox after a position, in order.
 async fn list<B: Backend>(
     session: Session<B>,
     inbox: String,
@@ -77,7 +77,7 @@ async fn list<B: Backend>(
     .await
 }
 
-/// The first and last place of an inbox's feed; zero where no mail ever came.
+/// The first and last position of an inbox's feed; zero if no mail ever arrived.
 async fn feed_bounds<B: Backend>(session: Session<B>, inbox: String) -> Result<FeedBounds, Fault> {
     let row: Option<(i64, i64)> = query::<B>(Sql::both(
         "SELECT purged_seq, last_seq FROM inboxes WHERE inbox = $1",

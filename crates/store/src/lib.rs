@@ -2,7 +2,7 @@
 //! the seams of [`pipeline`].
 //!
 //! This crate never cancels a database future, never decides a duplicate by a
-//! prior read, never reckons a lease, a wait or an expiry by any clock but the
+//! prior read, never measures a lease, a wait or an expiry by any clock but the
 //! database's, never writes a body or a value unsealed, and never logs a body, an
 //! address, a code or a link.
 //!
@@ -48,7 +48,7 @@ mod expectations;
 mod failures;
 mod messages;
 mod misses;
-mod places;
+mod positions;
 mod work;
 
 // Agents open attempts, read the feed and consume.

@@ -28,8 +28,8 @@ pub(crate) struct Origin {
 pub(crate) struct Received<'c> {
     pub(crate) sealed: &'c SealedMessage,
     pub(crate) origin: &'c Origin,
-    /// The place of its delivery among those that are completed together.
-    pub(crate) place: usize,
+    /// The index of its delivery among those that are completed together.
+    pub(crate) index: usize,
 }
 
 impl<'c> Received<'c> {
@@ -56,7 +56,7 @@ pub(crate) async fn insert<'c, B: Backend>(
     let inserted = insert_rows::<B>(connection, received).await?;
     let mut new = Vec::with_capacity(received.len());
     for message in received {
-        let Some(finished) = finished.get_mut(message.place) else {
+        let Some(finished) = finished.get_mut(message.index) else {
             continue;
         };
         let id = message.sealed.message.id.as_uuid();
@@ -66,7 +66,7 @@ pub(crate) async fn insert<'c, B: Backend>(
             new.push(Arrived {
                 sealed: message.sealed,
                 received_at: *received_at,
-                place: message.place,
+                index: message.index,
             });
         } else {
             finished.duplicate_messages += 1;

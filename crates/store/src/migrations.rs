@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn names_carry_their_numbers() {
+    fn migration_names_begin_with_their_version() {
         for (twin, number) in TWINS.iter().zip(1..) {
             assert_eq!(twin.version, number);
             assert!(twin.name.starts_with(&format!("{number:04}_")));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn migrations_that_take_something_away_are_named_contract() {
+    fn migration_that_drops_or_renames_is_named_contract() {
         let takes_away = [
             "DROP TABLE",
             "DROP COLUMN",

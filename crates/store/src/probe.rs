@@ -27,9 +27,9 @@ impl<B: Backend> Probe for Database<B> {
     }
 }
 
-/// Reads the table that a 2xx depends on, and asks for the right to write: a Postgres
-/// standby answers reads and refuses deliveries; in `SQLite` an update takes the write
-/// lock, also when it finds no row, or fails.
+/// Whether deliveries can be written. A Postgres standby can be read but is read-only. In
+/// `SQLite` an update takes the write lock even if it matches no row; if it cannot, this is
+/// an error.
 async fn is_writable<B: Backend>(session: Session<B>) -> Result<bool, Fault> {
     let is_read_only: Option<bool> = query::<B>(Sql {
         postgres: "SELECT current_setting('transaction_read_only') = 'on'

@@ -15,9 +15,9 @@ pub(crate) enum Noted {
     Reused,
 }
 
-/// Notes a request in the transaction that makes `made`, before anything else is
-/// locked in it: the same request that comes at the same moment waits here until
-/// the first is done. A request without a key is always new.
+/// Records a request in the transaction that creates `made`. This is the first lock of
+/// that transaction, so a retry that arrives at the same moment waits here until the first
+/// request is done. A request without a key is always new.
 pub(crate) async fn note<B: Backend>(
     connection: &mut Connection<B>,
     request: Option<&Request>,

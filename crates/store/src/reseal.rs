@@ -217,8 +217,9 @@ async fn count_by_key<B: Backend>(
 }
 
 impl Store {
-    /// Seals up to `limit` rows under `key` that are sealed under another, from a place
-    /// on. A row that is wiped or changed meanwhile is left as it is.
+    /// Seals up to `limit` rows again under `key` that are sealed under another key,
+    /// starting after the row `from`. A row that is wiped or changed meanwhile is left as
+    /// it is.
     pub async fn reseal(
         &self,
         column: Sealing,
@@ -233,8 +234,8 @@ impl Store {
         }
     }
 
-    /// From now on no row is stored that is sealed under this key: rows that were on
-    /// their way are stored when this returns, later ones are refused.
+    /// Forbids a key: from now on the database refuses rows that are sealed under it.
+    /// Transactions that were writing such rows have ended when this returns.
     pub async fn forbid(&self, key: &KeyId) -> Result<(), StoreError> {
         match &self.database {
             AnyDatabase::Postgres(it) => it.forbid(key.clone()).await,

@@ -130,9 +130,9 @@ const VALUES: Sql = Sql {
                             expires_at + $2)",
 };
 
-/// Anybody can send mail to inboxes that do not exist, so its bodies are kept as short as
-/// those of processed mail, and not like other dead letters. The bound with the smaller of
-/// both times is the one that the index can use.
+/// Anybody can send mail to inboxes that do not exist. So the bodies of such mail are kept
+/// only as long as those of processed mail, although it is dead-lettered. The condition on
+/// the shorter of the two times is there for the index.
 const BODIES: Sql = Sql {
     postgres: "WITH due AS (
                    SELECT id, finished_at + CASE WHEN state = 'buried' AND reason NOT IN

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_whose_fields_join_to_the_same_bytes_differ() {
+    fn rows_with_equal_joined_fields_have_different_associated_data() {
         let key = SealKey::new([7; 32]);
         let row = |table, owner| Row {
             table,
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn another_key_does_not_open_even_under_the_same_name() {
+    fn value_is_not_opened_by_another_key_whatever_its_name() {
         let row = Row::delivery(DeliveryId::new(), "dev");
         let sealed = sealed_by(&ring(&[7]), row);
         let other = ring(&[8]);

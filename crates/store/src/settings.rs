@@ -33,12 +33,11 @@ pub struct Settings {
     /// Whether opening a Postgres database applies missing migrations; an
     /// embedded database always does that itself.
     pub migrate: bool,
-    /// Accepts a Postgres server that may forget what it has committed. Only
-    /// for tests.
+    /// Accepts a Postgres server that may lose committed data in a crash. Only for tests.
     pub allow_unsafe: bool,
-    /// Opens an embedded database beside the process that owns it: without its
-    /// lock, and so without migrating or releasing claims. For the operator's
-    /// commands. Postgres knows no owner and no difference.
+    /// Opens an embedded database as a guest: while another process, its owner, may have
+    /// it open. A guest does not take the file's lock, so it neither migrates nor releases
+    /// claims. For the operator's commands. In Postgres this has no effect.
     pub guest: bool,
     /// The name of the process in `pg_stat_activity`.
     pub application_name: String,

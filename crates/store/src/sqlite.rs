@@ -28,7 +28,7 @@ pub(crate) struct Sqlite {
     /// is random.
     writer: SqlitePool,
     readers: SqlitePool,
-    /// A guest does not have it.
+    /// `None` for a guest, which does not take the lock.
     lock: Option<FileLock>,
     recovery: Recovery,
 }

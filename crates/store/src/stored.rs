@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endless_duration_is_a_century() {
+    fn longest_duration_is_stored_as_a_hundred_years() {
         assert_eq!(millis(Duration::from_millis(1500)), 1500);
         assert_eq!(millis(Duration::MAX), 3_153_600_000_000);
     }

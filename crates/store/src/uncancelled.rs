@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn work_goes_on_when_its_caller_is_gone_and_closing_waits_for_it() {
+    async fn work_continues_after_its_caller_timed_out_and_closing_waits_for_it() {
         let uncancelled = Uncancelled::here();
         let (go, ended) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
         let work = {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn work_goes_on_when_the_runtime_of_its_caller_ends() {
+    fn work_continues_when_the_runtime_of_its_caller_ends() {
         let opener = tokio::runtime::Runtime::new().unwrap();
         let uncancelled = opener.block_on(async { Uncancelled::here() });
         let (go, ended) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));

@@ -72,7 +72,7 @@ impl Watches {
 struct Watch {
     watches: Watches,
     inbox: String,
-    /// There until this watch is dropped.
+    /// `None` only while this watch is dropped.
     signals: Option<watch::Receiver<Signals>>,
     /// How many changes were reported.
     changed: u64,
@@ -119,8 +119,8 @@ impl InboxWatch for Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         let mut by_inbox = self.watches.lock();
-        // Under the lock, or the last two watches of an inbox would each count the
-        // other, and neither would remove the entry.
+        // The receiver is dropped under the lock. Otherwise the last two watches of an
+        // inbox could each see the other one, and neither would remove the entry.
         self.signals = None;
         let is_last = by_inbox
             .get(&self.inbox)

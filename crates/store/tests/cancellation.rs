@@ -1,5 +1,5 @@
-//! Callers go away in mid-flight: a client hangs up, a handler times out, a task
-//! is aborted. What was acknowledged to others must still be committed.
+//! Callers drop their requests halfway: a client hangs up, a handler times out, a task is
+//! aborted. What was acknowledged to other callers must still be committed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,9 +16,9 @@ use tokio::time::timeout;
 use crate::subject::{PostgresDatabase, SqliteFile};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_postgres_acknowledged_is_committed_though_callers_vanish() {
+async fn post_acknowledged_by_postgres_is_committed_while_other_callers_are_dropped() {
     let subject = PostgresDatabase::open().await;
-    let acknowledged = record_among_the_vanishing(&subject.seams()).await;
+    let acknowledged = record_while_callers_are_dropped(&subject.seams()).await;
     let mut other = must(PgConnection::connect(&subject.database.url).await);
     let mut committed = 0;
     for id in &acknowledged {
@@ -46,9 +46,9 @@ async fn what_postgres_acknowledged_is_committed_though_callers_vanish() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_sqlite_acknowledged_is_committed_though_callers_vanish() {
+async fn post_acknowledged_by_sqlite_is_committed_while_other_callers_are_dropped() {
     let subject = SqliteFile::open().await;
-    let acknowledged = record_among_the_vanishing(&subject.seams()).await;
+    let acknowledged = record_while_callers_are_dropped(&subject.seams()).await;
     let mut other = must(SqliteConnection::connect(&subject.directory.url()).await);
     let mut committed = 0;
     for id in &acknowledged {
@@ -65,23 +65,23 @@ async fn what_sqlite_acknowledged_is_committed_though_callers_vanish() {
     subject.close().await;
 }
 
-/// Records deliveries one after the other while others begin transactions and
-/// are dropped at every possible moment of them; tells what was acknowledged.
-async fn record_among_the_vanishing(seams: &Seams) -> Vec<DeliveryId> {
+/// Records deliveries one after the other, while other callers begin transactions and
+/// drop them at every possible moment. Returns the ids that were acknowledged.
+async fn record_while_callers_are_dropped(seams: &Seams) -> Vec<DeliveryId> {
     let is_over = Arc::new(AtomicBool::new(false));
-    let mut vanishing = JoinSet::new();
+    let mut dropping = JoinSet::new();
     for caller in 0..6 {
-        vanishing.spawn(vanish(seams.clone(), caller, Arc::clone(&is_over)));
+        dropping.spawn(drop_requests(seams.clone(), caller, Arc::clone(&is_over)));
     }
     let mut acknowledged = Vec::new();
     for number in 0..300 {
         acknowledged.push(record_until_acknowledged(seams, number).await);
     }
     is_over.store(true, Ordering::Release);
-    let dropped: usize = vanishing.join_all().await.into_iter().sum();
+    let dropped: usize = dropping.join_all().await.into_iter().sum();
     assert!(
         dropped > 100,
-        "only {dropped} callers vanished in mid-flight"
+        "only {dropped} requests were dropped halfway"
     );
     acknowledged
 }
@@ -99,9 +99,10 @@ async fn record_until_acknowledged(seams: &Seams, number: usize) -> DeliveryId {
     }
 }
 
-/// Begins work and drops it after a while that differs each time. Each round ends with
-/// work that it waits for, so that it leaves no more behind than the store can do.
-async fn vanish(seams: Seams, caller: u64, is_over: Arc<AtomicBool>) -> usize {
+/// Begins work and drops it after a time that differs in each round. Each round ends with
+/// work that it waits for, so that dropped work cannot pile up in the store. Returns how
+/// often work was dropped.
+async fn drop_requests(seams: Seams, caller: u64, is_over: Arc<AtomicBool>) -> usize {
     let to = inbox(&format!("agent-{caller}"));
     let mut dropped = 0;
     for round in 0_u64.. {

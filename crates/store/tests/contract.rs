@@ -1,5 +1,5 @@
-//! The contract of `testkit`, kept by both databases, and beside it what only
-//! one of them has to keep.
+//! Runs the contracts of `testkit` on both databases, and the tests of what only one
+//! database does.
 
 mod cancellation;
 mod disclosure;

@@ -1,8 +1,8 @@
 //! A value leaves only after its consume row is committed.
 //!
-//! Each test makes the database refuse the commit itself, after the insert has
-//! gone well: whoever discloses before the commit, or does not look at what the
-//! commit said, gives the value away here, and to the next consumer again.
+//! Each test makes the database refuse the commit itself, after the insert succeeded.
+//! Code that discloses the value before the commit, or ignores the error of the commit,
+//! discloses it here, and to the next consumer again.
 
 use pipeline::{Consumed, StoreError};
 use sqlx::{Connection, PgConnection, SqliteConnection};
@@ -14,7 +14,7 @@ use crate::subject::{PostgresDatabase, SqliteFile};
 async fn no_value_leaves_postgres_before_its_consume_is_committed() {
     let subject = PostgresDatabase::open().await;
     let mut other = must(PgConnection::connect(&subject.database.url).await);
-    // A deferred trigger speaks up at the commit.
+    // A deferred trigger fails at the commit.
     let refusing = sqlx::raw_sql(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
              $$ BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '53100'; END $$;
@@ -37,7 +37,7 @@ async fn no_value_leaves_postgres_before_its_consume_is_committed() {
 async fn no_value_leaves_sqlite_before_its_consume_is_committed() {
     let subject = SqliteFile::open().await;
     let mut other = must(SqliteConnection::connect(&subject.directory.url()).await);
-    // A deferred foreign key is looked at by the commit.
+    // A deferred foreign key is checked at the commit.
     let refusing = sqlx::raw_sql(
         "CREATE TABLE refusal (artifact BLOB
              REFERENCES inboxes (inbox) DEFERRABLE INITIALLY DEFERRED);

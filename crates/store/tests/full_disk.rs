@@ -30,8 +30,8 @@ async fn record(store: &Store, name: &str) -> Result<Recorded, StoreError> {
         .unwrap_or_else(|| panic!("no answer")))
 }
 
-/// Until a write is refused, as one will be when the space of the log is used up.
-/// Returns what was recorded before.
+/// Records deliveries until a write is refused, because the log has no space left.
+/// Returns what was recorded before that.
 async fn record_until_full(store: &Store, name: &str) -> Vec<Recorded> {
     let mut recorded = Vec::new();
     for number in 0..1000 {

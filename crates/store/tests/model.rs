@@ -1,13 +1,13 @@
 //! Attempts, mail and consumes against a plain model in memory.
 //!
-//! A case is a list of commands: attempts are opened, mail is sent, delivered in
-//! any order and any number of times, resends are asked for, values are consumed,
-//! asked for again and fought over, time passes, and the process dies in the
-//! middle of any of it. After each command the database must have answered what
-//! the model answers, which is [`world::World`]: a few vectors and no SQL.
+//! A case is a random list of commands: attempts are opened; mail is sent, and delivered
+//! in any order and any number of times; resends are requested; values are consumed, also
+//! by several consumers at once, and again by retries; time passes; and the process dies
+//! in the middle of any command. After each command the database must have given the same
+//! answer as the model, [`world::World`]: a few vectors and no SQL.
 //!
-//! The database's clock is the model's, so that nothing waits and every boundary
-//! is met to the millisecond. The cases are the same in every run; more of them:
+//! The database uses the model's clock, so that no test waits and every time limit is
+//! tested to the millisecond. The cases are the same in every run. To run more of them:
 //!
 //! ```text
 //! MODEL_CASES=10000 cargo test -p store model
@@ -36,12 +36,12 @@ use process::Process;
 const CASES: u32 = 256;
 
 #[test]
-fn whatever_happens_sqlite_answers_as_the_model_does() {
+fn sqlite_answers_random_commands_as_the_model_does() {
     play(Process::on_sqlite());
 }
 
 #[test]
-fn whatever_happens_postgres_answers_as_the_model_does() {
+fn postgres_answers_random_commands_as_the_model_does() {
     play(Process::on_postgres());
 }
 

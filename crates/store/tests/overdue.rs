@@ -1,4 +1,4 @@
-//! A callback whose every worker was away, by a clock that is moved.
+//! A callback that no worker posted before its deadline. The test moves the clock.
 
 #![expect(clippy::indexing_slicing, reason = "what is not there fails the test")]
 
@@ -22,7 +22,8 @@ fn a_callback_that_is_long_overdue_is_given_up_on_postgres() {
     a_callback_that_is_long_overdue_is_given_up(Process::on_postgres());
 }
 
-/// One that is just over gets its last try; hours later the value is of no use.
+/// A callback that is claimed soon after its deadline gets one last try; one that is
+/// claimed later is given up.
 fn a_callback_that_is_long_overdue_is_given_up(mut process: Process) {
     bring(&process, "first");
     bring(&process, "second");

@@ -1,4 +1,4 @@
-//! What only a server has to keep.
+//! What only Postgres does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,7 +103,7 @@ async fn a_plan_lists_missing_migrations_and_applies_none() {
 }
 
 #[tokio::test]
-async fn migrating_says_what_it_applied_and_applies_it_once() {
+async fn migrate_returns_what_it_applied_and_applies_it_once() {
     let database = Database::create().await;
     let settings = database.settings();
     // Two at once: the second waits for the first and finds nothing to do.
@@ -137,7 +137,7 @@ async fn bodies_are_never_compressed_by_pglz() {
 }
 
 #[tokio::test]
-async fn a_server_that_may_forget_is_refused() {
+async fn server_without_synchronous_commit_is_refused() {
     let database = Database::create().await;
     must(store::migrate(&database.settings()).await);
     let forgetful = sqlx::raw_sql(
@@ -160,16 +160,16 @@ async fn a_server_that_may_forget_is_refused() {
 }
 
 #[tokio::test]
-async fn an_arrival_is_announced_to_every_process() {
+async fn new_item_notifies_every_process() {
     let subject = PostgresDatabase::open().await;
     let to = inbox("agent");
     let mut listener = must(PgListener::connect(&subject.database.url).await);
     must(listener.listen("maillatch_arrivals").await);
     subject.seams().bring(&to, "m1", code(&to, "111111")).await;
-    let news = must(soon("the announcement", listener.recv()).await);
-    assert_eq!(news.payload(), to.as_str());
+    let notified = must(soon("the notification", listener.recv()).await);
+    assert_eq!(notified.payload(), to.as_str());
 
-    // What brings nothing new is no news: the next one heard is the third's.
+    // A mail without a new item sends no notification: the next one is the third mail's.
     let repeated = mail(&to, "m2", vec![code(&to, "111111")]);
     subject.seams().process("m2", vec![repeated]).await;
     let other = inbox("other");
@@ -177,16 +177,16 @@ async fn an_arrival_is_announced_to_every_process() {
         .seams()
         .bring(&other, "m3", code(&other, "222222"))
         .await;
-    let news = must(soon("the announcement", listener.recv()).await);
-    assert_eq!(news.payload(), other.as_str());
+    let notified = must(soon("the notification", listener.recv()).await);
+    assert_eq!(notified.payload(), other.as_str());
     drop(listener);
     subject.close().await;
 }
 
-/// A retry comes while the first try is not committed yet: an answer before that
-/// is known would be a guess, and the wrong one loses the mail.
+/// A retry arrives while the first post is not committed yet. An answer before the commit
+/// could be wrong, and a wrong "duplicate" loses the mail.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_is_answered_when_the_first_try_has_ended_and_by_how_it_ended() {
+async fn retry_waits_for_the_first_post_and_is_a_duplicate_if_that_commits() {
     let subject = PostgresDatabase::open().await;
     let seams = subject.seams();
     let mut other = connect(&subject.database).await;
@@ -219,7 +219,10 @@ async fn a_retry_is_answered_when_the_first_try_has_ended_and_by_how_it_ended() 
             async move { seams.record(retry).await }
         });
         let waited = tokio::time::timeout(Duration::from_millis(300), &mut recording).await;
-        assert!(waited.is_err(), "answered before the first try had ended");
+        assert!(
+            waited.is_err(),
+            "answered before the first post was committed"
+        );
         must(sqlx::raw_sql(ending).execute(&mut other).await);
         assert_eq!(must(soon("an answer", recording).await), expected);
     }
@@ -227,7 +230,7 @@ async fn a_retry_is_answered_when_the_first_try_has_ended_and_by_how_it_ended() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_locked_table_is_unavailable_and_nothing_is_lost_or_doubled() {
+async fn locked_table_is_unavailable_and_the_retry_records_one_row() {
     let subject = PostgresDatabase::open().await;
     let seams = subject.seams();
     let mut other = connect(&subject.database).await;
@@ -249,7 +252,7 @@ async fn a_locked_table_is_unavailable_and_nothing_is_lost_or_doubled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_behind_a_cut_or_frozen_wire_is_unavailable_until_it_is_back() {
+async fn server_is_unavailable_while_its_connections_are_cut_or_frozen() {
     let subject = PostgresDatabase::open().await;
     let mut url = must(Url::parse(&subject.database.url));
     let server = format!(
@@ -275,7 +278,7 @@ async fn a_server_behind_a_cut_or_frozen_wire_is_unavailable_until_it_is_back() 
                 .await,
         );
         fail(&proxy);
-        // More than there are connections, so that none of the pool is spared.
+        // More posts than connections, so that every connection of the pool fails.
         let posts = (0..10).map(|number| delivery(&format!("{name}_{number}"), b"body"));
         let mut tasks = JoinSet::new();
         for post in posts {
@@ -303,9 +306,9 @@ async fn a_server_behind_a_cut_or_frozen_wire_is_unavailable_until_it_is_back() 
     subject.close().await;
 }
 
-/// Where the rows cannot be written, the cursor must not pass them by.
+/// If the rows cannot be written, the cursor must not skip their mails.
 #[tokio::test]
-async fn a_cursor_does_not_move_without_its_rows() {
+async fn cursor_is_unchanged_if_its_rows_are_refused() {
     let subject = PostgresDatabase::open().await;
     let polls = Arc::clone(&subject.store.polls);
     let lease = held(&*polls).await;

@@ -1,4 +1,4 @@
-//! What stands in the columns, looked at past the store's own code.
+//! Sealed columns, read and changed with plain SQL beside the store.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ async fn swapped_rows_do_not_open(seams: &Seams, swap: impl Future<Output = ()>)
 }
 
 #[tokio::test]
-async fn without_the_key_a_value_waits_and_is_not_used_up() {
+async fn value_whose_key_is_missing_is_unavailable_and_not_consumed() {
     let directory = Directory::new();
     let store = must(store::open(&directory.settings()).await);
     let to = inbox("agent");
@@ -124,34 +124,34 @@ fn sealing_under(settings: Settings, keys: &[u8]) -> Settings {
 }
 
 #[tokio::test]
-async fn under_a_retired_key_nothing_is_stored_in_sqlite() {
+async fn row_sealed_under_a_retired_key_is_refused_by_sqlite() {
     let subject = SqliteFile::open().await;
     let settings = || subject.directory.settings();
     let late = must(store::open(&sealing_under(settings(), &[7])).await);
     let new = must(store::open(&sealing_under(settings(), &[9, 7])).await);
-    nothing_is_stored_under_a_retired_key(&late, &new).await;
+    row_sealed_under_a_retired_key_is_refused(&late, &new).await;
     subject.close().await;
 }
 
 #[tokio::test]
-async fn under_a_retired_key_nothing_is_stored_in_postgres() {
+async fn row_sealed_under_a_retired_key_is_refused_by_postgres() {
     let subject = PostgresDatabase::open().await;
     let settings = || subject.database.settings();
     let late = must(store::open(&sealing_under(settings(), &[7])).await);
     let new = must(store::open(&sealing_under(settings(), &[9, 7])).await);
-    nothing_is_stored_under_a_retired_key(&late, &new).await;
+    row_sealed_under_a_retired_key_is_refused(&late, &new).await;
     subject.close().await;
 }
 
-/// `late` seals under a key that `new` retires.
-async fn nothing_is_stored_under_a_retired_key(late: &Store, new: &Store) {
+/// `late` still seals under a key that `new` has retired.
+async fn row_sealed_under_a_retired_key_is_refused(late: &Store, new: &Store) {
     let (retired, sealing) = (SealKey::new([7; 32]), SealKey::new([9; 32]));
     let to = inbox("agent");
     let at_work = crate::subject::seams(late);
     let begun = at_work.new_delivery("begun").await;
     let (claim, _) = at_work.claim(begun, LONG).await;
     must(new.forbid(retired.id()).await);
-    // Forbidden twice is forbidden.
+    // A second call changes nothing.
     must(new.forbid(retired.id()).await);
 
     let refused = late.deliveries.record(vec![delivery("late", b"x")]).await;
@@ -165,7 +165,7 @@ async fn nothing_is_stored_under_a_retired_key(late: &Store, new: &Store) {
         matches!(refused, Err(StoreError::Unavailable(_))),
         "{refused:?}"
     );
-    // What was there can be opened and sealed anew, and not the other way round.
+    // Existing rows can be sealed again under the new key, but not under the retired one.
     let anew = must(new.reseal(Sealing::Bodies, sealing.id(), None, 10).await);
     assert_eq!((anew.count, anew.stuck), (1, 0));
     let back = new.reseal(Sealing::Bodies, retired.id(), None, 10).await;
@@ -177,10 +177,10 @@ async fn nothing_is_stored_under_a_retired_key(late: &Store, new: &Store) {
     new.close().await;
 }
 
-/// A row that was on its way when a key was forbidden is there for all to see
-/// before anybody can think that the key is free.
+/// A row that was being written when its key was forbidden must be visible before anybody
+/// counts the rows under that key.
 #[tokio::test]
-async fn retiring_a_key_waits_for_who_writes_to_postgres() {
+async fn retiring_a_key_waits_for_open_transactions_of_postgres() {
     let subject = PostgresDatabase::open().await;
     let mut writer = must(PgConnection::connect(&subject.database.url).await);
     must(
@@ -191,7 +191,7 @@ async fn retiring_a_key_waits_for_who_writes_to_postgres() {
     let retired = SealKey::new([7; 32]);
     let mut forbidding = Box::pin(subject.store.forbid(retired.id()));
     let early = tokio::time::timeout(Duration::from_millis(300), &mut forbidding).await;
-    assert!(early.is_err(), "somebody still writes");
+    assert!(early.is_err(), "a transaction is still open");
     must(sqlx::raw_sql("COMMIT").execute(&mut writer).await);
     must(forbidding.await);
     subject.close().await;
@@ -200,16 +200,16 @@ async fn retiring_a_key_waits_for_who_writes_to_postgres() {
 const CUT: &str = "UPDATE deliveries SET body = substr(body, 2);
                    UPDATE artifacts SET value = substr(value, 2)";
 
-/// How rows are spoilt from outside.
+/// How a test damages rows.
 enum Spoil {
     /// Every sealed value lacks its first byte.
     Cut,
-    /// The time of every callback is over.
+    /// The deadline of every callback has passed.
     Late,
 }
 
 #[tokio::test]
-async fn one_row_that_does_not_open_holds_up_no_other_in_sqlite() {
+async fn row_that_cannot_be_opened_delays_no_other_in_sqlite() {
     let subject = SqliteFile::open().await;
     let url = subject.directory.url();
     let spoil = async |how: Spoil| {
@@ -225,12 +225,12 @@ async fn one_row_that_does_not_open_holds_up_no_other_in_sqlite() {
     };
     let new = sealing_under(subject.directory.settings(), &[9, 7]);
     let new = must(store::open(&new).await);
-    one_row_holds_up_no_other(&subject.store, &new, spoil).await;
+    row_that_cannot_be_opened_delays_no_other(&subject.store, &new, spoil).await;
     subject.close().await;
 }
 
 #[tokio::test]
-async fn one_row_that_does_not_open_holds_up_no_other_in_postgres() {
+async fn row_that_cannot_be_opened_delays_no_other_in_postgres() {
     let subject = PostgresDatabase::open().await;
     let url = subject.database.url.clone();
     let spoil = async |how: Spoil| {
@@ -247,12 +247,16 @@ async fn one_row_that_does_not_open_holds_up_no_other_in_postgres() {
     };
     let new = sealing_under(subject.database.settings(), &[9, 7]);
     let new = must(store::open(&new).await);
-    one_row_holds_up_no_other(&subject.store, &new, spoil).await;
+    row_that_cannot_be_opened_delays_no_other(&subject.store, &new, spoil).await;
     subject.close().await;
 }
 
 /// `new` has a newer key than `store` has.
-async fn one_row_holds_up_no_other(store: &Store, new: &Store, spoil: impl AsyncFn(Spoil)) {
+async fn row_that_cannot_be_opened_delays_no_other(
+    store: &Store,
+    new: &Store,
+    spoil: impl AsyncFn(Spoil),
+) {
     let seams = crate::subject::seams(store);
     call_for(&seams, "111111").await;
     spoil(Spoil::Cut).await;
@@ -275,7 +279,7 @@ async fn one_row_holds_up_no_other(store: &Store, new: &Store, spoil: impl Async
     }
     new.close().await;
 
-    // Now the other value is under a key that is not here.
+    // `store` does not have the key of the other value now.
     let waits = must(
         store
             .callbacks
@@ -298,7 +302,7 @@ async fn one_row_holds_up_no_other(store: &Store, new: &Store, spoil: impl Async
     assert_eq!(reasons, ["damaged", "key_unknown"]);
 }
 
-/// A code that is due at a callback.
+/// Stores a code that is due to be sent to a callback.
 async fn call_for(seams: &Seams, value: &str) {
     let asked = NewAttempt {
         callback: Some("flow".to_owned()),
@@ -311,7 +315,7 @@ async fn call_for(seams: &Seams, value: &str) {
         .await;
 }
 
-/// Not even sealed: whoever gets the keys later finds nothing to open.
+/// Not even sealed bytes are left, so a key that leaks later opens nothing.
 #[tokio::test]
 async fn wiped_bytes_are_gone_from_the_files_of_sqlite() {
     let subject = SqliteFile::open().await;

@@ -11,7 +11,7 @@ use testkit::store_contract::{LONG, StoreSubject, code, delivery, inbox, must};
 use crate::subject::{Directory, SqliteFile, seams};
 
 #[tokio::test]
-async fn a_second_opener_of_a_file_is_refused_until_the_first_has_closed_it() {
+async fn file_is_in_use_until_its_first_opener_closes_it() {
     let directory = Directory::new();
     let first = must(store::open(&directory.settings()).await);
     let second = store::open(&directory.settings()).await;
@@ -24,7 +24,7 @@ async fn a_second_opener_of_a_file_is_refused_until_the_first_has_closed_it() {
 }
 
 #[tokio::test]
-async fn what_was_recorded_is_there_when_the_file_is_opened_again() {
+async fn reopened_file_has_its_deliveries_and_items() {
     let directory = Directory::new();
     let store = must(store::open(&directory.settings()).await);
     let to = inbox("agent");
@@ -69,7 +69,7 @@ async fn claims_of_a_dead_process_are_released_when_the_file_is_opened() {
 }
 
 #[tokio::test]
-async fn migrating_says_what_it_applied_and_applies_it_once() {
+async fn migrate_returns_what_it_applied_and_applies_it_once() {
     let directory = Directory::new();
     let first = must(store::migrate(&directory.settings()).await);
     let second = must(store::migrate(&directory.settings()).await);
@@ -143,7 +143,7 @@ async fn a_plan_lists_missing_migrations_and_creates_no_file() {
 }
 
 #[tokio::test]
-async fn a_guest_works_beside_the_owner_and_leaves_its_claims_alone() {
+async fn guest_requeues_beside_the_owner_and_releases_no_claim() {
     let directory = Directory::new();
     let owner = must(store::open(&directory.settings()).await);
     let held = seams(&owner).new_delivery("held").await;
@@ -164,7 +164,7 @@ async fn a_guest_works_beside_the_owner_and_leaves_its_claims_alone() {
 }
 
 #[tokio::test]
-async fn a_guest_neither_makes_nor_migrates_a_file() {
+async fn guest_neither_creates_nor_migrates_a_file() {
     let directory = Directory::new();
     let guest = directory.settings().as_guest();
     let refused = store::open(&guest).await.err();
@@ -182,7 +182,7 @@ async fn a_guest_neither_makes_nor_migrates_a_file() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn the_file_is_its_owners_alone() {
+async fn database_files_have_mode_600() {
     use std::os::unix::fs::PermissionsExt;
 
     let directory = Directory::new();
@@ -198,7 +198,7 @@ async fn the_file_is_its_owners_alone() {
 
 /// Where the rows cannot be written, the cursor must not pass them by.
 #[tokio::test]
-async fn a_cursor_does_not_move_without_its_rows() {
+async fn cursor_is_unchanged_if_its_rows_are_refused() {
     let subject = SqliteFile::open().await;
     let polls = Arc::clone(&subject.store.polls);
     let lease = held(&*polls).await;

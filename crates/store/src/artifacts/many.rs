@@ -14,7 +14,7 @@ use crate::seal::Sealed;
 use crate::stored::millis;
 
 /// Inserts the artifacts of these inboxes unless their keys are known. Returns the last
-/// place of each inbox that has a new one.
+/// position of each inbox that has a new one.
 pub(super) async fn insert<'c, B: Backend>(
     connection: &mut Connection<B>,
     inboxes: &[InboxArrivals<'_, 'c>],
@@ -25,7 +25,7 @@ pub(super) async fn insert<'c, B: Backend>(
         for arrived in arrivals.new {
             let sealed = arrived.sealed;
             for (artifact, value) in sealed.message.artifacts.iter().zip(&sealed.values) {
-                // Two rows with one key would leave a gap in the places.
+                // Two rows with one key would leave a gap in the positions.
                 if keys.insert(artifact.key.as_bytes()) {
                     rows.push(row(arrivals, arrived, artifact, value.as_ref()));
                 }
@@ -41,7 +41,7 @@ pub(super) async fn insert<'c, B: Backend>(
         for arrived in arrivals.new {
             for artifact in &arrived.sealed.message.artifacts {
                 let seq = inserted.get(&artifact.id.as_uuid());
-                count(finished, arrived.place, seq.is_some());
+                count(finished, arrived.index, seq.is_some());
                 if let Some(seq) = seq {
                     let last = last.entry(arrivals.inbox).or_insert(*seq);
                     *last = (*last).max(*seq);
@@ -77,8 +77,9 @@ fn row(
     })
 }
 
-/// Inserts rows behind the places that are taken. Only rows whose keys are free get a
-/// place; under the locks of their inboxes nobody else takes a key meanwhile.
+/// Inserts rows after the positions that are taken. Only rows whose keys are free get a
+/// position. The inboxes are locked, so no other transaction takes one of the keys
+/// meanwhile.
 async fn insert_rows<B: Backend>(
     connection: &mut Connection<B>,
     rows: Rows,

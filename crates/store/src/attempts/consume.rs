@@ -28,8 +28,8 @@ pub(super) async fn consume<B: Backend>(
     Ok(consumed)
 }
 
-/// Consumes within a transaction, like [`consumes::take()`]. A retry gets what the
-/// first request got, whatever has come since; a new request gets the newest.
+/// Consumes within a transaction, like [`consumes::take()`]. A retry gets the same artifact
+/// as the first request, even if a newer one has arrived; a new request gets the newest.
 async fn take<B: Backend>(
     connection: &mut Connection<B>,
     keyring: &Keyring,

@@ -10,7 +10,7 @@ use crate::database::Session;
 use crate::fault::Fault;
 use crate::requests::{self, Noted};
 use crate::stored::{inbox, joined, millis};
-use crate::{inboxes, places};
+use crate::{inboxes, positions};
 
 /// Opens an attempt under the lock of its inbox, so that whatever arrives there
 /// is written before it or after it. The reference's unique key decides whether
@@ -70,7 +70,7 @@ async fn enter_inbox<B: Backend>(
         return Ok(false);
     }
     if row.is_none() {
-        places::lock::<B>(connection, [name].into()).await?;
+        positions::lock::<B>(connection, [name].into()).await?;
     }
     Ok(true)
 }
@@ -101,8 +101,8 @@ async fn mint_inbox<B: Backend>(
     Ok(written == 1)
 }
 
-/// Inserts the attempt. Its time is that of the statement: what arrived while this
-/// transaction waited for the inbox's lock was not triggered by it.
+/// Inserts the attempt. It is opened at the time of this statement: mail that arrived while
+/// the transaction waited for the inbox's lock is not for it.
 async fn insert<B: Backend>(
     connection: &mut Connection<B>,
     attempt: &NewAttempt,
@@ -144,8 +144,8 @@ async fn insert<B: Backend>(
     Ok(written == 1)
 }
 
-/// Moves the end of an attempt with a heartbeat, at most to its deadline. One that has
-/// ended stays so: mail that came since is not for it.
+/// Extends an attempt with a heartbeat, at most to its deadline. An attempt that has ended
+/// is not opened again: it must not get mail that arrived after its end.
 async fn renew<B: Backend>(
     connection: &mut Connection<B>,
     asked: &NewAttempt,
@@ -209,7 +209,7 @@ async fn known_by_reference<B: Backend>(
     if !attempt.scope.covers(&inbox(&row.inbox)?, owner) {
         return Ok(Some(Opened::InboxUnknown));
     }
-    // The request's key stands for this attempt from now on.
+    // A retry of this request finds the attempt by the request's key as well.
     let noted = requests::note::<B>(connection, attempt.asked.as_ref(), &id.to_string()).await?;
     if let Noted::Reused = noted {
         return Ok(Some(Opened::KeyReused));

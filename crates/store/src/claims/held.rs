@@ -10,8 +10,8 @@ use crate::database::Session;
 use crate::fault::Fault;
 use crate::stored::millis;
 
-/// Only the holder extends its claim. If the lease has expired and nobody took it, it
-/// holds again.
+/// Extends a claim, if no other worker has claimed the delivery since. A lease that has
+/// expired meanwhile is valid again.
 pub(crate) async fn extend<B: Backend>(
     session: Session<B>,
     delivery: DeliveryId,
@@ -36,10 +36,12 @@ pub(crate) async fn extend<B: Backend>(
     Ok(ended(written))
 }
 
-/// The number is absolute, so that setting it twice counts once.
+/// Sets the number of attempts. The number is absolute, so that setting it twice counts
+/// once.
 ///
-/// Nothing waits for the disk: a crash of the process keeps what Postgres has in memory.
-/// So the time in which a kill from outside counts as the mail's fault is short.
+/// In Postgres the commit does not wait for the disk: a crash of the worker does not lose
+/// what the server has in memory. This must be quick, because a worker that is killed for
+/// another reason while the attempt is counted blames the mail.
 pub(crate) async fn set_attempts<B: Backend>(
     session: Session<B>,
     counted: Counted,

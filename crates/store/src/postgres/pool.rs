@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_returned_in_a_transaction_is_lent_outside_of_it() {
+    async fn connection_returned_inside_a_transaction_is_lent_without_one() {
         let pool = pool_of_one(&shared_url("TEST_DATABASE_URL")).await;
         let mut connection = pool.lend().await.unwrap();
         connection.execute("BEGIN").await.unwrap();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_that_freezes_on_its_way_back_frees_its_place() {
+    async fn connection_that_freezes_while_it_is_returned_frees_its_place_in_the_pool() {
         let mut url = Url::parse(&shared_url("TEST_DATABASE_URL")).unwrap();
         let server = format!("127.0.0.1:{}", url.port().unwrap_or(5432));
         let proxy = Proxy::to(&server).await;

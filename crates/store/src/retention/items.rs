@@ -10,8 +10,8 @@ use crate::database::Session;
 use crate::fault::Fault;
 use crate::stored::millis;
 
-/// Deletes the items, and stores in the same transaction the place up to which an inbox's
-/// feed has gaps. Of a message the deduplication keys stay.
+/// Deletes the items, and stores in the same transaction the position up to which items
+/// of the inbox were deleted. The deduplication keys of the messages stay.
 pub(super) async fn purge<B: Backend>(
     session: Session<B>,
     keep: &RetentionPeriods,

@@ -123,8 +123,9 @@ impl KeyFile {
 
     /// Keeps other changes out until it is dropped. Without it, the second of two changes
     /// would write back what it read before the first, and remove a key that a server
-    /// already seals under. The lock is on a second file, since the key file itself is
-    /// replaced; that one is never removed, or two processes could lock two of them.
+    /// already seals under. The lock is on a second file, because the key file itself is
+    /// replaced. The lock file is never removed: otherwise two processes could each lock a
+    /// lock file of their own.
     fn lock(&self) -> Result<File, KeyFileError> {
         let locked = || {
             let owner = fs::metadata(&self.path)?;
@@ -162,8 +163,8 @@ impl KeyFile {
         lines.collect()
     }
 
-    /// Others see the old file or the new one, and after a crash, too. Whoever
-    /// could read the old one can read the new one.
+    /// Replaces the file in one step: readers, also after a crash, find the old content or
+    /// the new one. The new file has the owner and the permissions of the old one.
     fn replace(&self, text: &str) -> Result<(), KeyFileError> {
         let new = self.write_beside(text)?;
         let replaced = self.hand_over(&new).and_then(|()| self.sync_directory());
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_made_once_for_its_owner_alone() {
+    fn key_file_is_created_once_with_mode_600() {
         let dir = tempfile::tempdir().unwrap();
         let file = KeyFile::at(dir.path().join("seal.keys"));
         assert!(matches!(file.read(), Err(KeyFileError::Read(..))));
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_goes_in_front_and_the_old_ones_stay() {
+    fn new_key_is_first_and_older_keys_and_comments_stay() {
         let dir = tempfile::tempdir().unwrap();
         let file = KeyFile::at(dir.path().join("seal.keys"));
         fs::write(file.path(), format!("# mine\n{}\n\n", SealKey::mint())).unwrap();
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_could_read_the_old_file_can_read_the_new_one() {
+    fn replaced_key_file_keeps_its_mode() {
         let dir = tempfile::tempdir().unwrap();
         let file = KeyFile::at(dir.path().join("seal.keys"));
         file.create_if_missing().unwrap();
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_changes_at_once_none_is_lost() {
+    fn concurrent_changes_of_the_key_file_are_all_kept() {
         let dir = tempfile::tempdir().unwrap();
         let file = KeyFile::at(dir.path().join("seal.keys"));
         file.create_if_missing().unwrap();
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_line_is_named_and_not_shown() {
+    fn error_for_a_malformed_line_has_its_number_and_not_its_text() {
         let dir = tempfile::tempdir().unwrap();
         let file = KeyFile::at(dir.path().join("seal.keys"));
         fs::write(file.path(), format!("{}\nsecret?\n", SealKey::mint())).unwrap();

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_minted_key_reads_back_and_prints_its_name_only() {
+    fn generated_key_is_parsed_and_prints_only_its_name() {
         let text = SealKey::mint();
         let key: SealKey = text.parse().unwrap();
         assert_eq!(key.id(), text.parse::<SealKey>().unwrap().id());

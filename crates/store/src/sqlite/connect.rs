@@ -20,7 +20,7 @@ fn options(path: &str) -> SqliteConnectOptions {
 /// How the one connection that writes is opened.
 pub(super) fn writer_options(settings: &Settings, path: &str) -> SqliteConnectOptions {
     options(path)
-        // A guest that finds no database is at the wrong place.
+        // A guest that finds no database has the wrong path, so it creates none.
         .create_if_missing(!settings.guest)
         // Readers see the last commit while the writer is at work.
         .journal_mode(SqliteJournalMode::Wal)
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libraries_before_the_repair_are_refused() {
+    fn sqlite_before_3_51_3_is_refused() {
         for old in ["3.40.1", "3.51.2", "3.9.9", "2.99.0", "", "x"] {
             assert!(!is_sound(old), "{old}");
         }

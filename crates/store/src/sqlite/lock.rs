@@ -38,9 +38,9 @@ impl FileLock {
     }
 }
 
-/// Ends the leases of a process that is gone: this one holds the file's lock, so no other
-/// process can still be at work. A delivery with a counted attempt keeps its lease: if
-/// it kills the process, it does so rarely, and others are processed in between.
+/// Ends the leases of a process that has ended: this process holds the file's lock, so no
+/// other one is still working. A delivery with a counted attempt may have killed that
+/// process. It keeps its lease, so that other deliveries are processed before it.
 pub(super) async fn release_orphans(writer: &SqlitePool) -> Result<(), OpenError> {
     sqlx::query(
         "UPDATE deliveries

@@ -1,69 +1,69 @@
-//! What can happen. Things are named by small numbers, which are taken modulo how
-//! many there are; a command about something that is not there does nothing.
+//! The commands of a case. A command names an attempt, a mail or an item by a small
+//! number, modulo how many there are; if there is none, the command does nothing.
 
 use proptest::prelude::*;
 
-/// One thing that happens.
+/// One command.
 #[derive(Debug, Clone)]
 pub(crate) enum Command {
     /// An agent opens an attempt.
     Open(Open),
-    /// Somebody sends a mail; it is on its way from now on.
+    /// Somebody sends a mail. It is not delivered yet.
     Send(Mail),
-    /// A mail that is on its way, or has come already, is delivered.
+    /// A mail is delivered, for the first time or again.
     Deliver {
         mail: usize,
-        /// Under which of the provider's ids: the same one again is a retry.
+        /// Which of the provider's ids it has: the same id again is a retry.
         copy: u8,
-        /// Whether another delivery of the same mail comes at the same time.
+        /// Whether another delivery of the same mail arrives at the same time.
         twice: bool,
     },
-    /// An agent asks for another mail.
+    /// An agent requests a resend.
     Resend { attempt: usize, key: u8 },
-    /// A consumer asks an attempt for its value.
+    /// A consumer consumes the value of an attempt.
     Take {
         attempt: usize,
         consumer: u8,
         key: u8,
     },
-    /// Several ask at once, each with a key of its own.
+    /// Several consumers do so at once, each with a key of its own.
     Race { attempt: usize },
-    /// A consumer asks for an item of the feed.
+    /// A consumer consumes an item of the feed.
     Consume {
         artifact: usize,
         consumer: u8,
         key: u8,
     },
-    /// An agent says how it ended.
+    /// An agent finishes an attempt.
     Finish { attempt: usize, success: bool },
     /// Time passes, in milliseconds.
     Pass(i64),
-    /// Values that nobody may ask for any more are wiped.
+    /// The values that cannot be consumed or replayed any more are wiped.
     Wipe,
-    /// The process dies so many microseconds after it began to do this; after
-    /// its restart whoever asked asks again.
+    /// The process dies this many microseconds after it began this command. After its
+    /// restart the client repeats the request.
     Crash(Box<Command>, u16),
 }
 
-/// What an attempt is opened with.
+/// The request that opens an attempt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Open {
     pub(crate) inbox: usize,
-    /// The opener's own word.
+    /// The number of the opener's reference, if there is one.
     pub(crate) reference: Option<u8>,
-    /// What is asked for, as far as a reference compares it.
+    /// Stands for the content of the request, which must be the same for a reference.
     pub(crate) request: u8,
     pub(crate) patience: i64,
     pub(crate) resends: u32,
 }
 
-/// What is sent.
+/// A mail.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mail {
     pub(crate) inbox: usize,
     /// Which code is in it, if any.
     pub(crate) code: Option<u8>,
-    /// Whether the provider says when it received it.
+    /// Whether the provider states when it received the mail.
     pub(crate) is_stated: bool,
 }
 
@@ -77,7 +77,7 @@ const CODES: u8 = 3;
 pub(crate) const CONSUMERS: u8 = 3;
 const KEYS: u8 = 3;
 
-/// Any command, each as often as it is interesting.
+/// Any command. Commands that find more faults are more frequent.
 pub(crate) fn any() -> impl Strategy<Value = Command> {
     prop_oneof![
         12 => plain(),
@@ -104,7 +104,7 @@ fn plain() -> impl Strategy<Value = Command> {
 }
 
 fn crash() -> impl Strategy<Value = Command> {
-    // Whoever wants to ask again after a crash has to say that it is the same.
+    // After a crash only a request with a reference can be repeated as the same one.
     let command = prop_oneof![
         open((0..2_u8).prop_map(Some)),
         deliver(),
@@ -131,7 +131,7 @@ fn open(reference: impl Strategy<Value = Option<u8>>) -> impl Strategy<Value = C
     )
 }
 
-/// Most of what happens happens in one place.
+/// Most commands are about the same inbox.
 fn inbox() -> impl Strategy<Value = usize> {
     prop::sample::select(vec![0, 0, 0, 0, 1])
 }

@@ -23,20 +23,20 @@ use super::process::Process;
 use super::world::{Answer, Request, State, World};
 
 const LEASE: i64 = 10_000;
-/// How often somebody asks a database that is away.
+/// How often a request is repeated while the database is unavailable.
 const TRIES: u32 = 10;
 
 type Checked = Result<(), TestCaseError>;
 
-/// Whoever plays case after case on one database. Each case has names of its own,
-/// so that none meets what another has left.
+/// Plays one case after the other on one database. Each case has names of its own, so
+/// that no case finds the rows of another.
 pub(crate) struct Player {
     process: Process,
     case: u32,
     world: World,
     attempts: Vec<AttemptId>,
     artifacts: Vec<ArtifactId>,
-    /// Whether the last work was begun more than once.
+    /// Whether the last work was interrupted and begun again.
     was_cut: bool,
 }
 
@@ -72,7 +72,8 @@ impl Player {
         (0..INBOXES).try_for_each(|inbox| self.compare_feed(inbox))
     }
 
-    /// Does one thing, after having died in the middle of it if so asked.
+    /// Performs one command. With a `death`, the process first dies in the middle of it,
+    /// after that many microseconds.
     fn perform(&mut self, command: &Command, death: Option<u16>) -> Checked {
         match command {
             Command::Open(asked) => self.open(*asked, death),
@@ -89,7 +90,7 @@ impl Player {
                 key,
             } => self.take(*attempt, &[(*consumer, *key)], death),
             Command::Race { attempt } => {
-                // Keys that no other command uses, so that each asks anew.
+                // No other command uses these keys, so each request is a new one.
                 let requests: Vec<Request> = (0..CONSUMERS).map(|who| (who, 100 + who)).collect();
                 self.take(*attempt, &requests, death)
             }
@@ -111,9 +112,9 @@ impl Player {
         }
     }
 
-    /// Runs some work; before that, begins it and dies if so asked. Whoever is told
-    /// that the database is away asks again, as clients do: on a machine that is busy
-    /// enough that happens, and whether the work was done is then unknown.
+    /// Runs some work. With a `death`, the process first begins the work and dies. While
+    /// the database is unavailable, the work is repeated, as clients do: that happens on a
+    /// busy machine, and whether the work was done is then unknown.
     fn run<T>(
         &mut self,
         death: Option<u16>,
@@ -131,7 +132,7 @@ impl Player {
                 answer => return must(answer),
             }
         }
-        panic!("the database stays away");
+        panic!("the database stays unavailable");
     }
 
     fn pass(&mut self, millis: i64) {
@@ -175,20 +176,20 @@ impl Player {
     }
 
     fn known_attempt(&mut self, id: AttemptId) -> Answer {
-        let place = self.attempts.iter().position(|known| *known == id);
-        Answer::Attempt(place.unwrap_or_else(|| {
+        let index = self.attempts.iter().position(|known| *known == id);
+        Answer::Attempt(index.unwrap_or_else(|| {
             self.attempts.push(id);
             self.attempts.len() - 1
         }))
     }
 
     fn deliver(&mut self, number: usize, copy: u8, twice: bool, death: Option<u16>) -> Checked {
-        let Some((place, sent, sent_at)) = self.world.mail(number) else {
+        let Some((index, sent, sent_at)) = self.world.mail(number) else {
             return Ok(());
         };
         let post = |copy: u8| Post {
-            name: format!("{}-{place}-{copy}", self.case),
-            message: format!("{}-{place}", self.case),
+            name: format!("{}-{index}-{copy}", self.case),
+            message: format!("{}-{index}", self.case),
             to: self.inbox(sent.inbox),
             code: sent.code.map(|code| self.code(code)),
             received_at: sent.is_stated.then(|| Timestamp::from_millis(sent_at)),
@@ -201,8 +202,9 @@ impl Player {
         self.run(death, async |store| {
             try_join_all(posts.iter().map(|post| post.arrive(&store))).await
         });
-        // Whoever died with a claim is overtaken when its lease has passed.
-        self.world.deliver(place);
+        // A worker that died left its claim. The delivery is claimed again when the lease
+        // has expired.
+        self.world.deliver(index);
         while self.was_cut && !self.are_finished(&posts) {
             self.pass(LEASE);
             self.run(None, async |store| {
@@ -222,11 +224,11 @@ impl Player {
     }
 
     fn resend(&mut self, number: usize, key: u8, death: Option<u16>) -> Checked {
-        let Some(place) = number.checked_rem(self.attempts.len()) else {
+        let Some(index) = number.checked_rem(self.attempts.len()) else {
             return Ok(());
         };
         let asked = ResendRequest {
-            attempt: self.attempts[place],
+            attempt: self.attempts[index],
             consumer: self.consumer(0),
             scope: Scope::All,
             idempotency_key: must(format!("k{key}").parse()),
@@ -241,18 +243,18 @@ impl Player {
             ResendOutcome::KeyReused => Answer::KeyReused,
             ResendOutcome::Unknown => return Err(TestCaseError::fail("the attempt is unknown")),
         };
-        prop_assert_eq!(answer, self.world.resend(place, key));
+        prop_assert_eq!(answer, self.world.resend(index, key));
         self.pass(1);
-        self.compare_attempt(place)
+        self.compare_attempt(index)
     }
 
-    /// Several ask at once; in which order they are served is the database's
-    /// affair, so the model serves the one first who got the value.
+    /// Sends several consume requests at once. The database chooses their order, so the
+    /// model serves first the request that got the value.
     fn take(&mut self, number: usize, requests: &[Request], death: Option<u16>) -> Checked {
-        let Some(place) = number.checked_rem(self.attempts.len()) else {
+        let Some(index) = number.checked_rem(self.attempts.len()) else {
             return Ok(());
         };
-        let id = self.attempts[place];
+        let id = self.attempts[index];
         let asked: Vec<AttemptConsume> = requests
             .iter()
             .map(|&(consumer, key)| AttemptConsume {
@@ -272,9 +274,9 @@ impl Player {
         answered.sort_by_key(|(_, answer)| !matches!(answer, AttemptConsumed::Value { .. }));
         for (request, answer) in answered {
             let answer = self.taken(answer)?;
-            prop_assert_eq!(answer, self.world.take(place, request));
+            prop_assert_eq!(answer, self.world.take(index, request));
         }
-        self.compare_attempt(place)
+        self.compare_attempt(index)
     }
 
     fn taken(&self, answer: AttemptConsumed) -> Result<Answer, TestCaseError> {
@@ -291,21 +293,21 @@ impl Player {
 
     /// A value must be the one of its artifact.
     fn disclosed(&self, id: ArtifactId, value: &SecretString) -> Result<Answer, TestCaseError> {
-        let place = self.artifacts.iter().position(|known| *known == id);
-        let Some(place) = place else {
+        let index = self.artifacts.iter().position(|known| *known == id);
+        let Some(index) = index else {
             return Err(TestCaseError::fail("an artifact that is not in the feed"));
         };
-        let code = self.world.artifacts[place].code.map(|code| self.code(code));
+        let code = self.world.artifacts[index].code.map(|code| self.code(code));
         prop_assert_eq!(Some(value.expose_secret()), code.as_deref());
-        Ok(Answer::Value(place))
+        Ok(Answer::Value(index))
     }
 
     fn consume(&mut self, number: usize, request: Request) -> Checked {
-        let Some(place) = number.checked_rem(self.artifacts.len()) else {
+        let Some(index) = number.checked_rem(self.artifacts.len()) else {
             return Ok(());
         };
         let (consumer, key) = request;
-        let id = self.artifacts[place];
+        let id = self.artifacts[index];
         let asked = ConsumeRequest {
             artifact: id,
             consumer: self.consumer(consumer),
@@ -325,15 +327,15 @@ impl Player {
             Consumed::Expired { .. } => Answer::Expired,
             Consumed::Unknown => return Err(TestCaseError::fail("the artifact is unknown")),
         };
-        prop_assert_eq!(answer, self.world.consume(place, request));
+        prop_assert_eq!(answer, self.world.consume(index, request));
         Ok(())
     }
 
     fn finish(&mut self, number: usize, success: bool, death: Option<u16>) -> Checked {
-        let Some(place) = number.checked_rem(self.attempts.len()) else {
+        let Some(index) = number.checked_rem(self.attempts.len()) else {
             return Ok(());
         };
-        let id = self.attempts[place];
+        let id = self.attempts[index];
         let outcome = if success {
             AttemptOutcome::Succeeded
         } else {
@@ -353,11 +355,11 @@ impl Player {
             }
             AttemptFinished::Unknown => return Err(TestCaseError::fail("the attempt is unknown")),
         };
-        prop_assert_eq!(answer, self.world.finish(place, success));
+        prop_assert_eq!(answer, self.world.finish(index, success));
         Ok(())
     }
 
-    /// The model knows nothing of this: no answer changes by it.
+    /// Wipes values. The model has no such step, because it changes no answer.
     fn wipe(&mut self) {
         let keep = RetentionPeriods {
             consumed_values: millis(REPLAY),
@@ -376,43 +378,44 @@ impl Player {
         });
     }
 
-    fn compare_attempt(&mut self, place: usize) -> Checked {
-        let id = self.attempts[place];
+    fn compare_attempt(&mut self, index: usize) -> Checked {
+        let id = self.attempts[index];
         let view = self.run(None, async |store| {
             store.attempts.attempt(id, &Scope::All).await
         });
         let view = view.ok_or_else(|| TestCaseError::fail("the attempt is unknown"))?;
-        prop_assert_eq!(state(&view)?, self.world.state(place));
-        let expected = &self.world.attempts[place];
-        prop_assert_eq!(view.resends_left, expected.left());
+        prop_assert_eq!(state(&view)?, self.world.state(index));
+        let expected = &self.world.attempts[index];
+        prop_assert_eq!(view.resends_left, expected.resends_left());
         let current = expected.current.map(|artifact| self.artifacts[artifact]);
         prop_assert_eq!(view.current.map(|artifact| artifact.id), current);
         Ok(())
     }
 
-    /// The feed of an inbox: every item of the model in its place, and no other.
+    /// Compares the feed of an inbox: it must have the model's items in their order, and
+    /// no others.
     fn compare_feed(&mut self, number: usize) -> Checked {
         let to = self.inbox(number);
         let items = self.run(None, async |store| {
             store.agents.artifacts(&to, Seq::START, 100).await
         });
         let expected = (0..self.world.artifacts.len())
-            .filter(|place| self.world.artifacts[*place].inbox == number);
+            .filter(|index| self.world.artifacts[*index].inbox == number);
         let expected: Vec<usize> = expected.collect();
         prop_assert_eq!(items.len(), expected.len());
-        for (item, (place, seq)) in items.iter().zip(expected.into_iter().zip(1_i64..)) {
-            if place == self.artifacts.len() {
+        for (item, (index, seq)) in items.iter().zip(expected.into_iter().zip(1_i64..)) {
+            if index == self.artifacts.len() {
                 self.artifacts.push(item.id);
             }
-            prop_assert_eq!(item.id, self.artifacts[place]);
+            prop_assert_eq!(item.id, self.artifacts[index]);
             prop_assert_eq!(item.seq, Seq::new(seq));
-            self.compare_item(item, place)?;
+            self.compare_item(item, index)?;
         }
         Ok(())
     }
 
-    fn compare_item(&self, item: &ArtifactView, place: usize) -> Checked {
-        let expected = &self.world.artifacts[place];
+    fn compare_item(&self, item: &ArtifactView, index: usize) -> Checked {
+        let expected = &self.world.artifacts[index];
         let attempt = expected.attempt.map(|attempt| self.attempts[attempt]);
         prop_assert_eq!(item.attempt, attempt);
         prop_assert_eq!(item.is_superseded, expected.is_superseded);
@@ -437,7 +440,7 @@ impl Player {
     }
 }
 
-/// One delivery of a mail, as a webhook and a worker bring it in.
+/// One delivery of a mail, as a webhook records it and a worker processes it.
 struct Post {
     name: String,
     message: String,
@@ -467,7 +470,7 @@ impl Post {
         Ok(matches!(claimed, Claimed::Finished))
     }
 
-    /// What a worker makes of the mail, for those who wait in its inbox.
+    /// The message that a worker makes of the mail, for the attempts on its inbox.
     async fn read(&self, store: &Store) -> Result<NewMessage, StoreError> {
         let to = &self.to;
         let expected = store.work.expectations(std::slice::from_ref(to)).await?;
@@ -501,7 +504,7 @@ fn miss(attempt: AttemptId) -> Miss {
     }
 }
 
-/// How an attempt stands, in the model's words.
+/// The state of an attempt as the model names it.
 fn state(view: &AttemptView) -> Result<State, TestCaseError> {
     Ok(match view.status() {
         AttemptStatus::Pending => State::Pending,

@@ -1,5 +1,5 @@
-//! A process that has the database open, and can die. The database's clock stands
-//! still until it is told to go on.
+//! A process that has the database open and can die. The database's clock stands still
+//! until a test moves it.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use tokio::task::yield_now;
 
 use crate::subject::{Database, Directory};
 
-/// Where the clock begins; later cases go on from where earlier ones have left it.
+/// Where the clock begins. It is not set back between cases.
 const BEGIN: i64 = 1_800_000_000_000;
 
 enum Place {
@@ -20,10 +20,10 @@ enum Place {
 }
 
 pub(crate) struct Process {
-    /// What is inside: it is gone after a crash.
+    /// The state of the process; a crash drops it.
     runtime: Option<Runtime>,
     store: Option<Store>,
-    /// What stays: the database, and the hand on its clock.
+    /// What survives a crash: the database, and the connection that moves its clock.
     outside: Runtime,
     place: Place,
     pub(crate) now: i64,
@@ -34,7 +34,7 @@ impl Process {
         let outside = runtime();
         let directory = Directory::new();
         let hand = outside.block_on(async {
-            // The tables are the product's own; only the view of the time is not.
+            // The tables are the product's own; only the view `clock` is replaced.
             must(store::open(&directory.settings()).await).close().await;
             let mut hand = must(SqliteConnection::connect(&directory.url()).await);
             let stop = sqlx::raw_sql(
@@ -55,8 +55,8 @@ impl Process {
         let (database, hand) = outside.block_on(async {
             let database = Database::create().await;
             let mut hand = must(PgConnection::connect(&database.url).await);
-            // Functions of our own are found before the server's, by the product's
-            // statements and by the views that its migrations make.
+            // These functions come before the server's own in the search path, for the
+            // product's statements and for the views that its migrations create.
             let stop = sqlx::raw_sql(
                 "CREATE TABLE moment (now timestamptz NOT NULL);
                  INSERT INTO moment VALUES (to_timestamp(1800000000));
@@ -114,8 +114,8 @@ impl Process {
         self.runtime.as_ref().unwrap().block_on(work)
     }
 
-    /// Begins to do something and dies; then starts again. Every task of the
-    /// process ends where it stands, and its connections are cut.
+    /// Begins the work and dies, then starts again. Every task of the process ends where
+    /// it is, and its connections are cut.
     pub(crate) fn die_during(&mut self, work: impl Future, after: Duration) {
         let runtime = self.runtime.take().unwrap();
         let death = async {

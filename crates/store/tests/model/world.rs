@@ -1,31 +1,32 @@
-//! The model: what must be true, in vectors. Everything is known by its place.
+//! The model: the expected state, in a few vectors. Attempts, mails and artifacts are
+//! named by their index.
 
 use std::collections::BTreeMap;
 
 use super::command::{LIFETIME, Mail, Open, REPLAY};
 
-/// What a request is answered.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// This attempt, new or known.
     Attempt(usize),
-    /// The reference stands for another request.
+    /// The reference was used for another request.
     ReferenceReused,
     /// The value of this artifact.
     Value(usize),
-    /// Somebody else has it, or it is too late to ask again.
+    /// Another request consumed it, or the replay window is over.
     Already,
-    /// The idempotency key stands for another request.
+    /// The idempotency key was used for another request.
     KeyReused,
-    /// There is nothing to consume; this is how the attempt stands.
+    /// There is nothing to consume; this is the attempt's state.
     NotReady(State),
-    /// A newer one has taken its place.
+    /// A newer artifact has replaced it.
     Superseded,
-    /// Its time is over.
+    /// It has expired.
     Expired,
     /// It never had a value.
     Withheld,
-    /// Another mail may be asked for, this often more.
+    /// The resend is granted, and this many are left.
     Granted(u32),
     /// The budget is spent.
     Spent,
@@ -35,7 +36,7 @@ pub(crate) enum Answer {
     Ended(bool),
 }
 
-/// How an attempt stands.
+/// The state of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Pending,
@@ -47,7 +48,7 @@ pub(crate) enum State {
     Expired,
 }
 
-/// A request that consumes: who, with which key.
+/// A consume request: the numbers of its consumer and of its idempotency key.
 pub(crate) type Request = (u8, u8);
 
 #[derive(Debug)]
@@ -56,44 +57,44 @@ pub(crate) struct Attempt {
     opened_at: i64,
     deadline: i64,
     resends: BTreeMap<u8, u32>,
-    releft_at: Option<i64>,
+    resent_at: Option<i64>,
     pub(crate) current: Option<usize>,
     missed: Missed,
     success: Option<bool>,
 }
 
-/// What came without being of use.
+/// The mail that gave an attempt nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Missed {
     Nothing,
-    /// A mail that would have done, and was another's.
+    /// A mail that matched and was given to another attempt.
     Anothers,
-    /// A mail with nothing in it.
+    /// A mail without a code.
     Mail,
 }
 
 impl Attempt {
-    pub(crate) fn left(&self) -> u32 {
+    pub(crate) fn resends_left(&self) -> u32 {
         self.asked.resends - u32::try_from(self.resends.len()).unwrap()
     }
 
-    /// A mail was another's.
+    /// Notes that a mail was given to another attempt.
     fn pass_over(&mut self) {
         if self.current.is_none() && self.missed == Missed::Nothing {
             self.missed = Missed::Anothers;
         }
     }
 
-    /// The mail that was asked for has brought the same again.
-    fn hear_again(&mut self, received_at: i64) {
-        self.releft_at = self.releft_at.filter(|asked| *asked > received_at);
+    /// Notes that a mail repeated the attempt's value: the resend before it is answered.
+    fn answer_resend(&mut self, received_at: i64) {
+        self.resent_at = self.resent_at.filter(|asked| *asked > received_at);
     }
 }
 
 #[derive(Debug)]
 struct Sent {
     mail: Mail,
-    left_at: i64,
+    sent_at: i64,
     is_known: bool,
 }
 
@@ -101,7 +102,7 @@ struct Sent {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Consume {
     request: Request,
-    /// Whether the attempt was asked, and not for the item.
+    /// Whether the request named the attempt and not the item.
     of_attempt: bool,
     pub(crate) at: i64,
 }
@@ -146,7 +147,7 @@ impl World {
             opened_at: self.now,
             deadline: self.now + asked.patience,
             resends: BTreeMap::new(),
-            releft_at: None,
+            resent_at: None,
             current: None,
             missed: Missed::Nothing,
             success: None,
@@ -157,20 +158,20 @@ impl World {
     pub(crate) fn send(&mut self, mail: Mail) {
         self.mails.push(Sent {
             mail,
-            left_at: self.now,
+            sent_at: self.now,
             is_known: false,
         });
     }
 
     /// The mail that a number means.
     pub(crate) fn mail(&self, number: usize) -> Option<(usize, Mail, i64)> {
-        let place = number.checked_rem(self.mails.len())?;
-        let sent = &self.mails[place];
-        Some((place, sent.mail, sent.left_at))
+        let index = number.checked_rem(self.mails.len())?;
+        let sent = &self.mails[index];
+        Some((index, sent.mail, sent.sent_at))
     }
 
-    /// A mail is delivered: the first time counts, and nothing that came before an
-    /// attempt, or after its deadline, is for it.
+    /// Delivers a mail. Only its first delivery counts. A mail from before an attempt or
+    /// after its deadline is not for it.
     pub(crate) fn deliver(&mut self, mail: usize) {
         let now = self.now;
         let sent = &mut self.mails[mail];
@@ -182,7 +183,7 @@ impl World {
             code,
             is_stated,
         } = sent.mail;
-        let received_at = if is_stated { sent.left_at } else { now };
+        let received_at = if is_stated { sent.sent_at } else { now };
         let waiting = self.waiting(inbox, received_at);
         let attempt = if code.is_some() {
             let chosen = self.chosen(&waiting, inbox, code);
@@ -198,7 +199,7 @@ impl World {
         };
         if code.is_some() && self.has_since(attempt, inbox, code).is_some() {
             if let Some(attempt) = attempt {
-                self.attempts[attempt].hear_again(received_at);
+                self.attempts[attempt].answer_resend(received_at);
                 self.renew(attempt, code, received_at);
             }
             return;
@@ -216,7 +217,8 @@ impl World {
         }
     }
 
-    /// The newest mail of an attempt wins, by when it was received.
+    /// Gives an artifact to an attempt. The mail that was received last decides which
+    /// artifact is current.
     fn bind(&mut self, attempt: usize, new: usize) {
         let current = self.attempts[attempt].current;
         let is_newer =
@@ -233,7 +235,7 @@ impl World {
         }
     }
 
-    /// A code that nobody has used is the newest again when it comes again.
+    /// Makes a repeated code the current one again, unless it is consumed or expired.
     fn renew(&mut self, attempt: usize, code: Option<u8>, received_at: i64) {
         let current = self.attempts[attempt].current;
         let is_late = |current: usize| self.artifacts[current].received_at > received_at;
@@ -263,12 +265,12 @@ impl World {
                 && attempt.success.is_none()
                 && (attempt.opened_at..attempt.deadline).contains(&at)
         };
-        let places = self.attempts.iter().enumerate();
-        let waiting = places.filter(|(_, attempt)| waits(attempt));
-        waiting.map(|(place, _)| place).collect()
+        let indexed = self.attempts.iter().enumerate();
+        let waiting = indexed.filter(|(_, attempt)| waits(attempt));
+        waiting.map(|(index, _)| index).collect()
     }
 
-    /// Since when an attempt (or the inbox, apart from all attempts) has this code.
+    /// When an attempt got this code; without an attempt, when the inbox got it.
     fn has_since(&self, attempt: Option<usize>, inbox: usize, code: Option<u8>) -> Option<i64> {
         let is_it = |artifact: &&Artifact| {
             (artifact.attempt, artifact.inbox, artifact.code) == (attempt, inbox, code)
@@ -277,47 +279,47 @@ impl World {
         artifact.map(|artifact| artifact.received_at)
     }
 
-    /// Who is first in the line, unless the code is another's who has it already. It is
-    /// not if the first has nothing and began to wait after that, and the other has not
-    /// asked for another mail.
+    /// The attempt that gets a code: one that has the code already, or else the first in
+    /// line. An attempt that has the code does not get it again if the first in line has no
+    /// artifact and was opened after that, and the other one has not requested a resend.
     fn chosen(&self, waiting: &[usize], inbox: usize, code: Option<u8>) -> Option<usize> {
         let first = self.first_in_line(waiting)?;
         let Attempt {
             current, opened_at, ..
         } = &self.attempts[first];
         let mut having: Vec<usize> = waiting.to_vec();
-        having.retain(|place| {
-            let since = self.has_since(Some(*place), inbox, code);
+        having.retain(|index| {
+            let since = self.has_since(Some(*index), inbox, code);
             let is_older = |since| current.is_none() && *opened_at > since;
-            since.is_some_and(|since| !is_older(since) || self.asks_again(*place))
+            since.is_some_and(|since| !is_older(since) || self.asks_again(*index))
         });
         Some(self.first_in_line(&having).unwrap_or(first))
     }
 
-    /// Whether another mail was asked for since the newest one came.
+    /// Whether a resend was requested after the current mail was received.
     fn asks_again(&self, attempt: usize) -> bool {
         let Attempt {
-            releft_at, current, ..
+            resent_at, current, ..
         } = &self.attempts[attempt];
         let came_at = current.map(|current| self.artifacts[current].received_at);
-        releft_at
+        resent_at
             .zip(came_at)
             .is_some_and(|(asked, came)| asked > came)
     }
 
-    /// Who has waited longest with nothing; else who asked last.
+    /// The oldest attempt without an artifact; else the one that last asked for a mail.
     fn first_in_line(&self, waiting: &[usize]) -> Option<usize> {
-        let of = |place: &usize| &self.attempts[*place];
-        let empty = waiting.iter().filter(|place| of(place).current.is_none());
-        let first = empty.min_by_key(|place| of(place).opened_at);
-        let asked_at = |place: &&usize| of(place).opened_at.max(of(place).releft_at.unwrap_or(0));
+        let of = |index: &usize| &self.attempts[*index];
+        let empty = waiting.iter().filter(|index| of(index).current.is_none());
+        let first = empty.min_by_key(|index| of(index).opened_at);
+        let asked_at = |index: &&usize| of(index).opened_at.max(of(index).resent_at.unwrap_or(0));
         let last = waiting.iter().max_by_key(asked_at);
         first.or(last).copied()
     }
 
     pub(crate) fn resend(&mut self, attempt: usize, key: u8) -> Answer {
         let mut others = self.attempts.iter().enumerate();
-        if others.any(|(place, other)| place != attempt && other.resends.contains_key(&key)) {
+        if others.any(|(index, other)| index != attempt && other.resends.contains_key(&key)) {
             return Answer::KeyReused;
         }
         let is_over = self.is_over(attempt);
@@ -329,12 +331,12 @@ impl World {
         if is_over || attempt.success.is_some() {
             return Answer::Over;
         }
-        if attempt.left() == 0 {
+        if attempt.resends_left() == 0 {
             return Answer::Spent;
         }
-        let left = attempt.left() - 1;
+        let left = attempt.resends_left() - 1;
         attempt.resends.insert(key, left);
-        attempt.releft_at = Some(now);
+        attempt.resent_at = Some(now);
         Answer::Granted(left)
     }
 
@@ -348,7 +350,7 @@ impl World {
             current,
             missed,
             success,
-            releft_at,
+            resent_at,
             ..
         } = &self.attempts[attempt];
         let Some(current) = current else {
@@ -363,7 +365,7 @@ impl World {
         };
         let current = &self.artifacts[*current];
         if let Some(consume) = current.consumed {
-            let was_asked_again = releft_at.is_some_and(|resent| resent >= consume.at);
+            let was_asked_again = resent_at.is_some_and(|resent| resent >= consume.at);
             let is_open = !is_over && success.is_none();
             return if was_asked_again && is_open {
                 State::Pending
@@ -382,8 +384,8 @@ impl World {
         }
     }
 
-    /// A consumer asks an attempt: a retry is about what its request got, anything
-    /// else about the newest.
+    /// Consumes the value of an attempt. A retry gets the artifact of its first request;
+    /// any other request gets the current one.
     pub(crate) fn take(&mut self, attempt: usize, request: Request) -> Answer {
         if let Some(used) = self.used(request) {
             return if self.artifacts[used].attempt == Some(attempt) {
@@ -407,7 +409,7 @@ impl World {
         }
     }
 
-    /// A consumer asks for an item of the feed.
+    /// Consumes an item of the feed.
     pub(crate) fn consume(&mut self, artifact: usize, request: Request) -> Answer {
         let used = self.used(request);
         let now = self.now;
@@ -432,14 +434,15 @@ impl World {
         }
     }
 
-    /// What a request was used for.
+    /// The artifact that a request consumed.
     fn used(&self, request: Request) -> Option<usize> {
         let by = |artifact: &Artifact| artifact.consumed.map(|consume| consume.request);
         let is_used = |artifact: &Artifact| by(artifact) == Some(request);
         self.artifacts.iter().position(is_used)
     }
 
-    /// The value again for the one who has it and asks the same way, for a while.
+    /// The answer when the artifact is consumed: within the replay window, the same request
+    /// gets the value again.
     fn replay(&self, artifact: usize, request: Request, of_attempt: bool) -> Answer {
         match self.artifacts[artifact].consumed {
             Some(consume) if consume.request == request => {

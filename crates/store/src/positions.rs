@@ -1,6 +1,6 @@
-//! Places in inboxes. A place is taken under the lock of the inbox's row and only by a
-//! row that was inserted, so a reader who has seen place 7 will never see a 6 appear
-//! behind it.
+//! The positions of items in their inbox (`Seq`). A position is taken under the lock of
+//! the inbox's row, and only for a row that was inserted. So when a reader has seen
+//! position 7, no item appears at position 6 later.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::column::{List, Rows};
 use crate::fault::Fault;
 
 /// Locks the rows of inboxes until the transaction ends, inserting those that are not
-/// there. Returns the last place that is taken in each.
+/// there. Returns the last position that is taken in each.
 ///
 /// All are inserted and then locked in the order of their bytes. Transactions that do
 /// both in this order wait for one another and cannot deadlock.
@@ -51,8 +51,8 @@ pub(crate) async fn lock<B: Backend>(
     Ok(rows.into_iter().collect())
 }
 
-/// Notes the last places taken, and notifies the watchers of these inboxes in all
-/// processes when the transaction commits.
+/// Stores the last position that is taken in each inbox, and notifies the watchers of
+/// these inboxes in all processes when the transaction commits.
 pub(crate) async fn advance<B: Backend>(
     connection: &mut Connection<B>,
     last: &BTreeMap<&str, i64>,
