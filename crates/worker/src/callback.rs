@@ -132,14 +132,14 @@ impl Callbacks {
             Ok(()) => CallbackResult::Done,
             Err(reason) => after_failure(callback, reason),
         };
-        let (word, reason) = match &result {
+        let (outcome, reason) = match &result {
             CallbackResult::Done => ("done", None),
             CallbackResult::RetryLater(_, reason) => ("again", Some(reason)),
             CallbackResult::Dead(reason) => ("dead", Some(reason)),
         };
         let reason = reason.map_or("-", Reason::as_str);
-        tracing::info!(callback.id = %callback.id, callback.name, word, reason, "callback posted");
-        let label = OutcomeLabel::new(&callback.name, word);
+        tracing::info!(callback.id = %callback.id, callback.name, outcome, reason, "callback tried");
+        let label = OutcomeLabel::new(&callback.name, outcome);
         self.meters.callbacks.get_or_create(&label).inc();
         let ended = self.log.end_callback(callback.id, callback.token, result);
         if let Err(error) = ended.await {
@@ -190,8 +190,8 @@ fn after_failure(callback: &Callback, reason: Reason) -> CallbackResult {
     CallbackResult::RetryLater(wait.min(callback.remaining), reason)
 }
 
-/// The body of a callback: ids, closed words, bounded addresses and the value. It is
-/// built from stored rows, so every retry sends the same body.
+/// The body of a callback: ids, words from closed lists, bounded addresses and the value.
+/// It is built from stored rows, so every retry sends the same body.
 fn body(callback: &Callback) -> Value {
     let artifact = &callback.artifact;
     let mut data = Map::new();

@@ -1,4 +1,5 @@
-//! One mail, decided under the allowlist of the operator and of everybody who waits.
+//! One mail, decided once under the allowlist of the operator and once under that of each
+//! inbox and attempt that waits for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub(crate) struct Decisions {
     pub(crate) identity: Identity,
     pub(crate) sender: FromAddress,
     by_list: BTreeMap<LinkList, Decision>,
-    /// For a list that was not asked for: it hands out nothing.
+    /// The decision for a list that `of` was not given: everything is withheld.
     closed: Decision,
 }
 

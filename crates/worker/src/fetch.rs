@@ -34,13 +34,13 @@ pub(crate) enum FetchError {
     Unauthorised,
     /// The answer is not what the provider documents.
     #[error("the provider's API gave an unexpected answer")]
-    Odd,
+    UnexpectedAnswer,
     /// The mail is larger than the limit.
     #[error("the message is too large")]
     TooLarge,
     /// A redirect or link leads to a host that is not the provider's.
     #[error("the provider's API points to another host")]
-    LeadsAway,
+    ForeignHost,
     /// The provider refuses the confirmation, usually because it came too late.
     #[error("the provider refuses the confirmation")]
     Refused,
@@ -59,7 +59,9 @@ impl FetchError {
     fn class(self) -> Class {
         match self {
             Self::Unavailable | Self::Unauthorised => Class::Upstream,
-            Self::Odd | Self::TooLarge | Self::LeadsAway | Self::Refused => Class::Permanent,
+            Self::UnexpectedAnswer | Self::TooLarge | Self::ForeignHost | Self::Refused => {
+                Class::Permanent
+            }
         }
     }
 
@@ -67,9 +69,9 @@ impl FetchError {
         Reason::new(match self {
             Self::Unavailable => "fetch_unavailable",
             Self::Unauthorised => "fetch_unauthorised",
-            Self::Odd => "fetch_odd",
+            Self::UnexpectedAnswer => "fetch_odd",
             Self::TooLarge => "too_large",
-            Self::LeadsAway => "fetch_leads_away",
+            Self::ForeignHost => "fetch_leads_away",
             Self::Refused => "confirmation_refused",
         })
     }
@@ -143,7 +145,9 @@ impl Fetcher {
     /// Confirms a subscription that the provider asks about. The URL's host is fixed
     /// by configuration, and redirects are refused.
     pub(crate) async fn confirm(&self, confirmation: &Confirmation) -> Result<(), FetchError> {
-        let mut url = Url::parse(&confirmation.base).ok().ok_or(FetchError::Odd)?;
+        let mut url = Url::parse(&confirmation.base)
+            .ok()
+            .ok_or(FetchError::UnexpectedAnswer)?;
         url.query_pairs_mut().extend_pairs(&confirmation.query);
         let answer = self.client.get(url).timeout(self.budget).send().await;
         let status = answer.ok().ok_or(FetchError::Unavailable)?.status();
@@ -153,13 +157,15 @@ impl Fetcher {
                 Err(FetchError::Unavailable)
             }
             status if status.is_client_error() => Err(FetchError::Refused),
-            status if status.is_redirection() => Err(FetchError::LeadsAway),
+            status if status.is_redirection() => Err(FetchError::ForeignHost),
             _ => Err(FetchError::Unavailable),
         }
     }
 
     async fn message(&self, api: &Api, mail: &RemoteMail) -> Result<FetchedMessage, FetchError> {
-        let base = Url::parse(&api.url).ok().ok_or(FetchError::Odd)?;
+        let base = Url::parse(&api.url)
+            .ok()
+            .ok_or(FetchError::UnexpectedAnswer)?;
         let found = self.get(api, &base, message_url(&base, mail)?).await?;
         let original = match mail.holds {
             Holds::Message => Ok(found),
@@ -168,13 +174,13 @@ impl Fetcher {
                 let decoded = URL_SAFE_NO_PAD
                     .decode(&text)
                     .or_else(|_| URL_SAFE.decode(&text));
-                decoded.ok().ok_or(FetchError::Odd)
+                decoded.ok().ok_or(FetchError::UnexpectedAnswer)
             }
             Holds::Link(keys) => self.linked(api, &base, &text_at(&found, keys)?).await,
             Holds::LinkOrFields(keys) => {
                 let Ok(link) = text_at(&found, keys) else {
                     let rebuilt = message_of_answer(&found).map(FetchedMessage::rebuilt);
-                    return rebuilt.ok_or(FetchError::Odd);
+                    return rebuilt.ok_or(FetchError::UnexpectedAnswer);
                 };
                 self.linked(api, &base, &link).await
             }
@@ -184,7 +190,7 @@ impl Fetcher {
 
     /// Gets the message that an answer links to.
     async fn linked(&self, api: &Api, base: &Url, link: &str) -> Result<Vec<u8>, FetchError> {
-        let link = Url::parse(link).ok().ok_or(FetchError::Odd)?;
+        let link = Url::parse(link).ok().ok_or(FetchError::UnexpectedAnswer)?;
         self.get(api, base, link).await
     }
 
@@ -193,7 +199,7 @@ impl Fetcher {
     async fn get(&self, api: &Api, base: &Url, mut url: Url) -> Result<Vec<u8>, FetchError> {
         for _ in 0..MOST_HOPS {
             if !is_own_host(base, &url) {
-                return Err(FetchError::LeadsAway);
+                return Err(FetchError::ForeignHost);
             }
             let mut request = self.client.get(url.clone());
             if url.origin() == base.origin() {
@@ -209,9 +215,9 @@ impl Fetcher {
                 .and_then(|to| to.to_str().ok());
             url = next
                 .and_then(|to| url.join(to).ok())
-                .ok_or(FetchError::Odd)?;
+                .ok_or(FetchError::UnexpectedAnswer)?;
         }
-        Err(FetchError::Odd)
+        Err(FetchError::UnexpectedAnswer)
     }
 
     /// Adds the key as a bearer token, or signs the request with it.
@@ -229,7 +235,7 @@ impl Fetcher {
             (host, None) => host.to_owned(),
         };
         let headers = scope.sign(&api.key, &host, url.path(), self.clock.now());
-        let headers = headers.ok_or(FetchError::Odd)?;
+        let headers = headers.ok_or(FetchError::UnexpectedAnswer)?;
         Ok(headers.into_iter().fold(request, |request, (name, value)| {
             request.header(name, value)
         }))
@@ -257,8 +263,10 @@ impl Fetcher {
 }
 
 fn text_at(json: &[u8], keys: &[&str]) -> Result<String, FetchError> {
-    let json: serde_json::Value = serde_json::from_slice(json).ok().ok_or(FetchError::Odd)?;
+    let json: serde_json::Value = serde_json::from_slice(json)
+        .ok()
+        .ok_or(FetchError::UnexpectedAnswer)?;
     let found = keys.iter().try_fold(&json, |value, key| value.get(key));
     let text = found.and_then(serde_json::Value::as_str);
-    text.map(str::to_owned).ok_or(FetchError::Odd)
+    text.map(str::to_owned).ok_or(FetchError::UnexpectedAnswer)
 }

@@ -14,7 +14,7 @@ pub(crate) struct Finding {
     pub(crate) rule: Reason,
     pub(crate) confidence: u8,
     pub(crate) host: Option<String>,
-    /// The attempts that wait for it.
+    /// The attempts that it matches.
     pub(crate) suits: Vec<AttemptId>,
 }
 

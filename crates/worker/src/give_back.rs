@@ -20,8 +20,8 @@ pub(crate) fn outage_wait() -> Duration {
     rand::random_range(SHORTEST_WAIT..=LONGEST_WAIT)
 }
 
-/// The same claim again, for a second way to end it. Whichever comes first ends it;
-/// the token keeps the other from changing anything.
+/// A copy of a claim, so that it can be ended in two ways. The one that comes first ends
+/// it; the other one finds an old token and changes nothing.
 pub(crate) fn copy_of(claim: &Claim) -> Claim {
     Claim {
         delivery: claim.delivery,
@@ -32,8 +32,8 @@ pub(crate) fn copy_of(claim: &Claim) -> Claim {
     }
 }
 
-/// Gives the claim back in the background, until the database answers. A damaged row
-/// is left to its lease and counts as an attempt.
+/// Gives the claim back in the background, and retries until the database answers. The
+/// claim of a damaged row is not given back: its lease expires, which counts as an attempt.
 pub(crate) async fn give_back(
     deps: &Arc<Deps>,
     claim: Claim,
@@ -46,7 +46,7 @@ pub(crate) async fn give_back(
                 tokio::time::sleep(outage_wait()).await;
                 let (claim, wait) = (copy_of(&claim), outage_wait());
                 let given_back = deps.work.retry_uncounted(claim, wait, STORE_UNAVAILABLE);
-                // `Lost` means that it was completed, or that its lease passed on.
+                // `Lost` means that it was completed, or that another worker has claimed it.
                 if given_back.await.is_ok() {
                     return;
                 }

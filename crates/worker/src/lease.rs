@@ -12,11 +12,12 @@ pub(crate) async fn keep(deps: &Deps, claim: &Claim) -> std::convert::Infallible
         tokio::time::sleep(lease / 3).await;
         match deps.work.extend(claim, lease).await {
             Ok(Completed::Done(())) => {}
-            // Ended just now, or taken by another worker: the end of the work notices.
+            // The claim has just ended, or another worker has it. The write at the end of
+            // the work finds out.
             Ok(Completed::Lost) => return std::future::pending().await,
             Err(error) => {
                 let error: &dyn std::error::Error = &error;
-                tracing::debug!(delivery.id = %claim.delivery, error, "a lease was not extended");
+                tracing::debug!(delivery.id = %claim.delivery, error, "failed to extend a lease");
             }
         }
     }

@@ -76,7 +76,8 @@ pub(crate) fn minimize(
     }
 }
 
-/// What the inbox gets, for which attempts, and what other attempts get not.
+/// The findings for an inbox, each with the attempts that it matches, and for every other
+/// attempt the reason why it gets nothing.
 fn find(
     decisions: &Decisions,
     expected: &Expectation,
@@ -101,7 +102,8 @@ fn find(
             }),
         }
     }
-    // A mail that is another's by its sender says nothing about one's own.
+    // A mail that matches one attempt is not reported to the attempts that wait for other
+    // senders: their mail may still arrive.
     if !suited.is_empty() {
         misses.retain(|miss| !is_of_sender(&miss.reason));
     }
@@ -112,7 +114,7 @@ fn find(
             Some(reason) => Finding::withheld(finding.kind, reason.clone()),
             None => finding,
         };
-        // What an attempt got says more than the same thing without one.
+        // A finding of this kind that matches an attempt replaces the general one.
         if !suited
             .iter()
             .any(|other: &Finding| other.kind == finding.kind)
@@ -126,7 +128,7 @@ fn find(
     (suited, misses)
 }
 
-/// Adds an attempt to the finding it waits for; the same value is one finding.
+/// Adds an attempt to the finding that it matches. Equal values are one finding.
 fn suit(suited: &mut Vec<Finding>, finding: Finding, attempt: AttemptId) {
     let same = suited
         .iter_mut()

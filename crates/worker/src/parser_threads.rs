@@ -41,9 +41,9 @@ pub(crate) enum Parsed {
     Refused(Refusal),
     /// The parser panicked.
     Panicked,
-    /// The parser took longer than its time.
+    /// The parser took longer than its time budget.
     TooSlow,
-    /// The system gave no thread.
+    /// The system could not start a thread.
     NoThread,
 }
 
@@ -54,7 +54,7 @@ struct Job {
     answer: oneshot::Sender<Result<ParsedMail, Refusal>>,
 }
 
-/// Stops parsing when the one who waits for it goes away.
+/// Stops the parser when its caller no longer waits.
 struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {

@@ -21,7 +21,7 @@ use crate::slot::Slot;
 /// An inbox that a mail was sent to.
 struct Awaited {
     expected: Expectation,
-    /// The recipients that stand for the inbox: its address, or that with a `+tag`.
+    /// The recipients that belong to the inbox: its address, with or without a `+tag`.
     addresses: Vec<InboxId>,
 }
 
@@ -43,10 +43,10 @@ pub(crate) async fn read_mail(
     let lists = link_lists(&awaited);
     let deciding = Decisions::of(&deps.parser_threads, settings, Arc::clone(&raw), lists);
     let decisions = reading(deps, claim, deciding).await?;
-    let is_odd = mail
+    let is_implausible = mail
         .received_at
         .is_some_and(|at| !is_plausible(at, recorded_at));
-    let received_at = mail.received_at.filter(|_| !is_odd);
+    let received_at = mail.received_at.filter(|_| !is_implausible);
     let stated = &decisions.sender;
     let evidence = Evidence {
         raw,
@@ -67,7 +67,10 @@ pub(crate) async fn read_mail(
         same_value_window: settings.same_value_window,
     };
     let differs = is_other_sender(stated_from.as_deref(), stated.address.as_deref());
-    let marks = [(differs, "provider_mismatch"), (is_odd, "received_at_odd")];
+    let marks = [
+        (differs, "provider_mismatch"),
+        (is_implausible, "received_at_odd"),
+    ];
     let message = |(inbox, awaited): (InboxId, Awaited)| {
         let sender = Sender {
             address: stated.address.clone(),

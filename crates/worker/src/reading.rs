@@ -7,9 +7,9 @@
 //! count and is dead-lettered in the end. The others survive, and their counts are taken
 //! back.
 //!
-//! A process may be killed by others, at the moment of reading, too. So one count is not
-//! enough, and a mail that was counted is read after the others: a process that is killed
-//! soon after each start does not blame the same mail each time.
+//! The process may also be killed for another reason while it reads a suspect. So one
+//! count does not dead-letter a mail, and a mail with a count is read after the others:
+//! if the process is killed soon after each start, the same mail is not blamed each time.
 
 use std::time::Duration;
 
@@ -19,19 +19,21 @@ use crate::deps::Deps;
 use crate::failure::Failure;
 use crate::give_back::copy_of;
 
-/// A mail is dead-lettered when the process has died so often while it was read alone.
+/// How often the process may die while it reads a mail alone, before the mail is
+/// dead-lettered.
 const DEATHS: u32 = 3;
-/// How much longer a suspect waits for each attempt that is counted.
+/// How much longer a suspect waits for each attempt that was counted.
 const LATER: Duration = Duration::from_secs(1);
 
-/// Lets the other suspects be read before one that attempts were counted for.
+/// Delays a suspect with counted attempts, so that the other suspects are read before it.
 pub(crate) async fn wait_for_others(claim: &Claim) {
     if claim.unended > 0 {
         tokio::time::sleep(LATER * claim.attempt.saturating_sub(1)).await;
     }
 }
 
-/// Runs `work`, which touches the bytes of the delivery of `claim`.
+/// Runs `work`, which reads the bytes of the delivery of `claim`: beside other mails, or
+/// alone and with a counted attempt if the delivery is a suspect.
 pub(crate) async fn reading<T>(
     deps: &Deps,
     claim: &Claim,
@@ -49,14 +51,14 @@ pub(crate) async fn reading<T>(
     };
     match deps.work.count_attempt(&counted).await {
         Ok(Completed::Done(())) => {}
-        // The token keeps a lost claim from changing anything when it is given back.
+        // A lost claim has an old token, so giving it back changes nothing.
         Ok(Completed::Lost) | Err(_) => return Err(Failure::store_unavailable()),
     }
     let read = work.await;
     // If this fails, the count is corrected when the claim ends.
     if let Err(error) = deps.work.uncount_attempt(claim).await {
         let error: &dyn std::error::Error = &error;
-        tracing::debug!(delivery.id = %claim.delivery, error, "an attempt stays counted");
+        tracing::debug!(delivery.id = %claim.delivery, error, "failed to take back a counted attempt");
     }
     read
 }

@@ -7,7 +7,8 @@ use pipeline::{DeliveryId, Finished, OutcomeLabel, SourceLabel};
 use crate::deps::Deps;
 use crate::outcome::DeliveryOutcome;
 
-/// Writes one log line and counts the attempt. Only ids and closed words are logged.
+/// Writes one log line and counts the attempt. Only ids and words from closed lists are
+/// logged.
 pub(crate) fn report(
     deps: &Deps,
     id: DeliveryId,
@@ -15,7 +16,7 @@ pub(crate) fn report(
     outcome: &DeliveryOutcome,
     began: Instant,
 ) {
-    let word = match outcome {
+    let outcome = match outcome {
         DeliveryOutcome::Done(finished) => {
             count_duplicates(deps, finished);
             count_recovered(deps, source, finished);
@@ -50,7 +51,7 @@ pub(crate) fn report(
             "store_away"
         }
     };
-    let label = OutcomeLabel::new(source, word);
+    let label = OutcomeLabel::new(source, outcome);
     deps.meters.processed.get_or_create(&label).inc();
     deps.meters
         .process_seconds

@@ -17,9 +17,10 @@ use crate::process::process;
 use crate::requeue::requeue_store_failures;
 use crate::slot::Slot;
 
-/// Bounds of the random wait between two looks at the database. A new delivery is due
-/// for its second notification two seconds after it was recorded, and a look finds it
-/// `AHEAD` of that. So an outage of the queue costs a second at most.
+/// A worker also looks for deliveries in the database, after a random wait. It finds those
+/// that are due within `AHEAD`. A new delivery is due two seconds after it was recorded, if
+/// its first notification had no effect. So an outage of the queue delays it by a second at
+/// most.
 const AHEAD: Duration = Duration::from_millis(1500);
 const SHORTEST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_millis(500);

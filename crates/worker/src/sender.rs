@@ -32,7 +32,7 @@ pub(crate) struct Evidence<'e> {
     pub(crate) domain: Option<&'e str>,
     /// When the mail was received.
     pub(crate) received_at: Timestamp,
-    /// The place of the mail's delivery. It is given up during a slow look-up.
+    /// The slot of the mail's delivery. It is given up during a slow look-up.
     pub(crate) slot: &'e mut Slot,
 }
 

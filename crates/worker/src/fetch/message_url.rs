@@ -13,7 +13,7 @@ pub(super) fn message_url(base: &Url, mail: &RemoteMail) -> Result<Url, FetchErr
         .iter()
         .any(|segment| matches!(segment.as_str(), "" | "." | ".."))
     {
-        return Err(FetchError::Odd);
+        return Err(FetchError::UnexpectedAnswer);
     }
     let above = base.path().trim_end_matches('/');
     url.set_path(&[above, &providers::escape(&mail.path)].concat());
@@ -47,6 +47,9 @@ mod tests {
             url.as_str(),
             "https://api.provider.test/mails/..%2Fkeys%3Fx%23y"
         );
-        assert_eq!(message_url(&base, &mail("..")), Err(FetchError::Odd));
+        assert_eq!(
+            message_url(&base, &mail("..")),
+            Err(FetchError::UnexpectedAnswer)
+        );
     }
 }

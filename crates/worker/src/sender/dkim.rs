@@ -4,9 +4,10 @@
 //! cannot make us query any other name. Only signatures that cover what the
 //! extractor reads count. A key look-up has a deadline.
 //!
-//! A silent DNS server must not stop the worker. A look-up that takes longer than a moment
-//! gives up its delivery's place, so other mail goes on meanwhile. Only a few may; the
-//! others are given up, and their mail is not proven or is retried.
+//! A silent DNS server must not stop the worker. A look-up that takes longer than
+//! [`QUICK`] gives up its delivery's slot, so that other mail is processed meanwhile. Only
+//! a few look-ups may wait like this. Further ones are abandoned, and their mail is not
+//! proven or is retried.
 //! A domain whose servers did not answer is not queried again for a while, and neither
 //! are its subdomains, because one owner can have any number of them.
 
@@ -28,9 +29,9 @@ use super::addressees;
 use super::coverage::{Unfit, prepare};
 use crate::slot::Slot;
 
-/// What a cached or a quick answer takes at most.
+/// The longest that a cached or quick answer takes. A check that takes longer is slow.
 const QUICK: Duration = Duration::from_millis(100);
-/// How many checks may wait longer than that, and how many may run at all.
+/// How many slow checks may run at once, and how many checks in all.
 const MOST_SLOW: usize = 8;
 const MOST_CHECKS: usize = 64;
 /// How long a domain is not queried after no server answered, and how many such
@@ -127,8 +128,8 @@ impl Dkim {
         self.wait_for(checking, slot).await
     }
 
-    /// Waits for a check. Only a few may take longer than a moment, and these hold no
-    /// place of the worker.
+    /// Waits for a check. A slow one gives up its slot meanwhile, and only a few may be
+    /// slow at once.
     async fn wait_for(&self, mut checking: JoinHandle<DkimCheck>, slot: &mut Slot) -> DkimCheck {
         let quick = timeout(QUICK, &mut checking).await;
         let checked = match quick {

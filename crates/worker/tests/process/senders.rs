@@ -376,9 +376,9 @@ async fn guessed_code_of_a_stranger_does_not_make_the_real_one_a_duplicate() {
     assert_eq!(items.len(), 3, "the proven one and its copy are one");
 }
 
-/// The worker has one place, and the look-up takes six seconds.
+/// The worker has one slot, and the look-up takes six seconds.
 #[tokio::test]
-async fn slow_look_up_holds_no_place_of_the_worker() {
+async fn mail_is_processed_while_the_only_slot_waits_for_a_slow_look_up() {
     let mute = Dns::mute().await;
     let mut fixture = fixture_with_budget(&mute, Duration::from_secs(6)).await;
     let settings = &mut Arc::get_mut(&mut fixture.deps).unwrap().settings;
