@@ -11,7 +11,7 @@ use crate::settings::Settings;
 pub struct Deps {
     /// Leases, cursors and the deliveries that polling found.
     pub polls: Arc<dyn PollLog>,
-    /// When sources were last heard of.
+    /// When sources last posted, and how often they usually do.
     pub silence: Arc<dyn SilenceLog>,
     /// Notifies workers of new deliveries.
     pub doorbell: Arc<dyn Doorbell>,

@@ -130,7 +130,8 @@ async fn poll_while_held(
             Next::Stop => break,
         };
         if why == Why::Waiting {
-            // The wait for this round took the notification; the round looks for it, too.
+            // The wait has consumed the notification. It is repeated, because the round
+            // checks it, too.
             signals.awaited.notify_one();
         }
         let mut progress = |_: &Tally| {};
@@ -168,7 +169,7 @@ async fn next(
         sleep_until(schedule.not_before).await;
         match polled.client.wait_for_mail(&cursor, deps.clock.now()).await {
             Ok(()) => {}
-            // The next routine round meets the same failure and reports it.
+            // The next routine round fails in the same way and reports it.
             Err(_) => std::future::pending().await,
         }
     });

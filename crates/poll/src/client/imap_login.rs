@@ -30,22 +30,24 @@ pub(crate) trait Connection:
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send + Sync + fmt::Debug> Connection for T {}
 
-/// A connection with a limit of bytes to read, so that a server cannot fill our memory.
+/// A connection with a limit on the bytes that are read, so that a server cannot fill our
+/// memory.
 #[derive(Debug)]
 pub(crate) struct Bounded {
     inner: Box<dyn Connection>,
+    /// How many more bytes may be read.
     left: u64,
 }
 
 impl Bounded {
-    /// Allows for as many bytes as a server needs before the login.
-    fn over(inner: Box<dyn Connection>) -> Self {
+    /// Starts with a limit of 1 MiB, which is enough for the greeting and the login.
+    fn before_login(inner: Box<dyn Connection>) -> Self {
         let left = 1024 * 1024;
         Self { inner, left }
     }
 
-    /// Allows this many more bytes.
-    pub(crate) fn allow(&mut self, bytes: u64) {
+    /// Sets how many bytes may be read from now on.
+    pub(crate) fn set_limit(&mut self, bytes: u64) {
         self.left = bytes;
     }
 }
@@ -167,7 +169,9 @@ impl Login {
                 let asked = client.run_command_and_check_ok("STARTTLS", None).await;
                 asked.ok().ok_or(PollError::Unavailable)?;
                 let plain = client.into_inner().inner;
-                Client::new(Bounded::over(secured(connector, name, plain).await?))
+                Client::new(Bounded::before_login(
+                    secured(connector, name, plain).await?,
+                ))
             }
         };
         let entered = client
@@ -184,7 +188,7 @@ const SCHEMES: &str = "imaps:// or imap+starttls:// is required, or imap:// for 
 
 /// A client, after the server's greeting.
 async fn greeted(connection: Box<dyn Connection>) -> Result<Client<Bounded>, PollError> {
-    let mut client = Client::new(Bounded::over(connection));
+    let mut client = Client::new(Bounded::before_login(connection));
     let greeting = client.read_response().await;
     greeting.ok().flatten().ok_or(PollError::Unavailable)?;
     Ok(client)

@@ -60,9 +60,9 @@ impl ListCursor {
         })
     }
 
-    /// The same cursor for a list that the source itself cuts at the floor and whose
-    /// mails have no usable time. It is read to its end, and the mark becomes the time
-    /// when the pass began, by the source's clock.
+    /// The same cursor for a list whose mails have no usable time. The source itself leaves
+    /// out mail from before the floor, so the list is read to its end. Then the mark becomes
+    /// `date`, the time when the pass began by the source's clock.
     pub(crate) fn with_server_window(self, date: Timestamp) -> Self {
         let top = self.top.or(Some(date.as_millis()));
         Self {
@@ -72,8 +72,8 @@ impl ListCursor {
         }
     }
 
-    /// Takes a page: which of its mails to read, and where to continue. `next` requests
-    /// the following page.
+    /// Adds a page of the list: returns which of its mails to read, and where to continue.
+    /// `next` is the token of the following page.
     pub(crate) fn take_page(
         mut self,
         mut items: Vec<ListedMail>,

@@ -4,7 +4,7 @@
 //! * Not `UNSEEN`: another client may have read a mail first. New mails are recognized by
 //!   their UIDs, which only grow: the cursor is UIDVALIDITY and the next UID. `n:*`
 //!   always includes the last mail, so UIDs below `n` are left out.
-//! * If UIDVALIDITY changes, all UIDs are void. Everything is read again, and known mails
+//! * If UIDVALIDITY changes, all UIDs are invalid. Everything is read again, and known mails
 //!   are recognized by a digest of their bytes.
 //! * The first cursor begins at the moment when the source is first polled, not at the
 //!   oldest mail, unless `poll.since` says otherwise.
@@ -120,7 +120,7 @@ impl Imap {
         cursor: &str,
         now: Timestamp,
     ) -> Result<(Position, Extent), PollError> {
-        session.as_mut().allow(OVERHEAD);
+        session.as_mut().set_limit(OVERHEAD);
         let mailbox = session.examine(&self.mailbox).await.or_else(unavailable)?;
         let validity = mailbox.uid_validity.ok_or(PollError::UnexpectedAnswer)?;
         let position = Position::resumed(cursor, validity, self.since.at(now));
@@ -195,7 +195,7 @@ impl Imap {
         let bytes: u64 = listed.iter().filter(fits).map(|(_, size, _)| size).sum();
         session
             .as_mut()
-            .allow(bytes.saturating_mul(2).saturating_add(OVERHEAD));
+            .set_limit(bytes.saturating_mul(2).saturating_add(OVERHEAD));
         let answers = session
             .uid_fetch(joined(&uids), "(UID BODY.PEEK[])")
             .await

@@ -34,6 +34,7 @@ impl Resend {
         Self { http }
     }
 
+    /// Fetches the message by the link in the API's description of the mail.
     async fn message(&self, about: &Value) -> Result<Got, PollError> {
         let link =
             json::text(about, &["raw", "download_url"]).ok_or(PollError::UnexpectedAnswer)?;
@@ -41,6 +42,7 @@ impl Resend {
         self.http.mail(link, "*/*").await
     }
 
+    /// The API's description of a mail; `None` if the mail was deleted.
     async fn about(&self, id: &str) -> Result<Option<Value>, PollError> {
         let url = self.http.url(&["emails", "receiving", id], &[])?;
         match self.http.mail(url, "application/json").await? {

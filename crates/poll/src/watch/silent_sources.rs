@@ -23,9 +23,9 @@ pub(crate) async fn watch(deps: &Deps, posting: &[SourceName], stop: &Cancellati
                 tracing::warn!(%source, error, "failed to check when a source last posted");
             }
         }
-        if let Ok(standings) = deps.silence.source_health().await {
-            for standing in standings.iter().filter(|one| posting.contains(&one.source)) {
-                report(deps, standing, &mut silent);
+        if let Ok(sources) = deps.silence.source_health().await {
+            for health in sources.iter().filter(|one| posting.contains(&one.source)) {
+                report(deps, health, &mut silent);
             }
         }
         tokio::select! {
@@ -37,21 +37,21 @@ pub(crate) async fn watch(deps: &Deps, posting: &[SourceName], stop: &Cancellati
 }
 
 /// Sets the gauge, and logs once when silence begins and once when it ends.
-fn report(deps: &Deps, standing: &SourceHealth, silent: &mut HashSet<SourceName>) {
-    let source = &standing.source;
-    let is_silent = standing.is_silent(deps.settings.silence);
+fn report(deps: &Deps, health: &SourceHealth, silent: &mut HashSet<SourceName>) {
+    let source = &health.source;
+    let is_silent = health.is_silent(deps.settings.silence);
     let gauge = deps
         .meters
         .silent
         .get_or_create(&SourceLabel::new(source.as_str()));
     gauge.set(i64::from(is_silent));
-    let quiet_seconds = standing.since_last_post.unwrap_or_default().as_secs();
-    let habit_seconds = standing.usual_gap.as_secs();
+    let silent_seconds = health.since_last_post.unwrap_or_default().as_secs();
+    let usual_gap_seconds = health.usual_gap.as_secs();
     if is_silent && silent.insert(source.clone()) {
         tracing::error!(
             %source,
-            quiet_seconds,
-            habit_seconds,
+            silent_seconds,
+            usual_gap_seconds,
             "source is silent: its webhook may be dead"
         );
     } else if !is_silent && silent.remove(source) {

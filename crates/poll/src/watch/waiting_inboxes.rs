@@ -23,7 +23,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(2);
 /// No pause is longer than this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// When an inbox is polled for next, and how often it was polled for.
+/// When the sources of an awaited inbox are polled next, and how often they were polled.
 #[derive(Debug, Clone, Copy)]
 struct Turn {
     at: Instant,

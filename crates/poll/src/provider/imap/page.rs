@@ -114,14 +114,15 @@ impl Page {
 pub(super) fn first_of(found: impl IntoIterator<Item = u32>, next: u32) -> (Vec<u32>, bool) {
     let mut uids: Vec<u32> = found.into_iter().filter(|uid| *uid >= next).collect();
     uids.sort_unstable();
-    let left = uids.len();
+    let found = uids.len();
     uids.truncate(PAGE);
-    let is_full = uids.len() < left;
-    (uids, is_full)
+    let has_more = uids.len() < found;
+    (uids, has_more)
 }
 
-/// The newest mails of a page's length, newest first, of mails in the order of their UIDs.
-/// None if the next page holds them: then that page is read anyway.
+/// The newest mails after a position, newest first, at most as many as a page has. `listed`
+/// is in the order of the UIDs. Empty if all of them fit into the next page, which is read
+/// anyway.
 pub(super) fn newest_of(listed: Vec<Listed>, position: Position) -> Vec<Listed> {
     let is_after =
         |(uid, _, arrived_at): &Listed| *uid >= position.next && position.includes(*arrived_at);
@@ -149,7 +150,7 @@ pub(super) fn shorten(listed: &mut Vec<Listed>, message_limit: u64) -> bool {
     is_short
 }
 
-/// A mail of a page. Its id is void when its UID is.
+/// A mail of a page. Its id contains UIDVALIDITY, because a UID is valid only with it.
 pub(super) fn item(prefix: &str, validity: u32, (uid, size, arrived_at): Listed) -> ListedMail {
     ListedMail {
         id: format!("{prefix}{validity} {uid}"),
