@@ -6,9 +6,9 @@
 //! sender retries, and by then the certificate is usually cached.
 //!
 //! Anybody can post the URL of a certificate that does not exist, though only at the
-//! provider's own host. So one certificate is fetched at a time, and only a few in a
-//! minute, of which one address has a small share: made-up names use up no fetch that
-//! the provider needs. Cached certificates are not affected.
+//! provider's own host. So one certificate is fetched at a time, the fetches in a minute
+//! are limited, and one address may cause only a few of them. Made-up URLs then do not use
+//! up the fetches that the provider needs. Cached certificates are not affected.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -51,15 +51,16 @@ pub trait CertificateFetch: Send + Sync {
     async fn fetch(&self, url: &str) -> Result<Vec<u8>, CertificateUnavailable>;
 }
 
-/// The cached certificates, oldest first.
+/// Fetches certificates and caches them.
 pub struct Certificates {
     from: Arc<dyn CertificateFetch>,
     clock: Arc<dyn Clock>,
     timeout: Duration,
+    /// The cached certificates, oldest first.
     kept: Mutex<VecDeque<Kept>>,
-    /// When the last fetches were made, and for whom.
+    /// When the last fetches were made, and for which address.
     asked: Mutex<VecDeque<(Timestamp, Option<IpAddr>)>>,
-    /// One at a time.
+    /// One permit, so that one certificate is fetched at a time.
     turn: Semaphore,
 }
 
@@ -70,7 +71,7 @@ struct Kept {
 }
 
 impl Certificates {
-    /// None yet, to be got from there.
+    /// An empty cache; certificates are fetched by `from`.
     pub fn new(from: Arc<dyn CertificateFetch>, clock: Arc<dyn Clock>) -> Self {
         Self {
             from,

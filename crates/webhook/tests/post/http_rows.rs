@@ -1,4 +1,4 @@
-//! Section 6.1 of the bad-input catalogue: bad input at the level of HTTP.
+//! The rows `h` of the bad-input catalogue: bad input at the level of HTTP.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! The webhook over a real socket and a real database. Test names that begin with a
-//! letter and a number are rows of the bad-input catalogue: `h` for HTTP, `s` for
-//! signatures, `p` for payloads.
+//! letter and a number are rows of the bad-input catalogue in `tests/README.md`: `h` for
+//! HTTP, `s` for signatures, `p` for payloads.
 
 #[cfg(test)]
 mod group_commit;

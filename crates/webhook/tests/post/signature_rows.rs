@@ -1,4 +1,4 @@
-//! Section 6.2 of the bad-input catalogue: signatures. `crates/providers` tests the
+//! The rows `s` of the bad-input catalogue: signatures. `crates/providers` tests the
 //! forms of every header. Here each kind of refusal goes through the real server,
 //! records nothing, and gets the same answer as every other.
 
