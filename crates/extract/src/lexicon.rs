@@ -39,7 +39,7 @@ struct Lexicon {
     terms: Vec<Term>,
 }
 
-/// The steps of a word, and of comparing a word with a term.
+/// Steps charged for a word, and for comparing a word with a term.
 const PER_WORD: usize = 6;
 const PER_TRY: usize = 30;
 

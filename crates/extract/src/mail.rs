@@ -11,7 +11,7 @@ use crate::structure::{Leaf, Structure};
 use crate::url_text;
 
 const MAX_ENCODED_WORDS: usize = 200;
-/// The steps that decoding a body costs besides its bytes.
+/// Steps charged for decoding a body, besides its bytes.
 const PER_BODY: usize = 500;
 
 /// The decoded bodies of a mail.

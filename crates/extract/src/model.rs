@@ -5,7 +5,7 @@
 //! small integers in a file of the repository, so the same bytes give the same score on
 //! every machine. `train/train.py` makes the files.
 
-/// The last place in a table of weights.
+/// The last index of a table of weights.
 const LAST: u32 = (1 << 17) - 1;
 
 /// One unit of log odds as a sum of weights.
@@ -47,7 +47,7 @@ const ODDS: [i32; 99] = [
     59, 61, 64, 67, 71, 75, 79, 83, 89, 95, 102, 112, 125, 148,
 ];
 
-/// The features of a candidate or of a mail: places in the table of weights.
+/// The features of a candidate or of a mail, as indexes into the table of weights.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Features(Vec<u32>);
 
@@ -98,7 +98,7 @@ impl Features {
         }
     }
 
-    /// Each place once, in order: a feature that is there twice counts once.
+    /// Sorts the indexes and removes repeated ones: a feature that occurs twice counts once.
     pub(crate) fn unique(mut self) -> Self {
         self.0.sort_unstable();
         self.0.dedup();
@@ -117,7 +117,7 @@ pub struct CandidateFeatures {
     pub value: String,
     /// The points of the rules.
     pub points: i32,
-    /// Places in the table of weights.
+    /// Indexes into the table of weights.
     pub features: Vec<u32>,
 }
 

@@ -17,7 +17,7 @@ pub enum TextSource {
     Html,
 }
 
-/// The steps that folding a character costs.
+/// Steps charged for folding a character.
 const PER_CHARACTER: usize = 8;
 
 /// The visible text of one source. Lines end in `\n`, table cells in `\t`.

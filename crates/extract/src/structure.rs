@@ -13,7 +13,7 @@ const MAX_MULTIPARTS: usize = 20;
 const MAX_MESSAGES: usize = 5;
 const MAX_PARTS: usize = 500;
 const MAX_RAW: usize = 10 * 1024 * 1024;
-/// The steps that a line and a part cost besides their bytes.
+/// Steps charged for a line and for a part, besides their bytes.
 const PER_LINE: usize = 16;
 const PER_PART: usize = 2_000;
 

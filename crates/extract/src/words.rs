@@ -15,21 +15,21 @@ static ENGLISH: LazyLock<HashSet<&'static [u8]>> = LazyLock::new(|| {
     words.map(str::as_bytes).collect()
 });
 
-/// What a text may be, and with it how many letters of words it may have.
+/// The kind of a text, which decides how many letters of words it may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordLimit {
     /// A code: one word at most.
     Code,
-    /// A token of a link: what chance puts into random text.
+    /// A token of a link: as many as occur in random text by chance.
     Token,
     /// A domain: a name of two or three words.
     Domain,
 }
 
 impl WordLimit {
-    /// How many letters of words a text of this length may have: letters of words in one
-    /// case, and letters of words however they are written. Chance makes more of the
-    /// second in a long random text.
+    /// How many letters of words a text of this length may have. The first number counts
+    /// only words that are not split by a change of case (`verifyEmail` is two words). The
+    /// second one ignores case, so a long random text has more of these by chance.
     fn letters(self, length: usize) -> (usize, usize) {
         match self {
             Self::Code => (10, 10),

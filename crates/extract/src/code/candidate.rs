@@ -14,7 +14,7 @@ use crate::steps::Steps;
 
 /// More than any honest mail has.
 const MAX_CANDIDATES: usize = 200;
-/// The steps of looking at a token and at the tokens after it.
+/// Steps charged for a token, which is compared with the tokens after it.
 const PER_TOKEN: usize = 60;
 
 /// A piece of text with the shape of a code.
@@ -144,8 +144,8 @@ fn is_counted(text: &str, range: &Range<usize>, hits: &[Hit]) -> bool {
     follows || precedes || prefixed
 }
 
-/// Whether a label stands directly before. Nearly every word has the shape of a
-/// code, so other words are no candidates.
+/// Whether a label or a colon comes directly before a word. Nearly every word has the shape
+/// of a code, so a word without them is no candidate.
 fn is_set_off(text: &str, range: &Range<usize>, hits: &[Hit]) -> bool {
     let before = text
         .get(..range.start)

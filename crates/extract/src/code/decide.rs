@@ -13,8 +13,8 @@ use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
 use crate::words::{WordLimit, reads_as_words};
 
-/// The log odds that a candidate needs if the rules support it, and if they do not. Mail
-/// of kinds that the model never saw is left to the rules in this way.
+/// The log odds that a candidate needs: fewer if the rules support it, more if they do not.
+/// So the rules decide more often about mail of a kind that the model was not trained on.
 const THRESHOLD: i32 = UNIT + UNIT / 4;
 const UNSUPPORTED: i32 = UNIT + 3 * UNIT / 4;
 /// The points with which the rules support a candidate.

@@ -11,12 +11,12 @@ use crate::model::{CODES, Features};
 use crate::reading::Reading;
 use crate::steps::Steps;
 
-/// The steps of looking at a byte of the mail, and at a candidate.
+/// Steps charged for the features of a byte of the mail, and for those of a candidate.
 const PER_BYTE: usize = 4;
 const PER_CANDIDATE: usize = 12_000;
 
-/// Notes the features and the odds of each candidate and sorts them, best first. Returns
-/// the features that they share.
+/// Sets the features and the odds of each candidate and sorts the candidates, best first.
+/// Returns the features that they share.
 pub(super) fn rate(
     readings: &[Reading],
     hits: &[Vec<Hit>],

@@ -54,7 +54,7 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
     if used > LONGEST_RUN {
         return Some(Run::Nothing { used });
     }
-    // The numbers of a list count up from line to line.
+    // Digits that count up over lines or cells are the numbers of a list.
     let start = tokens.get(at)?.range.start;
     let counts = value
         .as_bytes()
@@ -78,6 +78,8 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
     })
 }
 
+/// Whether the text between two characters of a code only separates their cells: up to
+/// three spaces, tabs or line breaks in HTML, one space elsewhere.
 fn is_cell_gap(source: TextSource, gap: &str) -> bool {
     let limit = if source == TextSource::Html { 3 } else { 1 };
     !gap.is_empty()

@@ -11,7 +11,7 @@ use crate::model::{Features, percent};
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
 
-/// The steps of scoring a candidate.
+/// Steps charged for scoring a candidate.
 const PER_CANDIDATE: usize = 3_000;
 
 /// A candidate with its points.

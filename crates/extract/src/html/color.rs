@@ -73,7 +73,7 @@ impl Color {
     }
 }
 
-/// Colours that a system chooses for a ground.
+/// System colours that are usually light, so text in them may be invisible.
 fn is_of_system(name: &str) -> bool {
     matches!(
         name,

@@ -1,8 +1,9 @@
-//! Where a piece of CSS ends: quotes, brackets and escapes hide what ends it elsewhere.
+//! Finds where a piece of CSS ends. An end character inside quotes or brackets, or after a
+//! backslash, does not count.
 
 use std::borrow::Cow;
 
-/// The place of the first of these bytes outside quotes, brackets and escapes.
+/// The offset of the first of these bytes outside quotes, brackets and escapes.
 pub(super) fn find(text: &str, wanted: &[u8]) -> Option<usize> {
     let mut depth = 0_usize;
     let mut bytes = text.bytes().enumerate();
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_brackets_and_escapes_hide_the_end() {
+    fn end_inside_quotes_brackets_or_escapes_is_skipped() {
         assert_eq!(split("a:'x;y';b", b";"), ("a:'x;y'", Some("b")));
         assert_eq!(split("a:url(;);b", b";"), ("a:url(;)", Some("b")));
         assert_eq!(split(r"a\;b;c", b";"), (r"a\;b", Some("c")));

@@ -32,10 +32,11 @@ fn is_head_content(name: &str) -> bool {
     )
 }
 
-/// Elements that end when another of their group begins, and the elements beyond which
-/// none of them ends.
+/// Elements that end without an end tag, when another element begins.
 struct Group {
+    /// The elements that end.
     ended: &'static [&'static str],
+    /// They end only inside the innermost of these elements, not outside it.
     within: &'static [&'static str],
 }
 

@@ -7,7 +7,7 @@ use crate::steps::Steps;
 const MAX_COMPARED: usize = 256;
 /// More elements than any real selector names.
 const MAX_COMPOUNDS: usize = 32;
-/// The steps of one condition.
+/// Steps charged for one condition.
 const PER_CONDITION: usize = 6;
 
 /// A selector such as `table.code > td .value`.

@@ -15,7 +15,7 @@ const MAX_RULES: usize = 2_000;
 const MAX_NESTING: usize = 8;
 /// More classes than any real element has.
 pub(super) const MAX_CLASSES: usize = 32;
-/// The steps of comparing one selector with one element.
+/// Steps charged for comparing one selector with one element.
 const PER_COMPARISON: usize = 12;
 
 /// The style rules of a page.
@@ -54,7 +54,7 @@ impl Sheet {
             return;
         }
         let css = css::without_comments(css);
-        // Rules of an address that is itself a style sheet.
+        // An imported `data:` URL is a style sheet whose rules are not read.
         self.is_cut |= css.contains("@import") && css.contains("data:");
         self.add_blocks(&css, Around::NOTHING, steps);
     }

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn tag_without_an_end_takes_the_rest() {
+    fn tag_without_an_end_contains_the_rest_of_the_page() {
         assert_eq!(shown("a<b c"), "a[b|c|]");
         assert_eq!(shown("a<b c=\"never closed>d"), "a[b|c=\"never closed>d|]");
     }

@@ -18,9 +18,9 @@ use crate::steps::Steps;
 const MAX_DEPTH: usize = 256;
 /// The elements around every page: `html` and `body`.
 const IMPLIED: usize = 2;
-/// The steps of a tag besides its bytes.
+/// Steps charged for a tag, besides its bytes.
 const PER_TAG: usize = 60;
-/// The steps of a byte of a tag, and of a byte of text.
+/// Steps charged for a byte of a tag, and for a byte of text.
 const PER_TAG_BYTE: usize = 6;
 const PER_TEXT_BYTE: usize = 8;
 

@@ -205,8 +205,9 @@ fn is_token(piece: &str) -> bool {
         && (digits >= 3 && lower + upper >= 3 || upper >= 3 && lower >= 3)
 }
 
-/// Pictures, style sheets, social sites and plain home pages.
-pub(super) fn is_furniture(url: &Url) -> bool {
+/// Whether a URL cannot be an action link: a picture or another file, a social site, or a
+/// plain home page.
+pub(super) fn is_no_action(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let path = url.path().to_ascii_lowercase();
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use super::address::{is_furniture, senses, token_strength};
+use super::address::{is_no_action, senses, token_strength};
 use super::collect::WrittenLink;
 use crate::extraction::LinkKind;
 use crate::lexicon::{Sense, link_hits};
@@ -190,7 +190,7 @@ impl Words {
 
     /// The kind of a link that an agent must never follow.
     fn protected(&self, address: Sense, url: &Url) -> Option<LinkKind> {
-        if is_furniture(url) {
+        if is_no_action(url) {
             return Some(LinkKind::Other);
         }
         if self.label.or(address).says(Sense::DELETE) || self.asks_to_delete() {

@@ -10,7 +10,7 @@ use crate::url_text;
 const MAX_LINKS: usize = 300;
 /// How many bytes of text on each side can say something about a link.
 const REACH: usize = 240;
-/// The steps of collecting a link besides its bytes.
+/// Steps charged for collecting a link, besides its bytes.
 const PER_LINK: usize = 500;
 /// A bracketed address may be this long, line breaks included.
 const MAX_BRACKETED: usize = 2_100;

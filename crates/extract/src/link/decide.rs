@@ -29,7 +29,7 @@ pub(crate) use odds::seen_by_model;
 
 /// How far the best link must be ahead of the next.
 const MARGIN: i32 = UNIT;
-/// The steps of checking and classifying a link, and of a byte of its URL.
+/// Steps charged for checking and classifying a link, and for a byte of its URL.
 const PER_LINK: usize = 4_000;
 const PER_BYTE: usize = 40;
 /// How many links an explanation lists.

@@ -33,12 +33,13 @@ pub(super) fn of_mail(readings: &[Reading], steps: &Steps<'_>) -> Features {
     features.unique()
 }
 
-/// The features of one link.
+/// The features of one link. `rules` are those that hold for it, and `token_strength` says
+/// how much of its URL only the recipient can know.
 pub(super) fn of_link(
     written: &WrittenLink,
     url: &Url,
     rules: &[LinkRule],
-    strength: u8,
+    token_strength: u8,
     steps: &Steps<'_>,
 ) -> Features {
     let mut features = Features::default();
@@ -54,7 +55,7 @@ pub(super) fn of_link(
     }
     let points: i32 = rules.iter().map(|rule| rule.points()).sum();
     features.add("points", &(points.div_euclid(10).clamp(-6, 15)).to_string());
-    features.add("token", &strength.to_string());
+    features.add("token", &token_strength.to_string());
     features.add("source", &format!("{:?}", written.source));
     let label: Vec<&str> = words(&written.label).take(12).collect();
     features.add_words("label", &label, Detail::Pieces);

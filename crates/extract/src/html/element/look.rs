@@ -22,8 +22,8 @@ pub(in crate::html) struct Look {
     pub(super) folded: bool,
     /// The product of the opacity of all elements around the text.
     pub(super) opacity: f32,
-    /// Judged at each text, not at the element: wrappers set it to zero and their
-    /// children set it again.
+    /// The font size in pixels. It is checked at each text and not at the element, because
+    /// some wrappers set it to zero and their children set it again.
     pub(super) font: f32,
     pub(super) color: Option<Color>,
     pub(super) ground: Ground,
