@@ -15,7 +15,7 @@ pub enum OpenError {
     /// The `ca_file` cannot be used to verify the broker.
     #[error("the queue's ca_file cannot be read or holds no certificates in PEM")]
     MalformedCertificates,
-    /// A prefetch or capacity of 0 would carry nothing.
+    /// With a prefetch or a capacity of 0 no notification would be delivered.
     #[error("the queue's prefetch and capacity must be at least 1")]
     Nothing,
 }

@@ -119,7 +119,8 @@ impl Reactor for Sockets {
     type TcpStream = Socket;
     type Sleep = Sleep;
 
-    /// For sockets that others have opened. lapin does not use this here.
+    /// The trait needs this for sockets that were opened elsewhere. lapin does not call it
+    /// here.
     fn register<H: Read + Write + Send + 'static>(
         &self,
         _: H,

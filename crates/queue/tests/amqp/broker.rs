@@ -123,7 +123,7 @@ impl Inspector {
         asked.await.is_ok()
     }
 
-    /// How many notifications wait and are in nobody's hand.
+    /// How many notifications wait in the queue and are delivered to no consumer.
     pub(crate) async fn waiting(&self, queue: &str) -> u32 {
         let options = QueueDeclareOptions {
             passive: true,

@@ -129,7 +129,7 @@ async fn unacknowledged_notification_is_redelivered_after_a_cut() {
 const DEADLINE: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn frozen_broker_times_out_notifications_and_acks() {
+async fn notifications_and_acks_to_a_frozen_broker_time_out() {
     let (proxy, through) = proxied().await;
     let queue = broker::open(&settings(&through)).await;
     let delivery = notify_until_taken(&queue).await;
