@@ -149,16 +149,16 @@ fn callback_reason(state: Option<CallbackState>) -> Option<Reason> {
     }
 }
 
-/// The part of the server that keeps mail from an attempt without mail, if any. After
-/// the deadline only mail counts that was due before it: while such mail is
-/// unprocessed, nobody can say that nothing arrived.
+/// The part of the server that may be the reason why an attempt has no mail, if any.
+/// After the deadline it is unhealthy only while mail that was due before the deadline is
+/// unprocessed: until then it is unknown whether mail for the attempt arrived.
 async fn unhealthy_component(
     feed: &Feed,
     view: &AttemptView,
 ) -> Result<Option<Component>, Problem> {
     let since = match view.status() {
         AttemptStatus::Pending if view.may_change() => None,
-        // A backlog from before the deadline cannot tell what is still unprocessed.
+        // A backlog that was read before the deadline may lack mail that arrived later.
         AttemptStatus::NothingArrived if view.outcome.is_none() => Some(view.deadline),
         _ => return Ok(None),
     };

@@ -107,7 +107,7 @@ pub(crate) async fn consume(
         idempotency_key,
         replay_window: feed.deps.settings.replay_window,
     };
-    // A server that sees its client hang up drops this handler here, before the commit.
+    // If the client has hung up, Actix drops this handler here, before the commit.
     tokio::task::yield_now().await;
     let consumed = ask_store(feed.deps.attempts.consume_attempt(&consume)).await;
     count(&feed, consumed.as_ref().ok());

@@ -8,7 +8,8 @@ use crate::state::Feed;
 /// No vowels and no look-alikes: an address spells no word and can be read aloud
 /// without mistakes. Sixteen of 28 characters hold 76 bits, too many to guess.
 const ALPHABET: &[u8; 28] = b"bcdfghjkmnpqrstvwxz23456789-";
-/// The last character is the hyphen, which cannot begin or end a name.
+/// How many characters may begin or end a name, and how many may be inside it: the last
+/// one is the hyphen.
 const WITHOUT_HYPHEN: u128 = 27;
 const WITH_HYPHEN: u128 = 28;
 

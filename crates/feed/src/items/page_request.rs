@@ -43,20 +43,20 @@ impl PageRequest {
         })
     }
 
-    /// The items of the page, without a gap between them. It is a problem if items
-    /// that the reader has not seen were deleted, or if the database was restored
-    /// after the cursor was issued.
+    /// The items of the page, without a gap between them. Returns a problem if items
+    /// after the cursor were deleted, or if the database was restored after the cursor was
+    /// issued.
     pub(super) async fn read(&self, feed: &Feed) -> Result<Vec<ArtifactView>, Problem> {
         let log = &feed.deps.log;
-        // Reads one item more, from one position earlier: the item at the reader's own
-        // position shows whether the cursor belongs to this database.
+        // Also reads the item at the cursor itself. It must be the item that was there when
+        // the cursor was issued; otherwise the database was restored.
         let before = Seq::new(self.start().number() - 1);
         let mut views = ask_store(log.artifacts(&self.inbox, before, self.limit + 1)).await?;
-        let has_own_item = views.first().is_some_and(|view| view.seq == self.start());
-        let own_item = has_own_item.then(|| views.remove(0));
+        let is_there = views.first().is_some_and(|view| view.seq == self.start());
+        let item_at_cursor = is_there.then(|| views.remove(0));
         if self
             .after
-            .is_some_and(|after| !after.matches(own_item.as_ref()))
+            .is_some_and(|after| !after.matches(item_at_cursor.as_ref()))
         {
             return Err(Problem::CursorEpochChanged);
         }

@@ -41,8 +41,7 @@ impl BacklogCache {
         if now < until {
             return Some(backlog);
         }
-        // The caller that finds it stale reads it again; the others use the stale
-        // count meanwhile.
+        // This caller reads the backlog again. Meanwhile the others use the stale one.
         *last = Some((backlog, now + CACHE_TIME));
         None
     }

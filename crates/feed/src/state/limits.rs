@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_follow_the_draft() {
+    fn charged_request_writes_the_ratelimit_headers_of_draft_10() {
         let mut headers = HeaderMap::new();
         budget(60)
             .charge(&IpAddr::from([10, 0, 0, 1]))
