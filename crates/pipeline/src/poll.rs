@@ -53,7 +53,7 @@ pub struct OverdueInbox {
     pub remaining: Duration,
 }
 
-/// Leases, cursors and finds: for the poller.
+/// Leases, cursors and the mails that polling found: for the poller.
 #[async_trait]
 pub trait PollLog: Send + Sync {
     /// Takes the lease of a source that no other poller holds, or extends the lease that

@@ -1,5 +1,5 @@
-//! One field of a link: what a backend needs of it, so that the agent's model never sees
-//! the URL.
+//! The token of a link: one query parameter or fragment field. A backend often needs only
+//! that, so an agent can get it without its language model seeing the URL.
 
 use std::borrow::Cow;
 
@@ -52,7 +52,7 @@ pub fn token_of<'l>(link: &'l str, name: &str) -> Result<Cow<'l, str>, TokenErro
     is_token(&token).then_some(token).ok_or(TokenError::Unfit)
 }
 
-/// Whether the text is a valid name of such a field.
+/// Whether an attempt may ask for a field of this name.
 pub fn is_token_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name
