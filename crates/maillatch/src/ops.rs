@@ -13,8 +13,9 @@ use url::{Host, Url};
 
 use crate::supervise::Supervisor;
 
-/// Whether a request names this server by an address or a name that no public DNS can
-/// give: a web page that makes its own name point here must not read the answers.
+/// Whether the `Host` header is an IP address, a local name or a configured one. This
+/// stops DNS rebinding: a web page whose own domain resolves to this server must not read
+/// the answers.
 fn is_own_name(context: &GuardContext<'_>) -> bool {
     let host = context.head().headers().get(HOST);
     let Some(host) = host.and_then(|value| value.to_str().ok()) else {

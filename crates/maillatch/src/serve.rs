@@ -129,7 +129,7 @@ impl Serving {
         tokio::select! {
             outcome = drained => match outcome {
                 Ok(()) => tracing::info!("stopped"),
-                Err(_elapsed) => tracing::warn!("stopped with work unfinished; it is retried from its rows"),
+                Err(_elapsed) => tracing::warn!("stopped with unfinished work; the database keeps it, and it is retried"),
             },
             _ = shutdown::requested() => tracing::warn!("second signal: stopping at once"),
         }

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_body_is_not_printed() {
+    fn a_body_that_is_not_a_problem_document_is_not_printed() {
         let said = message(400, "<html>\u{1b}[2J nginx</html>");
         assert!(said.contains("400") && !said.contains("nginx"), "{said}");
     }

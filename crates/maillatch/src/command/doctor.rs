@@ -160,7 +160,7 @@ fn sources(config: &Config) -> Check {
     match providers::Sources::build(config.source.clone()) {
         Err(error) => Check::of("sources", Err(error.into())),
         Ok(sources) if !config.source.is_empty() => {
-            if let Err(error) = source_health::pulls(config, &sources) {
+            if let Err(error) = source_health::polled_sources(config, &sources) {
                 return Check::of("sources", Err(error));
             }
             let names: Vec<&str> = sources

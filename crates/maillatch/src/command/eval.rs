@@ -33,7 +33,7 @@ pub(crate) struct Eval {
     /// Print one JSON object on standard output.
     #[arg(long)]
     json: bool,
-    /// List the cases that went this way.
+    /// List the cases with this result.
     #[arg(long, value_enum)]
     show: Option<Show>,
 }

@@ -1,9 +1,9 @@
-//! The connections of a process that stops. None is cut: each gets an answer that closes
-//! it, or is refused before it is made.
+//! The connections of a process that stops. None is cut: each gets a last answer and is
+//! then closed, or it is refused from the start.
 //!
-//! The server closes a connection without a request when it is told to stop, also when a
-//! request is on its way or lies unread in the socket. So it is told only when no such
-//! connection is left, or when all of them have been silent for a while.
+//! Actix closes idle connections at once when it is told to stop, even if a request is
+//! being sent or lies unread in the socket. So it is told only when no connection is idle,
+//! or when no request has begun for a while.
 
 use std::any::Any;
 use std::net::{TcpListener, ToSocketAddrs};
@@ -20,13 +20,13 @@ use tokio_util::sync::CancellationToken;
 
 /// How long new connections are served after the stop, with an answer that closes them.
 const LAST_CONNECTIONS: Duration = Duration::from_secs(1);
-/// How long a busy thread needs to begin with a connection.
+/// How long a busy thread may take until it serves an accepted connection.
 const PICKED_UP: Duration = Duration::from_millis(250);
-/// Connections without a request are closed when no request has begun for so long.
+/// Idle connections are closed when no request has begun for this long.
 const SILENCE: Duration = Duration::from_secs(1);
-/// How long requests may keep beginning after the last connection was accepted.
+/// How long clients may go on sending requests after the last connection was accepted.
 const LAST_REQUESTS: Duration = Duration::from_secs(5);
-/// How long a connection that was begun by its client may take to be made.
+/// How long the TCP handshake of a late connection may take.
 const CLOSING: Duration = Duration::from_millis(100);
 /// How long a late client has to take its answer.
 const LATE: Duration = Duration::from_secs(1);
@@ -173,12 +173,12 @@ async fn turn_all_away(listener: TcpListener, closing: CancellationToken) -> std
     Ok(())
 }
 
-/// Has the system ignore clients that ask for a new connection. Otherwise it would cut
-/// one that it makes after the last look into the socket. The client asks again a second
-/// later and is refused.
+/// Makes the kernel ignore new connections (SYN packets). Without this it would accept a
+/// connection after the last `accept` and then reset it when the socket closes. The client
+/// repeats its SYN a second later and is refused.
 #[cfg(target_os = "linux")]
 fn refuse_new(listener: &tokio::net::TcpListener) {
-    // Of the flags in byte 13 of a TCP header, SYN without ACK asks for a connection.
+    // Byte 13 of a TCP header has the flags: SYN without ACK requests a connection.
     let filter = [
         socket2::SockFilter::new(0x30, 0, 0, 13),
         socket2::SockFilter::new(0x54, 0, 0, 0x12),
@@ -187,15 +187,15 @@ fn refuse_new(listener: &tokio::net::TcpListener) {
         socket2::SockFilter::new(0x06, 0, 0, u32::MAX),
     ];
     if let Err(error) = socket2::SockRef::from(listener).attach_filter(&filter) {
-        tracing::debug!(%error, "a connection that is made in the last moment may be cut");
+        tracing::debug!(%error, "cannot ignore new connections; a late one may be cut");
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 fn refuse_new(_: &tokio::net::TcpListener) {}
 
-/// Says that the process stops. Reading to the end keeps the system from cutting the
-/// connection before the client has read the answer.
+/// Answers that the process stops. The request is read to its end: otherwise the kernel
+/// would reset the connection before the client has read the answer.
 async fn turn_away(mut connection: TcpStream) -> std::io::Result<()> {
     connection.write_all(STOPPING).await?;
     connection.shutdown().await?;

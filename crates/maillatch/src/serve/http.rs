@@ -136,8 +136,8 @@ fn listen(
                 .keep_alive(Duration::from_secs(5))
                 .client_request_timeout(Duration::from_secs(5))
                 .client_disconnect_timeout(LINGER)
-                // A client that hangs up ends its request: a wait frees its seat at once,
-                // and a consume that is not committed yet is not made for nobody.
+                // A client that hangs up ends its request: a wait frees its slot at once,
+                // and a consume that is not committed yet is dropped.
                 .h1_allow_half_closed(false)
                 .graceful_shutdown_signal(move || {
                     let stopping = stopping.clone();

@@ -1,10 +1,10 @@
 //! The body of a request, between Actix and the routes.
 //!
-//! Actix has two habits that a stranger can use. It sends `100 Continue` before a route
-//! has seen the request, which asks for a body that is refused. And it goes on reading
-//! the body of a request that was refused, for as long as the client sends. Here a
-//! route asks for the body by reading it, and an answer to a body that was not read to
-//! its end closes the connection.
+//! Actix does two things that an unauthenticated client could abuse. It sends `100
+//! Continue` before a route has seen the request, and so asks for bodies that are then
+//! refused. And it goes on reading the body of a refused request for as long as the client
+//! sends. Here `100 Continue` is sent only when the route reads the body. If the body was
+//! not read to its end, the connection is closed after the answer.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};

@@ -64,9 +64,9 @@ pub(super) fn start_worker(
 pub(super) fn start_poller(parts: &Parts, stop: &CancellationToken) -> Result<JoinHandle<()>> {
     let deps = Arc::new(poll_deps(parts)?);
     let configured = &parts.config.source;
-    let pulls = PolledSources::build(configured, &parts.sources, &deps.settings)
+    let polled = PolledSources::build(configured, &parts.sources, &deps.settings)
         .context("a source cannot be polled")?;
     let posting = parts.sources.iter().filter(|source| source.posts());
     let posting = posting.map(|source| source.name().clone()).collect();
-    Ok(tokio::spawn(poll::run(deps, pulls, posting, stop.clone())))
+    Ok(tokio::spawn(poll::run(deps, polled, posting, stop.clone())))
 }

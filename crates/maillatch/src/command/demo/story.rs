@@ -143,7 +143,8 @@ async fn consume_once(
     )
 }
 
-/// The disclosed value, if the answer is a replay or not as expected.
+/// The disclosed value; `None` if there is none, or if the answer is a replay and should
+/// not be one, or the other way round.
 fn disclosed(consumption: &Consumption, replay: bool) -> Option<String> {
     match consumption {
         Consumption::Disclosed(disclosed) if disclosed.is_replay == replay => {

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::wire::poll_settings;
 
 /// Checks that every source with a `poll` table can be polled.
-pub(super) fn pulls(config: &Config, sources: &Sources) -> Result<PolledSources> {
+pub(super) fn polled_sources(config: &Config, sources: &Sources) -> Result<PolledSources> {
     let settings = poll_settings(config)?;
     Ok(PolledSources::build(&config.source, sources, &settings)?)
 }

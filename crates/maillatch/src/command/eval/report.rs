@@ -148,6 +148,7 @@ fn tally(tally: &Tally) -> Value {
     })
 }
 
+/// The median, the 99th percentile and the longest time of a mail, in milliseconds.
 fn times(score: &Score) -> (f64, f64, f64) {
     let mut sorted = score.milliseconds.clone();
     sorted.sort_by(f64::total_cmp);
