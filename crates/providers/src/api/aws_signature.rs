@@ -69,8 +69,8 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'~');
 
-/// A path of these segments. Slashes and dots inside a segment are escaped, so that
-/// no segment can leave its place.
+/// A path of these segments. Slashes inside a segment are escaped, so it stays one segment.
+/// Dots are not: the caller must refuse the segments `.` and `..`.
 pub fn escape(segments: &[String]) -> String {
     segments
         .iter()

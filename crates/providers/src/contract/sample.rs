@@ -34,7 +34,7 @@ pub struct Post {
     pub body: Vec<u8>,
 }
 
-/// The unsigned part of a post.
+/// The body of a sample post in a provider's format, before it is signed.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(crate) content_type: &'static str,

@@ -23,7 +23,7 @@ pub(crate) struct Symmetric {
     pub(crate) keys: Keys,
     pub(crate) identity: Identity,
     pub(crate) decoder: Decoder,
-    /// Encodes a sample mail as a body, if that is possible.
+    /// Writes a sample mail in the provider's format, if that is possible.
     pub(crate) shape: Option<fn(&Sample<'_>) -> Shape>,
 }
 

@@ -44,8 +44,8 @@ impl<'a> RawRequest<'a> {
         Self { sender, ..self }
     }
 
-    /// The same post with the certificate from the URL that
-    /// [`crate::Source::certificate_url`] gave for it, and from no other URL.
+    /// The same post with the certificate that it is signed with. It must have been fetched
+    /// from the URL that [`crate::Source::certificate_url`] returned for this post.
     #[must_use]
     pub fn with_certificate(self, certificate: Option<&'a Certificate>) -> Self {
         Self {

@@ -125,6 +125,7 @@ fn remote_mail(
     }))
 }
 
+/// A sample mail as the body of a post.
 fn shape(sample: &Sample<'_>) -> Shape {
     Shape::json(&serde_json::json!({
         "event_type": "message.received",

@@ -91,6 +91,7 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
     Ok(Decoded::mail(mail))
 }
 
+/// A sample mail as the body of a post.
 fn shape(sample: &Sample<'_>) -> Shape {
     Shape::json(&serde_json::json!({
         "type": "inbound.message",

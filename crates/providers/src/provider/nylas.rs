@@ -200,6 +200,7 @@ fn people(message: &Object, role: &str) -> String {
         .join(", ")
 }
 
+/// A sample mail as the body of a post.
 fn shape(sample: &Sample<'_>) -> Shape {
     let person = |email: &str| serde_json::json!([{ "name": "", "email": email }]);
     Shape::json(&serde_json::json!({

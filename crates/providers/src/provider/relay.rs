@@ -53,6 +53,7 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
     addressed_message::decode(body).map(Decoded::mail)
 }
 
+/// A sample mail as the body of a post.
 fn shape(sample: &Sample<'_>) -> Shape {
     let line = format!("X-Maillatch-Recipient: {}\r\n", sample.recipient);
     Shape {

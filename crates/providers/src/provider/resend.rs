@@ -108,6 +108,7 @@ pub fn message_of_answer(answer: &[u8]) -> Option<Vec<u8>> {
     (text.is_some() || html.is_some()).then(|| message.build())
 }
 
+/// A sample mail as the body of a post.
 fn shape(sample: &Sample<'_>) -> Shape {
     Shape::json(&serde_json::json!({
         "type": "email.received",
