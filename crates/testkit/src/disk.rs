@@ -9,15 +9,15 @@ use uuid::Uuid;
 
 use crate::store_contract::must;
 
-/// A file system of a few megabytes, which goes when the test does. Only root may mount
-/// one, so this needs root or a `sudo` that asks no password.
+/// A file system of a few megabytes; dropping it unmounts it. Only root may mount one, so
+/// this needs root or a `sudo` that asks for no password.
 #[derive(Debug)]
 pub struct SmallDisk {
     path: PathBuf,
 }
 
 impl SmallDisk {
-    /// Mounts one of this size. `options` are those of `mount` besides.
+    /// Mounts a file system of this size. `options` are further options of `mount`.
     #[track_caller]
     pub fn mount(megabytes: u32, options: &str) -> Self {
         let name = format!("maillatch-disk-{}", Uuid::new_v4().simple());
@@ -37,7 +37,7 @@ impl SmallDisk {
         &self.path
     }
 
-    /// Takes all space that is left.
+    /// Fills all space that is left.
     #[track_caller]
     pub fn fill(&self) {
         let mut filler = must(File::create(self.filler()));
@@ -46,7 +46,7 @@ impl SmallDisk {
         }
     }
 
-    /// Gives back what [`fill`](Self::fill) has taken.
+    /// Frees the space that [`fill`](Self::fill) has filled.
     #[track_caller]
     pub fn free(&self) {
         must(std::fs::remove_file(self.filler()));

@@ -63,5 +63,3 @@ pub mod sns;
 pub mod store_contract;
 /// Waits for a condition, with a timeout.
 pub mod wait;
-/// The old name of [`wait`].
-pub use wait as patience;

@@ -22,7 +22,7 @@ pub use waiting::*;
 
 /// A database under test with polling.
 pub trait PollSubject: StoreSubject {
-    /// Leases, cursors and finds.
+    /// Leases, cursors and the mails that polling found.
     fn polls(&self) -> Arc<dyn PollLog>;
 
     /// The health of sources.

@@ -79,13 +79,13 @@ impl Proxy {
         let (mode, _) = watch::channel(Mode::Pass);
         let mode = Arc::new(mode);
         let handshakes = Arc::<Handshakes>::default();
-        let door = Door {
+        let acceptor = Acceptor {
             tls,
             server: server.to_owned(),
             mode: Arc::clone(&mode),
             handshakes: Arc::clone(&handshakes),
         };
-        let accepting = tokio::spawn(door.accept(listener));
+        let accepting = tokio::spawn(acceptor.accept(listener));
         Self {
             address,
             mode,
@@ -133,16 +133,16 @@ impl Drop for Proxy {
     }
 }
 
-/// What happens to a new connection.
+/// Accepts connections and forwards them.
 #[derive(Clone)]
-struct Door {
+struct Acceptor {
     tls: Option<TlsAcceptor>,
     server: String,
     mode: Arc<watch::Sender<Mode>>,
     handshakes: Arc<Handshakes>,
 }
 
-impl Door {
+impl Acceptor {
     async fn accept(self, listener: TcpListener) {
         while let Ok((client, _)) = listener.accept().await {
             tokio::spawn(self.clone().greet(client));

@@ -43,8 +43,8 @@ pub async fn lease_is_extended_with_the_same_fence(subject: &dyn PollSubject) {
 pub async fn source_is_taken_over_after_its_lease_expired(subject: &dyn PollSubject) {
     let polls = subject.polls();
     let dead = held_for(&*polls, PollerId::new(), Duration::ZERO).await;
-    let heir = held(&*polls).await;
-    assert!(heir.fence > dead.fence);
+    let next = held(&*polls).await;
+    assert!(next.fence > dead.fence);
 }
 
 /// A poller that stops cleanly releases its source at once.

@@ -4,7 +4,7 @@ use pipeline::{ArtifactKind, ArtifactView, InboxId, NewArtifact, Reason, Seq, Ve
 use tokio::task::JoinSet;
 
 use super::{
-    LONG, Seams, StoreSubject, code, code_in_window, held, inbox, mail, must, places, valueless,
+    LONG, Seams, StoreSubject, code, code_in_window, held, inbox, mail, must, positions, valueless,
 };
 use crate::wait::soon;
 
@@ -74,7 +74,7 @@ pub async fn duplicate_artifact_leaves_no_gap_in_the_positions(subject: &dyn Sto
     seams
         .process("evt_3", vec![mail(&to, "m3", vec![code(&to, "333333")])])
         .await;
-    assert_eq!(places(&seams.items(&to).await), [1, 2, 3]);
+    assert_eq!(positions(&seams.items(&to).await), [1, 2, 3]);
 }
 
 /// A page contains the items after the cursor.
@@ -86,7 +86,7 @@ pub async fn items_after_a_position_are_listed_in_order(subject: &dyn StoreSubje
         seams.bring(&to, &id, code(&to, &id)).await;
     }
     let list = async |after: i64, limit: u32| {
-        places(&must(
+        positions(&must(
             seams.agents.artifacts(&to, Seq::new(after), limit).await,
         ))
     };
@@ -155,7 +155,7 @@ async fn read_to(seams: Seams, inbox: InboxId, last: i64, page: u32) -> Vec<i64>
     let mut seen = Vec::new();
     while seen.last().is_none_or(|place| *place < last) {
         let after = Seq::new(seen.last().copied().unwrap_or(0));
-        seen.extend(places(&must(
+        seen.extend(positions(&must(
             seams.agents.artifacts(&inbox, after, page).await,
         )));
         tokio::task::yield_now().await;

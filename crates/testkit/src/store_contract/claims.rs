@@ -89,7 +89,7 @@ pub async fn uncounted_attempt_leaves_no_trace(subject: &dyn StoreSubject) {
     assert_eq!(seams.claim(id, LONG).await.0.attempt, 1);
 }
 
-/// Its worker was alive to end it.
+/// A worker that ends its claim was not killed by the mail.
 pub async fn ended_claim_makes_no_suspect(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
@@ -112,7 +112,7 @@ pub async fn ended_claim_makes_no_suspect(subject: &dyn StoreSubject) {
     assert_eq!((claim.attempt, claim.unended), (1, 0));
 }
 
-/// The fence holds for counting, too.
+/// A worker with an old fencing token cannot count an attempt.
 pub async fn attempt_of_a_lost_claim_is_not_counted(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
@@ -152,7 +152,7 @@ pub async fn extended_claim_holds_longer(subject: &dyn StoreSubject) {
     seams.complete(claim, held(Vec::new())).await;
 }
 
-/// The fence holds for extending, too.
+/// A worker with an old fencing token cannot extend the claim.
 pub async fn only_the_holder_extends_a_claim(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
@@ -204,7 +204,7 @@ pub async fn worker_with_an_expired_lease_writes_nothing(subject: &dyn StoreSubj
     assert_eq!(seams.complete(current, good).await.artifacts, 1);
 }
 
-/// Not even by the worker that ended it.
+/// The worker that ended a claim cannot end it again.
 pub async fn ended_claim_cannot_be_ended_again(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");

@@ -116,7 +116,8 @@ pub async fn reused_id_with_other_content_gets_its_own_row(subject: &dyn StoreSu
     assert_eq!(stored.body, b"two");
 }
 
-/// Except when its signature covers only a one-time token.
+/// An authentic post with a used id is refused if its signature covers only a one-time
+/// token.
 pub async fn reused_token_with_other_content_is_refused(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let post = |body: &[u8]| NewDelivery {
@@ -194,7 +195,7 @@ pub async fn new_delivery_is_due_after_its_first_notification_had_time(subject: 
     let seams = subject.seams();
     let id = seams.new_delivery("evt_1").await;
     assert_eq!(must(seams.deliveries.due(10).await), []);
-    until("a delivery that nobody rang for is due", async || {
+    until("a delivery without a notification is due", async || {
         let due = must(seams.deliveries.due(10).await);
         (due == [id]).then_some(())
     })

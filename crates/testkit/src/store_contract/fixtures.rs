@@ -204,6 +204,6 @@ pub fn resend(attempt: AttemptId, consumer: &str, key: &str) -> ResendRequest {
 }
 
 /// The positions of items, in their order.
-pub fn places(items: &[ArtifactView]) -> Vec<i64> {
+pub fn positions(items: &[ArtifactView]) -> Vec<i64> {
     items.iter().map(|item| item.seq.number()).collect()
 }

@@ -29,7 +29,7 @@ pub async fn same_mail_in_two_deliveries_is_one_message(subject: &dyn StoreSubje
     assert_eq!(seams.items(&to).await.len(), 1);
 }
 
-/// Even when eight workers complete it at once.
+/// A mail is one message even when eight workers complete it at once.
 pub async fn same_mail_by_eight_workers_at_once_is_one_message(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
@@ -102,7 +102,7 @@ pub async fn completions_for_the_same_inboxes_in_any_order_do_not_deadlock(
     }
     for inbox in &to {
         let items = seams.items(inbox).await;
-        assert_eq!(super::places(&items), (1..=25).collect::<Vec<_>>());
+        assert_eq!(super::positions(&items), (1..=25).collect::<Vec<_>>());
     }
 }
 

@@ -1,5 +1,5 @@
-//! Workers that claim and complete at the same time share units of work. None of them
-//! may notice.
+//! Workers that claim and complete at the same time share units of work. Each must get
+//! the same result as if it were alone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::wait::until;
 
-use super::{LONG, Seams, StoreSubject, code, delivery, held, inbox, mail, must, places};
+use super::{LONG, Seams, StoreSubject, code, delivery, held, inbox, mail, must, positions};
 
 /// How many deliveries the tests have at once. They need several units of work.
 const MANY: usize = 100;
@@ -20,19 +20,19 @@ async fn complete_at_once(
     claims: Vec<(Claim, Processed)>,
 ) -> Vec<Result<Completed<Finished>, StoreError>> {
     let mut tasks = JoinSet::new();
-    for (place, (claim, processed)) in claims.into_iter().enumerate() {
+    for (index, (claim, processed)) in claims.into_iter().enumerate() {
         let work = Arc::clone(&seams.work);
-        tasks.spawn(async move { (place, work.complete(claim, processed).await) });
+        tasks.spawn(async move { (index, work.complete(claim, processed).await) });
     }
     let mut answers = tasks.join_all().await;
-    answers.sort_by_key(|(place, _)| *place);
+    answers.sort_by_key(|(index, _)| *index);
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
 async fn claimed(seams: &Seams, prefix: &str, number: usize) -> Vec<(Claim, DeliveryId)> {
     let mut claims = Vec::with_capacity(number);
-    for place in 0..number {
-        let id = seams.new_delivery(&format!("{prefix}_{place}")).await;
+    for index in 0..number {
+        let id = seams.new_delivery(&format!("{prefix}_{index}")).await;
         claims.push((seams.claim(id, LONG).await.0, id));
     }
     claims
@@ -42,8 +42,8 @@ async fn claimed(seams: &Seams, prefix: &str, number: usize) -> Vec<(Claim, Deli
 pub async fn claims_at_once_give_each_delivery_to_one_worker(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let mut ids = Vec::with_capacity(MANY);
-    for place in 0..MANY {
-        ids.push(seams.new_delivery(&format!("evt_{place}")).await);
+    for index in 0..MANY {
+        ids.push(seams.new_delivery(&format!("evt_{index}")).await);
     }
     let mut tasks = JoinSet::new();
     for id in ids.iter().chain(ids.iter().rev()).copied() {
@@ -71,10 +71,10 @@ pub async fn completions_at_once_leave_no_gap_in_the_positions(subject: &dyn Sto
     let seams = subject.seams();
     let to = inbox("agent");
     let claims = claimed(&seams, "evt", MANY).await;
-    let with_mail = |(place, (claim, _)): (usize, (Claim, DeliveryId))| {
+    let with_mail = |(index, (claim, _)): (usize, (Claim, DeliveryId))| {
         // Every value comes twice, in two mails.
-        let value = format!("{:06}", 100_000 + place / 2);
-        let mail = mail(&to, &format!("m{place}"), vec![code(&to, &value)]);
+        let value = format!("{:06}", 100_000 + index / 2);
+        let mail = mail(&to, &format!("m{index}"), vec![code(&to, &value)]);
         (claim, held(vec![mail]))
     };
     let claims = claims.into_iter().enumerate().map(with_mail).collect();
@@ -91,7 +91,7 @@ pub async fn completions_at_once_leave_no_gap_in_the_positions(subject: &dyn Sto
     }
     assert_eq!(new as usize, MANY / 2);
     let expected: Vec<i64> = (1..).take(MANY / 2).collect();
-    assert_eq!(places(&seams.items(&to).await), expected);
+    assert_eq!(positions(&seams.items(&to).await), expected);
 }
 
 /// Some of the claims that are completed at the same time have expired and belong to
@@ -100,15 +100,15 @@ pub async fn lost_claim_among_others_is_lost_alone(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let to = inbox("agent");
     let mut claims = Vec::new();
-    for place in 0..20 {
-        let id = seams.new_delivery(&format!("evt_{place}")).await;
-        let is_lost = place % 4 == 0;
+    for index in 0..20 {
+        let id = seams.new_delivery(&format!("evt_{index}")).await;
+        let is_lost = index % 4 == 0;
         let lease = if is_lost { Duration::ZERO } else { LONG };
         let (claim, _) = seams.claim(id, lease).await;
         let mail = mail(
             &to,
-            &format!("m{place}"),
-            vec![code(&to, &format!("48{place:04}"))],
+            &format!("m{index}"),
+            vec![code(&to, &format!("48{index:04}"))],
         );
         if is_lost {
             let (newer, _) = seams.claim(id, LONG).await;
@@ -123,7 +123,7 @@ pub async fn lost_claim_among_others_is_lost_alone(subject: &dyn StoreSubject) {
     let done = answers.iter().filter(|it| matches!(it, Completed::Done(_)));
     assert_eq!((lost.count(), done.count(), total), (5, 20, 25));
     let expected: Vec<i64> = (1..=20).collect();
-    assert_eq!(places(&seams.items(&to).await), expected);
+    assert_eq!(positions(&seams.items(&to).await), expected);
 }
 
 /// The database refuses the rows of one completion. The others are written.
@@ -132,32 +132,32 @@ pub async fn refused_completion_among_others_fails_alone(subject: &dyn StoreSubj
     let to = inbox("agent");
     let taken = seams.bring(&to, "first", code(&to, "111111")).await;
     let claims = claimed(&seams, "evt", 20).await;
-    let with_mail = |(place, (claim, _)): (usize, (Claim, DeliveryId))| {
-        let mut artifact = code(&to, &format!("48{place:04}"));
-        if place == 7 {
+    let with_mail = |(index, (claim, _)): (usize, (Claim, DeliveryId))| {
+        let mut artifact = code(&to, &format!("48{index:04}"));
+        if index == 7 {
             artifact.id = taken;
         }
         (
             claim,
-            held(vec![mail(&to, &format!("m{place}"), vec![artifact])]),
+            held(vec![mail(&to, &format!("m{index}"), vec![artifact])]),
         )
     };
     let claims = claims.into_iter().enumerate().map(with_mail).collect();
-    for (place, answer) in complete_at_once(&seams, claims)
+    for (index, answer) in complete_at_once(&seams, claims)
         .await
         .into_iter()
         .enumerate()
     {
         match answer {
-            Err(StoreError::Broken(_)) => assert_eq!(place, 7),
+            Err(StoreError::Broken(_)) => assert_eq!(index, 7),
             Ok(Completed::Done(finished)) => {
-                assert_eq!((finished.artifacts, place == 7), (1, false));
+                assert_eq!((finished.artifacts, index == 7), (1, false));
             }
-            other => panic!("{place}: {other:?}"),
+            other => panic!("{index}: {other:?}"),
         }
     }
     let expected: Vec<i64> = (1..=20).collect();
-    assert_eq!(places(&seams.items(&to).await), expected);
+    assert_eq!(positions(&seams.items(&to).await), expected);
 }
 
 /// Workers hold few large bodies at a time. A further one can be claimed when one of
@@ -166,8 +166,8 @@ pub async fn few_large_bodies_are_held_at_once(subject: &dyn StoreSubject) {
     let seams = subject.seams();
     let body = vec![b'x'; 300_000];
     let mut held = Vec::new();
-    for place in 0..4 {
-        let new = delivery(&format!("evt_{place}"), &body);
+    for index in 0..4 {
+        let new = delivery(&format!("evt_{index}"), &body);
         let Recorded::New(id) = seams.record(new).await else {
             panic!("expected a new delivery");
         };
@@ -178,7 +178,7 @@ pub async fn few_large_bodies_are_held_at_once(subject: &dyn StoreSubject) {
     let fifth = seams.record(delivery("evt_5", &body)).await.id();
     let refused = must(seams.work.claim(fifth, LONG).await);
     assert!(matches!(refused, Claimed::NotNow), "{refused:?}");
-    // A small one is not held up by them.
+    // A small body can be claimed meanwhile.
     let small = seams.new_delivery("small").await;
     seams.claim(small, LONG).await;
     drop(held);
