@@ -3,7 +3,7 @@
 use mail_parser::HeaderValue;
 use mail_parser::parsers::MessageStream;
 
-use crate::header::{Headers, ended};
+use crate::header::{Headers, with_line_feed};
 
 /// The type of a part, lower-case, with the parameters that matter here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl ContentType {
     /// The type that the headers state. Without one, a part of a digest is a message
     /// and any other part is plain text.
     pub(crate) fn of(headers: &Headers<'_>, in_digest: bool) -> Self {
-        let line = headers.first("Content-Type").map(ended);
+        let line = headers.first("Content-Type").map(with_line_feed);
         let stated = line
             .as_deref()
             .map(|value| MessageStream::new(value).parse_content_type());

@@ -79,7 +79,7 @@ impl<'a> Headers<'a> {
 }
 
 /// A value as the parsers expect it: trimmed, with a line feed at the end.
-pub(crate) fn ended(value: &[u8]) -> Vec<u8> {
+pub(crate) fn with_line_feed(value: &[u8]) -> Vec<u8> {
     let mut line = value.trim_ascii().to_vec();
     line.push(b'\n');
     line

@@ -5,7 +5,7 @@ use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use mail_parser::parsers::MessageStream;
 
-use crate::header::{Headers, ended};
+use crate::header::{Headers, with_line_feed};
 use crate::steps::Steps;
 use crate::structure::{Leaf, Structure};
 use crate::url_text;
@@ -220,7 +220,7 @@ pub(crate) fn header_text(headers: &Headers<'_>, name: &str) -> String {
         return String::new();
     }
     let value = undeclared(value);
-    let line = ended(value.as_bytes());
+    let line = with_line_feed(value.as_bytes());
     let text = MessageStream::new(&line).parse_unstructured();
     text.as_text().unwrap_or_default().to_owned()
 }

@@ -4,7 +4,7 @@ use mail_parser::parsers::MessageStream;
 use mail_parser::{Address, HeaderValue};
 use url::Host;
 
-use crate::header::{Headers, ended};
+use crate::header::{Headers, with_line_feed};
 
 /// The sender as the From field states it. It is not proven.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Stated {
 /// The addresses in the value of an address field such as `To`. None are read from
 /// groups.
 pub fn mailboxes(value: &[u8]) -> Vec<String> {
-    match MessageStream::new(&ended(value)).parse_address() {
+    match MessageStream::new(&with_line_feed(value)).parse_address() {
         HeaderValue::Address(Address::List(mailboxes)) => mailboxes
             .into_iter()
             .filter_map(|mailbox| mailbox.address)
@@ -88,7 +88,7 @@ fn only_mailbox(value: &[u8]) -> Option<String> {
     if value.iter().any(control) {
         return None;
     }
-    let line = ended(value);
+    let line = with_line_feed(value);
     let HeaderValue::Address(Address::List(mailboxes)) = MessageStream::new(&line).parse_address()
     else {
         return None;
