@@ -36,8 +36,8 @@ pub struct Proxy {
 /// Counts TLS handshakes.
 #[derive(Debug, Default)]
 struct Handshakes {
-    carried: AtomicUsize,
-    refused: AtomicUsize,
+    completed: AtomicUsize,
+    aborted: AtomicUsize,
 }
 
 impl Proxy {
@@ -100,13 +100,13 @@ impl Proxy {
     }
 
     /// How many connections completed the TLS handshake.
-    pub fn carried(&self) -> usize {
-        self.handshakes.carried.load(Ordering::SeqCst)
+    pub fn completed_handshakes(&self) -> usize {
+        self.handshakes.completed.load(Ordering::SeqCst)
     }
 
     /// How many clients aborted the TLS handshake.
-    pub fn refused(&self) -> usize {
-        self.handshakes.refused.load(Ordering::SeqCst)
+    pub fn aborted_handshakes(&self) -> usize {
+        self.handshakes.aborted.load(Ordering::SeqCst)
     }
 
     /// Closes every connection, also every new one.
@@ -155,10 +155,10 @@ impl Acceptor {
             return carry(client, self.server, mode).await;
         };
         let Ok(client) = tls.accept(client).await else {
-            self.handshakes.refused.fetch_add(1, Ordering::SeqCst);
+            self.handshakes.aborted.fetch_add(1, Ordering::SeqCst);
             return;
         };
-        self.handshakes.carried.fetch_add(1, Ordering::SeqCst);
+        self.handshakes.completed.fetch_add(1, Ordering::SeqCst);
         carry(client, self.server, mode).await;
     }
 }

@@ -23,10 +23,10 @@ async fn broker_with_an_untrusted_certificate_gets_no_bytes() {
     let (proxy, url, _) = proxied_with_tls().await;
     let queue = queue::open(&settings(&url)).await.unwrap();
     until("the proxy was refused", || async {
-        (proxy.refused() > 0).then_some(())
+        (proxy.aborted_handshakes() > 0).then_some(())
     })
     .await;
-    assert_eq!(proxy.carried(), 0);
+    assert_eq!(proxy.completed_handshakes(), 0);
     assert!(queue.probe.probe().await.is_err());
     queue.close().await;
 }
