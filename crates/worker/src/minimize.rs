@@ -195,7 +195,7 @@ fn artifact(
     }
 }
 
-/// Which window of time a moment falls into.
+/// The number of the time window that a moment is in, counted from the Unix epoch.
 fn window(moment: Timestamp, length: Duration) -> u64 {
     let moment = u64::try_from(moment.as_millis()).unwrap_or(0);
     let length = u64::try_from(length.as_millis()).unwrap_or(u64::MAX).max(1);

@@ -60,8 +60,9 @@ impl Proof {
         }
     }
 
-    /// The proof for an inbox. A signed mail can be sent again to anybody, so it counts
-    /// only where it was addressed to: `is_own` tells the addresses of the inbox.
+    /// The proof for an inbox. Anybody who has a signed mail can send it to any inbox, so
+    /// the proof counts only for the inboxes that the mail is addressed to. `is_own` says
+    /// whether an address belongs to the inbox.
     pub(crate) fn for_inbox(&self, is_own: impl Fn(&InboxId) -> bool) -> SenderProof {
         if self.found.holds() && !self.addressees.iter().any(is_own) {
             return SenderProof::Missing(Reason::new("not_addressed"));
