@@ -269,6 +269,7 @@ fn is_refusal(error: PollError) -> bool {
     matches!(error, PollError::Busy(_) | PollError::Unauthorized)
 }
 
+/// Logs and counts a listed mail that is not recorded.
 fn skip(deps: &Deps, held: &HeldLease, why: &'static str) {
     let source = held.lease.source.to_string();
     tracing::warn!(source, why, "a listed mail was not recorded");
