@@ -114,7 +114,7 @@ impl Rows {
     }
 }
 
-/// Bytes in [`Rows`].
+/// Bytes as hexadecimal text, as [`Rows`] hold them.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::new(), |mut hex, byte| {

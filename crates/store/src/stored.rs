@@ -74,12 +74,12 @@ pub(crate) fn verdict(word: &str, reason: Option<&str>) -> Result<Verdict, Fault
     Verdict::from_words(word, reason.map(Reason::from_stored)).ok_or(Fault::Damaged("verdict"))
 }
 
-/// Words as one column holds them: flags, domains and hosts hold no space.
+/// Joins words for one column. Flags, domains and hosts contain no space.
 pub(crate) fn joined(words: &[String]) -> String {
     words.join(" ")
 }
 
-/// The words behind such a column.
+/// Splits a column that [`joined`] has written.
 pub(crate) fn split(words: &str) -> Vec<String> {
     words.split_whitespace().map(str::to_owned).collect()
 }

@@ -63,7 +63,7 @@ impl Watches {
     }
 
     // Nothing panics while it holds the lock, and the map is whole between any
-    // two statements, so a poisoned lock is as good as any.
+    // two statements, so a poisoned lock is safe to use.
     fn lock(&self) -> MutexGuard<'_, HashMap<String, watch::Sender<Signals>>> {
         self.by_inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -127,7 +127,7 @@ impl Keyring {
         }
     }
 
-    // Nothing panics while it holds the lock, so a poisoned one is as good as any.
+    // Nothing panics while it holds the lock, so a poisoned lock is safe to use.
     fn with<T>(&self, look: impl FnOnce(&Held) -> T) -> T {
         look(&self.held.read().unwrap_or_else(PoisonError::into_inner))
     }
