@@ -18,6 +18,7 @@ on_both_profiles!(
     every_wait_failure_has_its_own_exit_code,
     failures_are_listed_shown_and_requeued,
     doctor_reports_a_healthy_deployment_as_healthy,
+    bench_measures_acks_and_codes,
 );
 
 /// Runs a client command against one of the deployment's servers.
@@ -440,4 +441,48 @@ async fn help_of_every_command_has_an_example_and_names_its_server_or_data() {
         help.contains("unhealthy") && help.contains("9 it arrived and expired"),
         "{help}"
     );
+}
+
+async fn bench_measures_acks_and_codes(harness: Harness) {
+    let feed = harness.deployment.url(Role::Feed, 0).unwrap().to_string();
+    let args = [
+        "bench",
+        "--mails",
+        "40",
+        "--connections",
+        "4",
+        "--copies",
+        "2",
+        "--feed-url",
+        &feed,
+        "--json",
+    ];
+    let measured = client(&harness, Role::Webhook, &args).await;
+    let figures = json(&measured);
+    assert_eq!(measured.status.code(), Some(0), "{figures}");
+    assert_eq!(
+        (&figures["acks"], &figures["mails"]),
+        (&Value::from(80), &Value::from(40))
+    );
+    assert_eq!(figures["consumable"]["codes"], 40);
+    assert!(figures["consumable"]["after_ack_ms"]["p50"].as_f64() > Some(0.0));
+    assert_eq!(
+        harness.count("SELECT count(*) FROM deliveries").await,
+        40,
+        "copies are duplicates"
+    );
+    harness.end().await;
+}
+
+#[tokio::test]
+async fn bench_refuses_another_machine() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = in_dir(dir.path(), &["bench", "--url", "http://mail.example.com"]);
+    command.env(
+        "MAILLATCH_SIGNING_SECRET",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    );
+    let refused = ended(command).await;
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("--allow-remote"));
 }

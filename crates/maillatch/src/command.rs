@@ -2,6 +2,7 @@
 
 pub(crate) mod api_key;
 pub(crate) mod attempt;
+pub(crate) mod bench;
 mod cli;
 pub(crate) mod completions;
 pub(crate) mod demo;
@@ -12,6 +13,7 @@ pub(crate) mod failures;
 pub(crate) mod healthcheck;
 pub(crate) mod import;
 pub(crate) mod migrate;
+pub(crate) mod progress;
 pub(crate) mod relay;
 pub(crate) mod roles;
 pub(crate) mod seal_key;
@@ -64,6 +66,7 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Trigger(args) => trigger::run(args).await,
         Command::Wait(args) => wait::run(args).await,
         Command::Attempt(args) => attempt::run(args).await,
+        Command::Bench(args) => bench::run(args).await,
         Command::Demo(args) => demo::run(args).await,
         Command::Explain(args) => explain::run(&args),
         Command::Eval(args) => eval::run(&args),

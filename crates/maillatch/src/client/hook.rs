@@ -109,6 +109,11 @@ impl Hook {
         })
     }
 
+    /// The path that posts go to.
+    pub(crate) fn path(&self) -> &str {
+        self.url.path()
+    }
+
     /// Signs a delivery with the current time.
     pub fn sign(&self, delivery: &Delivery) -> Result<SignedPost> {
         self.sign_at(delivery, SystemClock.now())

@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use super::roles::ServeArgs;
 use super::{
-    api_key, attempt, completions, demo, doctor, eval, explain, failures, healthcheck, import,
-    migrate, relay, seal_key, source, trigger, wait,
+    api_key, attempt, bench, completions, demo, doctor, eval, explain, failures, healthcheck,
+    import, migrate, relay, seal_key, source, trigger, wait,
 };
 
 /// Receives verification mail by webhook and gives out its code or link at most once.
@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Attempt(attempt::AttemptCommand),
     /// Run the whole pipeline against a temporary server and check each step.
     Demo(demo::Demo),
+    /// Measure a running server: acknowledgements, and the time until codes arrive.
+    Bench(bench::Bench),
     /// Show what the extractor finds in a mail, and the evidence for it.
     Explain(explain::Explain),
     /// Score the extractor on labelled messages and URLs.

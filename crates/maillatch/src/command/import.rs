@@ -1,6 +1,6 @@
 //! `import`: records mail from files, through the same intake as polled mail.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,6 +10,7 @@ use pipeline::{InboxId, SourceName};
 use poll::{Import, Imported};
 use serde_json::json;
 
+use crate::command::progress;
 use crate::config::ConfigArgs;
 use crate::wire::{poll_deps, wire_as_guest};
 
@@ -53,7 +54,7 @@ pub(crate) async fn run(args: ImportCommand) -> Result<ExitCode> {
         paths: args.paths,
         deliver_to: args.to.iter().map(ToString::to_string).collect(),
     };
-    let outcome = import.run(&deps, progress).await;
+    let outcome = import.run(&deps, shown).await;
     parts.queue.close().await;
     parts.store.close().await;
     let Imported {
@@ -77,15 +78,7 @@ pub(crate) async fn run(args: ImportCommand) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A progress bar on a terminal.
-fn progress(done: u64, total: u64) {
-    let mut err = std::io::stderr().lock();
-    if !err.is_terminal() {
-        return;
-    }
-    let filled = (done * 30).checked_div(total).unwrap_or(30).min(30);
-    let filled = usize::try_from(filled).unwrap_or(30);
-    let bar = format!("{}{}", "#".repeat(filled), ".".repeat(30 - filled));
-    let end = if done >= total { "\n" } else { "" };
-    let _ = write!(err, "\r[{bar}] {done}/{total}{end}");
+fn shown(done: u64, total: u64) {
+    let [done, total] = [done, total].map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    progress::show(done, total, "mails");
 }
