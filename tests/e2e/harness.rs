@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 use crate::client::{HttpAnswer, HttpClient};
 
 /// How long a test waits for something that must happen.
-pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(3);
 
 /// Settings that make tests short; everything else is the default.
 const FAST: &str = "worker.lease = \"3s\"\nworker.sweep_every = \"200ms\"\n\

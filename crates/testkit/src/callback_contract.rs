@@ -156,11 +156,15 @@ pub async fn of_many_workers_one_claims_a_callback(subject: &dyn CallbackSubject
 
 /// A failed callback is retried after a wait.
 pub async fn retried_callback_waits(subject: &dyn CallbackSubject) {
-    code_for_a_callback(subject, "493817").await;
-    let first = claim_one(subject, LONG).await;
-    let soon = CallbackResult::RetryLater(Duration::from_millis(300), Reason::new("failed"));
-    assert!(end(subject, &first, soon).await);
+    code_for(subject, "flow", "493817").await;
+    let patient = claim_one(subject, LONG).await;
+    let later = CallbackResult::RetryLater(LONG, Reason::new("failed"));
+    assert!(end(subject, &patient, later).await);
     assert!(claim(subject, LONG).await.is_empty());
+    code_for(subject, "other", "493818").await;
+    let first = claim_one(subject, LONG).await;
+    let soon = CallbackResult::RetryLater(Duration::from_millis(50), Reason::new("failed"));
+    assert!(end(subject, &first, soon).await);
     let second = until("it is due again", async || claim(subject, LONG).await.pop()).await;
     assert_eq!((second.id, second.tries), (first.id, 2));
 }

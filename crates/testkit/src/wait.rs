@@ -6,7 +6,7 @@ use pipeline::InboxWatch;
 use tokio::time::{Instant, sleep, timeout};
 
 /// Far longer than anything takes on a busy machine. Only a failing test waits this long.
-pub const TIMEOUT: Duration = Duration::from_mins(1);
+pub const TIMEOUT: Duration = Duration::from_mins(3);
 
 /// Longer than any pause between two changes that belong together.
 const QUIET: Duration = Duration::from_millis(700);

@@ -8,7 +8,7 @@ use super::{LONG, Seams, StoreSubject, attempt, bring_for, inbox, must};
 use crate::wait::until;
 
 /// Long enough for a few statements on a busy machine.
-const HEARTBEAT: Duration = Duration::from_secs(2);
+const HEARTBEAT: Duration = Duration::from_secs(4);
 
 /// A request for an attempt that ends unless it is repeated within [`HEARTBEAT`].
 fn with_heartbeat(reference: &str) -> NewAttempt {

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use worker::{Deps, Fetcher, InboxPolicy, ParserThreads, Settings};
 
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 pub(crate) struct Fixture {
     pub(crate) store: Store,
