@@ -16,7 +16,7 @@ use url::Url;
 
 pub use process::Process;
 
-use crate::client::{Client, Connection, Hook};
+use client::{Client, Connection, Hook};
 
 /// The database and the queue of a deployment.
 #[derive(Debug, Clone)]
@@ -207,19 +207,17 @@ impl Deployment {
 
     /// A sender that posts to one of the webhooks.
     pub fn hook(&self, which: usize) -> Result<Hook> {
-        Hook::new(
-            &self.url(Role::Webhook, which)?,
-            "dev",
-            self.signing_secret(),
-        )
+        let url = self.url(Role::Webhook, which)?;
+        Ok(Hook::new(&url, "dev", self.signing_secret())?)
     }
 
     /// One of [`CONSUMERS`], at one of the feeds.
     pub fn agent(&self, consumer: usize) -> Result<Client> {
-        Client::new(Connection {
+        let connection = Connection {
             url: self.url(Role::Feed, consumer)?,
             key: self.key(consumer),
-        })
+        };
+        Ok(Client::new(connection)?)
     }
 
     /// Kills every process of a role with SIGKILL.

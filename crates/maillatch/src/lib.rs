@@ -4,8 +4,8 @@
 //! This crate has no domain rules. It reads the configuration, wires the other
 //! crates into roles, and provides the commands. Start reading at [`main`]:
 //! `command` has one file for each command, `wire` builds the concrete parts,
-//! `serve` runs them. [`deployment`] and [`client`] are public because the demo
-//! and the end-to-end tests share them.
+//! `serve` runs them. [`deployment`] is public because the demo and the end-to-end
+//! tests share it.
 
 mod certificates;
 mod command;
@@ -14,6 +14,7 @@ mod dev;
 mod log_limit;
 mod ops;
 mod panic_hook;
+mod remote;
 mod secrets;
 mod serve;
 mod shutdown;
@@ -21,7 +22,6 @@ mod supervise;
 mod telemetry;
 mod wire;
 
-pub mod client;
 pub mod deployment;
 
 pub use command::main;

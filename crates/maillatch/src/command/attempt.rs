@@ -10,8 +10,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use crate::client::{Attempt, CallError, Client, Remote};
 use crate::command::wait::exit;
+use crate::remote::Remote;
+use client::{Attempt, CallError, Client};
 
 /// Opens, shows, waits for, consumes and finishes attempts.
 #[derive(Debug, Args)]

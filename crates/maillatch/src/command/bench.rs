@@ -18,7 +18,8 @@ use clap::Args;
 use pipeline::SourceName;
 use url::Host;
 
-use crate::client::{Client, Remote};
+use crate::remote::Remote;
+use client::Client;
 
 use drive::Pace;
 use figures::Figures;
@@ -160,5 +161,5 @@ fn feed(args: &Bench) -> Result<Client> {
     if let Some(url) = &args.feed_url {
         connection.url = url.clone();
     }
-    Client::new(connection)
+    Ok(Client::new(connection)?)
 }

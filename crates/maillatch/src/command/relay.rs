@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use pipeline::{InboxId, SourceName};
 
-use crate::client::{Delivery, Remote};
+use crate::remote::Remote;
+use client::Delivery;
 
 /// `EX_TEMPFAIL`: the mail server keeps the mail and tries again.
 const TRY_AGAIN: u8 = 75;

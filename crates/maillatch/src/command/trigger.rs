@@ -9,12 +9,32 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use pipeline::{InboxId, SourceName};
 use serde_json::json;
 
-use crate::client::{CallError, Delivery, Hook, Posted, Remote, Sample, SampleKind, sample_mail};
 use crate::command::wait::exit;
+use crate::remote::Remote;
+use client::{CallError, Delivery, Hook, Posted, Sample, SampleKind, sample_mail};
 use scenario::Scenario;
+
+/// The kinds of mail, with their help.
+fn sample_kinds() -> impl TypedValueParser<Value = SampleKind> {
+    let named = SampleKind::ALL.map(|kind| {
+        let help = match kind {
+            SampleKind::Otp => "A six-digit one-time code",
+            SampleKind::MagicLink => "A link to sign in with",
+        };
+        PossibleValue::new(kind.as_str()).help(help)
+    });
+    PossibleValuesParser::new(named).map(|name| {
+        let named = SampleKind::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == name);
+        // The parser accepts only names of kinds.
+        named.unwrap_or(SampleKind::Otp)
+    })
+}
 
 /// Posts a correctly signed, realistic sample mail to a running server.
 #[derive(Debug, Args)]
@@ -34,7 +54,7 @@ The mail has a text and an HTML part, a hidden preheader, and near the code or l
 a year, a phone number and an order number that must not be mistaken for it.")]
 pub(crate) struct Trigger {
     /// The kind of mail.
-    #[arg(value_enum)]
+    #[arg(value_parser = sample_kinds())]
     kind: SampleKind,
     /// The inbox to send it to.
     #[arg(long, value_name = "ADDRESS", default_value = "agent@inbox.test")]

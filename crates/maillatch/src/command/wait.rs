@@ -21,8 +21,9 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use url::Host;
 
-use crate::client::{Client, Item, Kind, Remote};
 use crate::config::Span;
+use crate::remote::Remote;
+use client::{Client, Item, Kind};
 
 use search::{Found, Value, search};
 

@@ -10,10 +10,10 @@ use tokio::time::Instant;
 
 use super::show::MAX_WAIT;
 use super::{Done, Out};
-use crate::client::{Attempt, AttemptConsumption, AttemptValue, CallError, Client, ResendAnswer};
 use crate::command::wait::exit;
 use crate::command::wait::pace::Pace;
 use crate::config::Span;
+use client::{Attempt, AttemptConsumption, AttemptValue, CallError, Client, ResendAnswer};
 
 /// How often a call is retried that fails, or whose value is replaced at the same
 /// moment, also after the timeout.

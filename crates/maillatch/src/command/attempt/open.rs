@@ -7,8 +7,8 @@ use pipeline::InboxId;
 use serde_json::{Map, Value, json};
 
 use super::{Done, Out};
-use crate::client::Client;
 use crate::config::Span;
+use client::Client;
 
 /// Opens an attempt.
 #[derive(Debug, Args)]

@@ -8,10 +8,10 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::{Done, Out};
-use crate::client::{Attempt, CallError, Client, FinishAnswer};
 use crate::command::wait::exit;
 use crate::command::wait::pace::Pace;
 use crate::config::Span;
+use client::{Attempt, CallError, Client, FinishAnswer};
 
 /// The longest wait of one request; a longer timeout takes several requests.
 pub(super) const MAX_WAIT: Duration = Duration::from_secs(50);

@@ -5,7 +5,7 @@ use pipeline::InboxId;
 use rand::RngExt;
 use url::Url;
 
-use crate::client::{Delivery, Hook};
+use client::{Delivery, Hook};
 
 /// What to post.
 pub(super) struct Plan<'a> {

@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::client::{CallError, Client};
 use crate::command::progress;
+use client::{CallError, Client};
 
 use super::drive::Driven;
 

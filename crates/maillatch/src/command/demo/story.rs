@@ -9,10 +9,10 @@ use pipeline::InboxId;
 use secrecy::ExposeSecret;
 use tokio::time::sleep;
 
-use crate::client::{
+use crate::deployment::{CONSUMERS, Deployment, Role};
+use client::{
     Consumption, Delivery, Hook, Item, Kind, Posted, Sample, SampleKind, State, sample_mail,
 };
-use crate::deployment::{CONSUMERS, Deployment, Role};
 
 use super::transcript::Transcript;
 

@@ -12,10 +12,10 @@ use providers::{Post, Sample, Source, Sources};
 use serde_json::json;
 use url::Url;
 
-use crate::client::send;
 use crate::config::{Config, ConfigArgs};
 use crate::dev;
 use crate::wire::poll_settings;
+use client::send;
 
 /// Posts a correctly signed sample of the provider's own shape to a running server. A source
 /// that is only polled is asked for its list instead; nothing is recorded.

@@ -11,9 +11,9 @@ use serde_json::json;
 
 use super::Trigger;
 use super::scenario::{Script, Step};
-use crate::client::{CallError, Posted, SampleKind, send};
 use crate::command::wait::exit;
 use crate::config::ConfigArgs;
+use client::{PostError, Posted, SampleKind, send};
 
 /// Plays the scenario `--count` times.
 pub(super) async fn run(args: &Trigger) -> Result<ExitCode> {
@@ -31,14 +31,12 @@ pub(super) async fn run(args: &Trigger) -> Result<ExitCode> {
             let base = args.remote.url()?;
             let posted = match send(&base, source.name().as_str(), step.post.clone()).await {
                 Ok(posted) => posted,
-                Err(error) => match error.downcast::<CallError>() {
-                    Ok(error) => {
-                        let advice = exit::advice(&error);
-                        eprintln!("maillatch: {:#}{advice}", anyhow::Error::new(error));
-                        return Ok(ExitCode::from(exit::UNREACHABLE));
-                    }
-                    Err(error) => return Err(error),
-                },
+                Err(PostError::Call(error)) => {
+                    let advice = exit::advice(&error);
+                    eprintln!("maillatch: {:#}{advice}", anyhow::Error::new(error));
+                    return Ok(ExitCode::from(exit::UNREACHABLE));
+                }
+                Err(error) => return Err(error.into()),
             };
             all_as_expected &= report(args, source, &step, &posted)?;
         }

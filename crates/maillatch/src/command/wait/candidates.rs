@@ -5,7 +5,7 @@
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::client::Item;
+use client::Item;
 
 /// An available item.
 pub(super) struct Candidate {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use crate::client::CallError;
+use client::CallError;
 
 /// Any other failure.
 const FAILURE: u8 = 1;

@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 
 use super::Search;
 use super::miss::Miss;
-use crate::client::{Attempt, FinishAnswer};
+use client::{Attempt, FinishAnswer};
 
 /// The timeout of each request at the end of a wait, when the user already waits for
 /// the process to exit.

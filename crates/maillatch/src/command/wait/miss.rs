@@ -6,7 +6,7 @@ use std::time::Duration;
 use pipeline::{GIVEN_TO_ANOTHER_ATTEMPT, InboxId, Reason};
 
 use super::exit;
-use crate::client::{Item, Kind, State};
+use client::{Item, Kind, State};
 
 /// Why a wait ended without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]

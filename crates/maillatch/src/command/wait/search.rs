@@ -10,8 +10,8 @@ use super::handle::{BEAT, Handle};
 use super::miss::{Explanations, Miss};
 use super::pace::Pace;
 use super::sorted::{Sorted, is_used, sort};
-use crate::client::{CallError, Consumption, Disclosed, Item, Page};
 use crate::shutdown::{self, StopSignal};
+use client::{CallError, Consumption, Disclosed, Item, Page};
 
 /// The longest wait of one request; a longer timeout takes several requests.
 const MAX_WAIT: Duration = Duration::from_secs(50);

@@ -8,7 +8,7 @@ use time::format_description::well_known::Rfc3339;
 use super::Search;
 use super::handle::Handle;
 use super::miss::Miss;
-use crate::client::{Item, State};
+use client::{Item, State};
 
 /// What an item means to a wait.
 pub(super) enum Sorted {

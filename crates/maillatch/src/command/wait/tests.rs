@@ -18,7 +18,7 @@ use super::handle::HEARTBEAT;
 use super::miss::Miss;
 use super::pace::Pace;
 use super::search::{Found, search};
-use crate::client::{CallError, Client, Consumption, Kind};
+use client::{CallError, Client, Consumption, Kind};
 
 use inbox::{Fault, Inbox, code, relay_with};
 

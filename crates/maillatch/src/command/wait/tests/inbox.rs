@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::client::{Client, Connection};
+use client::{Client, Connection};
 
 pub(super) struct Inbox {
     pub(super) address: InboxId,

@@ -1,6 +1,8 @@
 //! A running server seen from outside: by an agent that waits for its code, and by
-//! a sender that posts mail. `wait`, `trigger`, the demo and the end-to-end tests
-//! use this module.
+//! a sender that posts mail. The commands and the demo use this crate.
+//!
+//! It only speaks HTTP. What an answer means is decided by the server, so no rule of the
+//! domain is repeated here.
 
 mod agent;
 mod answer;
@@ -9,15 +11,14 @@ mod call;
 mod complaint;
 mod hook;
 mod problem;
-mod remote;
 mod sample;
+mod set_up;
 
 pub use agent::{Client, Connection};
 pub use answer::{Consumption, Disclosed, Item, Kind, Page, State};
 pub use attempt::{Attempt, AttemptConsumption, AttemptValue, FinishAnswer, ResendAnswer};
 pub use call::CallError;
 pub use complaint::Complaint;
-pub(crate) use hook::send;
-pub use hook::{Delivery, Hook, Posted, SignedPost};
-pub(crate) use remote::Remote;
+pub use hook::{Delivery, Hook, PostError, Posted, SignedPost, send};
 pub use sample::{Sample, SampleKind, sample_mail};
+pub use set_up::SetUpError;

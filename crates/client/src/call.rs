@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
 use reqwest::{RequestBuilder, StatusCode, redirect};
 use url::{Host, Url};
 
-use super::complaint::Complaint;
+use crate::complaint::Complaint;
+use crate::set_up::SetUpError;
 
 /// The feed's longest wait, plus time for the network.
 const TIMEOUT: Duration = Duration::from_secs(70);
@@ -68,7 +68,7 @@ impl CallError {
 }
 
 /// A client for a server at `base`.
-pub(super) fn http(base: &Url) -> Result<reqwest::Client> {
+pub(crate) fn http(base: &Url) -> Result<reqwest::Client, SetUpError> {
     // An earlier call may have installed it already; it is the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
@@ -79,7 +79,7 @@ pub(super) fn http(base: &Url) -> Result<reqwest::Client> {
     if is_loopback(base) {
         builder = builder.no_proxy();
     }
-    builder.build().context("failed to build the HTTP client")
+    builder.build().map_err(SetUpError::Http)
 }
 
 fn is_loopback(base: &Url) -> bool {
@@ -92,27 +92,26 @@ fn is_loopback(base: &Url) -> bool {
 }
 
 /// `base` with `segments` appended to its path, each escaped.
-pub(super) fn below(base: &Url, segments: &[&str]) -> Result<Url> {
+pub(crate) fn below(base: &Url, segments: &[&str]) -> Result<Url, SetUpError> {
     let mut url = base.clone();
     url.set_query(None);
     url.set_fragment(None);
     url.path_segments_mut()
-        .ok()
-        .context("the server's URL must begin with http:// or https://")?
+        .map_err(|()| SetUpError::Url)?
         .pop_if_empty()
         .extend(segments);
     Ok(url)
 }
 
 /// A complete answer.
-pub(super) struct Answer {
-    pub(super) status: StatusCode,
-    pub(super) is_replay: bool,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) is_replay: bool,
+    pub(crate) body: Vec<u8>,
 }
 
 /// Sends a request and reads the whole answer.
-pub(super) async fn send(request: RequestBuilder) -> Result<Answer, CallError> {
+pub(crate) async fn send(request: RequestBuilder) -> Result<Answer, CallError> {
     let response = request.send().await.map_err(CallError::Unreachable)?;
     let status = response.status();
     let is_replay = response.headers().contains_key("idempotency-replayed");

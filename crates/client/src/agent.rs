@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
 use pipeline::InboxId;
 use reqwest::{RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
@@ -10,10 +9,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::answer::{Consumption, Disclosed, Disclosure, Page};
-use super::attempt::{Attempt, AttemptConsumption, FinishAnswer, ResendAnswer};
-use super::call::{self, Answer, CallError};
-use super::problem::{Problem, failure};
+use crate::answer::{Consumption, Disclosed, Disclosure, Page};
+use crate::attempt::{Attempt, AttemptConsumption, FinishAnswer, ResendAnswer};
+use crate::call::{self, Answer, CallError};
+use crate::problem::{Problem, failure};
+use crate::set_up::SetUpError;
 
 /// The server's URL and the agent's key.
 #[derive(Debug, Clone)]
@@ -34,12 +34,21 @@ pub struct Client {
 
 impl Client {
     /// A client of the server at `connection`; nothing is sent yet.
-    pub fn new(connection: Connection) -> Result<Self> {
+    pub fn new(connection: Connection) -> Result<Self, SetUpError> {
         Ok(Self {
             http: call::http(&connection.url)?,
             base: call::below(&connection.url, &["v1"])?,
             key: connection.key,
         })
+    }
+
+    /// The same client for another agent; both share their connections.
+    #[must_use]
+    pub fn with_key(&self, key: SecretString) -> Self {
+        Self {
+            key,
+            ..self.clone()
+        }
     }
 
     /// The items of an inbox after a cursor. A sender within the domain `from` is shown

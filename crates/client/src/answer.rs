@@ -139,9 +139,9 @@ pub enum Consumption {
 
 /// The body of a successful consume.
 #[derive(Deserialize)]
-pub(super) struct Disclosure {
-    pub(super) id: String,
-    pub(super) kind: Kind,
-    pub(super) value: SecretString,
-    pub(super) consumed_at: String,
+pub(crate) struct Disclosure {
+    pub(crate) id: String,
+    pub(crate) kind: Kind,
+    pub(crate) value: SecretString,
+    pub(crate) consumed_at: String,
 }

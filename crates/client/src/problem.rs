@@ -4,33 +4,33 @@
 use reqwest::StatusCode;
 use serde::Deserialize;
 
-use super::call::{Answer, CallError};
-use super::complaint::Complaint;
+use crate::call::{Answer, CallError};
+use crate::complaint::Complaint;
 
 /// Our servers write shorter sentences; a longer one is cut.
 const MAX_CHARS: usize = 400;
 
 /// The members of a problem that a client reads.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     #[serde(default)]
     r#type: String,
     detail: Option<String>,
     field: Option<String>,
     rule: Option<String>,
     scope: Option<String>,
-    pub(super) consumed_at: Option<String>,
-    pub(super) reason: Option<String>,
+    pub(crate) consumed_at: Option<String>,
+    pub(crate) reason: Option<String>,
 }
 
 impl Problem {
     /// The problem in a body; empty if the body is not a problem.
-    pub(super) fn read(body: &[u8]) -> Self {
+    pub(crate) fn read(body: &[u8]) -> Self {
         serde_json::from_slice(body).unwrap_or_default()
     }
 
     /// The last part of its type.
-    pub(super) fn slug(&self) -> Option<&str> {
+    pub(crate) fn slug(&self) -> Option<&str> {
         self.r#type.strip_prefix("urn:maillatch:problem:")
     }
 
@@ -52,7 +52,7 @@ fn printable(text: &str) -> String {
 }
 
 /// The error for an answer that the call itself does not handle.
-pub(super) fn failure(answer: &Answer) -> CallError {
+pub(crate) fn failure(answer: &Answer) -> CallError {
     let problem = Problem::read(&answer.body);
     match answer.status {
         StatusCode::UNAUTHORIZED => CallError::Unauthenticated,

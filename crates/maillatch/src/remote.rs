@@ -8,8 +8,8 @@ use clap::Args;
 use secrecy::SecretString;
 use url::Url;
 
-use super::{Connection, Hook};
 use crate::dev::{self, DevEnv};
+use client::{Connection, Hook};
 
 /// Where a server without configuration listens.
 const DEFAULT_URL: &str = "http://127.0.0.1:8080";
@@ -44,7 +44,7 @@ impl Remote {
 
     /// A source's webhook.
     pub(crate) fn hook(&self, source: &str) -> Result<Hook> {
-        Hook::new(&self.url()?, source, self.signing_secret()?)
+        Ok(Hook::new(&self.url()?, source, self.signing_secret()?)?)
     }
 
     /// The secret that signs for a source.

@@ -11,16 +11,22 @@ pub struct Attempt {
     pub id: String,
     /// The address that the mail must be sent to.
     pub inbox: String,
+    /// Code, link or either.
+    pub kind: String,
     /// Its state, as the API names it.
     pub state: String,
     /// Why there is no value: a policy, or what the extractor found.
     pub reason: Option<String>,
+    /// What to do next, as the API names it.
+    pub next: String,
     /// What to do next, in a sentence.
     pub hint: String,
     /// The part of the server that is unhealthy.
     pub component: Option<String>,
     /// The outcome that it was finished with.
     pub outcome: Option<String>,
+    /// How many times another mail may be requested.
+    pub resends_left: u32,
     /// When the attempt ends, in RFC 3339.
     pub deadline: String,
     /// The whole answer.
@@ -31,12 +37,18 @@ pub struct Attempt {
 struct Fields {
     id: String,
     inbox: String,
+    #[serde(default)]
+    kind: String,
     state: String,
     reason: Option<String>,
+    #[serde(default)]
+    next: String,
     #[serde(default)]
     hint: String,
     component: Option<String>,
     outcome: Option<String>,
+    #[serde(default)]
+    resends_left: u32,
     deadline: String,
 }
 
@@ -52,16 +64,19 @@ impl Attempt {
         ["ready", "superseded"].contains(&self.state.as_str())
     }
 
-    pub(super) fn read(body: Json) -> Result<Self, serde_json::Error> {
+    pub(crate) fn read(body: Json) -> Result<Self, serde_json::Error> {
         let fields = Fields::deserialize(&body)?;
         Ok(Self {
             id: fields.id,
             inbox: fields.inbox,
+            kind: fields.kind,
             state: fields.state,
             reason: fields.reason,
+            next: fields.next,
             hint: fields.hint,
             component: fields.component,
             outcome: fields.outcome,
+            resends_left: fields.resends_left,
             deadline: fields.deadline,
             body,
         })
@@ -98,7 +113,7 @@ pub struct AttemptValue {
 
 impl AttemptConsumption {
     /// Parses an answer that is either a value or the attempt's state.
-    pub(super) fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
         if let Ok(value) = serde_json::from_slice(body) {
             return Ok(Self::Value(value));
         }

@@ -1,18 +1,18 @@
 //! A sender that posts mail to a webhook, signed by Standard Webhooks.
 
-use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use pipeline::{Clock, InboxId, SystemClock, Timestamp};
-use providers::Post;
+use providers::{KeyError, Post};
 use reqwest::{RequestBuilder, StatusCode};
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-use super::call::{self, CallError};
-use super::problem::Problem;
+use crate::call::{self, CallError};
+use crate::problem::Problem;
+use crate::set_up::SetUpError;
 
 /// One delivery. The id stays the same when the sender retries.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +91,20 @@ struct Accepted {
     delivery: String,
 }
 
+/// Why a post was not made, or has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum PostError {
+    /// The client cannot be built.
+    #[error(transparent)]
+    SetUp(#[from] SetUpError),
+    /// The secret cannot sign.
+    #[error("the signing secret cannot be used")]
+    Secret(#[from] KeyError),
+    /// The call failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
 /// A source's webhook and the secret that signs for it.
 #[derive(Debug, Clone)]
 pub struct Hook {
@@ -101,7 +115,7 @@ pub struct Hook {
 
 impl Hook {
     /// The webhook of a source of the server at `base`.
-    pub fn new(base: &Url, source: &str, secret: SecretString) -> Result<Self> {
+    pub fn new(base: &Url, source: &str, secret: SecretString) -> Result<Self, SetUpError> {
         Ok(Self {
             http: call::http(base)?,
             url: call::below(base, &["hooks", source])?,
@@ -110,18 +124,17 @@ impl Hook {
     }
 
     /// The path that posts go to.
-    pub(crate) fn path(&self) -> &str {
+    pub fn path(&self) -> &str {
         self.url.path()
     }
 
     /// Signs a delivery with the current time.
-    pub fn sign(&self, delivery: &Delivery) -> Result<SignedPost> {
+    pub fn sign(&self, delivery: &Delivery) -> Result<SignedPost, KeyError> {
         self.sign_at(delivery, SystemClock.now())
     }
 
-    fn sign_at(&self, delivery: &Delivery, at: Timestamp) -> Result<SignedPost> {
-        let signature = providers::sign(&self.secret, &delivery.id, at, &delivery.body)
-            .context("the signing secret cannot be used")?;
+    fn sign_at(&self, delivery: &Delivery, at: Timestamp) -> Result<SignedPost, KeyError> {
+        let signature = providers::sign(&self.secret, &delivery.id, at, &delivery.body)?;
         Ok(SignedPost {
             id: delivery.id.clone(),
             timestamp: at.as_seconds().to_string(),
@@ -145,14 +158,14 @@ impl Hook {
     }
 
     /// Signs a delivery and posts it once.
-    pub async fn post_signed(&self, delivery: &Delivery) -> Result<Posted> {
+    pub async fn post_signed(&self, delivery: &Delivery) -> Result<Posted, PostError> {
         let signed = self.sign(delivery)?;
         Ok(self.post(&signed).await?)
     }
 }
 
 /// Sends a post in any provider's form to the webhook of a source.
-pub(crate) async fn send(base: &Url, source: &str, post: Post) -> Result<Posted> {
+pub async fn send(base: &Url, source: &str, post: Post) -> Result<Posted, PostError> {
     let mut url = call::below(base, &["hooks", source])?;
     url.set_query(post.query.as_deref());
     let mut request = call::http(base)?.post(url).body(post.body);

@@ -4,7 +4,6 @@
 
 mod encode;
 
-use clap::ValueEnum;
 use pipeline::{Clock, InboxId, SystemClock, Timestamp};
 use rand::RngExt;
 use rand::distr::Alphanumeric;
@@ -12,7 +11,7 @@ use rand::distr::Alphanumeric;
 use encode::{mail_date, quoted_printable, year};
 
 /// The kind of a sample mail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleKind {
     /// A six-digit one-time code.
     Otp,
@@ -21,7 +20,10 @@ pub enum SampleKind {
 }
 
 impl SampleKind {
-    /// Its name on the command line.
+    /// All kinds.
+    pub const ALL: [Self; 2] = [Self::Otp, Self::MagicLink];
+
+    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Otp => "otp",
