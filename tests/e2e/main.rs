@@ -26,6 +26,7 @@ mod full_disk;
 mod hang_ups;
 mod keys;
 mod kills;
+mod mcp;
 mod no_disclosure;
 mod outage;
 mod outside;

@@ -1,7 +1,7 @@
 //! How a request is read and answered.
 
 pub(crate) mod access;
-mod authenticate;
+pub(crate) mod authenticate;
 pub(crate) mod body;
 pub(crate) mod field;
 pub(crate) mod idempotency;

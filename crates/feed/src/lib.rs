@@ -31,6 +31,6 @@ mod routes;
 
 pub use auth::{KeyOrder, KeyOrderError, KeySettings, Keys, KeysError};
 pub use policy::Policy;
-pub use routes::routes;
+pub use routes::{routes, routes_and};
 pub use settings::{Budgets, Settings};
 pub use state::Deps;

@@ -1,11 +1,12 @@
 //! The paths under `/v1`, and the handler of each.
 
 use actix_web::body::MessageBody;
-use actix_web::dev::{Service, ServiceResponse};
-use actix_web::middleware::DefaultHeaders;
+use actix_web::dev::{Service, ServiceRequest, ServiceResponse};
+use actix_web::middleware::{DefaultHeaders, Next, from_fn};
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpMessage, Resource, ResponseError, Route};
 
+use crate::http::authenticate::ValidKey;
 use crate::http::problem::Problem;
 use crate::http::reply;
 use crate::state::{Charge, Deps, Feed, announce, is_failed_consume};
@@ -14,10 +15,27 @@ use crate::{attempt, inbox, items, keys, openapi};
 /// The routes of the feed, for `App::configure`. Every thread gets a clone, and all
 /// clones share rate limits and wait slots.
 pub fn routes(deps: Deps) -> impl FnOnce(&mut ServiceConfig) + Clone {
+    routes_and(deps, |_: &mut ServiceConfig| ())
+}
+
+/// The same, and at `/mcp` the routes of `guest`, for requests with a valid key. What a
+/// guest wants of the feed, it asks the feed for with that key, so scopes and rate limits
+/// hold there.
+pub fn routes_and(
+    deps: Deps,
+    guest: impl FnOnce(&mut ServiceConfig) + Clone,
+) -> impl FnOnce(&mut ServiceConfig) + Clone {
     let feed = web::Data::new(Feed::new(deps));
     let docs = openapi::routes(&feed.deps.settings, &feed.deps.policy);
     move |config: &mut ServiceConfig| {
         config.configure(docs);
+        config.service(
+            web::scope("/mcp")
+                .app_data(feed.clone())
+                .wrap(from_fn(require_key))
+                .wrap(guard_headers())
+                .configure(guest),
+        );
         // Every path that no other part of the process serves.
         config.default_service(web::to(async || {
             reply::guarded(Problem::NotFound.error_response())
@@ -30,13 +48,7 @@ pub fn routes(deps: Deps) -> impl FnOnce(&mut ServiceConfig) + Clone {
                     let response = next.call(request);
                     async move { Ok(finish_response(&feed, response.await?)) }
                 })
-                // Responses contain one-time values: no cache may keep them, and no
-                // browser may guess another type for them.
-                .wrap(
-                    DefaultHeaders::new()
-                        .add(("Cache-Control", "no-store"))
-                        .add(("X-Content-Type-Options", "nosniff")),
-                )
+                .wrap(guard_headers())
                 .configure(attempts)
                 .configure(inboxes)
                 .configure(api_keys)
@@ -47,6 +59,25 @@ pub fn routes(deps: Deps) -> impl FnOnce(&mut ServiceConfig) + Clone {
                 ))
                 .default_service(web::to(async || Problem::NotFound)),
         );
+    }
+}
+
+/// Responses contain one-time values: no cache may keep them, and no browser may guess
+/// another type for them.
+fn guard_headers() -> DefaultHeaders {
+    DefaultHeaders::new()
+        .add(("Cache-Control", "no-store"))
+        .add(("X-Content-Type-Options", "nosniff"))
+}
+
+/// Passes a request with a valid key on to the guest.
+async fn require_key(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<impl MessageBody>, actix_web::Error> {
+    match request.extract::<ValidKey>().await {
+        Ok(ValidKey) => Ok(next.call(request).await?.map_into_boxed_body()),
+        Err(problem) => Ok(request.into_response(problem.error_response())),
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod explain;
 pub(crate) mod failures;
 pub(crate) mod healthcheck;
 pub(crate) mod import;
+pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod progress;
 pub(crate) mod relay;
@@ -66,6 +67,7 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Trigger(args) => trigger::run(args).await,
         Command::Wait(args) => wait::run(args).await,
         Command::Attempt(args) => attempt::run(args).await,
+        Command::Mcp(args) => mcp::run(args).await,
         Command::Bench(args) => bench::run(args).await,
         Command::Demo(args) => demo::run(args).await,
         Command::Explain(args) => explain::run(&args),

@@ -9,7 +9,6 @@ use pipeline::Probe;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::json;
-use url::{Host, Url};
 
 use crate::supervise::Supervisor;
 
@@ -22,21 +21,8 @@ fn is_own_name(context: &GuardContext<'_>) -> bool {
         return true;
     };
     let deps = context.app_data::<web::Data<Deps>>();
-    let named = deps.is_some_and(|deps| {
-        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-        deps.hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
-    });
-    let url = Url::parse(&format!("http://{host}/")).ok();
-    let is_local = |host: &Host<&str>| match host {
-        Host::Domain(name) => !name.contains('.') || name.ends_with(".localhost"),
-        Host::Ipv4(_) | Host::Ipv6(_) => true,
-    };
-    named
-        || url
-            .as_ref()
-            .and_then(Url::host)
-            .as_ref()
-            .is_some_and(is_local)
+    let hosts = deps.map_or(&[][..], |deps| deps.hosts.as_slice());
+    mcp::is_own_name(host, hosts)
 }
 
 /// Returns: 421, because the server does not answer to this name.

@@ -16,9 +16,12 @@ use crate::log_limit::LogLimit;
 const LIBRARIES: &str = "sqlx=warn,lapin=off,actix_server=warn";
 
 /// Whether a line is wanted: any client can make `actix_http` log an error by a
-/// malformed request. Its other lines are written when the operator asks for them.
+/// malformed request. Its other lines are written when the operator asks for them. The
+/// lines of `rmcp` contain whole answers, and so codes: no filter brings them back.
 fn is_wanted(line: &Metadata<'_>) -> bool {
-    *line.level() > Level::WARN || !line.target().starts_with("actix_http")
+    let target = line.target();
+    let is_http = target.starts_with("actix_http");
+    !target.starts_with("rmcp") && (*line.level() > Level::WARN || !is_http)
 }
 
 /// Starts logging for a serving process.

@@ -40,6 +40,27 @@ impl FromRequest for Caller {
     }
 }
 
+/// A handler with this argument needs a valid key, whatever the key allows. It is charged
+/// to no budget of the key.
+pub(crate) struct ValidKey;
+
+impl FromRequest for ValidKey {
+    type Error = Problem;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Problem>>>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        Box::pin(async move {
+            let feed = feed_of(&request)?;
+            match authenticate(&request, feed).await {
+                Ok(_caller) => Ok(Self),
+                Err(Problem::Unauthenticated) => Err(refuse(&request, feed)),
+                Err(problem) => Err(problem),
+            }
+        })
+    }
+}
+
 fn feed_of(request: &HttpRequest) -> Result<&Feed, Problem> {
     let feed = request.app_data::<web::Data<Feed>>();
     feed.map(|feed| feed.as_ref()).ok_or(Problem::Internal)

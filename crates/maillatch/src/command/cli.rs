@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use super::roles::ServeArgs;
 use super::{
     api_key, attempt, bench, completions, demo, doctor, eval, explain, failures, healthcheck,
-    import, migrate, relay, seal_key, source, trigger, wait,
+    import, mcp, migrate, relay, seal_key, source, trigger, wait,
 };
 
 /// Receives verification mail by webhook and gives out its code or link at most once.
@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Wait(wait::Wait),
     /// Open an attempt before the mail is requested; show it, consume it, finish it.
     Attempt(attempt::AttemptCommand),
+    /// Serve a model's client on standard input and output (Model Context Protocol).
+    Mcp(mcp::Mcp),
     /// Run the whole pipeline against a temporary server and check each step.
     Demo(demo::Demo),
     /// Measure a running server: acknowledgements, and the time until codes arrive.

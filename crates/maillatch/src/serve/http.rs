@@ -1,6 +1,6 @@
 //! The HTTP server of every role.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +11,8 @@ use actix_web::App;
 use actix_web::dev::{AppConfig, ServiceResponse};
 use actix_web::http::ConnectionType;
 use anyhow::{Context, Result};
+use client::{Client, Connection};
+use secrecy::SecretString;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use webhook::{Certificates, Committer};
@@ -77,13 +79,17 @@ pub(super) fn http(
     } else {
         None
     };
+    let (connections, listeners) = Connections::bind(&config.server.listen)
+        .map_err(|error| bind_error(error, &config.server.listen))?;
+    let address = listeners.first().context("no address is bound")?;
+    let address = TcpListener::local_addr(address)?;
     let agents = if roles.has(Role::Feed) {
-        Some(feed::routes(feed_deps(parts, supervisor.stop().clone())?))
+        let deps = feed_deps(parts, supervisor.stop().clone())?;
+        let guest = mcp::routes(own_client(address)?, config.server.hosts.clone());
+        Some(feed::routes_and(deps, guest))
     } else {
         None
     };
-    let (connections, listeners) = Connections::bind(&config.server.listen)
-        .map_err(|error| bind_error(error, &config.server.listen))?;
     let (stop, activity) = (supervisor.stop().clone(), connections.activity());
     let routes = move || {
         let (stop, activity) = (stop.clone(), Arc::clone(&activity));
@@ -106,8 +112,6 @@ pub(super) fn http(
         let app = map_config(app, |()| AppConfig::default());
         boxed::factory(app.map_err(|error| error.error_response().into()))
     };
-    let address = listeners.first().context("no address is bound")?;
-    let address = TcpListener::local_addr(address)?;
     let server = Server::build()
         .workers(threads(config.server.threads))
         .shutdown_timeout(config.server.drain.0.as_secs())
@@ -180,6 +184,20 @@ fn bind_error(error: std::io::Error, listen: &str) -> anyhow::Error {
         "another process listens on {listen}; stop it, or choose another port with \
          --listen {host}:PORT (port 0 takes a free one: --listen {host}:0)"
     )
+}
+
+/// A client of the API that this process serves itself, without a key.
+fn own_client(mut address: SocketAddr) -> Result<Client> {
+    if address.ip().is_unspecified() {
+        let loopback: IpAddr = match address {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        };
+        address.set_ip(loopback);
+    }
+    let url = format!("http://{address}").parse()?;
+    let key = SecretString::default();
+    Ok(Client::new(Connection { url, key })?)
 }
 
 /// What the feed's routes need.

@@ -55,6 +55,8 @@ impl Banner {
         if self.roles.has(Role::Feed) {
             let keys = self.keys_line();
             line(out, "Agent API", &format!("{url}/v1"), &keys)?;
+            let mcp = "or on standard input and output: maillatch mcp";
+            line(out, "MCP", &format!("{url}/mcp"), mcp)?;
             let docs = "the API described; OpenAPI at /openapi.json";
             line(out, "Docs", &format!("{url}/docs"), docs)?;
         }

@@ -1,0 +1,127 @@
+//! The protocol's server: it lists the tools and calls them.
+
+use client::Client;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::{Map, Value};
+
+use crate::arguments::{self, Wait, Wanted};
+use crate::progress::reported;
+use crate::{answer, catalogue, tools};
+
+/// The tools, for one agent or for whoever makes the request.
+#[derive(Clone)]
+pub(crate) struct Server {
+    agent: Option<Client>,
+}
+
+impl Server {
+    /// For one agent.
+    pub(crate) fn of(agent: Client) -> Self {
+        Self { agent: Some(agent) }
+    }
+
+    /// For the agents whose clients the requests carry.
+    pub(crate) fn for_requests() -> Self {
+        Self { agent: None }
+    }
+
+    fn client(&self, context: &RequestContext<RoleServer>) -> Result<Client, ErrorData> {
+        let carried = context.extensions.get::<http::request::Parts>();
+        let carried = carried.and_then(|parts| parts.extensions.get::<Client>());
+        let client = self.agent.as_ref().or(carried);
+        let missing = || ErrorData::internal_error("the request names no agent", None);
+        client.cloned().ok_or_else(missing)
+    }
+
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, ErrorData> {
+        let client = self.client(context)?;
+        let given = request.arguments.unwrap_or_default();
+        let outcome = match request.name.as_ref() {
+            "start_attempt" => match arguments::read(given) {
+                Ok(start) => Ok(tools::start(&client, start).await),
+                Err(why) => Err(why),
+            },
+            "wait_for_code" => return Ok(wait(&client, Wanted::Code, given, context).await),
+            "wait_for_link" => return Ok(wait(&client, Wanted::Link, given, context).await),
+            "request_resend" => match arguments::read(given) {
+                Ok(resend) => Ok(tools::resend(&client, &resend).await),
+                Err(why) => Err(why),
+            },
+            "explain_attempt" => match arguments::read(given) {
+                Ok(explain) => Ok(tools::explain(&client, &explain).await),
+                Err(why) => Err(why),
+            },
+            "finish_attempt" => match arguments::read(given) {
+                Ok(finish) => Ok(tools::finish(&client, &finish).await),
+                Err(why) => Err(why),
+            },
+            _ => return Err(ErrorData::invalid_params("there is no such tool", None)),
+        };
+        Ok(match outcome {
+            Ok(answer) => answer::result(answer),
+            Err(why) => answer::refused(&why),
+        })
+    }
+}
+
+async fn wait(
+    client: &Client,
+    wanted: Wanted,
+    given: Map<String, Value>,
+    context: &RequestContext<RoleServer>,
+) -> CallToolResult {
+    let arguments: Wait = match arguments::read(given) {
+        Ok(arguments) => arguments,
+        Err(why) => return answer::refused(&why),
+    };
+    let work = tools::wait(client, wanted, &arguments);
+    answer::result(reported(context, arguments.timeout(), work).await)
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let tools = ServerCapabilities::builder().enable_tools().build();
+        let name = Implementation::new("maillatch", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(tools)
+            .with_server_info(name)
+            .with_instructions(catalogue::INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(catalogue::tools()))
+    }
+
+    /// Calls a tool. A client that cancels the call, or hangs up, ends it: nothing is
+    /// consumed for nobody.
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let cancelled = context.ct.clone();
+        tokio::select! {
+            biased;
+            () = cancelled.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
+            result = self.call(request, &context) => result.map(CallToolResponse::from),
+        }
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        catalogue::tools()
+            .into_iter()
+            .find(|tool| tool.name == name)
+    }
+}
