@@ -211,7 +211,7 @@ const SURFACE: [(&str, usize); 12] = [
     ("feed", 13),
     ("poll", 12),
     ("client", 25),
-    ("mcp", 4),
+    ("mcp", 5),
     ("maillatch", 2),
 ];
 

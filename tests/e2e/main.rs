@@ -22,6 +22,7 @@ mod consume_once;
 mod crash;
 mod duplicates;
 mod fetched_mail;
+mod front_door;
 mod full_disk;
 mod hang_ups;
 mod keys;

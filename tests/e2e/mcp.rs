@@ -201,7 +201,7 @@ async fn each_miss_says_what_to_do_next(harness: Harness) {
         let wish = json!({ "reference": fresh(), "expires_in_s": 0 });
         let wrong = session.call("start_attempt", wish).await;
         assert_eq!(wrong["status"], "invalid");
-        assert!(text(&wrong["next"]).contains("deadline"), "{wrong}");
+        assert!(text(&wrong["next"]).contains("expires_in_s"), "{wrong}");
     }
     harness.end().await;
 }

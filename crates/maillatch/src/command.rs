@@ -7,6 +7,7 @@ mod cli;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod env;
 pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod failures;
@@ -68,6 +69,7 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Wait(args) => wait::run(args).await,
         Command::Attempt(args) => attempt::run(args).await,
         Command::Mcp(args) => mcp::run(args).await,
+        Command::Env(args) => env::run(&args),
         Command::Bench(args) => bench::run(args).await,
         Command::Demo(args) => demo::run(args).await,
         Command::Explain(args) => explain::run(&args),

@@ -63,6 +63,14 @@ impl Remote {
             .with_context(|| format!("{} is not a URL", dev::URL))
     }
 
+    /// The absolute data directory, if a local server has written its secrets there and
+    /// no URL was given.
+    pub(crate) fn local_data_dir(&self) -> Option<PathBuf> {
+        let has_key = self.saved(dev::KEY).ok().flatten().is_some();
+        let directory = std::path::absolute(&self.data_dir).ok();
+        directory.filter(|_| has_key && self.url.is_none())
+    }
+
     fn secret(&self, name: &str) -> Result<SecretString> {
         let value = match std::env::var(name) {
             Ok(value) => Some(value),

@@ -13,6 +13,7 @@ mod advice;
 mod answer;
 mod arguments;
 mod catalogue;
+mod documents;
 mod http;
 mod keys;
 mod own_name;
@@ -21,6 +22,7 @@ mod server;
 mod stdio;
 mod tools;
 
+pub use documents::documents;
 pub use http::routes;
 pub use own_name::is_own_name;
 pub use stdio::{StdioError, serve_stdio};

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use client::{
-    Attempt, AttemptConsumption, AttemptValue, CallError, Client, FinishAnswer, ResendAnswer,
+    Attempt, AttemptConsumption, AttemptValue, CallError, Client, Complaint, FinishAnswer,
+    ResendAnswer,
 };
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -39,8 +40,27 @@ pub(crate) async fn start(client: &Client, start: Start) -> Result<Value, CallEr
         let given = given.filter_map(|(name, value)| Some((name.to_owned(), value?)));
         fields.extend(given);
     }
-    let attempt = client.open_attempt(&body).await?;
+    let attempt = client.open_attempt(&body).await.map_err(in_own_words)?;
     Ok(answer::started(&attempt))
+}
+
+/// Names an invalid field as the tool does, and not as the API does.
+fn in_own_words(error: CallError) -> CallError {
+    let CallError::Invalid(complaint) = error else {
+        return error;
+    };
+    let field = complaint.field.map(|field| match field.as_str() {
+        "links" => "link_hosts".to_owned(),
+        "inbox" => "address".to_owned(),
+        "deadline" => "expires_in_s".to_owned(),
+        _ => field,
+    });
+    CallError::Invalid(Complaint {
+        // The sentence speaks of a body, which a tool does not have.
+        detail: complaint.detail.filter(|_| field.is_none()),
+        field,
+        ..complaint
+    })
 }
 
 /// Waits for the value of an attempt and consumes it.

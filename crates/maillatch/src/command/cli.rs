@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use super::roles::ServeArgs;
 use super::{
-    api_key, attempt, bench, completions, demo, doctor, eval, explain, failures, healthcheck,
+    api_key, attempt, bench, completions, demo, doctor, env, eval, explain, failures, healthcheck,
     import, mcp, migrate, relay, seal_key, source, trigger, wait,
 };
 
@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Attempt(attempt::AttemptCommand),
     /// Serve a model's client on standard input and output (Model Context Protocol).
     Mcp(mcp::Mcp),
+    /// Print the server's URL and key for `eval` in a shell.
+    Env(env::Env),
     /// Run the whole pipeline against a temporary server and check each step.
     Demo(demo::Demo),
     /// Measure a running server: acknowledgements, and the time until codes arrive.

@@ -107,7 +107,7 @@ pub(super) fn http(
             app = app.configure(hooks);
         }
         if let Some(agents) = agents.clone() {
-            app = app.configure(agents);
+            app = app.configure(agents).configure(mcp::documents);
         }
         let app = map_config(app, |()| AppConfig::default());
         boxed::factory(app.map_err(|error| error.error_response().into()))
