@@ -38,7 +38,6 @@ pub(crate) async fn read_mail(
     let origin = deps.sources.get(source.as_str());
     let awaited = expect(deps, own_recipients(&mail, origin)?).await?;
     let (is_rebuilt, stated_from, verdict) = (mail.rebuilt, mail.stated_from, mail.sender);
-    let provider_flags = mail.flags;
     let raw = Arc::new(mail.raw);
     let lists = link_lists(&awaited);
     let deciding = Decisions::of(&deps.parser_threads, settings, Arc::clone(&raw), lists);
@@ -87,7 +86,7 @@ pub(crate) async fn read_mail(
         message
             .flags
             .extend(held.map(|(_, mark)| (*mark).to_owned()));
-        let of_provider = provider_flags.iter().map(|flag| (*flag).to_owned());
+        let of_provider = mail.flags.iter().map(|flag| (*flag).to_owned());
         message.flags.extend(of_provider);
         message
     };

@@ -94,7 +94,7 @@ impl Attempt {
 #[derive(Debug)]
 struct Sent {
     mail: Mail,
-    sent_at: i64,
+    at: i64,
     is_known: bool,
 }
 
@@ -158,7 +158,7 @@ impl World {
     pub(crate) fn send(&mut self, mail: Mail) {
         self.mails.push(Sent {
             mail,
-            sent_at: self.now,
+            at: self.now,
             is_known: false,
         });
     }
@@ -167,7 +167,7 @@ impl World {
     pub(crate) fn mail(&self, number: usize) -> Option<(usize, Mail, i64)> {
         let index = number.checked_rem(self.mails.len())?;
         let sent = &self.mails[index];
-        Some((index, sent.mail, sent.sent_at))
+        Some((index, sent.mail, sent.at))
     }
 
     /// Delivers a mail. Only its first delivery counts. A mail from before an attempt or
@@ -183,7 +183,7 @@ impl World {
             code,
             is_stated,
         } = sent.mail;
-        let received_at = if is_stated { sent.sent_at } else { now };
+        let received_at = if is_stated { sent.at } else { now };
         let waiting = self.waiting(inbox, received_at);
         let attempt = if code.is_some() {
             let chosen = self.chosen(&waiting, inbox, code);
