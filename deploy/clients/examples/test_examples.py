@@ -54,5 +54,5 @@ def test_browser_tool_returns_the_code() -> None:
 
 
 def test_examples_are_short() -> None:
-    for example in ("sign_up.sh", "function_tool.py", "browser_tool.py"):
+    for example in ("sign_up.sh", "function_tool.py", "browser_tool.py", "langchain_tools.py"):
         assert len((HERE / example).read_text().splitlines()) < 40
