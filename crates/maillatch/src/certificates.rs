@@ -28,15 +28,18 @@ impl CertificateClient {
 #[async_trait]
 impl CertificateFetch for CertificateClient {
     async fn fetch(&self, url: &str) -> Result<Vec<u8>, CertificateUnavailable> {
-        let answer = self.0.get(url).send().await;
-        let mut answer = answer
-            .ok()
-            .filter(|answer| answer.status() == reqwest::StatusCode::OK)
-            .ok_or(CertificateUnavailable)?;
+        let away = CertificateUnavailable::Away;
+        let mut answer = self.0.get(url).send().await.ok().ok_or(away)?;
+        if answer.status().is_client_error() {
+            return Err(CertificateUnavailable::NotThere);
+        }
+        if answer.status() != reqwest::StatusCode::OK {
+            return Err(away);
+        }
         let mut pem = Vec::new();
-        while let Some(chunk) = answer.chunk().await.ok().ok_or(CertificateUnavailable)? {
+        while let Some(chunk) = answer.chunk().await.ok().ok_or(away)? {
             if pem.len() + chunk.len() > MAX_BYTES {
-                return Err(CertificateUnavailable);
+                return Err(away);
             }
             pem.extend_from_slice(&chunk);
         }

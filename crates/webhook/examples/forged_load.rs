@@ -55,7 +55,7 @@ impl Doorbell for Silent {
 #[async_trait]
 impl CertificateFetch for Silent {
     async fn fetch(&self, _url: &str) -> Result<Vec<u8>, CertificateUnavailable> {
-        Err(CertificateUnavailable)
+        Err(CertificateUnavailable::Away)
     }
 }
 

@@ -6,13 +6,18 @@
 //! sender retries, and by then the certificate is usually cached.
 //!
 //! Anybody can post the URL of a certificate that does not exist, though only at the
-//! provider's own host. So one certificate is fetched at a time, the fetches in a minute
-//! are limited, and one address may cause only a few of them. Made-up URLs then do not use
-//! up the fetches that the provider needs. Cached certificates are not affected.
+//! provider's own host. So one certificate is fetched at a time, and only a few in a
+//! minute, of which one address has a small share. An address whose certificate was not
+//! there must wait before its next fetch, each time four times as long: a hundred addresses
+//! that make up names do not use up the fetches for long. Certificates that were cached
+//! before are fetched again apart from these limits.
+//!
+//! Neither a list of names that do not exist nor a pause for the whole host would help:
+//! each made-up name is new, and the host is the provider's own.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -36,13 +41,25 @@ const MOST_IN_A_MINUTE: usize = 60;
 /// How many of them one address may cause. A provider needs one for each region.
 const MOST_OF_AN_ADDRESS: usize = 4;
 
+/// How many fetches of certificates that were cached before are allowed in a minute.
+const MOST_AGAIN: usize = MOST_KEPT;
+
+/// The longest wait of an address whose certificates are not there.
+const LONGEST_REST: Duration = Duration::from_hours(1);
+
 /// How long a post waits for a certificate. SNS closes its connection after 15 s.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A certificate could not be fetched now; a later fetch may succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the certificate could not be fetched")]
-pub struct CertificateUnavailable;
+pub enum CertificateUnavailable {
+    /// The host has no certificate there.
+    #[error("the certificate does not exist")]
+    NotThere,
+    /// The host did not answer in time or is out of order, or too many are asked for.
+    #[error("the certificate could not be fetched")]
+    Away,
+}
 
 /// Fetches a certificate from a URL that a source allows.
 #[async_trait]
@@ -58,8 +75,7 @@ pub struct Certificates {
     timeout: Duration,
     /// The cached certificates, oldest first.
     kept: Mutex<VecDeque<Kept>>,
-    /// When the last fetches were made, and for which address.
-    asked: Mutex<VecDeque<(Timestamp, Option<IpAddr>)>>,
+    fetches: Mutex<Fetches>,
     /// One permit, so that one certificate is fetched at a time.
     turn: Semaphore,
 }
@@ -70,6 +86,23 @@ struct Kept {
     since: Timestamp,
 }
 
+/// The fetches of the last minute, and the addresses that named what is not there.
+#[derive(Default)]
+struct Fetches {
+    asked: VecDeque<(Timestamp, Account)>,
+    /// How often in a row, and when last.
+    missed: HashMap<Option<IpAddr>, (u32, Timestamp)>,
+}
+
+/// On whose account a certificate is fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Account {
+    /// That of the network that a post came from.
+    Peer(Option<IpAddr>),
+    /// Nobody's: it was cached before.
+    Again,
+}
+
 impl Certificates {
     /// An empty cache; certificates are fetched by `from`.
     pub fn new(from: Arc<dyn CertificateFetch>, clock: Arc<dyn Clock>) -> Self {
@@ -78,7 +111,7 @@ impl Certificates {
             clock,
             timeout: TIMEOUT,
             kept: Mutex::default(),
-            asked: Mutex::default(),
+            fetches: Mutex::default(),
             turn: Semaphore::new(1),
         }
     }
@@ -94,7 +127,7 @@ impl Certificates {
         }
         match timeout(self.timeout, self.get_in_turn(url, peer)).await {
             Ok(outcome) => outcome,
-            Err(_elapsed) => Err(CertificateUnavailable),
+            Err(_elapsed) => Err(CertificateUnavailable::Away),
         }
     }
 
@@ -108,18 +141,26 @@ impl Certificates {
             .acquire()
             .await
             .ok()
-            .ok_or(CertificateUnavailable)?;
+            .ok_or(CertificateUnavailable::Away)?;
         // The previous holder of the permit may have fetched it.
         if let Some(certificate) = self.known(url) {
             return Ok(certificate);
         }
-        if !self.may_fetch(peer.map(network)) {
+        let account = if self.was_known(url) {
+            Account::Again
+        } else {
+            Account::Peer(peer.map(network))
+        };
+        if !self.fetches().take(account, self.clock.now()) {
             tracing::warn!("too many certificate fetches in a minute; this one is refused");
-            return Err(CertificateUnavailable);
+            return Err(CertificateUnavailable::Away);
         }
-        let pem = self.from.fetch(url).await?;
-        let certificate = Certificate::from_pem(&pem).ok_or(CertificateUnavailable)?;
-        Ok(self.keep(url, certificate))
+        let fetched = self.from.fetch(url).await.and_then(|pem| {
+            let certificate = Certificate::from_pem(&pem);
+            certificate.ok_or(CertificateUnavailable::NotThere)
+        });
+        self.fetches().end(account, &fetched, self.clock.now());
+        Ok(self.keep(url, fetched?))
     }
 
     fn known(&self, url: &str) -> Option<Arc<Certificate>> {
@@ -145,16 +186,65 @@ impl Certificates {
         certificate
     }
 
-    fn may_fetch(&self, peer: Option<IpAddr>) -> bool {
-        let now = self.clock.now();
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.retain(|(at, _)| now.since(*at) < Duration::from_mins(1));
-        let of_peer = asked.iter().filter(|(_, other)| *other == peer).count();
-        if asked.len() == MOST_IN_A_MINUTE || of_peer == MOST_OF_AN_ADDRESS {
-            return false;
+    /// Whether there was a certificate at this URL, however long ago.
+    fn was_known(&self, url: &str) -> bool {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().any(|kept| kept.url == url)
+    }
+
+    fn fetches(&self) -> MutexGuard<'_, Fetches> {
+        self.fetches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Fetches {
+    /// Notes a fetch, if the limits allow it.
+    fn take(&mut self, account: Account, now: Timestamp) -> bool {
+        self.asked
+            .retain(|(at, _)| now.since(*at) < Duration::from_mins(1));
+        self.missed
+            .retain(|_, (_, last)| now.since(*last) < LONGEST_REST);
+        let own = self.asked.iter().filter(|(_, other)| *other == account);
+        let own = own.count();
+        let again = |(_, other): &&(Timestamp, Account)| *other == Account::Again;
+        let of_peers = self.asked.len() - self.asked.iter().filter(again).count();
+        let may_fetch = match account {
+            Account::Again => own < MOST_AGAIN,
+            Account::Peer(peer) => {
+                own < MOST_OF_AN_ADDRESS && of_peers < MOST_IN_A_MINUTE && !self.rests(peer, now)
+            }
+        };
+        if may_fetch {
+            self.asked.push_back((now, account));
         }
-        asked.push_back((now, peer));
-        true
+        may_fetch
+    }
+
+    fn rests(&self, peer: Option<IpAddr>, now: Timestamp) -> bool {
+        self.missed.get(&peer).is_some_and(|(times, last)| {
+            let minutes = 4_u64.saturating_pow((*times).min(9));
+            now.since(*last) < Duration::from_mins(minutes).min(LONGEST_REST)
+        })
+    }
+
+    fn end(
+        &mut self,
+        account: Account,
+        fetched: &Result<Certificate, CertificateUnavailable>,
+        now: Timestamp,
+    ) {
+        let Account::Peer(peer) = account else { return };
+        match fetched {
+            Ok(_) => {
+                self.missed.remove(&peer);
+            }
+            Err(CertificateUnavailable::NotThere) => {
+                let (times, last) = self.missed.entry(peer).or_insert((0, now));
+                (*times, *last) = (times.saturating_add(1), now);
+            }
+            // The host's fault, not that of the address.
+            Err(CertificateUnavailable::Away) => {}
+        }
     }
 }
 

@@ -238,7 +238,7 @@ impl Problem {
             Self::Timeout => "too_slow",
             Self::Incomplete => "incomplete",
             Self::NotAuthentic(flaw) | Self::RefusedUnread(flaw) => flaw.reason(),
-            Self::NoCertificate(CertificateUnavailable) => "certificate_away",
+            Self::NoCertificate(_) => "certificate_away",
             Self::Overloaded => "overloaded",
             Self::NotRecorded(CommitError::Failed) => "commit_failed",
             Self::NotRecorded(CommitError::Late) => "commit_late",

@@ -10,15 +10,20 @@ use super::*;
 #[derive(Default)]
 struct Host {
     asked: AtomicUsize,
+    /// Nothing is there, whatever the URL, except for those that begin with "ours".
+    is_empty: bool,
     answer: Mutex<Option<Result<Vec<u8>, CertificateUnavailable>>>,
     delay: Duration,
 }
 
 #[async_trait]
 impl CertificateFetch for Host {
-    async fn fetch(&self, _url: &str) -> Result<Vec<u8>, CertificateUnavailable> {
+    async fn fetch(&self, url: &str) -> Result<Vec<u8>, CertificateUnavailable> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         tokio::time::sleep(self.delay).await;
+        if self.is_empty && !url.starts_with("ours") {
+            return Err(CertificateUnavailable::NotThere);
+        }
         let answer = self.answer.lock().expect("an answer").take();
         answer.unwrap_or_else(|| Ok(Sns::at("").certificate().as_bytes().to_vec()))
     }
@@ -80,15 +85,17 @@ async fn certificate_is_fetched_again_after_a_day() {
 
 #[tokio::test]
 async fn failed_fetch_is_not_cached() {
-    for answer in [Err(CertificateUnavailable), Ok(b"<html>".to_vec())] {
-        let (_, _, certificates) = certificates(Host {
+    let (away, missing) = (
+        CertificateUnavailable::Away,
+        CertificateUnavailable::NotThere,
+    );
+    for (answer, error) in [(Err(away), away), (Ok(b"<html>".to_vec()), missing)] {
+        let (_, clock, certificates) = certificates(Host {
             answer: Mutex::new(Some(answer)),
             ..Host::default()
         });
-        assert_eq!(
-            certificates.get("a", None).await,
-            Err(CertificateUnavailable)
-        );
+        assert_eq!(certificates.get("a", None).await, Err(error));
+        clock.advance(Duration::from_mins(4));
         assert!(certificates.get("a", None).await.is_ok());
     }
 }
@@ -107,7 +114,7 @@ async fn certificate_host_that_does_not_answer_times_out() {
     };
     assert_eq!(
         certificates.get("a", None).await,
-        Err(CertificateUnavailable)
+        Err(CertificateUnavailable::Away)
     );
 }
 
@@ -138,4 +145,50 @@ async fn fetches_of_all_addresses_together_are_limited() {
     }
     assert_eq!(host.asked.load(Ordering::SeqCst), MOST_IN_A_MINUTE);
     assert!(certificates.kept.lock().expect("kept").len() <= MOST_KEPT);
+}
+
+/// A hundred addresses that make up names every two seconds, for ten minutes. The provider
+/// needs its certificate at the beginning and, after a rotation, another one.
+#[tokio::test]
+async fn hundred_addresses_with_made_up_names_do_not_use_up_the_fetches_for_long() {
+    let (host, clock, certificates) = certificates(Host {
+        is_empty: true,
+        ..Host::default()
+    });
+    let provider = Some([198, 51, 100, 7].into());
+    let mut refused = 0;
+    for round in 0..300 {
+        for number in 0..100 {
+            let peer = Some([192, 0, 2, number].into());
+            let url = format!("theirs-{round}-{number}");
+            assert!(certificates.get(&url, peer).await.is_err());
+        }
+        if round % 30 == 29 {
+            // Each minute another name, which was never cached.
+            let ours = certificates.get(&format!("ours-{round}"), provider).await;
+            refused += u32::from(ours.is_err());
+        }
+        clock.advance(Duration::from_secs(2));
+    }
+    assert!(refused <= 2, "{refused} of 10 were refused");
+    let asked = host.asked.load(Ordering::SeqCst);
+    assert!(asked < 10 * MOST_IN_A_MINUTE / 2, "{asked} fetches");
+}
+
+#[tokio::test]
+async fn certificate_that_was_cached_before_is_fetched_again_in_any_case() {
+    let (_, clock, certificates) = certificates(Host {
+        is_empty: true,
+        ..Host::default()
+    });
+    assert!(certificates.get("ours", None).await.is_ok());
+    clock.advance(KEPT_FOR);
+    for number in 0..200 {
+        let peer = Some([192, 0, 2, number].into());
+        let url = format!("theirs-{number}");
+        assert!(certificates.get(&url, peer).await.is_err());
+    }
+    let new = certificates.get("ours-new", None).await;
+    assert_eq!(new, Err(CertificateUnavailable::Away));
+    assert!(certificates.get("ours", None).await.is_ok());
 }
