@@ -48,6 +48,7 @@ mod signed;
 mod sources;
 mod startup_output;
 mod stop;
+mod storage_quota;
 mod storm;
 mod unread_bodies;
 mod untrusted_text;

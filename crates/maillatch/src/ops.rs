@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::guard::{self, GuardContext};
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST};
 use actix_web::{HttpResponse, web};
-use pipeline::Probe;
+use pipeline::{Probe, StorageQuota};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::json;
@@ -40,6 +40,7 @@ pub(crate) struct Deps {
     /// An outage of the queue is a warning: workers find deliveries in the database.
     pub(crate) queue: Arc<dyn Probe>,
     pub(crate) supervisor: Supervisor,
+    pub(crate) quota: Arc<StorageQuota>,
     pub(crate) registry: Arc<Registry>,
     /// The names that `/readyz` and `/metrics` answer to, besides addresses.
     pub(crate) hosts: Vec<String>,
@@ -113,6 +114,8 @@ async fn ready(deps: web::Data<Deps>) -> HttpResponse {
         json!(restarted.as_deref().unwrap_or("ok")),
     );
     warnings.extend(restarted.map(|tasks| format!("tasks: {tasks}")));
+    let storage = deps.quota.warning();
+    warnings.extend(storage.map(|storage| format!("storage: {storage}")));
     let mut response = if all {
         HttpResponse::Ok()
     } else {

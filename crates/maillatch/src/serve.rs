@@ -20,7 +20,7 @@ use crate::{log_limit, shutdown};
 
 use connections::Connections;
 use http::{Http, http};
-use work::{start_poller, start_worker};
+use work::{start_measuring, start_poller, start_worker};
 
 /// A role that a process can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +90,9 @@ impl Serving {
         workers.push(supervisor.spawn("log limit", move || {
             log_limit::report_dropped(reporting.clone())
         }));
+        if roles.has(Role::Webhook) || roles.has(Role::Poll) {
+            workers.push(start_measuring(&parts, &stop, &supervisor));
+        }
         if roles.has(Role::Worker) {
             workers.extend(start_worker(&parts, &stop, &supervisor)?);
         }

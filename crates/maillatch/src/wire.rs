@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use extract::Allowlist;
 use feed::Keys;
-use pipeline::{Clock, InboxId, Meters, PollerId, ServerKey, SystemClock};
+use pipeline::{Clock, InboxId, Meters, PollerId, ServerKey, StorageQuota, SystemClock};
 use prometheus_client::registry::Registry;
 use providers::{Source, Sources};
 use queue::Queue;
@@ -31,6 +31,7 @@ pub(crate) struct Parts {
     pub(crate) meters: Meters,
     pub(crate) poll_meters: poll::Meters,
     pub(crate) registry: Arc<Registry>,
+    pub(crate) quota: Arc<StorageQuota>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -46,7 +47,10 @@ pub(crate) async fn wire(config: Config) -> Result<Parts> {
 pub(crate) async fn wire_as_guest(config: Config) -> Result<Parts> {
     let server_key = server_key(&config)?;
     let settings = store_settings(&config)?.as_guest();
-    open(config, server_key, &settings).await
+    let parts = open(config, server_key, &settings).await?;
+    // What an operator imports is no stranger's mail.
+    let quota = Arc::default();
+    Ok(Parts { quota, ..parts })
 }
 
 async fn open(config: Config, server_key: ServerKey, settings: &store::Settings) -> Result<Parts> {
@@ -78,6 +82,7 @@ async fn open(config: Config, server_key: ServerKey, settings: &store::Settings)
         meters,
         poll_meters,
         registry: Arc::new(registry),
+        quota: Arc::new(StorageQuota::new(config.retention.max_bytes)),
         clock: Arc::new(SystemClock),
         config,
     })
@@ -171,6 +176,7 @@ pub(crate) fn poll_deps(parts: &Parts) -> Result<poll::Deps> {
         polls: Arc::clone(&parts.store.polls),
         silence: Arc::clone(&parts.store.silence),
         doorbell: Arc::clone(&parts.queue.doorbell),
+        quota: Arc::clone(&parts.quota),
         clock: Arc::clone(&parts.clock),
         poller: PollerId::new(),
         restarts: parts.meters.restarts.clone(),

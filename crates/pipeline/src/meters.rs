@@ -95,6 +95,9 @@ pub struct Meters {
     pub wiped: Family<KindLabel, Counter>,
     /// How overdue the last wiped or deleted item was, in seconds.
     pub wipe_lag_seconds: Gauge,
+    /// Bytes of stored bodies, as the quota counts them: of `unfinished` and of `finished`
+    /// deliveries.
+    pub stored_bytes: Family<KindLabel, Gauge>,
     /// Messages that polling found before a webhook delivered them.
     pub poll_recovered: Family<SourceLabel, Counter>,
     /// The time between the two paths, webhook and polling, delivering the same
@@ -133,6 +136,7 @@ impl Meters {
             waiting: Gauge::default(),
             wiped: Family::default(),
             wipe_lag_seconds: Gauge::default(),
+            stored_bytes: Family::default(),
             poll_recovered: Family::default(),
             path_lag_seconds: Histogram::new(LAGS),
         };
@@ -142,6 +146,12 @@ impl Meters {
         meters.describe_faults(registry);
         meters.describe_polling(registry);
         meters
+    }
+
+    /// Sets [`Self::stored_bytes`] of a kind.
+    pub fn set_stored(&self, what: &'static str, bytes: u64) {
+        let gauge = self.stored_bytes.get_or_create_owned(&KindLabel { what });
+        gauge.set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
     fn describe_wiping(&self, registry: &mut Registry) {
@@ -156,6 +166,12 @@ impl Meters {
             "How overdue the last wiped item was",
             Unit::Seconds,
             self.wipe_lag_seconds.clone(),
+        );
+        registry.register_with_unit(
+            "stored",
+            "Stored bodies, of unfinished and of finished deliveries",
+            Unit::Bytes,
+            self.stored_bytes.clone(),
         );
     }
 

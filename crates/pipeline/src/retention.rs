@@ -1,10 +1,14 @@
 //! How long data is kept, and the store's trait for deleting it.
 
+mod quota;
+
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{Seq, StoreError};
+use crate::{Seq, SourceName, StoreError};
+
+pub use quota::{Freed, StorageQuota};
 
 /// The kinds of data that are deleted when their retention time is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,4 +115,16 @@ pub trait RetentionLog: Send + Sync {
         keep: &RetentionPeriods,
         limit: u32,
     ) -> Result<Discarded, StoreError>;
+
+    /// How many bytes the bodies of unfinished deliveries of each source take, as the quota
+    /// counts them.
+    async fn unfinished_bytes(&self) -> Result<Vec<(SourceName, u64)>, StoreError>;
+
+    /// The same of finished deliveries, dead letters included, of all sources.
+    async fn finished_bytes(&self) -> Result<u64, StoreError>;
+
+    /// Deletes bodies of finished deliveries before their time, oldest first, until `bytes`
+    /// are freed, at most `limit` of them. Dead letters come last: without its body a dead
+    /// letter cannot be requeued. Mail to an unknown inbox is not one of these.
+    async fn free_bodies(&self, bytes: u64, limit: u32) -> Result<Freed, StoreError>;
 }

@@ -105,6 +105,9 @@ pub(crate) enum PollError {
     /// Its list does not end: a cursor was repeated.
     #[error("the source's list does not end")]
     EndlessList,
+    /// Unfinished mail fills the storage quota. The rest stays at the source.
+    #[error("unfinished mail fills the storage quota")]
+    StorageFull,
 }
 
 impl PollError {
@@ -117,6 +120,7 @@ impl PollError {
             Self::UnexpectedAnswer => "poll_odd",
             Self::ForeignHost => "poll_leads_away",
             Self::EndlessList => "poll_endless",
+            Self::StorageFull => "storage_full",
         })
     }
 }

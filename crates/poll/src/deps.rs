@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pipeline::{Clock, Doorbell, PollLog, PollerId, Restarts, SilenceLog};
+use pipeline::{Clock, Doorbell, PollLog, PollerId, Restarts, SilenceLog, StorageQuota};
 
 use crate::meters::Meters;
 use crate::settings::Settings;
@@ -15,6 +15,8 @@ pub struct Deps {
     pub silence: Arc<dyn SilenceLog>,
     /// Notifies workers of new deliveries.
     pub doorbell: Arc<dyn Doorbell>,
+    /// Tells whether a source may bring more mail.
+    pub quota: Arc<StorageQuota>,
     /// The time, for sources that state none.
     pub clock: Arc<dyn Clock>,
     /// The id of this poller.

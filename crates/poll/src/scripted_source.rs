@@ -54,6 +54,7 @@ impl TestPoller {
             polls: Arc::clone(&store.polls),
             silence: Arc::clone(&store.silence),
             doorbell: Arc::clone(&notified) as Arc<dyn Doorbell>,
+            quota: Arc::default(),
             clock: Arc::new(SystemClock),
             poller: PollerId::new(),
             restarts: pipeline::Restarts::default(),

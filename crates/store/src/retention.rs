@@ -10,11 +10,14 @@
 
 mod consumes;
 mod items;
+mod quota;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pipeline::{Discarded, RetentionKind, RetentionLog, RetentionPeriods, StoreError};
+use pipeline::{
+    Discarded, Freed, RetentionKind, RetentionLog, RetentionPeriods, SourceName, StoreError,
+};
 
 use crate::backend::{Backend, Sql, query};
 use crate::database::{Database, Session};
@@ -32,6 +35,19 @@ impl<B: Backend> RetentionLog for Database<B> {
     ) -> Result<Discarded, StoreError> {
         let keep = keep.clone();
         self.run(LONG, move |session| discard(session, what, keep, limit))
+            .await
+    }
+
+    async fn unfinished_bytes(&self) -> Result<Vec<(SourceName, u64)>, StoreError> {
+        self.run(LONG, quota::unfinished).await
+    }
+
+    async fn finished_bytes(&self) -> Result<u64, StoreError> {
+        self.run(LONG, quota::finished).await
+    }
+
+    async fn free_bodies(&self, bytes: u64, limit: u32) -> Result<Freed, StoreError> {
+        self.run(LONG, move |session| quota::free(session, bytes, limit))
             .await
     }
 }

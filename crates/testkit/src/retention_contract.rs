@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
-    ArtifactKey, ArtifactKind, AttemptMatch, AttemptOutcome, Consumed, FeedBounds, InboxRules,
-    NewArtifact, NewAttempt, NewInbox, Opened, Reason, Recorded, Request, RequestKind,
-    ResendOutcome, RetentionKind, RetentionLog, RetentionPeriods, Scope, Seq, ServerKey,
+    ArtifactKey, ArtifactKind, AttemptMatch, AttemptOutcome, Consumed, DeliveryId, FeedBounds,
+    InboxRules, NewArtifact, NewAttempt, NewDelivery, NewInbox, Opened, Reason, Recorded, Request,
+    RequestKind, ResendOutcome, RetentionKind, RetentionLog, RetentionPeriods, Scope, Seq,
+    ServerKey, StorageQuota,
 };
 
 use crate::store_contract::{
@@ -128,6 +129,97 @@ pub async fn bodies_are_wiped_after_their_retention_time(subject: &dyn Retention
         must(seams.failures.find_dead_letter(buried).await).unwrap_or_else(|| panic!("buried"));
     assert_eq!((item.body_bytes, body), (None, None));
     assert!(!must(seams.failures.requeue(buried).await));
+    let (_, stored) = seams.claim(pending, LONG).await;
+    assert_eq!(stored.body, b"pending");
+    // Its row still detects duplicates.
+    let again = seams.record(delivery("done", b"done")).await;
+    assert_eq!(again, Recorded::Duplicate(done));
+}
+
+async fn unfinished(subject: &dyn RetentionSubject) -> Vec<(String, u64)> {
+    let measured = must(subject.retention().unfinished_bytes().await);
+    let mut measured: Vec<_> = measured
+        .into_iter()
+        .map(|(source, bytes)| (source.to_string(), bytes))
+        .collect();
+    measured.sort();
+    measured
+}
+
+async fn finished(subject: &dyn RetentionSubject) -> u64 {
+    must(subject.retention().finished_bytes().await)
+}
+
+/// Unfinished ones by source. A body moves from unfinished to finished.
+pub async fn stored_bytes_are_counted_by_source_and_state(subject: &dyn RetentionSubject) {
+    let seams = subject.seams();
+    assert_eq!(unfinished(subject).await, []);
+    assert_eq!(finished(subject).await, 0);
+    let empty = seams.new_delivery("").await;
+    let [(_, row)] = &unfinished(subject).await[..] else {
+        panic!("one source");
+    };
+    // Sealing adds a few bytes to the body.
+    let row = *row;
+    assert!((StorageQuota::ROW..StorageQuota::ROW + 100).contains(&row));
+    let other = NewDelivery {
+        source: must("other".parse()),
+        ..delivery("other", &[7; 1000])
+    };
+    seams.record(other).await;
+    let of = |source: &str, bytes| (source.to_owned(), bytes);
+    let both = [of("contract", row), of("other", row + 1000)];
+    assert_eq!(unfinished(subject).await, both);
+    let (claim, _) = seams.claim(empty, LONG).await;
+    // What a worker holds is unfinished, too.
+    assert_eq!(unfinished(subject).await, both);
+    seams.complete(claim, held(Vec::new())).await;
+    assert_eq!(unfinished(subject).await, [of("other", row + 1000)]);
+    assert_eq!(finished(subject).await, row);
+}
+
+/// Dead letters come last, because an operator may requeue them. Unfinished deliveries keep
+/// their bodies in any case.
+pub async fn bodies_are_freed_oldest_first_and_dead_letters_last(subject: &dyn RetentionSubject) {
+    let seams = subject.seams();
+    let bury = async |name: &str, reason: &'static str| {
+        let id = seams.new_delivery(name).await;
+        let (claim, _) = seams.claim(id, LONG).await;
+        must(seams.work.dead_letter(claim, Reason::new(reason)).await);
+        id
+    };
+    let has_body = async |id: DeliveryId| {
+        let found = must(seams.failures.find_dead_letter(id).await);
+        found.is_some_and(|(_, body)| body.is_some())
+    };
+    let free = async |bytes, limit| must(subject.retention().free_bodies(bytes, limit).await);
+    let pending = seams.new_delivery("pending").await;
+    let buried = bury("buried", "test").await;
+    let first = bury("first", "inbox_unknown").await;
+    let second = bury("second", "not_the_sources_domain").await;
+    let done = seams.new_delivery("done").await;
+    let (claim, _) = seams.claim(done, LONG).await;
+    seams.complete(claim, held(Vec::new())).await;
+
+    assert_eq!(free(0, 100).await.count, 0);
+    let before = finished(subject).await;
+    let freed = free(1, 100).await;
+    assert_eq!(freed.count, 1);
+    assert_eq!(before - finished(subject).await, freed.bytes);
+    let kept = [
+        has_body(buried).await,
+        has_body(first).await,
+        has_body(second).await,
+    ];
+    assert_eq!(kept, [true, false, true]);
+
+    assert_eq!(free(u64::MAX, 2).await.count, 2);
+    assert!(!has_body(second).await);
+    assert!(has_body(buried).await);
+    assert_eq!(free(u64::MAX, 100).await.count, 1);
+    assert!(!has_body(buried).await);
+    assert_eq!(free(u64::MAX, 100).await.count, 0);
+    assert_eq!(finished(subject).await, 0);
     let (_, stored) = seams.claim(pending, LONG).await;
     assert_eq!(stored.body, b"pending");
     // Its row still detects duplicates.
@@ -423,6 +515,8 @@ macro_rules! retention_contract {
             consumed_value_is_wiped_after_its_replay_window,
             unused_value_is_wiped_after_it_expired,
             bodies_are_wiped_after_their_retention_time,
+            stored_bytes_are_counted_by_source_and_state,
+            bodies_are_freed_oldest_first_and_dead_letters_last,
             deleted_items_move_the_bounds_of_their_inbox,
             retention_of_an_inbox_overrides_the_default,
             deletion_keeps_rows_that_others_depend_on,

@@ -157,6 +157,7 @@ fn serve(store: &Store) -> u16 {
             meters.clone(),
             &Settings::default(),
         ),
+        quota: Arc::default(),
         clock: Arc::new(SystemClock),
         meters,
         settings: Settings::default(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pipeline::{Clock, Meters};
+use pipeline::{Clock, Meters, StorageQuota};
 use providers::Sources;
 
 use crate::certificates::Certificates;
@@ -18,6 +18,8 @@ pub struct Deps {
     pub certificates: Arc<Certificates>,
     /// Records verified posts.
     pub committer: Committer,
+    /// Tells whether a source may bring more mail.
+    pub quota: Arc<StorageQuota>,
     /// Tells whether a signature is fresh.
     pub clock: Arc<dyn Clock>,
     /// Counts answers.

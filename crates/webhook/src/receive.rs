@@ -27,9 +27,10 @@ use crate::{body, headers, peer};
 /// - **413** `body-too-large`: the body is longer than the limit.
 /// - **415** `content-encoding`, `media-type`: the body is compressed, or has no
 ///   usable content type.
-/// - **503** `overloaded`, `unavailable`, with `Retry-After`: the memory budget is
-///   spent, the database did not commit in time, or the signing certificate could
-///   not be fetched. The sender retries.
+/// - **503** `overloaded`, `storage-full`, `unavailable`, with `Retry-After`: the memory
+///   budget is spent, unfinished mail fills the storage quota, the database did not
+///   commit in time, or the signing certificate could not be fetched. The sender
+///   retries.
 ///
 /// Some providers drop mail on one of these statuses. For them `Source::answers`
 /// replaces the status; the problem stays the same.
@@ -73,6 +74,9 @@ async fn accept(
     // Password and address are checked before a byte of the body is read.
     let refused = source.precheck(&raw_request(request, &[]).with_sender(peer));
     refused.map_err(Problem::RefusedUnread)?;
+    if !deps.quota.has_room(source.name()) {
+        return Err(Problem::StorageFull);
+    }
     let mut reservation = deps.committer.reserve(Account {
         peer,
         source: source.name().clone(),
@@ -97,7 +101,11 @@ async fn accept(
             Coverage::TokenOnly => OnConflict::Refuse,
         },
     };
+    let bytes = delivery.body.len();
     let recorded = deps.committer.commit(delivery, reservation).await?;
+    if recorded.is_fresh() {
+        deps.quota.add(source.name(), bytes);
+    }
     log_and_count(deps, source, recorded);
     Accepted::of(recorded)
 }

@@ -40,6 +40,8 @@ pub(crate) enum Problem {
     NoCertificate(CertificateUnavailable),
     /// 503: the memory budget is spent.
     Overloaded,
+    /// 503: unfinished mail fills the storage quota, or the source's share of it.
+    StorageFull,
     /// 503: the row could not be written, or not in time.
     NotRecorded(CommitError),
 }
@@ -202,6 +204,7 @@ impl Problem {
                 "overloaded",
                 "The server is overloaded; retry",
             ),
+            Self::StorageFull => (answers.unavailable, "storage-full", "Storage is full"),
             Self::NotRecorded(_) => (
                 answers.unavailable,
                 "unavailable",
@@ -214,6 +217,7 @@ impl Problem {
             title,
             retry_after: match self {
                 Self::Overloaded => Some("1"),
+                Self::StorageFull => Some("60"),
                 Self::NoCertificate(_) | Self::NotRecorded(_) => Some("5"),
                 _ => None,
             },
@@ -240,6 +244,7 @@ impl Problem {
             Self::NotAuthentic(flaw) | Self::RefusedUnread(flaw) => flaw.reason(),
             Self::NoCertificate(_) => "certificate_away",
             Self::Overloaded => "overloaded",
+            Self::StorageFull => "storage_full",
             Self::NotRecorded(CommitError::Failed) => "commit_failed",
             Self::NotRecorded(CommitError::Late) => "commit_late",
             Self::NotRecorded(CommitError::Closed) => "closing",

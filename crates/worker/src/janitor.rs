@@ -1,18 +1,23 @@
 //! The janitor deletes rows and values whose retention time is over, in small
-//! batches.
+//! batches, and bodies before their time while the quota is exceeded.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{KindLabel, Meters, RetentionKind, RetentionLog, RetentionPeriods, StoreError};
-use tokio::time::{MissedTickBehavior, interval};
+use pipeline::{
+    KindLabel, Meters, RetentionKind, RetentionLog, RetentionPeriods, StorageQuota, StoreError,
+};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 /// How many rows one statement deletes. A small number keeps other callers from
 /// waiting long for a lock or for the one SQLite writer.
 const BATCH: u32 = 256;
 
-/// Deletes what is past its retention time.
+/// Measuring may take up to one part in this many of the time.
+const MEASURING_SHARE: u32 = 20;
+
+/// Deletes what is past its retention time or exceeds the quota.
 pub struct Janitor {
     /// Deletes from the database.
     pub retention: Arc<dyn RetentionLog>,
@@ -20,6 +25,8 @@ pub struct Janitor {
     pub meters: Meters,
     /// How long each kind of data is kept.
     pub keep: RetentionPeriods,
+    /// How many bytes of bodies are kept.
+    pub quota: Arc<StorageQuota>,
     /// How often it runs.
     pub every: Duration,
 }
@@ -47,9 +54,40 @@ impl Janitor {
         Ok(())
     }
 
-    /// Runs `clear` every `every` until `shutdown`.
+    /// Measures the stored bodies, and deletes bodies of finished deliveries while all of
+    /// them exceed the quota.
+    pub async fn keep_quota(&self) -> Result<(), StoreError> {
+        self.quota
+            .set_unfinished(self.retention.unfinished_bytes().await?);
+        let finished = self.retention.finished_bytes().await?;
+        let stored = self.quota.unfinished().saturating_add(finished);
+        self.meters
+            .set_stored("unfinished", self.quota.unfinished());
+        self.meters.set_stored("finished", finished);
+        let Some(most) = self.quota.bytes() else {
+            return Ok(());
+        };
+        let mut excess = stored.saturating_sub(most);
+        let label = KindLabel {
+            what: "bodies_over_quota",
+        };
+        let counter = self.meters.wiped.get_or_create_owned(&label);
+        self.quota.set_freeing(excess > 0);
+        while excess > 0 {
+            let freed = self.retention.free_bodies(excess, BATCH).await?;
+            counter.inc_by(freed.count);
+            excess = excess.saturating_sub(freed.bytes);
+            if freed.count == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs `clear` and `keep_quota` every `every` until `shutdown`.
     pub async fn run(&self, shutdown: CancellationToken) {
         let mut pace = interval(self.every);
+        let mut next_measurement = Instant::now();
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -63,6 +101,17 @@ impl Janitor {
                     "expired data could not be deleted; the next run tries again"
                 );
             }
+            let begun = Instant::now();
+            if begun < next_measurement {
+                continue;
+            }
+            if let Err(error) = self.keep_quota().await {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the quota could not be checked; the next run tries again"
+                );
+            }
+            next_measurement = begun + begun.elapsed() * MEASURING_SHARE;
         }
     }
 }

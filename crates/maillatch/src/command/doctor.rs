@@ -3,6 +3,7 @@
 mod api_keys;
 mod running;
 mod source_health;
+mod storage;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -243,6 +244,7 @@ async fn database(config: &Config) -> Vec<Check> {
             Check::ok("deliveries", detail)
         });
     }
+    checks.extend(storage::storage(config, &store).await);
     checks.extend(source_health::source_health(config, &store).await);
     store.close().await;
     checks

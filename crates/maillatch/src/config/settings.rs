@@ -235,6 +235,7 @@ pub(crate) struct Retention {
     pub(crate) expired_values: Span,
     pub(crate) bodies: Span,
     pub(crate) buried_bodies: Span,
+    pub(crate) max_bytes: u64,
     pub(crate) items: Span,
     pub(crate) consumes: Span,
     pub(crate) every: Span,

@@ -36,6 +36,7 @@ fn hook_deps(parts: &Parts, committer: &Committer) -> Result<webhook::Deps> {
         sources: Arc::clone(&parts.sources),
         certificates: Arc::new(Certificates::new(client, Arc::clone(&parts.clock))),
         committer: committer.clone(),
+        quota: Arc::clone(&parts.quota),
         clock: Arc::clone(&parts.clock),
         meters: parts.meters.clone(),
         settings: webhook_settings(&parts.config)?,
@@ -48,6 +49,7 @@ fn ops_deps(parts: &Parts, roles: Roles, supervisor: &Supervisor) -> ops::Deps {
         probes: vec![Arc::clone(&parts.store.probe)],
         queue: Arc::clone(&parts.queue.probe),
         supervisor: supervisor.clone(),
+        quota: Arc::clone(&parts.quota),
         registry: Arc::clone(&parts.registry),
         hosts: parts.config.server.hosts.clone(),
         warnings: if roles.has(Role::Webhook) {

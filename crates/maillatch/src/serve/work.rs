@@ -1,15 +1,52 @@
-//! Starts the tasks of the worker and poll roles.
+//! Starts the tasks of the roles.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use pipeline::{Meters, RetentionLog, StorageQuota};
 use poll::PolledSources;
 use tokio::sync::{Notify, RwLock};
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::supervise::Supervisor;
 use crate::wire::{Parts, callbacks, dkim, fetcher, janitor, poll_deps, worker_settings};
+
+/// How often unfinished mail is measured.
+const MEASURE_EVERY: Duration = Duration::from_secs(2);
+
+/// Starts the task that measures unfinished mail, for roles that record mail.
+pub(super) fn start_measuring(
+    parts: &Parts,
+    stop: &CancellationToken,
+    supervisor: &Supervisor,
+) -> JoinHandle<()> {
+    let (retention, stop) = (Arc::clone(&parts.store.retention), stop.clone());
+    let (quota, meters) = (Arc::clone(&parts.quota), parts.meters.clone());
+    supervisor.spawn("storage", move || {
+        let (retention, quota, meters) = (Arc::clone(&retention), Arc::clone(&quota), &meters);
+        let (meters, stop) = (meters.clone(), stop.clone());
+        async move {
+            let measuring = measure_unfinished(&*retention, &quota, &meters);
+            stop.run_until_cancelled(measuring).await;
+        }
+    })
+}
+
+/// Measures with pauses of at least twenty times as long as a measurement takes. While the
+/// database is unavailable the last figure stays; nothing can be recorded then anyway.
+async fn measure_unfinished(retention: &dyn RetentionLog, quota: &StorageQuota, meters: &Meters) {
+    loop {
+        let begun = Instant::now();
+        if let Ok(measured) = retention.unfinished_bytes().await {
+            quota.set_unfinished(measured);
+            meters.set_stored("unfinished", quota.unfinished());
+        }
+        sleep(MEASURE_EVERY.max(begun.elapsed() * 20)).await;
+    }
+}
 
 /// Starts the processing loop, the sweeper, the janitor and the sender of callbacks.
 pub(super) fn start_worker(

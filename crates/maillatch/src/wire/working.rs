@@ -85,6 +85,7 @@ pub(crate) fn janitor(parts: &Parts) -> Janitor {
             known: retention.items.0.max(Duration::from_hours(7 * 24)),
             consumes: retention.consumes.0,
         },
+        quota: Arc::clone(&parts.quota),
         every: retention.every.0.max(Duration::from_millis(100)),
     }
 }

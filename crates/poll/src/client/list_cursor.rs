@@ -125,7 +125,9 @@ impl ListCursor {
     /// mark stays. After a refusal the pass continues later where it was.
     pub(crate) fn after_failure(cursor: &str, error: PollError) -> String {
         match error {
-            PollError::Busy(_) | PollError::Unauthorized => cursor.to_owned(),
+            PollError::Busy(_) | PollError::Unauthorized | PollError::StorageFull => {
+                cursor.to_owned()
+            }
             PollError::Unavailable
             | PollError::UnexpectedAnswer
             | PollError::ForeignHost

@@ -115,6 +115,9 @@ pub(crate) async fn round(
             tally.is_incomplete = true;
             return Ok(tally);
         }
+        if !deps.quota.has_room(&held.lease.source) {
+            return Err(PollError::StorageFull.into());
+        }
         held.renew(deps).await?;
         if awaited.notified().now_or_never().is_some() {
             record_newest(deps, client, held, &mut tally).await?;

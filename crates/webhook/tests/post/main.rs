@@ -13,6 +13,8 @@ mod outage;
 #[cfg(test)]
 mod provider_rows;
 #[cfg(test)]
+mod quota;
+#[cfg(test)]
 mod retries;
 #[cfg(test)]
 mod senders;

@@ -41,6 +41,7 @@ pub(super) async fn save(
     if batch.is_empty() && cursor == held.lease.cursor {
         return Ok(0);
     }
+    let sizes: Vec<usize> = batch.iter().map(|mail| mail.delivery.body.len()).collect();
     let (source, mails) = (held.lease.source.as_str(), batch.len());
     tracing::debug!(source, mails, "recording polled mails");
     let answers = match deps.polls.save(&held.lease, batch, &cursor).await? {
@@ -48,6 +49,11 @@ pub(super) async fn save(
         Completed::Lost => return Err(Stop::Lost),
     };
     held.lease.cursor = cursor;
+    for (answer, size) in answers.iter().zip(sizes) {
+        if answer.is_fresh() {
+            deps.quota.add(&held.lease.source, size);
+        }
+    }
     let fresh = answers.iter().filter(|answer| answer.is_fresh());
     let fresh: Vec<DeliveryId> = fresh.map(|answer| Recorded::id(*answer)).collect();
     if fresh.is_empty() {

@@ -1,6 +1,8 @@
 //! Rounds over scripted sources.
 
-use pipeline::{Clock, SystemClock, Timestamp};
+use std::sync::Arc;
+
+use pipeline::{Clock, StorageQuota, SystemClock, Timestamp};
 
 use super::*;
 use crate::client::FoundMail;
@@ -70,6 +72,24 @@ async fn unchanged_cursor_is_an_endless_list() {
     let mut source = ScriptedSource::listing(|_| Ok(page(&["m1"], "", true)));
     assert!(is_endless(&poller.round(&mut source).await));
     assert_eq!(source.asked.len(), 1);
+}
+
+#[tokio::test]
+async fn full_storage_leaves_the_mail_at_the_source() {
+    let mut poller = TestPoller::new().await;
+    // One mail takes more than three quarters of this.
+    poller.deps.quota = Arc::new(StorageQuota::new(StorageQuota::ROW));
+    let mut source = endless();
+    let is_full =
+        |outcome: Result<Tally, Stop>| matches!(outcome, Err(Stop::Source(PollError::StorageFull)));
+    assert!(is_full(poller.round(&mut source).await));
+    assert_eq!(poller.rows().await, 1);
+    assert!(is_full(poller.round(&mut source).await));
+    assert_eq!(source.asked.len(), 1, "nothing is listed");
+    poller.deps.quota.set_unfinished([]);
+    assert!(is_full(poller.round(&mut source).await));
+    assert_eq!(source.asked, ["", "1"]);
+    assert_eq!(poller.rows().await, 2);
 }
 
 #[tokio::test]

@@ -8,8 +8,8 @@ use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer};
 use async_trait::async_trait;
 use pipeline::{
-    Claimed, Clock, DeliveryId, DeliveryLog, Doorbell, Meters, QueueError, StoredDelivery,
-    Timestamp,
+    Claimed, Clock, DeliveryId, DeliveryLog, Doorbell, Meters, QueueError, StorageQuota,
+    StoredDelivery, Timestamp,
 };
 use prometheus_client::registry::Registry;
 use providers::{Contract, SourceSettings, Sources, contracts};
@@ -94,6 +94,8 @@ pub(crate) struct Setup {
     pub(crate) doorbell: Option<Arc<dyn Doorbell>>,
     /// How long a client may take to send the headers.
     pub(crate) head_timeout: Duration,
+    /// How much unfinished mail is accepted.
+    pub(crate) quota: Arc<StorageQuota>,
 }
 
 impl Default for Setup {
@@ -103,6 +105,7 @@ impl Default for Setup {
             log: Box::new(|log| log),
             doorbell: None,
             head_timeout: Duration::from_secs(5),
+            quota: Arc::default(),
         }
     }
 }
@@ -148,6 +151,7 @@ impl Server {
             sources: Arc::clone(&sources),
             certificates: Arc::new(Certificates::new(from, Arc::<FrozenClock>::clone(&clock))),
             committer: committer.clone(),
+            quota: Arc::clone(&setup.quota),
             clock: Arc::<FrozenClock>::clone(&clock),
             meters,
             settings: setup.settings,
