@@ -2,8 +2,8 @@
 //! one.
 //!
 //! `cargo run --release -p extract --example search -- SECONDS [SEED]`. The bar for time
-//! is 60 ns for each byte plus 20 ms, or an early `too_costly`. The bar for memory is
-//! eight times the size plus 16 MiB. The search fails when a mail is beyond a bar.
+//! is 60 ns for each byte plus 20 ms of a processor, also for `too_costly`. The bar for
+//! memory is eight times the size plus 16 MiB. The search fails when a mail is beyond a bar.
 #![expect(
     clippy::indexing_slicing,
     clippy::string_slice,
@@ -38,14 +38,24 @@ fn float(number: impl TryInto<u32>) -> f64 {
     f64::from(number.try_into().unwrap_or(u32::MAX))
 }
 
+/// The time that this thread has run on a processor, which other work on the machine does
+/// not prolong. Linux brings the figure up to date when a thread yields.
+fn processor_time() -> Option<Duration> {
+    std::thread::yield_now();
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds = text.split_ascii_whitespace().next()?;
+    nanoseconds.parse().ok().map(Duration::from_nanos)
+}
+
 fn cost(mail: &[u8]) -> Cost {
     let steps = Steps::for_size(mail.len());
+    let (start, ran) = (Instant::now(), processor_time());
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
-    let start = Instant::now();
     let answer = read_within(mail, &steps);
-    let taken = start.elapsed();
     let peak = ALLOCATOR.peak_usage().saturating_sub(before);
+    let ran = ran.and_then(|ran| processor_time()?.checked_sub(ran));
+    let taken = ran.unwrap_or_else(|| start.elapsed());
     Cost {
         taken,
         steps: float(steps.taken()),
@@ -78,10 +88,16 @@ impl Worst {
         if bytes > 1 << 20 {
             self.a_byte = self.a_byte.max(cost.steps / float(bytes));
         }
-        if !cost.is_too_costly && cost.time > self.time {
+        // A mail that ends as too costly must do so in time, too.
+        if cost.time > self.time {
             self.time = cost.time;
             let (share, taken) = (cost.time * 100.0, cost.taken);
-            println!("{share:.0} % of the time, {bytes} bytes, {taken:?}: {recipe:?}");
+            let end = if cost.is_too_costly {
+                "refused"
+            } else {
+                "read"
+            };
+            println!("{share:.0} % of the time, {bytes} bytes, {end} in {taken:?}: {recipe:?}");
         }
         if cost.memory > self.memory {
             self.memory = cost.memory;

@@ -4,7 +4,6 @@
 //! allows more letters.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::automaton::Automaton;
@@ -15,18 +14,11 @@ use crate::fold::folded;
 use crate::steps::Steps;
 
 mod files;
+mod hit;
 mod sense;
 
+pub(crate) use hit::Hit;
 pub(crate) use sense::Sense;
-
-/// A term found in a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hit {
-    pub(crate) range: Range<usize>,
-    pub(crate) sense: Sense,
-    /// The language whose file has the term.
-    pub(crate) language: &'static str,
-}
 
 struct Term {
     sense: Sense,
@@ -66,16 +58,19 @@ pub(crate) fn cue_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
     CUES.hits(text, steps)
 }
 
-/// The three most frequent languages of the terms.
+/// The three most frequent languages of terms about codes.
 pub(crate) fn languages<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> Vec<&'static str> {
     let mut counts: Vec<(&'static str, usize)> = Vec::new();
-    for hit in hits {
+    let terms = hits
+        .into_iter()
+        .filter_map(|hit| CODES.terms.get(hit.term as usize));
+    for term in terms {
         match counts
             .iter_mut()
-            .find(|(language, _)| *language == hit.language)
+            .find(|(language, _)| *language == term.language)
         {
             Some((_, count)) => *count += 1,
-            None => counts.push((hit.language, 1)),
+            None => counts.push((term.language, 1)),
         }
     }
     counts.sort_by_key(|(language, count)| (std::cmp::Reverse(*count), *language));
@@ -101,7 +96,7 @@ impl Lexicon {
             } else if is_boundary(last_char(text, at), Some(c))
                 && let Some(hit) = self.hit(text, at, steps)
             {
-                at = hit.range.end;
+                at = hit.end();
                 found.push(hit);
             } else {
                 // Skip the rest of the word.
@@ -123,15 +118,12 @@ impl Lexicon {
             }
             let input = Input::new(text).range(at..end).anchored(Anchored::Yes);
             let found = self.automaton.as_ref()?.try_find(&input).ok()??;
-            let term = self.terms.get(found.pattern().as_usize())?;
+            let place = found.pattern().as_usize();
+            let term = self.terms.get(place)?;
             let word_end = word_end(text, found.end());
             steps.charge(4 * (word_end - at));
             if let Some(end) = term.end(found.end(), word_end) {
-                return Some(Hit {
-                    range: at..end,
-                    sense: term.sense,
-                    language: term.language,
-                });
+                return Hit::new(&(at..end), place, term.sense);
             }
             end = found.end() - 1;
         }
@@ -246,8 +238,20 @@ fn is_boundary(left: Option<char>, right: Option<char>) -> bool {
     }
 }
 
+/// Which characters are letters, of all alphabets: the tables of Unicode are slow.
+static LETTERS: LazyLock<Vec<bool>> = LazyLock::new(|| {
+    // There are no surrogates among these.
+    let chars = (0..0x3100).filter_map(char::from_u32);
+    chars.map(is_letter_by_tables).collect()
+});
+
 /// Letters and combining marks.
 fn is_letter(c: char) -> bool {
+    let known = LETTERS.get(c as usize).copied();
+    known.unwrap_or_else(|| is_letter_by_tables(c))
+}
+
+fn is_letter_by_tables(c: char) -> bool {
     c.is_alphabetic() || unicode_normalization::char::is_combining_mark(c)
 }
 

@@ -52,6 +52,11 @@ const ODDS: [i32; 99] = [
 pub(crate) struct Features(Vec<u32>);
 
 impl Features {
+    /// No features yet, with room for those of a candidate.
+    pub(crate) fn of_candidate() -> Self {
+        Self(Vec::with_capacity(512))
+    }
+
     /// Adds a feature of a kind.
     pub(crate) fn add(&mut self, kind: &str, text: &str) {
         let mut hash = Hash::of(kind);
@@ -84,13 +89,14 @@ impl Features {
         if !dense && detail == Detail::Words {
             return;
         }
-        let starts: Vec<usize> = word.char_indices().map(|(at, _)| at).collect();
-        if starts.len() < size || !dense && starts.len() == size {
+        // The only piece of a short word is the word itself.
+        if !dense && word.chars().nth(size).is_none() {
             return;
         }
-        for first in 0..=starts.len() - size {
-            let end = starts.get(first + size).copied().unwrap_or(word.len());
-            let piece = starts.get(first).and_then(|start| word.get(*start..end));
+        let starts = word.char_indices().map(|(at, _)| at);
+        let ends = starts.clone().chain([word.len()]).skip(size);
+        for (start, end) in starts.zip(ends) {
+            let piece = word.get(start..end);
             let mut hash = kind;
             hash.push("~");
             hash.push(piece.unwrap_or_default());
@@ -102,6 +108,7 @@ impl Features {
     pub(crate) fn unique(mut self) -> Self {
         self.0.sort_unstable();
         self.0.dedup();
+        self.0.shrink_to_fit();
         self
     }
 

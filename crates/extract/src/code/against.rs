@@ -111,12 +111,12 @@ fn is_named(
         .filter(|near| !near.gap.has_digits() && !near.gap.has(')'))
         .filter(|near| sense != Sense::NUMBER || near.lines == 0 || !around.is_asked_for(*near));
     let label_follows = |near: Near<'_>| {
-        let from = near.hit.range.end;
+        let from = near.hit.end();
         let next = around
             .hits
             .iter()
-            .find(|hit| hit.range.start >= from && hit.sense.says(Sense::CODE.or(Sense::WORD)));
-        next.is_some_and(|next| next.range.start <= from + 2)
+            .find(|hit| hit.start() >= from && hit.sense.says(Sense::CODE.or(Sense::WORD)));
+        next.is_some_and(|next| next.start() <= from + 2)
     };
     let after = around.after(candidate, sense).filter(|near| {
         near.connected

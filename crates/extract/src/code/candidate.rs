@@ -102,8 +102,8 @@ fn candidate(
     if is_counted(text, &range, hits) || touches_barrier(text, &range) {
         return None;
     }
-    let known = hits.partition_point(|hit| hit.range.end <= range.start);
-    let overlaps = |hit: &Hit| hit.range.start < range.end;
+    let known = hits.partition_point(|hit| hit.end() <= range.start);
+    let overlaps = |hit: &Hit| hit.start() < range.end;
     Some(Candidate {
         compact: value.chars().filter(char::is_ascii_alphanumeric).collect(),
         numbered: text
@@ -121,24 +121,22 @@ fn candidate(
 
 /// Whether a unit follows directly, or money stands directly before or after.
 fn is_counted(text: &str, range: &Range<usize>, hits: &[Hit]) -> bool {
-    let next = hits.partition_point(|hit| hit.range.start < range.end);
+    let next = hits.partition_point(|hit| hit.start() < range.end);
     let follows = hits.get(next).is_some_and(|hit| {
-        let gap = text.get(range.end..hit.range.start).unwrap_or("?");
+        let gap = text.get(range.end..hit.start()).unwrap_or("?");
         hit.sense.says(Sense::UNIT.or(Sense::MONEY)) && matches!(gap, "" | " " | "-")
     });
     let prefixed = hits
-        .get(hits.partition_point(|hit| hit.range.start < range.start))
+        .get(hits.partition_point(|hit| hit.start() < range.start))
         .is_some_and(|hit| {
-            hit.range.start == range.start
-                && hit.range.end < range.end
-                && hit.sense.says(Sense::MONEY)
+            hit.start() == range.start && hit.end() < range.end && hit.sense.says(Sense::MONEY)
         });
     let previous = hits
-        .partition_point(|hit| hit.range.end <= range.start)
+        .partition_point(|hit| hit.end() <= range.start)
         .checked_sub(1)
         .and_then(|at| hits.get(at));
     let precedes = previous.is_some_and(|hit| {
-        let gap = text.get(hit.range.end..range.start).unwrap_or("?");
+        let gap = text.get(hit.end()..range.start).unwrap_or("?");
         hit.sense.says(Sense::MONEY) && matches!(gap, "" | " " | "." | ". " | ":" | ": ")
     });
     follows || precedes || prefixed
@@ -152,11 +150,11 @@ fn is_set_off(text: &str, range: &Range<usize>, hits: &[Hit]) -> bool {
         .unwrap_or_default()
         .trim_end_matches([' ', '"', '\'', '(', '[', '*']);
     let previous = hits
-        .partition_point(|hit| hit.range.end <= before.len())
+        .partition_point(|hit| hit.end() <= before.len())
         .checked_sub(1)
         .and_then(|at| hits.get(at));
     let labelled = previous.is_some_and(|hit| {
-        hit.range.end == before.len() && hit.sense.says(Sense::CODE.or(Sense::WORD).or(Sense::IS))
+        hit.end() == before.len() && hit.sense.says(Sense::CODE.or(Sense::WORD).or(Sense::IS))
     });
     labelled || before.ends_with([':', '='])
 }

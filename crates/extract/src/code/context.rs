@@ -78,33 +78,31 @@ impl<'r> Context<'r> {
         let floor = floor.max(candidate.range.start.saturating_sub(REACH));
         let end = self
             .hits
-            .partition_point(|hit| hit.range.end <= candidate.range.start);
+            .partition_point(|hit| hit.end() <= candidate.range.start);
         let within = self
             .hits
             .get(..end)?
             .iter()
             .rev()
-            .take_while(|hit| hit.range.start >= floor);
+            .take_while(|hit| hit.start() >= floor);
         let hit = within.into_iter().find(|hit| hit.sense.says(sense))?;
-        Some(self.near(hit, hit.range.end..candidate.range.start))
+        Some(self.near(hit, hit.end()..candidate.range.start))
     }
 
     /// The last term of the sense in the heading of a column.
     fn within(&self, heading: &Range<usize>, sense: Sense) -> Option<Near<'r>> {
-        let end = self
-            .hits
-            .partition_point(|hit| hit.range.end <= heading.end);
+        let end = self.hits.partition_point(|hit| hit.end() <= heading.end);
         let hit = self
             .hits
             .get(..end)?
             .iter()
             .rev()
-            .take_while(|hit| hit.range.start >= heading.start)
+            .take_while(|hit| hit.start() >= heading.start)
             .find(|hit| hit.sense.says(sense))?;
         Some(Near {
             lines: 1,
             linked: true,
-            ..self.near(hit, hit.range.end..heading.end)
+            ..self.near(hit, hit.end()..heading.end)
         })
     }
 
@@ -118,34 +116,34 @@ impl<'r> Context<'r> {
         let ceiling = ceiling.min(candidate.range.end + REACH);
         let start = self
             .hits
-            .partition_point(|hit| hit.range.start < candidate.range.end);
+            .partition_point(|hit| hit.start() < candidate.range.end);
         let within = self
             .hits
             .get(start..)?
             .iter()
-            .take_while(|hit| hit.range.end <= ceiling);
+            .take_while(|hit| hit.end() <= ceiling);
         let hit = within.into_iter().find(|hit| hit.sense.says(sense))?;
-        Some(self.near(hit, candidate.range.end..hit.range.start))
+        Some(self.near(hit, candidate.range.end..hit.start()))
     }
 
     /// "Enter the code below on this page": whether the line asks for a code. Then
     /// other terms in the line only say where to enter it.
     pub(super) fn is_asked_for(&self, near: Near<'_>) -> bool {
-        let end = near.hit.range.end;
+        let end = near.hit.end();
         let reach = self.text.ceil_char_boundary(end.saturating_sub(2 * REACH));
         let line = self
             .text
             .get(reach..end)
             .and_then(|before| before.rfind('\n'))
             .map_or(reach, |at| reach + at);
-        let until = self.hits.partition_point(|hit| hit.range.end <= end);
+        let until = self.hits.partition_point(|hit| hit.end() <= end);
         let mut earlier = self
             .hits
             .get(..until)
             .unwrap_or_default()
             .iter()
             .rev()
-            .take_while(|hit| hit.range.start >= line);
+            .take_while(|hit| hit.start() >= line);
         earlier.any(|hit| hit.sense.says(Sense::CODE.or(Sense::WORD)))
             && earlier.any(|hit| hit.sense.says(Sense::ENTER))
     }
@@ -154,11 +152,11 @@ impl<'r> Context<'r> {
     pub(super) fn follows(&self, hit: &Hit, sense: Sense) -> bool {
         let before = self
             .hits
-            .partition_point(|other| other.range.end <= hit.range.start)
+            .partition_point(|other| other.end() <= hit.start())
             .checked_sub(1)
             .and_then(|at| self.hits.get(at));
         before.is_some_and(|before| {
-            let gap = self.text.get(before.range.end..hit.range.start);
+            let gap = self.text.get(before.end()..hit.start());
             before.sense.says(sense) && matches!(gap, Some("" | " " | "-"))
         })
     }
@@ -205,24 +203,24 @@ impl<'r> Context<'r> {
         {
             return true;
         }
-        let at = self.hits.partition_point(|hit| hit.range.end < end);
+        let at = self.hits.partition_point(|hit| hit.end() < end);
         self.hits
             .get(at)
-            .is_some_and(|hit| hit.range.end == end && hit.sense.says(Sense::IS))
+            .is_some_and(|hit| hit.end() == end && hit.sense.says(Sense::IS))
     }
 
     /// How many connecting words are in the range.
     fn connecting(&self, gap: &Range<usize>) -> usize {
-        let from = self.hits.partition_point(|hit| hit.range.start < gap.start);
+        let from = self.hits.partition_point(|hit| hit.start() < gap.start);
         let within = self
             .hits
             .get(from..)
             .unwrap_or_default()
             .iter()
-            .take_while(|hit| hit.range.end <= gap.end);
+            .take_while(|hit| hit.end() <= gap.end);
         within
             .filter(|hit| hit.sense.says(Sense::COPULA))
-            .map(|hit| count_words(self.text.get(hit.range.clone()).unwrap_or_default()))
+            .map(|hit| count_words(self.text.get(hit.range()).unwrap_or_default()))
             .sum()
     }
 }

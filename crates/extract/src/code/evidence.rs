@@ -55,7 +55,7 @@ fn is_labelled_word(candidate: &Candidate, around: Context<'_>) -> bool {
         .text
         .get(candidate.range.end..)
         .is_none_or(|rest| !rest.starts_with(' '));
-    let label = around.text.get(near.hit.range.clone()).unwrap_or_default();
+    let label = around.text.get(near.hit.range()).unwrap_or_default();
     let shouted = label.bytes().all(|byte| !byte.is_ascii_lowercase()) && label.is_ascii();
     match candidate.shape {
         Shape::Letters => {
@@ -142,7 +142,7 @@ fn labels(
 
 /// "(code X)": only the label and the candidate are in the brackets.
 fn is_bracketed(candidate: &Candidate, around: Context<'_>, near: Near<'_>) -> bool {
-    let before = around.text.get(..near.hit.range.start);
+    let before = around.text.get(..near.hit.start());
     let after = around.text.get(candidate.range.end..);
     near.words == 0
         && near.lines == 0
@@ -216,7 +216,7 @@ fn structural_rule(candidate: &Candidate, reading: &Reading, mail: MailContext) 
 
 /// "Your code 1234 password 5678": whether the label belongs to the value after it.
 fn labels_the_next(around: Context<'_>, label: &Hit) -> bool {
-    let rest = around.text.get(label.range.end..).unwrap_or_default();
+    let rest = around.text.get(label.end()..).unwrap_or_default();
     let value = rest.trim_start_matches([' ', ':', '=', '[', '(']);
     let gap = rest.len() - value.len();
     let token = value

@@ -78,7 +78,7 @@ pub(super) fn of_candidate(
     around: Context<'_>,
     (rules, spread, cues): (&[Rule], &Spread, &[Hit]),
 ) -> Features {
-    let mut features = Features::default();
+    let mut features = Features::of_candidate();
     of_cues(candidate, around, cues, &mut features);
     of_shape(candidate, reading, &mut features);
     of_rules(candidate, rules, &mut features);
@@ -108,8 +108,8 @@ fn of_cues(candidate: &Candidate, around: Context<'_>, cues: &[Hit], features: &
     let right = end..own.end.min(end + 2 * REACH);
     let alone = if candidate.alone { "alone " } else { "" };
     let within = |range: std::ops::Range<usize>| {
-        let from = cues.partition_point(|hit| hit.range.start < range.start);
-        let until = cues.partition_point(|hit| hit.range.start < range.end);
+        let from = cues.partition_point(|hit| hit.start() < range.start);
+        let until = cues.partition_point(|hit| hit.start() < range.end);
         cues.get(from..until).unwrap_or_default()
     };
     let near = within(start.saturating_sub(NEAR).max(own.start)..start);

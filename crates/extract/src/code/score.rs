@@ -109,7 +109,7 @@ fn score_reading(
         let label = context
             .before(candidate, Sense::CODE.or(Sense::WORD))
             .filter(|near| near.stops == 0 && near.lines == 0)
-            .map(|near| near.hit.range.start);
+            .map(|near| near.hit.start());
         scored.push(ScoredCode {
             source: reading.source,
             is_unclear: reading.is_unclear(candidate.range.start)
@@ -145,10 +145,7 @@ fn is_overshadowed(
         let differs =
             other.shape != candidate.shape || other.compact.len() != candidate.compact.len();
         let plausible = !rules.contains(&Rule::OtherNumber) && !rules.contains(&Rule::OtherKind);
-        differs
-            && plausible
-            && !other.shape.is_wordlike()
-            && other.range.start >= label.hit.range.end
+        differs && plausible && !other.shape.is_wordlike() && other.range.start >= label.hit.end()
     })
 }
 

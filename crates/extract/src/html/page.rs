@@ -160,7 +160,7 @@ impl Page {
         if folder.len() > 0 {
             match self.pending {
                 Break::None => {}
-                Break::Space => folder.push(' ', at),
+                Break::Space => folder.push_space(at),
                 Break::Block | Break::Row => folder.newline(),
                 Break::Cell => folder.tab(),
             }

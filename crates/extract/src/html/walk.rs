@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 256;
 /// The elements around every page: `html` and `body`.
 const IMPLIED: usize = 2;
 /// Steps charged for a tag, besides its bytes.
-const PER_TAG: usize = 60;
+const PER_TAG: usize = 400;
 /// Steps charged for a byte of a tag, and for a byte of text.
 const PER_TAG_BYTE: usize = 6;
 const PER_TEXT_BYTE: usize = 8;

@@ -29,9 +29,11 @@ pub(crate) use odds::seen_by_model;
 
 /// How far the best link must be ahead of the next.
 const MARGIN: i32 = UNIT;
-/// Steps charged for checking and classifying a link, and for a byte of its URL.
-const PER_LINK: usize = 4_000;
+/// Steps charged for checking and classifying a link, for a byte of its URL, and for a byte
+/// of the text around it.
+const PER_LINK: usize = 10_000;
 const PER_BYTE: usize = 40;
+const PER_WORD_BYTE: usize = 24;
 /// How many links an explanation lists.
 const EXPLAINED: usize = 20;
 
@@ -123,10 +125,12 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Links {
         is_cut |= cut;
         for written in collected {
             let at = reading.folded.source(written.at);
-            let words = Words::of(&written, subject, steps);
-            if !steps.charge(PER_LINK + PER_BYTE * written.href.len()) {
+            let around = written.label.len() + written.sentence.len() + written.before.len();
+            let bytes = PER_BYTE * written.href.len() + PER_WORD_BYTE * around;
+            if !steps.charge(PER_LINK + bytes) {
                 break;
             }
+            let words = Words::of(&written, subject, steps);
             candidates.extend(LinkCandidate::of(&written, at, &words, &mut targets, steps));
         }
     }

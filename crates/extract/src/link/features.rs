@@ -42,7 +42,7 @@ pub(super) fn of_link(
     token_strength: u8,
     steps: &Steps<'_>,
 ) -> Features {
-    let mut features = Features::default();
+    let mut features = Features::of_candidate();
     for (kind, text) in [
         ("cue label", &written.label),
         ("cue sentence", &written.sentence),

@@ -127,6 +127,32 @@ fn reported_mails_take_few_steps_and_little_memory() {
     }
 }
 
+/// Mails with a term at every word or every byte, in HTML and in both bodies.
+#[test]
+fn mails_that_are_all_terms_take_little_memory() {
+    let _guard = ONE_AT_A_TIME.lock();
+    cost(b"From: a@b.example\n\nYour code is 482913");
+    let both = |word: &str| {
+        let text = word.repeat((256 << 10) / word.len() + 1);
+        let part = |kind: &str| format!("--b\nContent-Type: text/{kind}\n\n{text}\n");
+        let (plain, html) = (part("plain"), part("html"));
+        let kind = "multipart/alternative; boundary=b";
+        format!("From: a@b.example\nContent-Type: {kind}\n\n{plain}{html}--b--\n").into_bytes()
+    };
+    for (name, raw) in [
+        ("words of one letter in HTML", html(&"a ".repeat(131_500))),
+        ("words of one letter in both bodies", both("a ")),
+        ("signs of money in both bodies", both("$")),
+        ("digits in both bodies", both("1 ")),
+        ("ideographs in both bodies", both("码")),
+    ] {
+        let cost = cost(&raw);
+        let bound = most_memory(raw.len());
+        println!("{name}: {} of {bound} bytes", cost.memory);
+        assert!(cost.memory <= bound, "{name}: {} of {bound}", cost.memory);
+    }
+}
+
 /// A large mail that is read within the budget of a small one.
 #[test]
 fn mail_beyond_its_steps_is_too_costly() {

@@ -1,0 +1,39 @@
+//! A term found in a text.
+
+use std::ops::Range;
+
+use super::Sense;
+
+/// A term found in a text. It is small, because a text may hold one at every byte.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hit {
+    start: u32,
+    end: u32,
+    /// The place of the term in its lexicon.
+    pub(super) term: u32,
+    pub(crate) sense: Sense,
+}
+
+impl Hit {
+    /// Nothing for a place that is beyond any text that is searched.
+    pub(super) fn new(range: &Range<usize>, term: usize, sense: Sense) -> Option<Self> {
+        Some(Self {
+            start: u32::try_from(range.start).ok()?,
+            end: u32::try_from(range.end).ok()?,
+            term: u32::try_from(term).ok()?,
+            sense,
+        })
+    }
+
+    pub(crate) fn start(&self) -> usize {
+        self.start as usize
+    }
+
+    pub(crate) fn end(&self) -> usize {
+        self.end as usize
+    }
+
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.start()..self.end()
+    }
+}
