@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 
-use case::Case;
+pub(in crate::command) use case::Case;
 use score::Score;
 
 /// Scores the extractor on labelled messages and URLs.
@@ -22,7 +22,7 @@ Examples:
   maillatch eval cases.jsonl urls.jsonl
   maillatch eval --show wrong mine.jsonl
 
-A line is a message: id, lang, origin, then raw or eml_path, or subject and text or html, and
+A line is a message: id, lang, origin, then raw, raw_base64 or eml_path, or subject and text or html, and
 expected_otp (null: none), accept, expected_links, forbidden_links, allowlist.
 Or a URL: url, must_reject or expected_host, allowlist, unwrapped. A line with
 `disputed` is skipped. Codes are compared without case and punctuation.")]

@@ -1,5 +1,7 @@
 //! `explain`: what the extractor finds in a mail, and why.
 
+mod save_case;
+
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,15 +11,23 @@ use clap::Args;
 use extract::{Allowlist, Extracted, Extraction, Policy};
 use serde_json::{Value, json};
 
+use save_case::Expected;
+
 /// Shows what the extractor finds in a mail, and the evidence for it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   maillatch explain mail.eml
   maillatch explain --json --allow example.com - < mail.eml
+  maillatch explain missed.eml --save-case cases.jsonl --code 493817
+  maillatch explain wrong.eml --save-case cases.jsonl
+  maillatch eval cases.jsonl
 
 The report names rules, positions and points. It contains the code and the link
-only with --values.")]
+only with --values.
+
+--save-case appends the mail and what it should have given to a file that `eval`
+scores. Without --code and --link it says that the mail has neither.")]
 pub(crate) struct Explain {
     /// The mail, or `-` for standard input.
     #[arg(value_name = "FILE.eml|-")]
@@ -31,11 +41,27 @@ pub(crate) struct Explain {
     /// Show the code and the link, too.
     #[arg(long)]
     values: bool,
+    /// Append the mail to this file, as a case for `maillatch eval`.
+    #[arg(long, value_name = "FILE.jsonl")]
+    save_case: Option<PathBuf>,
+    /// The code that the mail should have given.
+    #[arg(long, value_name = "CODE", requires = "save_case")]
+    code: Option<String>,
+    /// The link that the mail should have given.
+    #[arg(long, value_name = "URL", requires = "save_case")]
+    link: Option<String>,
 }
 
 /// Exit codes: 0 explained, 1 refused or unreadable.
 pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     let raw = read(&args.file)?;
+    if let Some(file) = &args.save_case {
+        let expected = Expected {
+            code: args.code.as_deref(),
+            link: args.link.as_deref(),
+        };
+        save_case::save(file, &raw, &expected)?;
+    }
     let policy = Policy {
         links: allowlist(&args.allow)?,
     };

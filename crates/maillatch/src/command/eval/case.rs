@@ -9,7 +9,7 @@ use serde::Deserialize;
 /// A labelled message or URL. Fields that a line does not have are empty.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Case {
+pub(in crate::command) struct Case {
     pub(super) id: String,
     pub(super) origin: String,
     pub(super) channel: String,
@@ -19,8 +19,10 @@ pub(super) struct Case {
     html: Option<String>,
     /// The whole mail.
     raw: Option<String>,
+    /// The whole mail, if it is not UTF-8.
+    raw_base64: Option<String>,
     eml_path: Option<String>,
-    pub(super) expected_otp: Option<String>,
+    pub(in crate::command) expected_otp: Option<String>,
     accept: Vec<String>,
     pub(super) expected_links: Option<Vec<String>>,
     pub(super) forbidden_links: Vec<String>,
@@ -34,7 +36,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    pub(super) fn parse(line: &str) -> Result<Self> {
+    pub(in crate::command) fn parse(line: &str) -> Result<Self> {
         serde_json::from_str(line).context("failed to read the case")
     }
 
@@ -55,9 +57,13 @@ impl Case {
     }
 
     /// The raw mail: as given, from its file, or built from the text.
-    pub(super) fn mail(&self, folder: &Path) -> Result<Vec<u8>> {
+    pub(in crate::command) fn mail(&self, folder: &Path) -> Result<Vec<u8>> {
         if let Some(raw) = &self.raw {
             return Ok(raw.clone().into_bytes());
+        }
+        if let Some(raw) = &self.raw_base64 {
+            let decoded = base64::engine::general_purpose::STANDARD.decode(raw);
+            return decoded.context("failed to decode the mail");
         }
         if let Some(path) = &self.eml_path {
             let path = folder.join(path);
