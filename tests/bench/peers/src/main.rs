@@ -14,8 +14,11 @@ mod worker;
 
 use anyhow::{Result, bail};
 
-/// The queue between webhook and worker.
-const QUEUE: &str = "mails";
+/// The queue between webhook and worker: one for each database.
+fn queue(database: &str) -> String {
+    let name = database.rsplit('/').next();
+    format!("mails-{}", name.unwrap_or_default())
+}
 
 #[tokio::main]
 async fn main() -> Result<()> {

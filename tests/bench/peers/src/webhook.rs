@@ -14,11 +14,12 @@ use sha2::Sha256;
 use sqlx::PgPool;
 use sqlx::postgres::PgPoolOptions;
 
-use crate::QUEUE;
+use crate::queue;
 
 struct Deps {
     pool: PgPool,
     channel: Channel,
+    queue: String,
     secret: Vec<u8>,
 }
 
@@ -55,7 +56,7 @@ pub async fn run(database: &str, amqp: &str, secret: &str, external: bool) -> Re
         ..QueueDeclareOptions::default()
     };
     channel
-        .queue_declare(QUEUE.into(), durable, FieldTable::default())
+        .queue_declare(queue(database).into(), durable, FieldTable::default())
         .await?;
     let secret = STANDARD
         .decode(secret.trim_start_matches("whsec_"))
@@ -63,6 +64,7 @@ pub async fn run(database: &str, amqp: &str, secret: &str, external: bool) -> Re
     let deps = Data::new(Deps {
         pool,
         channel,
+        queue: queue(database),
         secret,
     });
     let server = HttpServer::new(move || {
@@ -115,7 +117,13 @@ async fn store(deps: &Deps, id: &str, body: &[u8]) -> Result<()> {
         let options = BasicPublishOptions::default();
         let confirm = deps
             .channel
-            .basic_publish("".into(), QUEUE.into(), options, id.as_bytes(), properties)
+            .basic_publish(
+                "".into(),
+                deps.queue.as_str().into(),
+                options,
+                id.as_bytes(),
+                properties,
+            )
             .await?;
         confirm.await?;
     }

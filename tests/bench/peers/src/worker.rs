@@ -14,7 +14,7 @@ use serde_json::Value;
 use sqlx::PgPool;
 use sqlx::postgres::PgPoolOptions;
 
-use crate::QUEUE;
+use crate::queue;
 
 const AT_ONCE: usize = 16;
 
@@ -27,7 +27,7 @@ pub async fn run(database: &str, amqp: &str) -> Result<()> {
     let options = BasicConsumeOptions::default();
     let messages = channel
         .basic_consume(
-            QUEUE.into(),
+            queue(database).into(),
             "worker".into(),
             options,
             FieldTable::default(),

@@ -111,14 +111,14 @@ fn mail(to: &InboxId, code: usize, size: usize) -> String {
     )
 }
 
-/// Sentences such as a shop adds below a code.
+/// Sentences such as a service adds below a code.
 const SENTENCES: [&str; 6] = [
-    "You get this mail because somebody signs in to your account with this address.",
-    "If it was not you, change your password and tell our support team.",
-    "We never ask for your code by phone, and nobody of our staff needs it.",
-    "Opening hours of our shops are on our pages; parking is free for two hours.",
-    "Orders over 49.90 are delivered without charge within three working days.",
-    "Example Shop Ltd., 221 Harbour Street, registered under number 884213.",
+    "Somebody signs in to your account with this address, and we want to be sure that it is you.",
+    "If it was not you, ignore this mail: without the code nobody can sign in.",
+    "Our staff never asks for it, by phone or in a chat.",
+    "You can change the address of your account at any time in your settings.",
+    "We send this mail for each new device, so that your account stays yours.",
+    "Example Accounts, 221 Harbour Street, Port Example.",
 ];
 
 fn filler(size: usize, before: &str, after: &str) -> String {
@@ -137,6 +137,19 @@ fn filler(size: usize, before: &str, after: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_mail_gives_its_code() {
+        let inbox = "a@inbox.test".parse().unwrap();
+        for code in [100_000, 202_611, 493_817, 999_999] {
+            for size in [2_000, 6_000, 60_000] {
+                let mail = mail(&inbox, code, size);
+                let read = extract::extract(mail.as_bytes(), &extract::Policy::default()).unwrap();
+                let found = read.code.found().map(|found| found.value.clone());
+                assert_eq!(found, Some(code.to_string()), "{size}");
+            }
+        }
+    }
 
     #[test]
     fn mails_have_about_the_requested_size() {

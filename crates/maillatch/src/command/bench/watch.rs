@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::command::progress;
-use client::{CallError, Client};
+use client::{CallError, Client, Kind};
 
 use super::drive::Driven;
 
@@ -139,7 +139,7 @@ async fn agent(
         match client.list(&inbox, None, cursor.as_deref(), WAIT).await {
             Ok(page) => {
                 let at = Instant::now();
-                for _ in &page.items {
+                for _ in page.items.iter().filter(|item| item.kind == Kind::Code) {
                     let _ = found.send(Sighting { lane, at });
                 }
                 cursor = Some(page.next_cursor);
