@@ -151,8 +151,8 @@ async fn unfinished_mail_closes_the_door_for_its_source_alone(harness: &Harness,
 
     // The API answers again: the mail is processed, and the refused post is accepted.
     for number in 0..8 {
-        let link = json!({ "raw": { "download_url": format!("{}/mail", api.url) } });
-        let answers = vec![ok(link.to_string())];
+        let place = json!({ "raw": { "download_url": format!("{}/mail", api.url) } });
+        let answers = vec![ok(place.to_string())];
         api.on(&format!("/emails/receiving/e{number}"), answers);
     }
     api.on("/mail", vec![ok(otp_mail("fetched", "161803"))]);

@@ -18,8 +18,7 @@ pub(super) struct Expected<'a> {
 /// Appends the case to a file. The file holds whole mails, so only its owner may read it.
 pub(super) fn save(file: &Path, raw: &[u8], expected: &Expected<'_>) -> Result<()> {
     let digest = pipeline::ContentDigest::of(&[raw]);
-    let digits = digest.as_bytes().iter().take(8);
-    let id: String = digits.map(|byte| format!("{byte:02x}")).collect();
+    let id: String = super::hex(digest.as_bytes()).chars().take(16).collect();
     let mut case = json!({
         "id": format!("own-{id}"),
         "origin": "own mail",
