@@ -28,6 +28,7 @@ mod hang_ups;
 mod keys;
 mod kills;
 mod mcp;
+mod mint_domain;
 mod no_disclosure;
 mod outage;
 mod outside;

@@ -26,6 +26,8 @@ fn added(contract: &Contract) -> String {
         contract.name,
         "--url",
         "https://mail.example.com",
+        "--domain",
+        "inbox.test",
     ];
     let output = Command::new(binary()).args(args).output().unwrap();
     assert!(output.status.success(), "{}", contract.name);
@@ -370,6 +372,8 @@ async fn source_add_prints_a_configuration_to_paste() {
         "shop",
         "--url",
         "https://mail.example.com",
+        "--domain",
+        "inbox.example.com",
     ]);
     assert!(String::from_utf8_lossy(&add.stderr).contains("https://mail.example.com/hooks/shop"));
     std::fs::write(dir.path().join("maillatch.toml"), &add.stdout).unwrap();

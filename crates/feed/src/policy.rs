@@ -21,8 +21,9 @@ pub(crate) const MAX_ENTRIES: usize = 50;
 /// The limits on what inboxes and attempts may ask for.
 #[derive(Clone)]
 pub struct Policy {
-    /// The domain of the addresses that the server generates.
-    pub mint_domain: String,
+    /// The domain of the addresses that the server generates; `None` if no mail to such
+    /// an address would arrive, so that none is handed out.
+    pub mint_domain: Option<String>,
     /// The hosts that the link list of an attempt or an inbox may name, as
     /// allowlist entries. `None` sets no limit besides the link gate.
     pub link_ceiling: Option<Vec<String>>,
@@ -65,7 +66,7 @@ impl Policy {
 impl Default for Policy {
     fn default() -> Self {
         Self {
-            mint_domain: "inbox.test".to_owned(),
+            mint_domain: Some("inbox.test".to_owned()),
             link_ceiling: None,
             is_link_entry: |_| true,
             registrable: |host| Some(host),

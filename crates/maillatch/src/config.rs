@@ -2,9 +2,11 @@
 
 mod args;
 mod layers;
+mod mint_domain;
 mod settings;
 mod span;
 
 pub(crate) use args::ConfigArgs;
+pub(crate) use mint_domain::MintDomain;
 pub(crate) use settings::{Config, LogFormat, Profile};
 pub(crate) use span::Span;

@@ -15,7 +15,7 @@ use queue::Queue;
 use secrecy::ExposeSecret;
 use store::Store;
 
-use crate::config::{Config, Profile};
+use crate::config::{Config, MintDomain, Profile};
 use crate::secrets::{secrets, server_key};
 
 pub(crate) use working::{callbacks, dkim, fetcher, janitor, worker_settings};
@@ -110,6 +110,17 @@ pub(crate) fn unnamed_cautions(sources: &Sources) -> Vec<String> {
     }
 }
 
+/// The warning for everybody who can reach `/readyz`, if mail to fresh addresses would not
+/// arrive. It names no domain and no source.
+pub(crate) fn dead_mint_domain(config: &Config, sources: &Sources) -> Option<String> {
+    let is_dead = MintDomain::of(config, sources).is_dead();
+    is_dead.then(|| {
+        "no fresh address is handed out, because its mail would not arrive; `maillatch doctor` \
+         says why"
+            .to_owned()
+    })
+}
+
 /// How to migrate the configured database. This needs no secrets.
 pub(crate) fn migrate_settings(config: &Config) -> store::Settings {
     store::Settings {
@@ -186,18 +197,18 @@ pub(crate) fn poll_deps(parts: &Parts) -> Result<poll::Deps> {
 }
 
 /// The limits on what agents may ask for.
-pub(crate) fn feed_policy(config: &Config) -> Result<feed::Policy> {
+pub(crate) fn feed_policy(config: &Config, sources: &Sources) -> Result<feed::Policy> {
     let links = &config.attempt.links;
     let has_ceiling = !links.iter().any(|entry| entry == "*");
     if has_ceiling {
         Allowlist::parse(links).context("attempt.links is not valid")?;
     }
-    let domain = config.inbox.mint_domain.to_ascii_lowercase();
+    let domain = &config.inbox.mint_domain;
     if format!("any@{domain}").parse::<InboxId>().is_err() {
         bail!("inbox.mint_domain is not a domain name");
     }
     Ok(feed::Policy {
-        mint_domain: domain,
+        mint_domain: (!MintDomain::of(config, sources).is_dead()).then(|| domain.clone()),
         link_ceiling: has_ceiling.then(|| links.clone()),
         is_link_entry: |entry| Allowlist::parse([entry]).is_ok(),
         registrable: extract::registrable,

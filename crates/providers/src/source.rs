@@ -27,6 +27,8 @@ pub struct Source {
     pub(crate) api: Option<Api>,
     pub(crate) domains: Vec<String>,
     pub(crate) addressees: Addressees,
+    /// Whether its mail goes to addresses that its settings or its provider name.
+    pub(crate) has_fixed_inboxes: bool,
     pub(crate) provider: Box<dyn Provider>,
 }
 
@@ -132,6 +134,12 @@ impl Source {
     pub fn domains(&self) -> Option<&[String]> {
         let is_any = self.domains.is_empty() || self.domains.iter().any(|one| one == "*");
         (!is_any).then_some(&self.domains)
+    }
+
+    /// Whether it receives mail for any address of this domain.
+    pub fn covers(&self, domain: &str) -> bool {
+        let is_listed = |domains: &[String]| domains.iter().any(|one| one == domain);
+        !self.has_fixed_inboxes && self.domains().is_none_or(is_listed)
     }
 
     /// Whether its mail may be addressed to anybody. Otherwise a proof of the sender

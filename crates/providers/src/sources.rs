@@ -7,6 +7,7 @@ use pipeline::SourceName;
 use crate::api::Api;
 use crate::api::aws_signature::Scope;
 use crate::contract::Contract;
+use crate::contract::polling::InboxSetting;
 use crate::flaw::SourceFlaw;
 use crate::payload::{DecodeError, Decoded, addressed_message};
 use crate::provider::{contract, contracts, s3_url};
@@ -97,7 +98,19 @@ fn build(name: &str, settings: &SourceSettings) -> Result<Source, SourceFlaw> {
             .map(|domain| domain.to_ascii_lowercase())
             .collect(),
         addressees: Addressees::build(&settings.addressed_to)?,
+        has_fixed_inboxes: has_fixed_inboxes(contract, settings),
     })
+}
+
+/// Whether the mail of such a source goes to addresses that its settings or its provider
+/// name, and to no other address of its domains.
+fn has_fixed_inboxes(contract: &Contract, settings: &SourceSettings) -> bool {
+    let inboxes = contract.polling.map(|polling| polling.inboxes);
+    let poll = settings.poll.as_ref();
+    let delivers_to = poll.is_some_and(|poll| !poll.deliver_to.is_empty());
+    inboxes == Some(InboxSetting::Accounts)
+        || settings.recipient.is_some()
+        || (contract.is_poll_only() && delivers_to)
 }
 
 fn unknown(provider: &str) -> SourceFlaw {

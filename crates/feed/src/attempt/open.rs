@@ -117,7 +117,8 @@ impl Default for OpenRequestBody {
 ///
 /// Returns: 201 with the attempt and the address to use; 200 if the reference or the
 /// idempotency key is known; 400 for an invalid body; 401 without a valid API key; 404
-/// for an inbox that does not exist for the caller; 422 for a reference or an
+/// for an inbox that does not exist for the caller; 409 without an inbox, if mail to a new
+/// address would not arrive; 422 for a reference or an
 /// idempotency key that was used for another request; 503 if the store is unavailable.
 pub(crate) async fn open(
     request: HttpRequest,

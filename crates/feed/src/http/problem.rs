@@ -74,6 +74,12 @@ pub(crate) enum Problem {
     /// 409: the address is in use.
     #[error("this address is already in use")]
     InboxTaken,
+    /// 409: mail to a new address would not arrive.
+    #[error(
+        "this server has no domain for new addresses: mail to them would not arrive; name an \
+         inbox in the request, or ask the operator to run `maillatch doctor`"
+    )]
+    NoMailDomain,
     /// 409: the name has a valid key.
     #[error(
         "this name already has a key, whose token cannot be shown again; revoke that key or \

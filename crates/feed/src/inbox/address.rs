@@ -13,8 +13,10 @@ const ALPHABET: &[u8; 28] = b"bcdfghjkmnpqrstvwxz23456789-";
 const WITHOUT_HYPHEN: u128 = 27;
 const WITH_HYPHEN: u128 = 28;
 
-/// A new address that nobody can guess.
+/// A new address that nobody can guess, if mail to it can arrive.
 pub(crate) fn new_address(feed: &Feed) -> Result<InboxId, Problem> {
+    let domain = feed.deps.policy.mint_domain.as_deref();
+    let domain = domain.ok_or(Problem::NoMailDomain)?;
     let mut number: u128 = rand::random();
     let mut next_character = |choices: u128| {
         let index = usize::try_from(number % choices).unwrap_or(0);
@@ -24,6 +26,6 @@ pub(crate) fn new_address(feed: &Feed) -> Result<InboxId, Problem> {
     let mut name = String::from(next_character(WITHOUT_HYPHEN));
     name.extend((0..14).map(|_| next_character(WITH_HYPHEN)));
     name.push(next_character(WITHOUT_HYPHEN));
-    let address = format!("{name}@{}", feed.deps.policy.mint_domain);
+    let address = format!("{name}@{domain}");
     address.parse().map_err(|_invalid| Problem::Internal)
 }

@@ -72,7 +72,7 @@ impl RequestBody for InboxRequestBody {
 /// Creates an inbox, or returns the one that the same idempotency key created.
 ///
 /// Returns: 201 with the inbox; 400 for an invalid body; 401 without a valid key; 409 if
-/// the address is in use; 422 if the idempotency key was used for another request; 503
+/// the address is in use, or without one, if mail to a new address would not arrive; 422 if the idempotency key was used for another request; 503
 /// if the store is unavailable.
 pub(crate) async fn create(
     request: HttpRequest,

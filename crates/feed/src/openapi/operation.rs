@@ -115,7 +115,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
                 "The reference or the idempotency key is known; this is its attempt.",
             ),
         ],
-        own_problems: &["not-found", "reference-reused"],
+        own_problems: &["not-found", "reference-reused", "no-mail-domain"],
         key: IdempotencyKeyUse::Optional,
         ..DEFAULT
     },
@@ -177,7 +177,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Creates an inbox",
         body: Some("InboxWish"),
         answers: &[(201, &["Inbox"], "The inbox accepts mail.")],
-        own_problems: &["inbox-taken"],
+        own_problems: &["inbox-taken", "no-mail-domain"],
         key: IdempotencyKeyUse::Optional,
         ..DEFAULT
     },
@@ -203,6 +203,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Gives an inbox a new address and ends the old one",
         body: Some("Nothing"),
         answers: &[(200, &["Inbox"], "The inbox under its new address.")],
+        own_problems: &["no-mail-domain"],
         key: IdempotencyKeyUse::Optional,
         ..DEFAULT
     },

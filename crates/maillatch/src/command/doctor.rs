@@ -16,7 +16,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::config::{Config, ConfigArgs, Profile};
+use crate::config::{Config, ConfigArgs, MintDomain, Profile};
 use crate::dev::DevEnv;
 use crate::secrets::{keyring, will_create_key_file};
 use crate::wire::{cautions, queue_settings, store_settings, worker_settings};
@@ -127,6 +127,7 @@ async fn check_all(config: &Config) -> Vec<Check> {
         secret(config),
         sealing(config),
         sources(config),
+        addresses(config),
         Check::of("policy", policy(config)),
     ];
     checks.extend(database(config).await);
@@ -183,6 +184,29 @@ fn sources(config: &Config) -> Check {
             "sources",
             "none, so every post is refused; add one with: maillatch source add PROVIDER",
         ),
+    }
+}
+
+/// Checks that mail to fresh addresses arrives.
+fn addresses(config: &Config) -> Check {
+    let sources = match providers::Sources::build(config.source.clone()) {
+        Ok(sources) => sources,
+        Err(_) => return Check::warning("addresses", "not checked, because a source is not valid"),
+    };
+    let domain = &config.inbox.mint_domain;
+    match MintDomain::of(config, &sources) {
+        MintDomain::Covered(names) if names.is_empty() => {
+            Check::ok("addresses", format!("fresh addresses at {domain}"))
+        }
+        MintDomain::Covered(names) => Check::ok(
+            "addresses",
+            format!(
+                "fresh addresses at {domain}, received by {}",
+                names.join(", ")
+            ),
+        ),
+        MintDomain::Development(why) => Check::warning("addresses", why),
+        MintDomain::Dead(why) => Check::failed("addresses", why),
     }
 }
 

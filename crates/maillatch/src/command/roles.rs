@@ -11,10 +11,10 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
 
-use crate::config::{Config, ConfigArgs, Profile};
+use crate::config::{Config, ConfigArgs, MintDomain, Profile};
 use crate::dev::DevEnv;
 use crate::secrets::prepare_key_file;
-use crate::serve::{Roles, Serving};
+use crate::serve::{Role, Roles, Serving};
 use crate::telemetry;
 use crate::wire::{check_separate_role, wire};
 
@@ -49,6 +49,11 @@ pub(crate) async fn run(args: ServeArgs, roles: Roles) -> Result<ExitCode> {
     }
     let profile = config.profile();
     let parts = wire(config).await?;
+    if roles.has(Role::Feed)
+        && let MintDomain::Dead(why) = MintDomain::of(&parts.config, &parts.sources)
+    {
+        tracing::warn!("no fresh address is handed out: {why}");
+    }
     let banner = Banner::of(&parts, roles, defaults.as_ref());
     let serving = Serving::start(parts, roles)?;
     if let Some(defaults) = &mut defaults {

@@ -18,7 +18,7 @@ use crate::config::ConfigArgs;
 #[command(after_help = "\
 Examples:
   maillatch source list
-  maillatch source add postmark --url https://mail.example.com >> maillatch.toml
+  maillatch source add postmark --domain inbox.example.com >> maillatch.toml
   maillatch source test postmark --to agent@inbox.test")]
 pub(crate) struct SourceCommand {
     #[command(subcommand)]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use toml::{Table, Value};
 
+use super::mint_domain;
 use super::settings::Config;
 
 /// The defaults, which are also the documentation of every key.
@@ -71,7 +72,7 @@ fn merge(file: Option<&Path>, environment: &[(String, String)], flags: &Flags) -
         read(&merged).with_context(|| format!("the flag for {section}.{key} is not valid"))?;
     }
     let mut config = read(&merged)?;
-    config.bind_sources();
+    mint_domain::complete(&mut config);
     Ok(config)
 }
 
@@ -192,6 +193,14 @@ fn parse(text: &str) -> Result<Value> {
         .ok_or_else(|| anyhow!("not a TOML value"))
 }
 
+/// The configuration of this text alone.
+#[cfg(test)]
+pub(super) fn merge_text(text: &str) -> Result<Config> {
+    let file = tempfile::NamedTempFile::new()?;
+    std::fs::write(file.path(), text)?;
+    merge(Some(file.path()), &[], &Flags::default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,19 +286,6 @@ mod tests {
         let environment = [("MAILLATCH_SERVER__THREADS", "[canary")];
         let error = load_from(&environment, &Flags::default()).unwrap_err();
         assert!(!format!("{error:#} {error:?}").contains("canary"));
-    }
-
-    #[test]
-    fn source_without_domains_gets_the_domain_of_fresh_addresses() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("maillatch.toml");
-        let text = "inbox.mint_domain = \"Fresh.test\"\n\
-                    source.a.provider = \"relay\"\n\
-                    source.b = { provider = \"relay\", domains = [\"*\"] }\n";
-        std::fs::write(&path, text).unwrap();
-        let config = merge(Some(&path), &[], &Flags::default()).unwrap();
-        assert_eq!(config.source["a"].domains, ["fresh.test"]);
-        assert_eq!(config.source["b"].domains, ["*"]);
     }
 
     #[test]

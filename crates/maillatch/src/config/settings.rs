@@ -66,16 +66,6 @@ impl Config {
         }
     }
 
-    /// Binds each source that names no domains to the domain of fresh addresses.
-    /// Otherwise any source could write into the inboxes of any tenant.
-    pub(crate) fn bind_sources(&mut self) {
-        let own = self.inbox.mint_domain.to_ascii_lowercase();
-        let unbound = self.source.values_mut().filter(|it| it.domains.is_empty());
-        for source in unbound {
-            source.domains.push(own.clone());
-        }
-    }
-
     /// The database to open: the configured one, or the data directory's own.
     pub(crate) fn database_url(&self) -> SecretString {
         if self.database.url.expose_secret().is_empty() {

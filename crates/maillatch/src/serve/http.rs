@@ -23,7 +23,9 @@ use super::{Role, Roles};
 use crate::certificates::CertificateClient;
 use crate::ops;
 use crate::supervise::Supervisor;
-use crate::wire::{Parts, feed_policy, feed_settings, unnamed_cautions, webhook_settings};
+use crate::wire::{
+    Parts, dead_mint_domain, feed_policy, feed_settings, unnamed_cautions, webhook_settings,
+};
 
 /// How long a client may go on sending a body that was refused. Closing at once could
 /// cut off the answer.
@@ -52,12 +54,20 @@ fn ops_deps(parts: &Parts, roles: Roles, supervisor: &Supervisor) -> ops::Deps {
         quota: Arc::clone(&parts.quota),
         registry: Arc::clone(&parts.registry),
         hosts: parts.config.server.hosts.clone(),
-        warnings: if roles.has(Role::Webhook) {
-            unnamed_cautions(&parts.sources)
-        } else {
-            Vec::new()
-        },
+        warnings: warnings(parts, roles),
     }
+}
+
+/// What an operator should change although the process works.
+fn warnings(parts: &Parts, roles: Roles) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if roles.has(Role::Webhook) {
+        warnings.extend(unnamed_cautions(&parts.sources));
+    }
+    if roles.has(Role::Feed) {
+        warnings.extend(dead_mint_domain(&parts.config, &parts.sources));
+    }
+    warnings
 }
 
 /// The HTTP server, bound but not running yet.
@@ -213,7 +223,7 @@ fn feed_deps(parts: &Parts, shutdown: CancellationToken) -> Result<feed::Deps> {
         cursor_key: parts.server_key.clone(),
         meters: parts.meters.clone(),
         settings: feed_settings(&parts.config),
-        policy: feed_policy(&parts.config)?,
+        policy: feed_policy(&parts.config, &parts.sources)?,
         shutdown,
     })
 }

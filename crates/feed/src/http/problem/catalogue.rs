@@ -1,6 +1,6 @@
 //! The complete list of problems: status, type and title of each.
 
-use actix_web::http::StatusCode;
+use actix_web::http::StatusCode as S;
 use pipeline::{Permission, Reason, Timestamp};
 
 use super::{InvalidBody, Problem};
@@ -27,6 +27,7 @@ impl Problem {
             Self::Withheld(Reason::new("host_not_allowed")),
             Self::Superseded,
             Self::InboxTaken,
+            Self::NoMailDomain,
             Self::KeyTaken,
             Self::ResendsSpent,
             Self::AttemptOver,
@@ -41,8 +42,7 @@ impl Problem {
     }
 
     /// Status, last part of the type URN, and title.
-    pub(super) fn row(&self) -> (StatusCode, &'static str, &'static str) {
-        use StatusCode as S;
+    pub(super) fn row(&self) -> (S, &'static str, &'static str) {
         match self {
             Self::InvalidParameter => (S::BAD_REQUEST, "invalid-parameter", "Invalid parameter"),
             Self::InvalidCursor => (S::BAD_REQUEST, "invalid-cursor", "Invalid cursor"),
@@ -79,6 +79,7 @@ impl Problem {
             Self::Withheld(_) => (S::CONFLICT, "withheld", "Withheld"),
             Self::Superseded => (S::CONFLICT, "superseded", "Superseded"),
             Self::InboxTaken => (S::CONFLICT, "inbox-taken", "Inbox taken"),
+            Self::NoMailDomain => (S::CONFLICT, "no-mail-domain", "No mail domain"),
             Self::KeyTaken => (S::CONFLICT, "key-taken", "Key taken"),
             Self::ResendsSpent => (S::CONFLICT, "resends-spent", "Resends spent"),
             Self::AttemptOver => (S::CONFLICT, "attempt-over", "Attempt over"),
