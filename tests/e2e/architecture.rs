@@ -206,7 +206,7 @@ const SURFACE: [(&str, usize); 12] = [
     ("extract", 34),
     ("store", 20),
     ("queue", 6),
-    ("webhook", 10),
+    ("webhook", 11),
     ("worker", 18),
     ("feed", 13),
     ("poll", 12),

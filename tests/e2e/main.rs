@@ -9,6 +9,7 @@
 
 mod broken_api;
 mod client;
+mod clock;
 mod harness;
 mod mailbox;
 mod provider_api;
@@ -43,6 +44,7 @@ mod poll_leases;
 mod poll_waiting;
 mod readme;
 mod received;
+mod refused_posts;
 mod seal;
 mod senders;
 mod signed;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::header::DATE;
 use reqwest::{RequestBuilder, StatusCode, redirect};
 use url::{Host, Url};
 
@@ -107,6 +108,8 @@ pub(crate) fn below(base: &Url, segments: &[&str]) -> Result<Url, SetUpError> {
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) is_replay: bool,
+    /// The server's time, as its `Date` header says it.
+    pub(crate) date: Option<String>,
     pub(crate) body: Vec<u8>,
 }
 
@@ -115,10 +118,13 @@ pub(crate) async fn send(request: RequestBuilder) -> Result<Answer, CallError> {
     let response = request.send().await.map_err(CallError::Unreachable)?;
     let status = response.status();
     let is_replay = response.headers().contains_key("idempotency-replayed");
+    let date = response.headers().get(DATE);
+    let date = date.and_then(|date| date.to_str().ok()).map(str::to_owned);
     let body = response.bytes().await.map_err(CallError::Unreachable)?;
     Ok(Answer {
         status,
         is_replay,
+        date,
         body: body.to_vec(),
     })
 }

@@ -82,6 +82,8 @@ pub struct Posted {
     pub delivery: Option<String>,
     /// The last part of the problem's type, if the post was refused.
     pub problem: Option<String>,
+    /// The server's time, as its `Date` header says it.
+    pub date: Option<String>,
 }
 
 /// The body of an accepted post.
@@ -189,6 +191,7 @@ async fn posted(request: RequestBuilder) -> Result<Posted, CallError> {
         http: answer.status.as_u16(),
         status,
         delivery,
+        date: answer.date,
         problem: Problem::read(&answer.body).slug().map(str::to_owned),
     })
 }

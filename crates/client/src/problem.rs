@@ -83,6 +83,7 @@ mod tests {
         let answer = Answer {
             status: StatusCode::from_u16(status).unwrap(),
             is_replay: false,
+            date: None,
             body: body.as_bytes().to_vec(),
         };
         failure(&answer).to_string()

@@ -17,6 +17,7 @@ mod panic_hook;
 mod remote;
 mod secrets;
 mod serve;
+mod server_clock;
 mod shutdown;
 mod supervise;
 mod telemetry;

@@ -12,15 +12,15 @@ use actix_web::dev::ServerHandle;
 use anyhow::Result;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use webhook::Committer;
+use webhook::{Committer, RefusedPosts};
 
 use crate::supervise::Supervisor;
 use crate::wire::{Parts, webhook_settings};
 use crate::{log_limit, shutdown};
 
 use connections::Connections;
-use http::{Http, http};
-use work::{start_measuring, start_poller, start_worker};
+use http::{Http, Posts, http};
+use work::{report_refused, start_measuring, start_poller, start_worker};
 
 /// A role that a process can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,11 +99,19 @@ impl Serving {
         if roles.has(Role::Poll) {
             workers.push(start_poller(&parts, &stop)?);
         }
+        let refused = Arc::<RefusedPosts>::default();
+        if roles.has(Role::Webhook) {
+            workers.push(report_refused(&parts, &refused, &stop, &supervisor));
+        }
+        let posts = Posts {
+            committer: &committer,
+            refused: &refused,
+        };
         let Http {
             server,
             address,
             connections,
-        } = http(&parts, roles, &committer, &supervisor)?;
+        } = http(&parts, roles, &posts, &supervisor)?;
         let http = server.handle();
         Ok(Self {
             http,

@@ -2,6 +2,7 @@
 //! caller drops the future of a method, the database work continues to its end.
 
 mod error;
+mod refusal;
 
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use crate::{
 };
 
 pub use error::StoreError;
+pub use refusal::{RefusalLog, Refusals};
 
 /// The deliveries that are waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -105,9 +105,10 @@ pub enum VerifyError {
     /// The post comes from an address that is not listed.
     #[error("the sender's address is not listed")]
     AddressForeign,
-    /// The signature is valid, but too old or from the future.
+    /// The signature is valid, but too old or from the future: how many seconds older
+    /// than now it is, negative if it is from the future.
     #[error("the timestamp is outside the tolerance")]
-    Stale,
+    Stale(i64),
 }
 
 impl VerifyError {
@@ -129,7 +130,15 @@ impl VerifyError {
             Self::CertificateForeign => "certificate_foreign",
             Self::CertificateMissing => "certificate_missing",
             Self::AddressForeign => "address_foreign",
-            Self::Stale => "stale",
+            Self::Stale(_) => "stale",
+        }
+    }
+
+    /// How many seconds older than now a stale post is, negative if it is from the future.
+    pub fn seconds_old(self) -> Option<i64> {
+        match self {
+            Self::Stale(seconds) => Some(seconds),
+            _ => None,
         }
     }
 }

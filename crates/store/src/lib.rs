@@ -36,6 +36,7 @@ mod seal;
 mod batch;
 mod deliveries;
 mod polls;
+mod refusals;
 mod silence;
 
 // The worker claims a delivery and writes what its mail held.

@@ -38,6 +38,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(10, "0010_retired_keys"),
     twin!(11, "0011_requests"),
     twin!(12, "0012_unended_claims"),
+    twin!(13, "0013_refusals"),
 ];
 
 /// The migrations that a database has, in the driver's own table.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pipeline::{
     AgentLog, AttemptLog, CallbackLog, DeliveryLog, FailureLog, InboxLog, KeyLog, PollLog, Probe,
-    RetentionLog, SilenceLog, WorkLog,
+    RefusalLog, RetentionLog, SilenceLog, WorkLog,
 };
 use secrecy::ExposeSecret;
 
@@ -43,6 +43,8 @@ pub struct Store {
     pub polls: Arc<dyn PollLog>,
     /// For the poller and `doctor`.
     pub silence: Arc<dyn SilenceLog>,
+    /// For the webhook and `doctor`.
+    pub refusals: Arc<dyn RefusalLog>,
     /// For the retention task.
     pub retention: Arc<dyn RetentionLog>,
     /// For `/readyz` and `doctor`.
@@ -71,6 +73,7 @@ impl Store {
             failures: Arc::<D<B>>::clone(&database),
             polls: Arc::<D<B>>::clone(&database),
             silence: Arc::<D<B>>::clone(&database),
+            refusals: Arc::<D<B>>::clone(&database),
             retention: Arc::<D<B>>::clone(&database),
             probe: Arc::<D<B>>::clone(&database),
             database: wrap(database),

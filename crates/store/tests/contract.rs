@@ -8,6 +8,7 @@ mod locks;
 mod model;
 mod overdue;
 mod postgres;
+mod refusals;
 mod seal;
 mod sqlite;
 mod subject;

@@ -149,6 +149,7 @@ fn serve(store: &Store) -> u16 {
     let meters = Meters::register(&mut Registry::default());
     let source = SourceSettings::standard_webhooks([SecretString::from(SECRET)]);
     let deps = Deps {
+        refused: Arc::default(),
         sources: Arc::new(Sources::build(BTreeMap::from([("main".to_owned(), source)])).unwrap()),
         certificates: Arc::new(Certificates::new(Arc::new(Silent), Arc::new(SystemClock))),
         committer: Committer::start(

@@ -7,6 +7,7 @@ use providers::Sources;
 
 use crate::certificates::Certificates;
 use crate::commit::Committer;
+use crate::refusals::RefusedPosts;
 use crate::settings::Settings;
 
 /// What the webhook works with.
@@ -24,6 +25,8 @@ pub struct Deps {
     pub clock: Arc<dyn Clock>,
     /// Counts answers.
     pub meters: Meters,
+    /// Counts refused posts for the operator.
+    pub refused: Arc<RefusedPosts>,
     /// The budgets of a post.
     pub settings: Settings,
 }

@@ -21,6 +21,7 @@ mod peer;
 mod commit;
 mod notifier;
 
+mod refusals;
 mod reply;
 mod unread_body;
 
@@ -30,5 +31,6 @@ mod settings;
 pub use certificates::{CertificateFetch, CertificateUnavailable, Certificates};
 pub use commit::Committer;
 pub use deps::Deps;
+pub use refusals::RefusedPosts;
 pub use routes::routes;
 pub use settings::{Settings, SettingsError};

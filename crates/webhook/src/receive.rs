@@ -44,6 +44,7 @@ pub(crate) async fn receive(
     let Some(source) = deps.sources.get(name) else {
         // The name is unauthenticated text and must not become a metric label.
         count(&deps, "(unknown)", Problem::UnknownSource.outcome());
+        deps.refused.count(None, Problem::UnknownSource);
         return Problem::UnknownSource.answer(Answers::PLAIN, payload);
     };
     let accepted = accept(&deps, source, &request, &mut payload).await;
@@ -52,6 +53,9 @@ pub(crate) async fn receive(
         Err(problem) => problem.outcome(),
     };
     count(&deps, source.name().as_str(), outcome);
+    if let Err(problem) = accepted {
+        deps.refused.count(Some(source.name()), problem);
+    }
     deps.meters
         .ack_seconds
         .observe(begun.elapsed().as_secs_f64());

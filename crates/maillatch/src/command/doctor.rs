@@ -1,6 +1,7 @@
 //! `doctor`: checks a deployment.
 
 mod api_keys;
+mod refusals;
 mod running;
 mod source_health;
 mod storage;
@@ -270,6 +271,7 @@ async fn database(config: &Config) -> Vec<Check> {
     }
     checks.extend(storage::storage(config, &store).await);
     checks.extend(source_health::source_health(config, &store).await);
+    checks.extend(refusals::refusals(&store).await);
     store.close().await;
     checks
 }

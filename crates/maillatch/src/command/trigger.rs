@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::command::wait::exit;
 use crate::remote::Remote;
+use crate::server_clock::{TOLERANCE, complaint};
 use client::{CallError, Delivery, Hook, Posted, Sample, SampleKind, sample_mail};
 use scenario::Scenario;
 
@@ -157,6 +158,10 @@ fn refusal(args: &Trigger, posted: &Posted) -> Result<Option<ExitCode>> {
     let problem = posted.problem.as_deref().unwrap_or("no reason given");
     match posted.http {
         200 => Ok(None),
+        401 if let Some(clock) = complaint(posted.date.as_deref(), TOLERANCE) => {
+            eprintln!("maillatch: the server refused the signature ({problem}): {clock}");
+            Ok(Some(ExitCode::from(exit::AUTH)))
+        }
         401 => {
             eprintln!(
                 "maillatch: the server refused the signature for source {} ({problem}); check that \

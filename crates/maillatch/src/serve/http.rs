@@ -15,7 +15,7 @@ use client::{Client, Connection};
 use secrecy::SecretString;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
-use webhook::{Certificates, Committer};
+use webhook::{Certificates, Committer, RefusedPosts};
 
 use super::connections::Connections;
 use super::request_body::{Routes, before_continue, serve};
@@ -31,13 +31,20 @@ use crate::wire::{
 /// cut off the answer.
 const LINGER: Duration = Duration::from_secs(1);
 
+/// What becomes of posts.
+pub(super) struct Posts<'a> {
+    pub(super) committer: &'a Committer,
+    pub(super) refused: &'a Arc<RefusedPosts>,
+}
+
 /// What the webhook's routes need.
-fn hook_deps(parts: &Parts, committer: &Committer) -> Result<webhook::Deps> {
+fn hook_deps(parts: &Parts, posts: &Posts<'_>) -> Result<webhook::Deps> {
     let client = Arc::new(CertificateClient::new()?);
     Ok(webhook::Deps {
         sources: Arc::clone(&parts.sources),
         certificates: Arc::new(Certificates::new(client, Arc::clone(&parts.clock))),
-        committer: committer.clone(),
+        committer: posts.committer.clone(),
+        refused: Arc::clone(posts.refused),
         quota: Arc::clone(&parts.quota),
         clock: Arc::clone(&parts.clock),
         meters: parts.meters.clone(),
@@ -81,13 +88,13 @@ pub(super) struct Http {
 pub(super) fn http(
     parts: &Parts,
     roles: Roles,
-    committer: &Committer,
+    posts: &Posts<'_>,
     supervisor: &Supervisor,
 ) -> Result<Http> {
     let config = &parts.config;
     let ops = ops::routes(ops_deps(parts, roles, supervisor));
     let hooks = if roles.has(Role::Webhook) {
-        Some(webhook::routes(hook_deps(parts, committer)?))
+        Some(webhook::routes(hook_deps(parts, posts)?))
     } else {
         None
     };

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, RwLock};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
+use webhook::RefusedPosts;
 
 use crate::supervise::Supervisor;
 use crate::wire::{Parts, callbacks, dkim, fetcher, janitor, poll_deps, worker_settings};
@@ -95,6 +96,20 @@ pub(super) fn start_worker(
             async move { callbacks.run(every, stop).await }
         }),
     ])
+}
+
+/// Starts the task that writes down the counts of refused posts.
+pub(super) fn report_refused(
+    parts: &Parts,
+    refused: &Arc<RefusedPosts>,
+    stop: &CancellationToken,
+    supervisor: &Supervisor,
+) -> JoinHandle<()> {
+    let (refused, stop) = (Arc::clone(refused), stop.clone());
+    let log = Arc::clone(&parts.store.refusals);
+    supervisor.spawn("refused posts", move || {
+        Arc::clone(&refused).report(Arc::clone(&log), stop.clone())
+    })
 }
 
 /// Starts the poller, which also reports sources that have gone silent.

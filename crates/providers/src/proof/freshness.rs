@@ -53,11 +53,11 @@ pub(crate) fn check(
     now: Timestamp,
     tolerance: Duration,
 ) -> Result<(), VerifyError> {
-    let apart = now.as_seconds().abs_diff(stamp.as_seconds());
-    if apart <= tolerance.as_secs() {
+    let age = now.as_seconds().saturating_sub(stamp.as_seconds());
+    if age.unsigned_abs() <= tolerance.as_secs() {
         Ok(())
     } else {
-        Err(VerifyError::Stale)
+        Err(VerifyError::Stale(age))
     }
 }
 
@@ -99,11 +99,11 @@ mod tests {
         let now = Timestamp::from_millis(1_763_164_800_999);
         let at = |offset: i64| Timestamp::from_millis((1_763_164_800 + offset) * 1000);
         for (offset, expected) in [
-            (-301, Err(VerifyError::Stale)),
+            (-301, Err(VerifyError::Stale(301))),
             (-300, Ok(())),
             (0, Ok(())),
             (300, Ok(())),
-            (301, Err(VerifyError::Stale)),
+            (301, Err(VerifyError::Stale(-301))),
         ] {
             assert_eq!(check(at(offset), now, tolerance), expected, "{offset}");
         }

@@ -154,6 +154,16 @@ impl Process {
         });
     }
 
+    /// The result of a counting query.
+    pub(crate) fn count(&mut self, rows: &'static str) -> i64 {
+        self.outside.block_on(async {
+            match &mut self.place {
+                Place::Sqlite(_, hand) => must(sqlx::query_scalar(rows).fetch_one(hand).await),
+                Place::Postgres(_, hand) => must(sqlx::query_scalar(rows).fetch_one(hand).await),
+            }
+        })
+    }
+
     pub(crate) fn end(mut self) {
         let store = self.store();
         self.run(async { store.close().await });

@@ -14,8 +14,9 @@ use url::Url;
 
 use crate::config::{Config, ConfigArgs};
 use crate::dev;
+use crate::server_clock::complaint;
 use crate::wire::poll_settings;
-use client::send;
+use client::{Posted, send};
 
 /// Posts a correctly signed sample of the provider's own shape to a running server. A source
 /// that is only polled is asked for its list instead; nothing is recorded.
@@ -63,7 +64,8 @@ pub(super) async fn run(args: Test, place: &ConfigArgs) -> Result<ExitCode> {
     let Some(post) = source.sample(&sample) else {
         return test_refusal(&url, source).await;
     };
-    let status = send(&url, source.name().as_str(), post).await?.http;
+    let posted = send(&url, source.name().as_str(), post).await?;
+    let status = posted.http;
     if args.json {
         let line = json!({ "http": status, "source": source.name().as_str(), "value": code });
         writeln!(std::io::stdout().lock(), "{line}")?;
@@ -73,11 +75,36 @@ pub(super) async fn run(args: Test, place: &ConfigArgs) -> Result<ExitCode> {
         source.provider(),
         args.to
     );
-    Ok(if status == 200 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    if status == 200 {
+        return Ok(ExitCode::SUCCESS);
+    }
+    eprintln!("{}", refusal(&posted, source));
+    Ok(ExitCode::FAILURE)
+}
+
+/// Why the server may have refused the sample, and what to do.
+fn refusal(posted: &Posted, source: &Source) -> String {
+    let name = source.name();
+    match posted.http {
+        404 => format!(
+            "the server has no source named {name}: restart it after a change of the configuration"
+        ),
+        status if status == source.answers().unproven => {
+            let tolerance = source.tolerance();
+            let clock =
+                tolerance.and_then(|tolerance| complaint(posted.date.as_deref(), tolerance));
+            clock.unwrap_or_else(|| {
+                format!(
+                    "the server did not accept the signature: its `secrets` or its password for \
+                     {name} differ from those of this configuration; restart it after a change"
+                )
+            })
+        }
+        _ => format!(
+            "the server did not record it ({}); its log says why",
+            posted.problem.as_deref().unwrap_or("no reason given")
+        ),
+    }
 }
 
 /// Tests a source for which only the provider can sign: the server must know the source

@@ -179,7 +179,7 @@ fn retry_after_50_minutes_has_the_same_key_and_after_a_day_is_stale() {
     let late = verify(&sns, &body, at(50 * 60)).expect("proven");
     assert_eq!(first, late);
     let replay = verify(&sns, &body, at(24 * 3600));
-    assert_eq!(replay, Err(VerifyError::Stale));
+    assert_eq!(replay, Err(VerifyError::Stale(24 * 3600)));
 }
 
 fn decode(settings: SourceSettings, message: &Value) -> Result<Decoded, DecodeError> {

@@ -204,7 +204,7 @@ fn s16_s17_timestamp_more_than_300_seconds_off_is_stale() {
         let answer = check(secrets(&[SECRET]), &GOOD, BODY, later(offset));
         assert_eq!(answer.is_ok(), expected, "{offset}");
         if !expected {
-            assert_eq!(answer, Err(VerifyError::Stale));
+            assert_eq!(answer, Err(VerifyError::Stale(offset)));
         }
     }
 }

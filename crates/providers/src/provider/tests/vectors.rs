@@ -425,7 +425,7 @@ fn proof_older_than_the_providers_window_is_stale() {
                 assert!(vector.verify_at(vector.seconds + window).is_ok(), "{name}");
                 for late in [window + 1, -window - 1] {
                     let answer = vector.verify_at(vector.seconds + late);
-                    assert_eq!(answer, Err(VerifyError::Stale), "{name}");
+                    assert_eq!(answer, Err(VerifyError::Stale(late)), "{name}");
                 }
             }
             _ => assert!(

@@ -148,6 +148,7 @@ impl Server {
         let certificates = Arc::new(CertificateHost::default());
         let from: Arc<dyn CertificateFetch> = Arc::<CertificateHost>::clone(&certificates);
         let deps = Deps {
+            refused: Arc::default(),
             sources: Arc::clone(&sources),
             certificates: Arc::new(Certificates::new(from, Arc::<FrozenClock>::clone(&clock))),
             committer: committer.clone(),

@@ -1,0 +1,16 @@
+-- Refused posts are counted, so that an operator sees a wrong secret or clock; the twin
+-- of the Postgres file.
+
+-- One row is how many posts to a source were refused for a reason within five
+-- minutes. Rows of more than two hours ago are deleted when others are added.
+CREATE TABLE refusals (
+    -- The source's name; empty for posts to a path that no source has.
+    source      TEXT    NOT NULL,
+    reason      TEXT    NOT NULL,
+    -- Which five minutes since the epoch.
+    slot        INTEGER NOT NULL,
+    posts       INTEGER NOT NULL,
+    -- How old the last of them was by its own timestamp, for the reason `stale`.
+    seconds_old INTEGER,
+    PRIMARY KEY (source, reason, slot)
+) STRICT;
