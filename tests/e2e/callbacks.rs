@@ -10,7 +10,7 @@ use tokio::time::{Duration, Instant, sleep};
 
 use crate::harness::{Harness, TIMEOUT, otp_delivery};
 
-const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const SECRET: &str = "whsec_c2VjcmV0IG9mIHRoZSBlbmQtdG8tZW5kIHRlc3Rz";
 
 /// What a receiver does with one post.
 #[derive(Debug, Clone, Copy)]

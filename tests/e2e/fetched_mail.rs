@@ -12,7 +12,7 @@ use testkit::shared_secret::hex_signature;
 use crate::client::HttpAnswer;
 use crate::harness::{Harness, on_both_profiles, otp_mail, payload};
 
-const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+const SECRET: &str = "whsec_c2VjcmV0IG9mIHRoZSBlbmQtdG8tZW5kIHRlc3Rz";
 
 on_both_profiles!(automatic_replies_and_own_mail_are_flagged_and_give_nothing);
 

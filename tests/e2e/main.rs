@@ -33,6 +33,7 @@ mod mint_domain;
 mod no_disclosure;
 mod outage;
 mod outside;
+mod placeholders;
 mod poison;
 mod poll_backlog;
 mod poll_broken_sources;

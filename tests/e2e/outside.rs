@@ -17,7 +17,7 @@ use crate::harness::Harness;
 use openssl::{PrivateKey, hex_hmac, hmac};
 use posts::Mail;
 
-const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+const SECRET: &str = "whsec_c2VjcmV0IG9mIHRoZSBlbmQtdG8tZW5kIHRlc3Rz";
 const LITERAL: &str = "a-signing-key-of-some-length";
 const MANDRILL_URL: &str = "https://mail.example.com/hooks/mandrill";
 const TOPIC: &str = "arn:aws:sns:eu-west-1:123456789012:mail";

@@ -20,7 +20,7 @@ fn mails() -> usize {
     set.map_or(36, |text| text.parse().unwrap())
 }
 
-const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+const SECRET: &str = "whsec_c2VjcmV0IG9mIHRoZSBlbmQtdG8tZW5kIHRlc3Rz";
 const BRISK: &str = "poll.lease = \"2s\"\npoll.answer_budget = \"1s\"\n";
 const POSTING: [&str; 6] = [
     "agentmail",

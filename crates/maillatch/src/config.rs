@@ -3,6 +3,7 @@
 mod args;
 mod layers;
 mod mint_domain;
+mod placeholder;
 mod settings;
 mod span;
 

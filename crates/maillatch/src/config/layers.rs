@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use toml::{Table, Value};
 
-use super::mint_domain;
 use super::settings::Config;
+use super::{mint_domain, placeholder};
 
 /// The defaults, which are also the documentation of every key.
-const DEFAULTS: &str = include_str!("../../../../deploy/default.toml");
+pub(super) const DEFAULTS: &str = include_str!("../../../../deploy/default.toml");
 const PREFIX: &str = "MAILLATCH_";
 
 /// Settings given on the command line, as `section.key` and text.
@@ -71,6 +71,7 @@ fn merge(file: Option<&Path>, environment: &[(String, String)], flags: &Flags) -
         assign(&mut merged, &path, text)?;
         read(&merged).with_context(|| format!("the flag for {section}.{key} is not valid"))?;
     }
+    placeholder::refuse(&merged)?;
     let mut config = read(&merged)?;
     mint_domain::complete(&mut config);
     Ok(config)
