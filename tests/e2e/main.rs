@@ -21,6 +21,7 @@ mod callbacks;
 mod commands;
 mod consume_once;
 mod crash;
+mod doctor;
 mod duplicates;
 mod fetched_mail;
 mod front_door;

@@ -39,7 +39,14 @@ pub(crate) struct Parts {
 pub(crate) async fn wire(config: Config) -> Result<Parts> {
     let server_key = server_key(&config)?;
     let settings = store_settings(&config)?;
-    open(config, server_key, &settings).await
+    let parts = open(config, server_key, &settings).await?;
+    if !parts.store.note_server_secret().await? {
+        tracing::warn!(
+            "server.secret is not the one that this database was used with before: duplicates and \
+             cursors of before are not recognised; `maillatch doctor` says what to do"
+        );
+    }
+    Ok(parts)
 }
 
 /// Opens every part for a command that works beside running servers, with the same

@@ -31,6 +31,7 @@ mod watches;
 // Sealed columns.
 mod reseal;
 mod seal;
+mod secrets_check;
 
 // Mail comes in: the webhook records deliveries, the poller finds them.
 mod batch;

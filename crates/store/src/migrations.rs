@@ -39,6 +39,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(11, "0011_requests"),
     twin!(12, "0012_unended_claims"),
     twin!(13, "0013_refusals"),
+    twin!(14, "0014_server_secret"),
 ];
 
 /// The migrations that a database has, in the driver's own table.

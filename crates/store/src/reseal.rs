@@ -32,8 +32,8 @@ pub struct Resealed {
 }
 
 row! {
-    /// A row under an older key.
-    struct Old {
+    /// A sealed row.
+    pub(crate) struct Old {
         id: Uuid,
         /// The source of a delivery, the inbox of an artifact.
         owner: String,
@@ -71,7 +71,7 @@ impl Old {
         }
     }
 
-    fn opened(&self, column: Sealing, keyring: &Keyring) -> Result<Vec<u8>, Fault> {
+    pub(crate) fn opened(&self, column: Sealing, keyring: &Keyring) -> Result<Vec<u8>, Fault> {
         keyring.open(self.row(column), &self.key, &self.sealed)
     }
 
@@ -139,6 +139,27 @@ async fn under_older_keys<B: Backend>(
     }))
     .bind(from)
     .bind(key.as_str())
+    .bind(i64::from(limit))
+    .fetch_all(&mut *session.reader().await?)
+    .await
+}
+
+/// The newest rows that still have their sealed value.
+pub(crate) async fn newest<B: Backend>(
+    session: &Session<B>,
+    column: Sealing,
+    limit: u32,
+) -> Result<Vec<Old>, Fault> {
+    query::<B>(Sql::both(match column {
+        Sealing::Bodies => {
+            "SELECT id, source AS owner, body_key AS key, body AS sealed FROM deliveries
+             WHERE body_key IS NOT NULL ORDER BY id DESC LIMIT $1"
+        }
+        Sealing::Values => {
+            "SELECT id, inbox AS owner, value_key AS key, value AS sealed FROM artifacts
+             WHERE value_key IS NOT NULL ORDER BY id DESC LIMIT $1"
+        }
+    }))
     .bind(i64::from(limit))
     .fetch_all(&mut *session.reader().await?)
     .await

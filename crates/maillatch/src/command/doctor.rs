@@ -1,8 +1,13 @@
 //! `doctor`: checks a deployment.
 
 mod api_keys;
+mod check;
+mod deliveries;
+mod provider_apis;
 mod refusals;
+mod remote;
 mod running;
+mod secrets;
 mod source_health;
 mod storage;
 
@@ -12,10 +17,12 @@ use std::time::Duration;
 
 use anyhow::{Error, Result};
 use clap::Args;
-use pipeline::{Clock, Probe, SystemClock};
+use pipeline::Probe;
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
+use url::Url;
+
+use check::{Check, Health, as_json, print};
 
 use crate::config::{Config, ConfigArgs, MintDomain, Profile};
 use crate::dev::DevEnv;
@@ -28,6 +35,10 @@ use crate::wire::{cautions, queue_settings, store_settings, worker_settings};
 Examples:
   maillatch doctor
   maillatch doctor --config /etc/maillatch.toml --json
+  MAILLATCH_KEY=mlk_… maillatch doctor --url https://mail.example.com
+
+With --url it asks a server from outside, as an agent sees it, and reads no
+configuration.
 
 Exit codes: 0 nothing failed, 1 a check failed.")]
 pub(crate) struct Doctor {
@@ -36,80 +47,29 @@ pub(crate) struct Doctor {
     /// Print JSON on standard output.
     #[arg(long)]
     json: bool,
-}
-
-/// The result of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Health {
-    Ok,
-    Warning,
-    Failed,
-}
-
-struct Check {
-    name: &'static str,
-    health: Health,
-    detail: String,
-}
-
-impl Check {
-    fn ok(name: &'static str, detail: impl Into<String>) -> Self {
-        let (health, detail) = (Health::Ok, detail.into());
-        Self {
-            name,
-            health,
-            detail,
-        }
-    }
-
-    fn warning(name: &'static str, detail: impl Into<String>) -> Self {
-        let (health, detail) = (Health::Warning, detail.into());
-        Self {
-            name,
-            health,
-            detail,
-        }
-    }
-
-    fn failed(name: &'static str, detail: impl Into<String>) -> Self {
-        let (health, detail) = (Health::Failed, detail.into());
-        Self {
-            name,
-            health,
-            detail,
-        }
-    }
-
-    fn of(name: &'static str, outcome: Result<String>) -> Self {
-        match outcome {
-            Ok(detail) => Self::ok(name, detail),
-            Err(error) => Self::failed(name, format!("{error:#}")),
-        }
-    }
+    /// Check the server at this URL from outside. `MAILLATCH_KEY` is tried, if it is set.
+    #[arg(long, value_name = "URL", conflicts_with = "accept_server_secret")]
+    url: Option<Url>,
+    /// Accept a changed server.secret, because the previous one is lost.
+    #[arg(long)]
+    accept_server_secret: bool,
 }
 
 pub(crate) async fn run(args: Doctor) -> Result<ExitCode> {
-    let checks = match args.config_args.load(None) {
-        Ok(config) => check_all(&config).await,
-        Err(error) => vec![Check::failed("configuration", format!("{error:#}"))],
-    };
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        writeln!(out, "{}", as_json(&checks))?;
-    } else {
-        for Check {
-            name,
-            health,
-            detail,
-        } in &checks
-        {
-            let mark = match health {
-                Health::Ok => "ok  ",
-                Health::Warning => "warn",
-                Health::Failed => "FAIL",
-            };
-            writeln!(out, "{mark}  {name:<14} {detail}")?;
+    let checks = match (&args.url, args.config_args.load(None)) {
+        (Some(url), _) => remote::check_all(url).await,
+        (None, Ok(config)) => {
+            if args.accept_server_secret {
+                secrets::accept(&config).await?;
+            }
+            check_all(&config).await
         }
+        (None, Err(error)) => vec![Check::failed("configuration", format!("{error:#}"))],
+    };
+    if args.json {
+        writeln!(std::io::stdout().lock(), "{}", as_json(&checks))?;
+    } else {
+        print(&checks)?;
     }
     let failed = checks.iter().any(|check| check.health == Health::Failed);
     Ok(if failed {
@@ -133,6 +93,7 @@ async fn check_all(config: &Config) -> Vec<Check> {
     ];
     checks.extend(database(config).await);
     checks.push(queue(config).await);
+    checks.push(provider_apis::provider_apis(config).await);
     checks.push(running::tasks(config).await);
     checks
 }
@@ -190,9 +151,8 @@ fn sources(config: &Config) -> Check {
 
 /// Checks that mail to fresh addresses arrives.
 fn addresses(config: &Config) -> Check {
-    let sources = match providers::Sources::build(config.source.clone()) {
-        Ok(sources) => sources,
-        Err(_) => return Check::warning("addresses", "not checked, because a source is not valid"),
+    let Ok(sources) = providers::Sources::build(config.source.clone()) else {
+        return Check::warning("addresses", "not checked, because a source is not valid");
     };
     let domain = &config.inbox.mint_domain;
     match MintDomain::of(config, &sources) {
@@ -221,7 +181,7 @@ fn policy(config: &Config) -> Result<String> {
     ))
 }
 
-/// Checks the database, its API keys, and this machine's clock against the database's.
+/// Checks the database and what only it knows.
 async fn database(config: &Config) -> Vec<Check> {
     if config.profile() == Profile::Embedded && !config.data.dir.join("maillatch.db").exists() {
         let later = Check::ok("database", "SQLite, created at the first start");
@@ -242,33 +202,8 @@ async fn database(config: &Config) -> Vec<Check> {
         api_keys::api_keys(config, Some(&store)).await,
         probed("database", &*store.probe).await,
     ];
-    if let Ok(backlog) = store.deliveries.backlog().await {
-        let now = SystemClock.now();
-        let skew = now.since(backlog.at).max(backlog.at.since(now));
-        checks.push(match skew {
-            skew if skew > Duration::from_secs(30) => Check::failed(
-                "clock",
-                format!(
-                    "{} s off the database's clock; synchronise both with NTP",
-                    skew.as_secs()
-                ),
-            ),
-            skew => Check::ok(
-                "clock",
-                format!("{} ms off the database's clock", skew.as_millis()),
-            ),
-        });
-        let (oldest, overdue) = (backlog.oldest.as_secs(), backlog.overdue.as_secs());
-        let detail = format!(
-            "{} unfinished, the oldest for {oldest} s, overdue for {overdue} s; {} dead letters",
-            backlog.unfinished, backlog.dead_letters
-        );
-        checks.push(if overdue > 60 || backlog.dead_letters > 0 {
-            Check::warning("deliveries", detail)
-        } else {
-            Check::ok("deliveries", detail)
-        });
-    }
+    checks.extend(secrets::secrets(&store).await);
+    checks.extend(deliveries::deliveries(&store).await);
     checks.extend(storage::storage(config, &store).await);
     checks.extend(source_health::source_health(config, &store).await);
     checks.extend(refusals::refusals(&store).await);
@@ -292,6 +227,13 @@ async fn queue(config: &Config) -> Check {
         check = probed("queue", &*queue.probe).await;
     }
     queue.close().await;
+    if check.health == Health::Failed {
+        check.detail = format!(
+            "{}; check that the broker of queue.url runs and answers, and its user, password and \
+             virtual host. Mail is still processed: workers look into the database",
+            check.detail
+        );
+    }
     check
 }
 
@@ -300,25 +242,4 @@ async fn probed(name: &'static str, probe: &dyn Probe) -> Check {
         Ok(()) => Check::ok(name, format!("{} works", probe.name())),
         Err(error) => Check::failed(name, error.to_string()),
     }
-}
-
-fn as_json(checks: &[Check]) -> Value {
-    let items: Vec<Value> = checks
-        .iter()
-        .map(
-            |Check {
-                 name,
-                 health,
-                 detail,
-             }| {
-                let health = match health {
-                    Health::Ok => "ok",
-                    Health::Warning => "warn",
-                    Health::Failed => "fail",
-                };
-                json!({ "check": name, "health": health, "detail": detail })
-            },
-        )
-        .collect();
-    json!({ "checks": items })
 }

@@ -1,5 +1,7 @@
 //! The state of the sources: which are silent, and which cannot be polled.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use pipeline::SourceHealth;
 use poll::PolledSources;
@@ -65,9 +67,36 @@ fn polling(config: &Config, sources: &[&SourceHealth]) -> Check {
             None => format!("{}: {why}, never a success", one.source),
         })
         .collect();
+    let late = late(config, sources);
+    if !late.is_empty() {
+        let next = "no poller runs; start one with `maillatch poll` or `maillatch up`";
+        return Check::failed("polling", format!("{}; {next}", late.join("; ")));
+    }
     if failing.is_empty() {
         Check::ok("polling", format!("{polled} sources are polled"))
     } else {
-        Check::warning("polling", failing.join("; "))
+        let next = "try it with: maillatch source test NAME";
+        Check::warning("polling", format!("{}; {next}", failing.join("; ")))
     }
+}
+
+/// The sources that were polled before and that no poller has asked for a long time.
+fn late(config: &Config, sources: &[&SourceHealth]) -> Vec<String> {
+    let is_late = |one: &&SourceHealth| {
+        let settings = config.source.get(one.source.as_str());
+        let Some(poll) = settings.and_then(|settings| settings.poll.as_ref()) else {
+            return false;
+        };
+        let every = poll
+            .every_seconds
+            .map_or(config.poll.every.0, Duration::from_secs);
+        let limit = every.saturating_mul(3).max(Duration::from_mins(2));
+        one.failure.is_none() && one.since_last_poll.is_some_and(|ago| ago > limit)
+    };
+    let late = sources.iter().copied().filter(is_late);
+    late.map(|one| {
+        let ago = one.since_last_poll.unwrap_or_default().as_secs();
+        format!("{} was last polled {ago} s ago", one.source)
+    })
+    .collect()
 }

@@ -1,0 +1,182 @@
+//! `doctor` is the acceptance test of a deployment: each fault fails it, by a line that
+//! says what to do.
+
+use std::process::Command;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use maillatch::deployment::Role;
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use testkit::proxy::Proxy;
+use testkit::server::shared_url;
+
+use crate::clock;
+use crate::harness::{Harness, binary, on_both_profiles, otp_delivery};
+
+on_both_profiles!(
+    sealing_key_that_does_not_open_the_newest_rows_fails_doctor,
+    changed_server_secret_fails_doctor_until_it_is_accepted,
+    unreachable_provider_api_fails_doctor,
+    doctor_checks_a_server_from_outside,
+);
+
+/// A report of the doctor: its exit code and its lines.
+struct Report {
+    code: Option<i32>,
+    checks: Vec<Value>,
+}
+
+impl Report {
+    async fn of(mut command: Command) -> Self {
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+        let output = output.await.unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let report: Result<Value, _> = serde_json::from_slice(&output.stdout);
+        let report = report.unwrap_or_else(|error| panic!("{error}: {said}"));
+        Self {
+            code: output.status.code(),
+            checks: report["checks"].as_array().unwrap().clone(),
+        }
+    }
+
+    /// The detail of a line that failed.
+    fn failure(&self, name: &str) -> &str {
+        let found = self.checks.iter().find(|check| check["check"] == name);
+        let check = found.unwrap_or_else(|| panic!("no {name}: {:?}", self.checks));
+        assert_eq!(check["health"], "fail", "{check}");
+        assert_eq!(self.code, Some(1), "{check}");
+        check["detail"].as_str().unwrap()
+    }
+
+    fn is_healthy(&self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+fn doctor(harness: &Harness) -> Command {
+    harness.command(&["doctor", "--json"])
+}
+
+async fn sealing_key_that_does_not_open_the_newest_rows_fails_doctor(harness: Harness) {
+    let body = otp_delivery("agent@inbox.test", "1", "493817");
+    harness.post_until_accepted(0, "msg_1", &body).await;
+    harness.until_items("agent@inbox.test", 1).await;
+    let report = Report::of(doctor(&harness)).await;
+    assert!(report.is_healthy(), "{:?}", report.checks);
+    let mut command = doctor(&harness);
+    let other = STANDARD.encode([9_u8; 32]);
+    // Keys in the configuration and a file are refused together.
+    command
+        .env("MAILLATCH_SEAL__FILE", "")
+        .env("MAILLATCH_SEAL__KEYS", format!("[\"{other}\"]"));
+    let report = Report::of(command).await;
+    let why = report.failure("sealed rows");
+    assert!(why.contains("2 of the newest 2"), "{why}");
+    assert!(why.contains("seal.file"), "{why}");
+    harness.end().await;
+}
+
+async fn changed_server_secret_fails_doctor_until_it_is_accepted(harness: Harness) {
+    let changed = |args: &[&str]| {
+        let mut command = doctor(&harness);
+        command
+            .args(args)
+            .env("MAILLATCH_SERVER__SECRET", "another".repeat(6));
+        command
+    };
+    let report = Report::of(changed(&[])).await;
+    let why = report.failure("server secret");
+    assert!(why.contains("--accept-server-secret"), "{why}");
+    let report = Report::of(changed(&["--accept-server-secret"])).await;
+    assert!(report.is_healthy(), "{:?}", report.checks);
+    let report = Report::of(changed(&[])).await;
+    assert!(report.is_healthy(), "{:?}", report.checks);
+    Report::of(doctor(&harness)).await.failure("server secret");
+    harness.end().await;
+}
+
+async fn unreachable_provider_api_fails_doctor(harness: Harness) {
+    let mut command = doctor(&harness);
+    for (name, value) in [
+        ("PROVIDER", "resend"),
+        ("SECRETS", "whsec_c2VjcmV0IG9mIHRoZSBlbmQtdG8tZW5kIHRlc3Rz"),
+        ("API_KEY", "a-key-of-the-tests"),
+        ("API_URL", "http://127.0.0.1:1"),
+        ("DOMAINS", "shop.dev"),
+    ] {
+        let value = match name {
+            "SECRETS" | "DOMAINS" => format!("[\"{value}\"]"),
+            _ => value.to_owned(),
+        };
+        command.env(format!("MAILLATCH_SOURCE__SHOP__{name}"), value);
+    }
+    let report = Report::of(command).await;
+    let why = report.failure("apis");
+    for wanted in ["shop", "http://127.0.0.1:1", "api_url"] {
+        assert!(why.contains(wanted), "{why}");
+    }
+    harness.end().await;
+}
+
+async fn doctor_checks_a_server_from_outside(harness: Harness) {
+    let url = harness.deployment.url(Role::Feed, 0).unwrap().to_string();
+    let remote = |url: &str, key: &str| {
+        let mut command = Command::new(binary());
+        command
+            .args(["doctor", "--json", "--url", url])
+            .env("MAILLATCH_KEY", key);
+        command
+    };
+    let key = harness.deployment.key(0);
+    let report = Report::of(remote(&url, key.expose_secret())).await;
+    assert!(report.is_healthy(), "{:?}", report.checks);
+    let wrong = feed::Keys::mint();
+    let report = Report::of(remote(&url, &wrong)).await;
+    let why = report.failure("key");
+    assert!(
+        why.contains("MAILLATCH_KEY") && why.contains("api-key create"),
+        "{why}"
+    );
+    let mut late = remote(&url, key.expose_secret());
+    clock::shift(&mut late, -600);
+    let report = Report::of(late).await;
+    let why = report.failure("clock");
+    assert!(why.contains("behind") && why.contains("NTP"), "{why}");
+    let report = Report::of(remote("http://127.0.0.1:1", key.expose_secret())).await;
+    let why = report.failure("server");
+    assert!(
+        why.contains("127.0.0.1:1") && why.contains("check the URL"),
+        "{why}"
+    );
+    harness.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clock_that_differs_from_the_databases_fails_doctor() {
+    let harness = Harness::full().await;
+    let mut command = doctor(&harness);
+    clock::shift(&mut command, 120);
+    let report = Report::of(command).await;
+    let why = report.failure("clock");
+    assert!(why.contains("ahead of") && why.contains("NTP"), "{why}");
+    harness.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn broker_that_accepts_and_says_nothing_fails_doctor() {
+    let harness = Harness::full().await;
+    let amqp = url::Url::parse(&shared_url("TEST_AMQP_URL")).unwrap();
+    let server = amqp.socket_addrs(|| Some(5672)).unwrap()[0];
+    let proxy = Proxy::to(&server.to_string()).await;
+    proxy.freeze();
+    let mut silent = amqp;
+    silent.set_port(Some(proxy.address().port())).unwrap();
+    silent.set_host(Some("127.0.0.1")).unwrap();
+    let mut command = doctor(&harness);
+    command.env("MAILLATCH_QUEUE__URL", silent.as_str());
+    let report = Report::of(command).await;
+    let why = report.failure("queue");
+    assert!(why.contains("queue.url"), "{why}");
+    harness.end().await;
+}
