@@ -31,6 +31,7 @@ mod keys;
 mod kills;
 mod mcp;
 mod mint_domain;
+mod mistakes;
 mod no_disclosure;
 mod outage;
 mod outside;

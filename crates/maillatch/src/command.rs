@@ -41,8 +41,19 @@ pub fn main() -> ExitCode {
     // one is installed already, and then it is this one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     run(cli).unwrap_or_else(|error| {
+        if is_closed_pipe(&error) {
+            return ExitCode::from(crate::panic_hook::CLOSED_PIPE);
+        }
         eprintln!("maillatch: {error:#}");
         ExitCode::FAILURE
+    })
+}
+
+/// Whether the reader of our output is gone, such as `head` after its lines.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let cause = cause.downcast_ref::<std::io::Error>();
+        cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
     })
 }
 
@@ -82,6 +93,6 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::SealKey(args) => seal_key::run(args).await,
         Command::Doctor(args) => doctor::run(args).await,
         Command::Healthcheck(args) => healthcheck::run(args).await,
-        Command::Completions(args) => Ok(completions::run(&args, Cli::command())),
+        Command::Completions(args) => completions::run(&args, Cli::command()),
     }
 }

@@ -6,6 +6,7 @@ mod mint_domain;
 mod placeholder;
 mod settings;
 mod span;
+mod variables;
 
 pub(crate) use args::ConfigArgs;
 pub(crate) use mint_domain::MintDomain;

@@ -47,21 +47,37 @@ impl DevEnv {
         }
     }
 
-    /// Reads what is there and generates what is missing.
-    pub(crate) fn open(dir: &Path) -> Result<Self> {
+    /// Reads what is there and generates what is missing: the secret of the development
+    /// source and the development key only if they are used. What the server would refuse
+    /// is removed.
+    pub(crate) fn open(dir: &Path, has_source: bool, has_key: bool) -> Result<Self> {
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(dir)
-            .with_context(|| format!("failed to create {}", dir.display()))?;
+            .with_context(|| {
+                let dir = dir.display();
+                format!(
+                    "failed to create the data directory {dir}; choose one that this user may \
+                     write to with --data-dir"
+                )
+            })?;
         warn_if_writable_by_others(dir)?;
         let mut env = Self::read(dir)?.unwrap_or_else(|| Self {
             dir: dir.to_owned(),
             values: BTreeMap::new(),
         });
         env.mint(SERVER_SECRET, random);
-        env.mint(SIGNING_SECRET, || format!("whsec_{}", random()));
-        env.mint(KEY, feed::Keys::mint);
+        if has_source {
+            env.mint(SIGNING_SECRET, || format!("whsec_{}", random()));
+        } else {
+            env.values.remove(SIGNING_SECRET);
+        }
+        if has_key {
+            env.mint(KEY, feed::Keys::mint);
+        } else {
+            env.values.remove(KEY);
+        }
         env.write()?;
         Ok(env)
     }
@@ -157,16 +173,26 @@ mod tests {
     #[test]
     fn secrets_are_generated_once_and_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let first = DevEnv::open(&dir.path().join("data")).unwrap();
-        let second = DevEnv::open(&dir.path().join("data")).unwrap();
+        let first = DevEnv::open(&dir.path().join("data"), true, true).unwrap();
+        let second = DevEnv::open(&dir.path().join("data"), true, true).unwrap();
         assert_eq!(first.values, second.values);
         assert!(first.get(SIGNING_SECRET).unwrap().starts_with("whsec_"));
     }
 
     #[test]
+    fn secrets_that_the_server_would_refuse_are_not_in_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = DevEnv::open(dir.path(), true, true).unwrap();
+        let second = DevEnv::open(dir.path(), false, false).unwrap();
+        assert_eq!(second.server_secret(), first.server_secret());
+        let saved = DevEnv::read(dir.path()).unwrap().unwrap();
+        assert_eq!((saved.get(KEY), saved.get(SIGNING_SECRET)), (None, None));
+    }
+
+    #[test]
     fn the_file_is_readable_by_its_owner_only() {
         let dir = tempfile::tempdir().unwrap();
-        let env = DevEnv::open(dir.path()).unwrap();
+        let env = DevEnv::open(dir.path(), true, true).unwrap();
         let mode = fs::metadata(env.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }

@@ -29,12 +29,21 @@ pub(crate) fn install() {
     let _ = setrlimit(Resource::Core, none);
 }
 
+/// The exit code of a command whose reader is gone, as the shell reports `SIGPIPE`.
+pub(crate) const CLOSED_PIPE: u8 = 141;
+
 fn report(panic: &PanicHookInfo<'_>) {
+    let is_server = tracing::dispatcher::has_been_set();
+    let message = panic.payload_as_str().unwrap_or_default();
+    // `eprintln!` panics when nobody reads standard error any more.
+    if !is_server && message.starts_with("failed printing to") {
+        std::process::exit(CLOSED_PIPE.into());
+    }
     let place = panic.location().map(ToString::to_string);
     let place = place.as_deref().unwrap_or("an unknown place");
     let thread = thread::current();
     let thread = thread.name().unwrap_or("unnamed");
-    if tracing::dispatcher::has_been_set() {
+    if is_server {
         tracing::error!(place, thread, "a thread panicked");
     } else {
         eprintln!("maillatch: the thread {thread} panicked at {place}");

@@ -47,6 +47,13 @@ impl Remote {
         Ok(Hook::new(&self.url()?, source, self.signing_secret()?)?)
     }
 
+    /// Whether the signing secret is the one that `maillatch up` wrote to the data
+    /// directory.
+    pub(crate) fn has_saved_secret(&self) -> Result<bool> {
+        let is_given = std::env::var_os(dev::SIGNING_SECRET).is_some();
+        Ok(!is_given && self.saved(dev::SIGNING_SECRET)?.is_some())
+    }
+
     /// The secret that signs for a source.
     pub(crate) fn signing_secret(&self) -> Result<SecretString> {
         self.secret(dev::SIGNING_SECRET)

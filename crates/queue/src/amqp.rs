@@ -126,7 +126,8 @@ impl Probe for Amqp {
 
     async fn probe(&self) -> Result<(), ProbeError> {
         let Some(connection) = self.publishing.get() else {
-            return Err(ProbeError("not connected to the broker".to_owned()));
+            let why = self.publishing.failure();
+            return Err(ProbeError(format!("not connected to the broker: {why}")));
         };
         if self
             .consuming

@@ -5,6 +5,7 @@ mod deliveries;
 mod listen;
 mod pool;
 mod schema;
+mod unreachable;
 
 use sqlx::{Executor, PgConnection};
 use uuid::Uuid;
@@ -35,7 +36,8 @@ impl Database<Postgres> {
         }
         let options = connect::options(settings)?;
         let pool = Pool::over(connect::pool(settings, options.clone()).await?);
-        let mut connection = pool.lend().await.map_err(connect::connect_error)?;
+        let lent = pool.lend().await;
+        let mut connection = lent.map_err(|error| unreachable::explain(&options, &error))?;
         if !settings.allow_unsafe {
             connect::refuse_unsafe(&mut connection).await?;
         }

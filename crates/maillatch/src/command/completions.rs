@@ -1,7 +1,9 @@
 //! `completions`: a completion script for the shell.
 
+use std::io::Write;
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::Args;
 use clap_complete::Shell;
 
@@ -15,7 +17,10 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Completions, mut cli: clap::Command) -> ExitCode {
-    clap_complete::generate(args.shell, &mut cli, "maillatch", &mut std::io::stdout());
-    ExitCode::SUCCESS
+pub(crate) fn run(args: &Completions, mut cli: clap::Command) -> Result<ExitCode> {
+    // Into memory first: the generator panics when nobody reads.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut cli, "maillatch", &mut script);
+    std::io::stdout().lock().write_all(&script)?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -229,12 +229,21 @@ async fn queue(config: &Config) -> Check {
     queue.close().await;
     if check.health == Health::Failed {
         check.detail = format!(
-            "{}; check that the broker of queue.url runs and answers, and its user, password and \
-             virtual host. Mail is still processed: workers look into the database",
-            check.detail
+            "{} ({}); check that it runs, and the host, user, password and virtual host of \
+             queue.url. Mail is still processed: workers look into the database",
+            check.detail,
+            broker(config)
         );
     }
     check
+}
+
+/// Host and port of the broker, without the password.
+fn broker(config: &Config) -> String {
+    let url = Url::parse(config.queue.url.expose_secret());
+    let host = url.as_ref().ok().and_then(Url::host_str).unwrap_or("?");
+    let port = url.as_ref().ok().and_then(Url::port);
+    port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 async fn probed(name: &'static str, probe: &dyn Probe) -> Check {

@@ -7,7 +7,9 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use pipeline::{InboxId, SourceName};
 
+use crate::dev::DevEnv;
 use crate::remote::Remote;
+use crate::server_clock::{TOLERANCE, complaint};
 use client::Delivery;
 
 /// `EX_TEMPFAIL`: the mail server keeps the mail and tries again.
@@ -32,9 +34,10 @@ pub(crate) struct Relay {
     /// The recipients of the envelope.
     #[arg(required = true, value_name = "ADDRESS")]
     recipients: Vec<InboxId>,
-    /// The source to post to; its provider is `relay`.
-    #[arg(long, default_value = "relay")]
-    source: SourceName,
+    /// The source to post to, whose provider is `relay`; by default the one of this name.
+    /// Without `MAILLATCH_SIGNING_SECRET`, the development source of the data directory.
+    #[arg(long)]
+    source: Option<SourceName>,
     #[command(flatten)]
     remote: Remote,
 }
@@ -56,13 +59,30 @@ async fn post(args: &Relay) -> Result<()> {
         .read_to_end(&mut mail)
         .context("failed to read the message")?;
     if mail.is_empty() {
-        bail!("standard input has no message");
+        bail!("standard input has no message; pipe one in: maillatch relay ADDRESS < message.eml");
     }
-    let hook = args.remote.hook(args.source.as_str())?;
-    let delivery = Delivery::of_pipe(&mail, &args.recipients);
-    let posted = hook.post_signed(&delivery).await?;
-    if posted.http != 200 {
-        bail!("the server answered {}", posted.http);
+    let is_development = args.source.is_none() && args.remote.has_saved_secret()?;
+    let (source, delivery) = if is_development {
+        let delivery = Delivery::of_mail(&mail, &args.recipients);
+        // A retry of the same mail has the same id.
+        let id = Delivery::of_pipe(&mail, &args.recipients).id;
+        (DevEnv::NAME, Delivery { id, ..delivery })
+    } else {
+        let named = args.source.as_ref().map_or("relay", SourceName::as_str);
+        (named, Delivery::of_pipe(&mail, &args.recipients))
+    };
+    let posted = args.remote.hook(source)?.post_signed(&delivery).await?;
+    match posted.http {
+        200 => Ok(()),
+        404 => bail!(
+            "the server has no source named {source}; add one with: maillatch source add relay"
+        ),
+        401 => bail!(
+            "the server refused the signature for source {source}: {}",
+            complaint(posted.date.as_deref(), TOLERANCE).unwrap_or_else(|| {
+                "check that MAILLATCH_SIGNING_SECRET is the secret of this source".to_owned()
+            })
+        ),
+        http => bail!("the server answered {http}; nothing was recorded"),
     }
-    Ok(())
 }

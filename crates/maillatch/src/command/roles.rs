@@ -85,7 +85,7 @@ struct DevDefaults {
 /// development source and key when no others are configured.
 fn fill_in_defaults(config: &mut Config) -> Result<DevDefaults> {
     let (has_source, has_key) = (config.source.is_empty(), config.key.is_empty());
-    let dev = DevEnv::open(&config.data.dir)?;
+    let dev = DevEnv::open(&config.data.dir, has_source, has_key)?;
     if config.server.secret().is_empty() {
         config.server.set_secret(dev.server_secret().to_owned());
     }

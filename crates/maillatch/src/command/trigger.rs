@@ -170,7 +170,10 @@ fn refusal(args: &Trigger, posted: &Posted) -> Result<Option<ExitCode>> {
             );
             Ok(Some(ExitCode::from(exit::AUTH)))
         }
-        404 => bail!("the server has no source named {}", args.source()),
+        404 => bail!(
+            "the server has no source named {}; list its sources with: maillatch source list",
+            args.source()
+        ),
         http @ 500.. => bail!(
             "the server answered {http} ({problem}); whether it recorded the mail is unknown; a \
              provider would post it again"

@@ -7,11 +7,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use toml::{Table, Value};
 
 use super::settings::Config;
-use super::{mint_domain, placeholder};
+use super::{mint_domain, placeholder, variables};
 
 /// The defaults, which are also the documentation of every key.
 pub(super) const DEFAULTS: &str = include_str!("../../../../deploy/default.toml");
-const PREFIX: &str = "MAILLATCH_";
+const PREFIX: &str = variables::PREFIX;
 
 /// Settings given on the command line, as `section.key` and text.
 #[derive(Debug, Default, Clone)]
@@ -57,15 +57,7 @@ fn merge(file: Option<&Path>, environment: &[(String, String)], flags: &Flags) -
         overlay(&mut merged, layer);
         read(&merged).with_context(|| format!("{name} is not a valid configuration"))?;
     }
-    for (name, value) in environment {
-        let Some(path) = setting_path(name) else {
-            continue;
-        };
-        let (path, text) = from_file(path, value)
-            .with_context(|| format!("failed to read the file that {name} names"))?;
-        assign(&mut merged, &path, &text).with_context(|| format!("{name} is not valid"))?;
-        read(&merged).with_context(|| format!("{name} is not a valid setting"))?;
-    }
+    merge_environment(&mut merged, environment)?;
     for (section, key, text) in &flags.0 {
         let path = [(*section).to_owned(), (*key).to_owned()];
         assign(&mut merged, &path, text)?;
@@ -75,6 +67,42 @@ fn merge(file: Option<&Path>, environment: &[(String, String)], flags: &Flags) -
     let mut config = read(&merged)?;
     mint_domain::complete(&mut config);
     Ok(config)
+}
+
+/// Merges the variables, which may describe a source together. If the result is not valid,
+/// the error names the variable without which it would be.
+fn merge_environment(merged: &mut Table, environment: &[(String, String)]) -> Result<()> {
+    let mut settings = Vec::new();
+    for (name, value) in environment {
+        let Some(path) = setting_path(name) else {
+            variables::refuse_unknown(name, merged)?;
+            continue;
+        };
+        let (path, text) = from_file(path, value)
+            .with_context(|| format!("failed to read the file that {name} names"))?;
+        settings.push((name, path, text));
+    }
+    let with = |left_out: Option<usize>| -> Result<Table> {
+        let mut table = merged.clone();
+        for (index, (name, path, text)) in settings.iter().enumerate() {
+            if left_out != Some(index) {
+                assign(&mut table, path, text).with_context(|| format!("{name} is not valid"))?;
+            }
+        }
+        Ok(table)
+    };
+    let complete = with(None)?;
+    if let Err(error) = read(&complete) {
+        let is_culprit = |index: &usize| with(Some(*index)).is_ok_and(|table| read(&table).is_ok());
+        let culprit = (0..settings.len()).find(is_culprit);
+        let name = culprit.and_then(|index| settings.get(index));
+        return Err(error.context(match name {
+            Some((name, ..)) => format!("{name} is not a valid setting"),
+            None => "the variables MAILLATCH_… are not valid settings".to_owned(),
+        }));
+    }
+    *merged = complete;
+    Ok(())
 }
 
 fn read(table: &Table) -> Result<Config> {
@@ -244,6 +272,20 @@ mod tests {
             text.contains("MAILLATCH_SERVER__LISTN") && text.contains("listn"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn variables_can_describe_a_whole_source() {
+        let environment = [
+            ("MAILLATCH_SOURCE__SHOP__API_KEY", "a-key"),
+            ("MAILLATCH_SOURCE__SHOP__DOMAINS", "[\"shop.dev\"]"),
+            ("MAILLATCH_SOURCE__SHOP__PROVIDER", "resend"),
+        ];
+        let config = load_from(&environment, &Flags::default()).unwrap();
+        assert_eq!(config.source["shop"].provider, "resend");
+        let [key, domains, _] = environment;
+        let error = load_from(&[key, domains], &Flags::default()).unwrap_err();
+        assert!(format!("{error:#}").contains("missing field `provider`"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One live connection to the broker, and the handle to the current one.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::Stream;
 use lapin::{Channel, Connection, Event};
@@ -77,25 +77,40 @@ impl LiveConnection {
 
 /// The current connection, if there is one. Clones see the same connection.
 #[derive(Clone)]
-pub(super) struct CurrentConnection(watch::Receiver<Option<Arc<LiveConnection>>>);
+pub(super) struct CurrentConnection {
+    live: watch::Receiver<Option<Arc<LiveConnection>>>,
+    failure: LastFailure,
+}
+
+/// Why the last try to connect failed, in words.
+pub(super) type LastFailure = Arc<Mutex<Option<&'static str>>>;
 
 impl CurrentConnection {
-    pub(super) fn new(current: watch::Receiver<Option<Arc<LiveConnection>>>) -> Self {
-        Self(current)
+    pub(super) fn new(
+        live: watch::Receiver<Option<Arc<LiveConnection>>>,
+        failure: LastFailure,
+    ) -> Self {
+        Self { live, failure }
+    }
+
+    /// Why there is no connection.
+    pub(super) fn failure(&self) -> &'static str {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.unwrap_or("it did not answer yet")
     }
 
     /// The connection right now.
     pub(super) fn get(&self) -> Option<Arc<LiveConnection>> {
-        self.0.borrow().clone()
+        self.live.borrow().clone()
     }
 
     /// The connection, once there is one. Never returns when the supervisor has ended.
     pub(super) async fn wait(&mut self) -> Arc<LiveConnection> {
         loop {
-            if let Some(connection) = self.0.borrow_and_update().clone() {
+            if let Some(connection) = self.live.borrow_and_update().clone() {
                 return connection;
             }
-            if self.0.changed().await.is_err() {
+            if self.live.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
         }

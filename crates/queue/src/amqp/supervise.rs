@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::fmt;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt};
@@ -21,7 +21,7 @@ use tracing::{debug, info, warn};
 
 use super::CONNECT_DEADLINE;
 use super::address::Address;
-use super::connection::{CurrentConnection, LiveConnection};
+use super::connection::{CurrentConnection, LastFailure, LiveConnection};
 use super::reconnect_backoff::ReconnectBackoff;
 use super::topology::Topology;
 use super::transport::Transport;
@@ -75,6 +75,30 @@ enum ConnectError {
     Deadline,
 }
 
+impl ConnectError {
+    /// The cause in a sentence that has nothing of the address.
+    fn in_words(&self) -> &'static str {
+        let text = match self {
+            Self::Deadline => return "it accepts connections and does not answer",
+            Self::Amqp(_) => Chain(self).to_string().to_lowercase(),
+        };
+        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        if has(&["access_refused", "access-refused", "login was refused"]) {
+            "it does not accept the user or the password"
+        } else if has(&["not_allowed", "not-allowed", "vhost"]) {
+            "it does not have the virtual host, or the user may not use it"
+        } else if has(&["connection refused"]) {
+            "nothing listens at its host and port"
+        } else if has(&["certificate", "tls", "handshake"]) {
+            "TLS failed; check its certificate, queue.ca_file, and amqp or amqps"
+        } else if has(&["lookup", "resolve", "name or service"]) {
+            "its host name is not known"
+        } else {
+            "it cannot be reached, or ends the connection"
+        }
+    }
+}
+
 impl Plan {
     /// A handle to the connection, and the task that keeps it up until `closed`.
     pub(super) fn supervised(
@@ -83,21 +107,24 @@ impl Plan {
         restarts: Restarts,
     ) -> (CurrentConnection, impl Future<Output = ()> + Send + 'static) {
         let (up, current) = watch::channel(None);
+        let failure = LastFailure::default();
+        let current = CurrentConnection::new(current, Arc::clone(&failure));
         let supervisor = async move {
             let start = || {
                 up.send_replace(None);
-                self.supervise(&up, &closed)
+                self.supervise(&up, &failure, &closed)
             };
             restarts
                 .keep_running("broker connection", sleep, start)
                 .await;
         };
-        (CurrentConnection::new(current), supervisor)
+        (current, supervisor)
     }
 
     async fn supervise(
         &self,
         up: &watch::Sender<Option<Arc<LiveConnection>>>,
+        failure: &LastFailure,
         closed: &CancellationToken,
     ) {
         let mut backoff = ReconnectBackoff::default();
@@ -112,7 +139,12 @@ impl Plan {
                     self.offer(Arc::new(connection), up, closed).await;
                     backoff.connection_lasted(began.elapsed());
                 }
-                Err(error) => self.log_failure(&error, backoff.should_warn()),
+                Err(error) => {
+                    let mut last = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                    *last = Some(error.in_words());
+                    drop(last);
+                    self.log_failure(&error, backoff.should_warn());
+                }
             }
             let pause = sleep(backoff.next_wait());
             if closed.run_until_cancelled(pause).await.is_none() {

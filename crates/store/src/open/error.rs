@@ -14,7 +14,11 @@ pub enum OpenError {
     /// The settings have no keys for its rows.
     #[error("the database cannot be opened without sealing keys")]
     NoSecrets,
-    /// It cannot be reached, or does not let us in.
+    /// The server cannot be reached, or does not let us in: where it is, why, and what to
+    /// do.
+    #[error("{0}")]
+    Unreachable(String),
+    /// It cannot be opened.
     #[error("the database cannot be reached")]
     Connect(#[source] Source),
     /// It does not answer a question about itself.
@@ -53,7 +57,10 @@ pub enum OpenError {
     #[error("the disk that holds the database file `{0}` is full")]
     DiskFull(String),
     /// Another process has this file open.
-    #[error("the database file `{0}` is in use by another process")]
+    #[error(
+        "the database file `{0}` is in use by another process; stop that one, or use another data \
+         directory"
+    )]
     InUse(String),
     /// The lock file beside the database file cannot be made.
     #[error("the database file cannot be locked")]

@@ -7,6 +7,7 @@ use secrecy::ExposeSecret;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection, PgConnection, PgPool};
 
+use super::unreachable;
 use crate::open::OpenError;
 use crate::settings::Settings;
 
@@ -39,7 +40,7 @@ pub(super) async fn pool(
     options: PgConnectOptions,
 ) -> Result<PgPool, OpenError> {
     const STALE: Duration = Duration::from_secs(1);
-    PgPoolOptions::new()
+    let pool = PgPoolOptions::new()
         .max_connections(settings.max_connections)
         .acquire_timeout(settings.acquire_timeout)
         // A connection does not outlive a failover or a change of DNS by much.
@@ -56,9 +57,12 @@ pub(super) async fn pool(
             })
         })
         .after_release(|connection, _meta| Box::pin(end_transaction(connection)))
-        .connect_with(options)
-        .await
-        .map_err(connect_error)
+        .connect_with(options.clone())
+        .await;
+    match pool {
+        Ok(pool) => Ok(pool),
+        Err(error) => Err(unreachable::explain_pool(&options, &error).await),
+    }
 }
 
 /// Ends the transaction that a connection was returned in: the next borrower's
@@ -99,10 +103,6 @@ pub(super) async fn refuse_unsafe(connection: &mut PgConnection) -> Result<(), O
         Some((name, _)) => Err(OpenError::Unsafe(name)),
         None => Ok(()),
     }
-}
-
-pub(super) fn connect_error(error: sqlx::Error) -> OpenError {
-    OpenError::Connect(Box::new(error))
 }
 
 pub(super) fn check_error(error: sqlx::Error) -> OpenError {

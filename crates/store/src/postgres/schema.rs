@@ -3,7 +3,8 @@
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, PgConnection};
 
-use super::connect::{check_error, connect_error};
+use super::connect::check_error;
+use super::unreachable::explain;
 use crate::migrations::{self, Applied, Migrated, MigrationPlan};
 use crate::open::OpenError;
 
@@ -22,24 +23,29 @@ pub(super) async fn applied(connection: &mut PgConnection) -> Result<Applied, Op
     Ok(Applied::new(rows))
 }
 
+async fn connect(options: &PgConnectOptions) -> Result<PgConnection, OpenError> {
+    let connected = options.connect().await;
+    connected.map_err(|error| explain(options, &error))
+}
+
 /// Applies the missing ones, under an advisory lock: two processes that migrate at once
 /// do it one after the other.
 pub(super) async fn migrate(options: &PgConnectOptions) -> Result<Migrated, OpenError> {
-    let mut connection = options.connect().await.map_err(connect_error)?;
+    let mut connection = connect(options).await?;
     let before = applied(&mut connection).await?;
     before.accept_newer()?;
     migrations::migrator(|twin| twin.postgres)
         .run_direct(None, &mut connection, false)
         .await
         .map_err(migrations::refused)?;
-    connection.close().await.map_err(connect_error)?;
+    connection.close().await.map_err(check_error)?;
     Ok(before.completed())
 }
 
 /// What applying them would do.
 pub(super) async fn plan(options: &PgConnectOptions) -> Result<MigrationPlan, OpenError> {
-    let mut connection = options.connect().await.map_err(connect_error)?;
+    let mut connection = connect(options).await?;
     let applied = applied(&mut connection).await?;
-    connection.close().await.map_err(connect_error)?;
+    connection.close().await.map_err(check_error)?;
     Ok(applied.plan())
 }

@@ -25,6 +25,8 @@ pub(super) struct Banner {
     dev: Option<PathBuf>,
     has_dev_source: bool,
     has_dev_key: bool,
+    /// An inbox to try.
+    inbox: String,
 }
 
 impl Banner {
@@ -41,6 +43,7 @@ impl Banner {
             dev: defaults.map(|defaults| defaults.dev.path()),
             has_dev_source: defaults.is_some_and(|defaults| defaults.has_source),
             has_dev_key: defaults.is_some_and(|defaults| defaults.has_key),
+            inbox: format!("agent@{}", parts.config.inbox.mint_domain),
         }
     }
 
@@ -113,8 +116,13 @@ impl Banner {
     fn print_next_steps(&self, out: &mut impl Write) -> io::Result<()> {
         let post = match self.sources.first() {
             _ if self.has_dev_source => "maillatch trigger otp".to_owned(),
-            Some((name, _)) => format!("maillatch source test {name}"),
+            Some((name, _)) => format!("maillatch source test {name} --to {}", self.inbox),
             None => return Ok(()),
+        };
+        let to = if self.has_dev_source {
+            String::new()
+        } else {
+            format!(" --to {}", self.inbox)
         };
         let key = if self.has_dev_key {
             String::new()
@@ -124,7 +132,7 @@ impl Banner {
         writeln!(out, "  Try, in another terminal:   {post}")?;
         writeln!(
             out,
-            "                              {key}maillatch wait code"
+            "                              {key}maillatch wait code{to}"
         )?;
         writeln!(
             out,

@@ -23,13 +23,13 @@ use client::{Posted, send};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  maillatch source test postmark && maillatch wait code")]
+  maillatch source test postmark --to agent@inbox.example.com")]
 pub(crate) struct Test {
     /// The configured source.
     name: SourceName,
-    /// The inbox that the sample is sent to.
-    #[arg(long, value_name = "ADDRESS", default_value = "agent@inbox.test")]
-    to: InboxId,
+    /// The inbox that the sample is sent to; by default `agent` at a domain of the source.
+    #[arg(long, value_name = "ADDRESS")]
+    to: Option<InboxId>,
     /// The server; by default the one that the configuration listens on.
     #[arg(long, env = dev::URL, value_name = "URL")]
     url: Option<Url>,
@@ -51,13 +51,17 @@ pub(super) async fn run(args: Test, place: &ConfigArgs) -> Result<ExitCode> {
         Some(url) => url,
         None => Url::parse(&format!("http://{}", config.server.listen))?,
     };
+    let to = match args.to {
+        Some(to) => to,
+        None => own_inbox(&config, source)?,
+    };
     let code = rand::random_range(100_000..=999_999).to_string();
     let id = format!("test_{}", uuid::Uuid::now_v7().simple());
     let sample = Sample {
         id: &id,
         at: SystemClock.now(),
         from: "no-reply@example.com",
-        recipient: args.to.as_str(),
+        recipient: to.as_str(),
         subject: "Your verification code",
         text: &format!("Your verification code is {code}.\n"),
     };
@@ -73,13 +77,21 @@ pub(super) async fn run(args: Test, place: &ConfigArgs) -> Result<ExitCode> {
     eprintln!(
         "{} sample with code {code} to {} → {status}",
         source.provider(),
-        args.to
+        to
     );
     if status == 200 {
         return Ok(ExitCode::SUCCESS);
     }
     eprintln!("{}", refusal(&posted, source));
     Ok(ExitCode::FAILURE)
+}
+
+/// An inbox that mail of this source may reach.
+fn own_inbox(config: &Config, source: &Source) -> Result<InboxId> {
+    let listed = source.domains().and_then(|domains| domains.first());
+    let domain = listed.unwrap_or(&config.inbox.mint_domain);
+    let inbox = format!("agent@{domain}").parse();
+    inbox.context("the source's `domains` has no domain name; name an inbox with --to")
 }
 
 /// Why the server may have refused the sample, and what to do.
