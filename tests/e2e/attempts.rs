@@ -15,6 +15,7 @@ on_both_profiles!(
     parallel_attempts_get_their_own_codes,
     attempt_command_reports_each_kind_of_miss,
     link_attempt_gives_only_the_token,
+    refused_mail_is_named_and_another_attempt_advised,
 );
 
 impl Harness {
@@ -207,5 +208,25 @@ async fn link_attempt_gives_only_the_token(harness: Harness) {
     let taken = harness.take(&attempt, "k").await;
     assert_eq!(taken["token"], "abcdefghijklmnopqrstuvwxyz0123456789");
     assert!(!taken.to_string().contains("shop.example"), "{taken}");
+    harness.end().await;
+}
+
+/// Neither a sender outside of the list nor a link for a code is requested again.
+async fn refused_mail_is_named_and_another_attempt_advised(harness: Harness) {
+    let attempt = harness.open(json!({ "from": ["other.example"] })).await;
+    let body = otp_delivery(text(&attempt["inbox"]), "refused", "493817");
+    harness.post_until_accepted(0, "msg_refused", &body).await;
+    let told = harness.until_state(&attempt, "blocked").await;
+    assert_eq!(told["reason"], "sender_not_allowed", "{told}");
+    assert_eq!(told["next"], "open", "{told}");
+    assert_eq!(told["seen"], "example.com", "{told}");
+
+    let attempt = harness.open(json!({ "kind": "code" })).await;
+    let link = "https://example.com/verify?token=abcdefghijklmnopqrstuvwxyz0123456789";
+    let body = link_delivery(text(&attempt["inbox"]), "link", link);
+    harness.post_until_accepted(0, "msg_link", &body).await;
+    let told = harness.until_state(&attempt, "no_artifact").await;
+    assert_eq!(told["reason"], "link_instead", "{told}");
+    assert_eq!(told["next"], "open", "{told}");
     harness.end().await;
 }

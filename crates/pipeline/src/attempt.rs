@@ -141,6 +141,8 @@ pub struct Miss {
     pub kind: MissKind,
     /// The rule that decided.
     pub reason: Reason,
+    /// The domain of a sender that the rule refused.
+    pub seen: Option<String>,
 }
 
 /// The reason of a miss when the mail would have been usable, but was given to another

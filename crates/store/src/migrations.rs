@@ -40,6 +40,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(12, "0012_unended_claims"),
     twin!(13, "0013_refusals"),
     twin!(14, "0014_server_secret"),
+    twin!(15, "0015_miss_seen"),
 ];
 
 /// The migrations that a database has, in the driver's own table.

@@ -14,13 +14,14 @@ pub(crate) async fn note<B: Backend>(
     received_at: Moment,
 ) -> Result<(), Fault> {
     query::<B>(Sql::both(
-        "UPDATE attempts SET miss = $2, miss_reason = $3
+        "UPDATE attempts SET miss = $2, miss_reason = $3, miss_seen = $5
          WHERE id = $1 AND outcome IS NULL AND opened_at <= $4 AND deadline > $4",
     ))
     .bind(miss.attempt.as_uuid())
     .bind(miss.kind.as_str())
     .bind(miss.reason.as_str())
     .bind(received_at)
+    .bind(miss.seen.clone())
     .execute(connection)
     .await?;
     Ok(())

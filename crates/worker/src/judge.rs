@@ -7,7 +7,7 @@ use pipeline::{
 
 use crate::finding::Finding;
 
-const SENDER_NOT_ALLOWED: Reason = Reason::new("sender_not_allowed");
+pub(crate) const SENDER_NOT_ALLOWED: Reason = Reason::new("sender_not_allowed");
 const SENDER_NOT_VERIFIED: Reason = Reason::new("sender_not_verified");
 
 /// The result of judging a mail for an attempt.
@@ -99,6 +99,8 @@ fn wanted(mail: &Decision, wanted: Wanted) -> Option<Finding> {
 /// Why the mail holds nothing that is wanted.
 fn absence(mail: &Decision, wanted: Wanted) -> Reason {
     let slug = match (wanted, &mail.code, &mail.link) {
+        (Wanted::Code, Extraction::Nothing(_), Extraction::Found(_)) => "link_instead",
+        (Wanted::Link, Extraction::Found(_), Extraction::Nothing(_)) => "code_instead",
         (Wanted::Link, _, Extraction::Nothing(reason))
         | (Wanted::Code | Wanted::Either, Extraction::Nothing(reason), _) => reason.as_str(),
         _ => "nothing_found",

@@ -28,6 +28,9 @@ pub(crate) struct AttemptBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     reason: Option<Reason>,
+    /// The domain of the sender that was refused, for `sender_not_allowed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<String>,
     /// Which part of the server does not work.
     #[serde(skip_serializing_if = "Option::is_none")]
     component: Option<Component>,
@@ -94,13 +97,20 @@ impl AttemptBody {
         let shown = ShownSender::named(&feed.deps.policy, &view.rules.senders);
         let status = view.status();
         let (state, reason) = state_of(&view, &status, component.is_some());
-        let (next, hint) = advice(&view, &status, component.is_some());
+        let may_name_links = feed.deps.policy.link_ceiling.is_none();
+        let (next, hint) = advice(&view, &status, component.is_some(), may_name_links);
+        let is_of_domain = reason
+            .as_ref()
+            .is_some_and(|one| one.as_str() == "sender_not_allowed");
+        let seen = view.miss_seen.as_deref().filter(|_| is_of_domain);
+        let seen = seen.and_then(|domain| shown.registrable(domain));
         Self {
             id: view.id,
             inbox: view.inbox,
             kind: view.rules.wanted,
             state,
             reason,
+            seen,
             component,
             next,
             hint,

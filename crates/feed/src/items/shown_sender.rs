@@ -77,6 +77,11 @@ impl ShownSender {
         own_word.or_else(|| bounded_host((self.policy.shown_domain)(domain)?))
     }
 
+    /// The registrable domain of a sender, if it may be shown.
+    pub(crate) fn registrable(&self, domain: &str) -> Option<String> {
+        bounded_host((self.policy.shown_domain)(domain)?)
+    }
+
     /// The registrable domain of a link's host. Its host passed the allowlist, so this
     /// is a name that the operator or the agent wrote.
     pub(super) fn host(&self, view: &ArtifactView) -> Option<String> {

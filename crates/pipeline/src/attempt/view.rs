@@ -41,6 +41,8 @@ pub struct AttemptView {
     pub has_consumed: bool,
     /// Why the last mail that gave nothing did so.
     pub miss: Option<(MissKind, Reason)>,
+    /// The domain of the sender that its rule refused.
+    pub miss_seen: Option<String>,
 }
 
 /// The state of an attempt.
@@ -140,6 +142,7 @@ mod tests {
             current: None,
             has_consumed: false,
             miss: None,
+            miss_seen: None,
         }
     }
 

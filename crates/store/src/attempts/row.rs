@@ -33,6 +33,7 @@ row! {
         has_consumed: bool,
         miss: Option<String>,
         miss_reason: Option<String>,
+        miss_seen: Option<String>,
         pub(super) request: Vec<u8>,
         ..rules: RulesRow
     }
@@ -46,7 +47,7 @@ pub(super) async fn find<B: Backend>(
     query::<B>(Sql {
         postgres: "SELECT t.id, t.inbox, t.wanted, t.senders, t.needs_proof, t.links, t.token,
                           t.callback, t.opened_at, t.deadline, t.resent_at, t.outcome, t.current,
-                          t.miss, t.miss_reason, t.request, t.owner, i.owner AS inbox_owner,
+                          t.miss, t.miss_reason, t.miss_seen, t.request, t.owner, i.owner AS inbox_owner,
                           (extract(epoch FROM t.deadline - clock_timestamp()) * 1000)::bigint
                               AS remaining_ms,
                           (extract(epoch FROM i.expires_at - clock_timestamp()) * 1000)::bigint
@@ -60,7 +61,7 @@ pub(super) async fn find<B: Backend>(
                    WHERE t.id = $1",
         sqlite: "SELECT t.id, t.inbox, t.wanted, t.senders, t.needs_proof, t.links, t.token,
                         t.callback, t.opened_at, t.deadline, t.resent_at, t.outcome, t.current,
-                        t.miss, t.miss_reason, t.request, t.owner, i.owner AS inbox_owner,
+                        t.miss, t.miss_reason, t.miss_seen, t.request, t.owner, i.owner AS inbox_owner,
                         t.deadline - clock.now AS remaining_ms,
                         i.expires_at - clock.now AS inbox_remaining_ms,
                         t.resends - t.resends_used AS resends_left,
@@ -135,6 +136,7 @@ impl AttemptRow {
             current: current.map(TryInto::try_into).transpose()?,
             has_consumed: self.has_consumed,
             miss,
+            miss_seen: self.miss_seen,
         })
     }
 }

@@ -501,6 +501,7 @@ fn miss(attempt: AttemptId) -> Miss {
         attempt,
         kind: MissKind::NoArtifact,
         reason: Reason::new("no_code"),
+        seen: None,
     }
 }
 

@@ -394,11 +394,14 @@ pub async fn miss_is_reported_until_an_artifact_arrives(subject: &dyn StoreSubje
             attempt,
             kind: MissKind::Blocked,
             reason: why.clone(),
+            seen: Some("shop.example".to_owned()),
         }],
         ..mail(&to, "m1", vec![code(&to, "111111")])
     };
     seams.process("m1", vec![blocked]).await;
     assert_eq!(seams.status(attempt).await, AttemptStatus::Blocked(why));
+    let seen = seams.look(attempt).await.miss_seen;
+    assert_eq!(seen.as_deref(), Some("shop.example"));
     bring_for(&seams, &to, "m2", "222222", &[attempt]).await;
     assert_eq!(seams.status(attempt).await, AttemptStatus::Ready);
 }
