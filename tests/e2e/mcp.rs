@@ -9,6 +9,7 @@ use futures_util::future::join_all;
 use maillatch::deployment::Role;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
+use testkit::proxy::Proxy;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::harness::{Harness, TIMEOUT, on_both_profiles, otp_delivery, payload};
@@ -218,7 +219,7 @@ async fn wait_that_was_cut_consumes_nothing_and_its_repetition_gets_the_code(har
         }
         session.kill().await;
         // A server that does not notice it in time consumes the mail for nobody.
-        let _ = timeout(NOTICED, until_nobody_waits(&harness)).await;
+        let _ = timeout(NOTICED, until_waiting(&harness, 0)).await;
         harness.post_code(&started, &fresh(), "493817").await;
         let attempt = json!({ "id": started["attempt_id"] });
         harness.until_state(&attempt, "ready").await;
@@ -233,14 +234,16 @@ async fn wait_that_was_cut_consumes_nothing_and_its_repetition_gets_the_code(har
     harness.end().await;
 }
 
-async fn until_nobody_waits(harness: &Harness) {
+/// Waits until the first feed has this many waits open.
+async fn until_waiting(harness: &Harness, wanted: usize) {
+    let wanted = format!("maillatch_waiting {wanted}");
     let deadline = Instant::now() + TIMEOUT;
     loop {
         let metrics = harness.metrics(Role::Feed).await;
-        if metrics.lines().any(|line| line == "maillatch_waiting 0") {
+        if metrics.lines().any(|line| line == wanted) {
             return;
         }
-        assert!(Instant::now() < deadline, "the wait goes on");
+        assert!(Instant::now() < deadline, "never: {wanted}");
         sleep(Duration::from_millis(50)).await;
     }
 }
@@ -289,6 +292,34 @@ async fn resend_is_counted_once_and_the_newer_code_is_given(harness: Harness) {
         }
         assert_eq!(resend(4).await["allowed"], false);
     }
+    harness.end().await;
+}
+
+/// The server is away in the middle of a wait, and the mail arrives meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn wait_goes_on_when_the_server_was_away() {
+    let harness = Harness::embedded().await;
+    let (url, key) = harness.agent();
+    let server = url.trim_start_matches("http://").trim_end_matches('/');
+    let proxy = Proxy::to(server).await;
+    let agent = (format!("http://{}/", proxy.address()), key);
+    let session = Session::begin(Carrier::Stdio, agent, "2025-11-25").await;
+    let started = start(&session, json!({})).await;
+    let outage = async {
+        until_waiting(&harness, 1).await;
+        proxy.cut();
+        harness.post_code(&started, "d1", "493817").await;
+        harness.until_items(text(&started["address"]), 1).await;
+        proxy.heal();
+        Instant::now()
+    };
+    let began = Instant::now();
+    let (mut found, healed) = tokio::join!(wait(&session, &started, 50), outage);
+    // On a busy machine the server may have been away until the end of the wait.
+    if healed.duration_since(began) > Duration::from_secs(45) {
+        found = wait(&session, &started, 50).await;
+    }
+    assert_eq!(found["code"], "493817", "{found}");
     harness.end().await;
 }
 
