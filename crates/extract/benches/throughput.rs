@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use extract::{Policy, extract};
+use extract::{Allowlist, Policy, extract};
 
 /// Many short rounds, so that one of them runs while the machine is idle.
 const ROUNDS: u32 = 50;
@@ -30,6 +30,7 @@ fn main() {
         let each = spent / (ROUNDS * MAILS_A_ROUND);
         report("by processor time", typical.len(), each);
     }
+    under_twenty_allowlists(&typical);
     for kind in ["html", "text", "attachment", "markup", "parts"] {
         println!("\n{kind}");
         for kib in [64, 256, 1024, 4096, 10_200] {
@@ -47,6 +48,35 @@ fn main() {
             );
         }
     }
+}
+
+/// An inbox with twenty attempts has up to twenty allowlists: the mail is read once.
+#[expect(clippy::print_stdout, reason = "a benchmark reports to its caller")]
+fn under_twenty_allowlists(mail: &[u8]) {
+    let policies: Vec<Policy> = (0..20)
+        .map(|number| Policy {
+            links: Allowlist::parse([format!("host{number}.example.com")])
+                .unwrap_or_else(|_| Allowlist::any()),
+        })
+        .collect();
+    let decided = |policies: &[Policy]| {
+        let before = processor_time().unwrap_or_default();
+        time(ROUNDS * MAILS_A_ROUND, || {
+            let decide = |read: extract::ReadMail| {
+                for policy in policies {
+                    std::hint::black_box(read.decide(policy));
+                }
+            };
+            extract::read(mail).map(decide).is_ok()
+        });
+        processor_time().unwrap_or_default().saturating_sub(before)
+    };
+    let (one, twenty) = (
+        decided(policies.get(..1).unwrap_or(&[])),
+        decided(&policies),
+    );
+    let ratio = twenty.as_secs_f64() / one.as_secs_f64();
+    println!("twenty allowlists against one: {ratio:.2} times the time");
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark reports to its caller")]
