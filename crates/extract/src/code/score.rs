@@ -25,10 +25,8 @@ pub(super) struct ScoredCode {
     pub(super) at: usize,
     /// The sum of the points of its rules.
     pub(super) points: i32,
-    /// The log odds that the model gives it, and then those of its value.
+    /// The log odds that the model gives it.
     pub(super) odds: i32,
-    /// The log odds that the model gave it.
-    pub(super) rated: i32,
     /// The offset of the label in the same sentence.
     pub(super) label: Option<usize>,
     pub(super) features: Features,
@@ -119,7 +117,6 @@ fn score_reading(
             candidate: candidate.clone(),
             points: rules.iter().map(|rule| rule.points()).sum(),
             odds: i32::MIN,
-            rated: i32::MIN,
             rules,
             at: reading.folded.source(candidate.range.start),
             label,
