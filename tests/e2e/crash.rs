@@ -57,7 +57,9 @@ async fn killed_workers_lose_and_repeat_nothing(mut harness: Harness) {
         } else {
             mail(n)
         };
-        let answer = harness.post(n as usize, &format!("msg_{n}"), &body).await;
+        let answer = harness
+            .post_until_accepted(n as usize, &format!("msg_{n}"), &body)
+            .await;
         assert_eq!(answer.status, 200);
         if n % 50 == 49 {
             let unfinished = "SELECT count(*) FROM deliveries WHERE state <> 'done'";
@@ -119,7 +121,7 @@ async fn killed_webhooks_lose_no_acknowledged_post(harness: Harness) {
     assert!(rows >= i64::try_from(acknowledged.len()).unwrap());
     for n in 0..MAILS {
         let answer = harness
-            .post(n as usize, &format!("msg_{n}"), &mail(n))
+            .post_until_accepted(n as usize, &format!("msg_{n}"), &mail(n))
             .await;
         assert_eq!(answer.status, 200);
         if acknowledged.contains(&n) {

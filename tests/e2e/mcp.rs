@@ -167,7 +167,7 @@ async fn each_miss_says_what_to_do_next(harness: Harness) {
 
         let blocked = start(&session, json!({ "from": ["other.test"] })).await;
         harness.post_code(&blocked, &fresh(), "111111").await;
-        let told = miss(&blocked, "blocked", "request_resend").await;
+        let told = miss(&blocked, "blocked", "start_attempt").await;
         assert_eq!(told["reason"], "sender_not_allowed");
 
         let empty = start(&session, json!({})).await;

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use crate::client::HttpAnswer;
 use crate::harness::{Harness, Role, TIMEOUT, otp_mail, payload};
 
-const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+const SECRET: &str = "whsec_dGhlIHF1b3RhIHRlc3Qgc2lnbnMgd2l0aCB0aGlz";
 
 /// Room for six bodies of 60,000 bytes.
 const QUOTA: usize = 400_000;

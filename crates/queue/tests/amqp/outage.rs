@@ -137,12 +137,15 @@ async fn notifications_and_acks_to_a_frozen_broker_time_out() {
     let held = soon("the notification arrives", bell.next()).await.unwrap();
 
     proxy.freeze();
-    for _ in 0..2 {
+    // On a busy machine the proxy still carries what it has read, so the first may succeed.
+    let mut failed = 0;
+    while failed < 2 {
         let notified = timeout(DEADLINE, queue.doorbell.notify(&[DeliveryId::new()])).await;
-        assert!(
-            matches!(notified, Ok(Err(QueueError::Unavailable(_)))),
-            "{notified:?}"
-        );
+        match notified {
+            Ok(Ok(())) if failed == 0 => {}
+            Ok(Err(QueueError::Unavailable(_))) => failed += 1,
+            other => panic!("{other:?}"),
+        }
     }
     let answered = timeout(DEADLINE, held.done()).await;
     assert!(answered.is_ok(), "the answer hangs");
