@@ -36,10 +36,11 @@ async fn connection_that_was_not_accepted_gets_503_and_the_next_is_refused() {
 
 /// A client that makes connections one after the other until one is refused. Each that
 /// was made must get its answer.
-async fn connect_again_and_again(address: SocketAddr) -> usize {
+async fn connect_again_and_again(address: SocketAddr, all: Arc<AtomicUsize>) {
     let mut made = 0;
     while let Ok(Ok(mut connection)) = timeout(CLOSING, TcpStream::connect(address)).await {
         made += 1;
+        all.fetch_add(1, Ordering::Relaxed);
         let sent = connection.write_all(REQUEST).await;
         let answer = answer(&mut connection).await;
         let answer = sent
@@ -47,7 +48,6 @@ async fn connect_again_and_again(address: SocketAddr) -> usize {
             .unwrap_or_else(|cut| panic!("{made}: {cut}"));
         assert!(answer.starts_with("HTTP/1.1 503 "), "{made}: {answer:?}");
     }
-    made
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -59,10 +59,16 @@ async fn connections_made_while_the_socket_closes_are_answered_or_refused() {
         let closing = CancellationToken::new();
         let listener = connections.listeners.remove(0);
         let closed = tokio::spawn(turn_all_away(listener, closing.clone()));
-        let clients: JoinSet<usize> = (0..16).map(|_| connect_again_and_again(address)).collect();
-        sleep(STEP).await;
+        let made = Arc::new(AtomicUsize::new(0));
+        let clients: JoinSet<()> = (0..16)
+            .map(|_| connect_again_and_again(address, Arc::clone(&made)))
+            .collect();
+        testkit::wait::until("a connection is made", || async {
+            (made.load(Ordering::Relaxed) > 0).then_some(())
+        })
+        .await;
         closing.cancel();
-        assert!(clients.join_all().await.iter().sum::<usize>() > 0);
+        clients.join_all().await;
         closed.await.unwrap().unwrap();
     }
 }
