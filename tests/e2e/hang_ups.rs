@@ -59,7 +59,7 @@ async fn client_that_hangs_up_during_a_consume_consumes_nothing(harness: Harness
     let connection = ask(&harness, &path, r#"{"wait":50}"#).await;
     until_waiting(&harness, 1).await;
     drop(connection);
-    // A server that does not notice it in time consumes the mail for nobody.
+    // A server that does not notice it in time consumes the mail, and no client gets the value.
     let is_noticed = timeout(NOTICED, until_waiting(&harness, 0)).await.is_ok();
     let mail = otp_delivery("x@inbox.test", "1", "493817");
     assert_eq!(

@@ -218,7 +218,7 @@ async fn wait_that_was_cut_consumes_nothing_and_its_repetition_gets_the_code(har
             assert!(cut.is_err(), "{cut:?}");
         }
         session.kill().await;
-        // A server that does not notice it in time consumes the mail for nobody.
+        // A server that does not notice it in time consumes the mail, and no client gets the value.
         let _ = timeout(NOTICED, until_waiting(&harness, 0)).await;
         harness.post_code(&started, &fresh(), "493817").await;
         let attempt = json!({ "id": started["attempt_id"] });
@@ -295,7 +295,7 @@ async fn resend_is_counted_once_and_the_newer_code_is_given(harness: Harness) {
     harness.end().await;
 }
 
-/// The server is away in the middle of a wait, and the mail arrives meanwhile.
+/// The server is unavailable in the middle of a wait, and the mail arrives meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn wait_goes_on_when_the_server_was_away() {
     let harness = Harness::embedded().await;

@@ -11,7 +11,7 @@ const UNCOVERED: &str = "source.dev.domains = [\"dev.test\"]\n\
     source.shop = { provider = \"standard-webhooks\", domains = [\"mail.shop.dev\"], \
     secrets = [\"whsec_dGhpcyBpcyBub3QgYSBzZWNyZXQgYXQgYWxs\"] }\n";
 
-/// A real source receives it, but nobody can send mail to a reserved name.
+/// A real source covers it, but no mail can be sent to a reserved name.
 const RESERVED: &str = "source.dev.domains = [\"dev.test\"]\n\
     source.shop = { provider = \"standard-webhooks\", domains = [\"*\"], \
     secrets = [\"whsec_dGhpcyBpcyBub3QgYSBzZWNyZXQgYXQgYWxs\"] }\n";

@@ -256,7 +256,7 @@ async fn role_on_a_database_without_tables_names_the_command() {
     store::drop_database(&url.as_str().into()).await.unwrap();
 }
 
-/// Nobody is asked on a terminal, and nobody waits for one.
+/// Commands neither ask questions on a terminal nor wait for one.
 #[tokio::test(flavor = "multi_thread")]
 async fn command_without_a_terminal_and_without_input_says_what_is_missing() {
     let dir = empty();

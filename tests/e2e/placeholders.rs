@@ -29,7 +29,7 @@ fn printed(provider: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Nobody has filled in the domain, nor the secrets.
+/// The template as it is: domain and secrets are not filled in.
 #[test]
 fn settings_of_source_add_with_a_placeholder_left_stop_the_start() {
     for contract in contracts() {

@@ -35,7 +35,7 @@ pub(crate) const CLOSED_PIPE: u8 = 141;
 fn report(panic: &PanicHookInfo<'_>) {
     let is_server = tracing::dispatcher::has_been_set();
     let message = panic.payload_as_str().unwrap_or_default();
-    // `eprintln!` panics when nobody reads standard error any more.
+    // `eprintln!` panics when standard error is closed.
     if !is_server && message.starts_with("failed printing to") {
         std::process::exit(CLOSED_PIPE.into());
     }

@@ -27,7 +27,7 @@ pub(crate) fn after(attempt: &Attempt) -> String {
     }
 }
 
-/// The next step when somebody has the value.
+/// The next step when the value was consumed.
 pub(crate) const ALREADY: &str = "Another caller took the value, or you did more than two \
     minutes ago. For another mail call request_resend.";
 
@@ -70,7 +70,7 @@ pub(crate) fn of_failure(error: &CallError) -> (&'static str, String) {
         ),
         CallError::Unreachable(_) | CallError::Unavailable => (
             "unavailable",
-            "The server is away. Repeat the call with the same arguments.",
+            "The server is unavailable. Repeat the call with the same arguments.",
         ),
         CallError::Invalid(complaint) => {
             let next = format!("Correct the arguments: {complaint}.");

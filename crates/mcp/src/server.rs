@@ -13,7 +13,7 @@ use crate::arguments::{self, Wait, Wanted};
 use crate::progress::reported;
 use crate::{answer, catalogue, tools};
 
-/// The tools, for one agent or for whoever makes the request.
+/// The tools, for one agent or for the caller of each request.
 #[derive(Clone)]
 pub(crate) struct Server {
     agent: Option<Client>,
@@ -104,8 +104,8 @@ impl ServerHandler for Server {
         Ok(ListToolsResult::with_all_items(catalogue::tools()))
     }
 
-    /// Calls a tool. A client that cancels the call, or hangs up, ends it: nothing is
-    /// consumed for nobody.
+    /// Calls a tool. A client that cancels the call, or hangs up, ends it, and nothing is
+    /// consumed.
     async fn call_tool(
         &self,
         request: CallToolRequestParams,

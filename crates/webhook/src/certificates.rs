@@ -99,7 +99,7 @@ struct Fetches {
 enum Account {
     /// That of the network that a post came from.
     Peer(Option<IpAddr>),
-    /// Nobody's: it was cached before.
+    /// No network's: it was cached before.
     Again,
 }
 

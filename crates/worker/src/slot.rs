@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// One of a worker's slots. It can be given up while its delivery waits for somebody
-/// else's server, so that the wait delays no other delivery.
+/// One of a worker's slots. It can be given up while its delivery waits for another
+/// server, so that the wait delays no other delivery.
 pub(crate) struct Slot {
     slots: Arc<Semaphore>,
     permit: Option<OwnedSemaphorePermit>,

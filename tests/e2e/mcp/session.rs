@@ -45,7 +45,7 @@ enum Wire {
     },
 }
 
-/// The answers that are awaited, by id, and what came without an id.
+/// The awaited answers by id, and the messages without an id.
 #[derive(Default)]
 struct Inbound {
     answers: Mutex<HashMap<u64, oneshot::Sender<Value>>>,

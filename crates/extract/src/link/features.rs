@@ -101,7 +101,7 @@ pub(super) fn of_place(place: usize, targets: usize, features: &mut Features) {
     features.add("place of", &format!("{} {}", place.min(3), targets.min(4)));
 }
 
-/// A word somebody chose, and not a part of a token.
+/// A word, and not a part of a random token.
 fn is_name(part: &str) -> bool {
     part.len() <= 16 && part.bytes().all(|byte| byte.is_ascii_lowercase())
 }

@@ -31,11 +31,8 @@ impl FromRequest for Caller {
         let request = request.clone();
         Box::pin(async move {
             let feed = feed_of(&request)?;
-            match authenticate(&request, feed).await {
-                Ok(caller) => admit(&request, feed, caller),
-                Err(Problem::Unauthenticated) => Err(refuse(&request, feed)),
-                Err(problem) => Err(problem),
-            }
+            let caller = known(&request, feed).await?;
+            admit(&request, feed, caller)
         })
     }
 }
@@ -52,12 +49,17 @@ impl FromRequest for ValidKey {
         let request = request.clone();
         Box::pin(async move {
             let feed = feed_of(&request)?;
-            match authenticate(&request, feed).await {
-                Ok(_caller) => Ok(Self),
-                Err(Problem::Unauthenticated) => Err(refuse(&request, feed)),
-                Err(problem) => Err(problem),
-            }
+            known(&request, feed).await?;
+            Ok(Self)
         })
+    }
+}
+
+/// The caller of a request with a valid key. A refused key is charged to its address.
+async fn known(request: &HttpRequest, feed: &Feed) -> Result<Caller, Problem> {
+    match authenticate(request, feed).await {
+        Err(Problem::Unauthenticated) => Err(refuse(request, feed)),
+        other => other,
     }
 }
 

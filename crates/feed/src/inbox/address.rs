@@ -13,7 +13,7 @@ const ALPHABET: &[u8; 28] = b"bcdfghjkmnpqrstvwxz23456789-";
 const WITHOUT_HYPHEN: u128 = 27;
 const WITH_HYPHEN: u128 = 28;
 
-/// A new address that nobody can guess, if mail to it can arrive.
+/// A new address that cannot be guessed, if mail to it can arrive.
 pub(crate) fn new_address(feed: &Feed) -> Result<InboxId, Problem> {
     let domain = feed.deps.policy.mint_domain.as_deref();
     let domain = domain.ok_or(Problem::NoMailDomain)?;

@@ -111,7 +111,7 @@ impl Out {
 
 fn write(line: &str) {
     let mut out = std::io::stdout().lock();
-    // The reader may have closed the pipe; then there is nobody to print for.
+    // The reader may have closed the pipe. That is no failure.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 

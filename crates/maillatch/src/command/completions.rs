@@ -18,7 +18,7 @@ pub(crate) struct Completions {
 }
 
 pub(crate) fn run(args: &Completions, mut cli: clap::Command) -> Result<ExitCode> {
-    // Into memory first: the generator panics when nobody reads.
+    // Into memory first: the generator panics when the pipe is closed.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut cli, "maillatch", &mut script);
     std::io::stdout().lock().write_all(&script)?;

@@ -1,4 +1,4 @@
-//! Refuses values that stand for a value: placeholders that nobody replaced, and secrets
+//! Refuses values that must be replaced: placeholders of our templates, and secrets
 //! that everybody can read in documents.
 
 use anyhow::{Result, bail};
@@ -7,11 +7,11 @@ use toml::{Table, Value};
 
 /// How the placeholders begin that `source add` and the templates print.
 const BEGINNING: &str = "PASTE";
-/// The host that `source add` prints when it is not told the server's URL.
+/// The host that `source add` prints without --url.
 const HOST: &str = "YOUR-HOST.example";
 
 /// Secrets of public documents: of Standard Webhooks, and of the examples of other
-/// providers. Whoever has read them can sign.
+/// providers. Every reader of these documents can sign.
 const PUBLISHED: [&str; 3] = [
     "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",
     "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",

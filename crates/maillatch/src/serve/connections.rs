@@ -1,8 +1,8 @@
 //! The connections of a process that stops. None is cut: each gets a last answer and is
 //! then closed, or it is refused from the start.
 //!
-//! Actix closes idle connections at once when it is told to stop, even if a request is
-//! being sent or lies unread in the socket. So it is told only when no connection is idle,
+//! Actix closes idle connections at once when its stop is called, even if a request is
+//! being sent or lies unread in the socket. So stop is called only when no connection is idle,
 //! or when no request has begun for a while.
 
 use std::any::Any;

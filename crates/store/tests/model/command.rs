@@ -8,7 +8,7 @@ use proptest::prelude::*;
 pub(crate) enum Command {
     /// An agent opens an attempt.
     Open(Open),
-    /// Somebody sends a mail. It is not delivered yet.
+    /// A sender sends a mail. It is not delivered yet.
     Send(Mail),
     /// A mail is delivered, for the first time or again.
     Deliver {

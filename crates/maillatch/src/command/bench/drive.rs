@@ -32,7 +32,7 @@ pub(super) struct Ack {
     pub(super) took: Duration,
 }
 
-/// What came of the posts.
+/// The answers to the posts.
 #[derive(Debug)]
 pub(super) struct Driven {
     pub(super) mails: usize,

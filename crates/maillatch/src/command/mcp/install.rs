@@ -54,7 +54,7 @@ impl Install {
             eprintln!("maillatch: wrote {}", file.display());
         } else {
             let mut out = std::io::stdout().lock();
-            // The reader may have closed the pipe; then there is nobody to print for.
+            // The reader may have closed the pipe. That is no failure.
             let _ = out.write_all(after.as_bytes()).and_then(|()| out.flush());
             eprintln!("maillatch: this belongs into {}", file.display());
         }
