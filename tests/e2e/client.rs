@@ -92,18 +92,24 @@ impl HttpClient {
         answer(request).await
     }
 
-    /// Every item of an inbox, page after page.
+    /// Every item of an inbox, page after page. A page that is refused as retryable is
+    /// asked for again, as an agent does: after an outage a feed may have to connect first.
     pub(crate) async fn items(
         &self,
         to: &Deployment,
         which: usize,
         inbox: &str,
     ) -> Result<Vec<Value>> {
+        let deadline = Instant::now() + crate::harness::TIMEOUT;
         let mut items = Vec::new();
         let mut after = String::new();
         loop {
             let path = format!("v1/inboxes/{inbox}/artifacts?limit=100{after}");
             let page = self.get(to, Role::Feed, which, &path).await?;
+            if page.body["retryable"] == true && Instant::now() < deadline {
+                sleep(Duration::from_millis(20)).await;
+                continue;
+            }
             let got = page.body["items"]
                 .as_array()
                 .with_context(|| format!("{page:?}"))?;
