@@ -5,7 +5,10 @@
 //
 // It prints its own URL. What real sites do is here: a code expires and is good once, a
 // new code replaces the old one, three wrong tries end it, "send again" is limited, and
-// the mail holds other numbers that are not the code.
+// the mail holds another number of six digits that is not the code.
+//
+// `/?lifetime=SECONDS` sets how long the first mail of a sign-up is good; later ones are
+// good for ten minutes.
 import { createHmac, randomInt, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 
@@ -27,9 +30,10 @@ function page(title, body) {
 <main><h1>${title}</h1>${body}</main></html>`;
 }
 
-const FORM = page(
+const form = (lifetime) => page(
   "Sign up",
   `<form method="post" action="/sign-up">
+<input type="hidden" name="lifetime" value="${lifetime}">
 <label>E-mail <input name="email" type="email" required></label>
 <button name="by" value="code">Send code</button>
 <button name="by" value="link">Send link</button></form>`,
@@ -48,7 +52,7 @@ function codeForm(id, note) {
 }
 
 function mailOf(signUp) {
-  const order = `Reference ${randomInt(10_000_000, 99_999_999)}. Call us at 555-0114. © 2026`;
+  const order = `Order number: ${randomInt(100_000, 1_000_000)}. Call us at 555-0114. © 2026`;
   if (signUp.by === "code") {
     return `Your verification code is ${signUp.secret}.\r\n\r\nIt expires in 10 minutes.\r\n${order}`;
   }
@@ -56,11 +60,11 @@ function mailOf(signUp) {
   return `Confirm your e-mail address:\r\n\r\n${link}\r\n\r\n${order}`;
 }
 
-async function send(signUp) {
+async function send(signUp, lifetime = LIFETIME_MS) {
   signUp.mails += 1;
   signUp.tries = 0;
   signUp.secret = signUp.by === "code" ? String(randomInt(100_000, 1_000_000)) : randomUUID();
-  signUp.expires = Date.now() + LIFETIME_MS;
+  signUp.expires = Date.now() + lifetime;
   const raw = [
     "From: Example <no-reply@example.com>",
     `To: ${signUp.email}`,
@@ -90,41 +94,51 @@ async function send(signUp) {
   if (!response.ok) throw new Error(`the mail was refused with status ${response.status}`);
 }
 
-/** Whether a secret is the one that was mailed last; it is good once. */
-function accepts(signUp, secret) {
+/** Why a secret is refused, or nothing if it is the one that was mailed last; it is good once. */
+function refusal(signUp, secret) {
+  if (!signUp || signUp.secret === undefined) return "is not good any more";
   signUp.tries += 1;
-  const isGood =
-    signUp.secret === secret && signUp.tries <= MOST_TRIES && Date.now() < signUp.expires;
-  if (isGood) signUp.secret = undefined;
-  return isGood;
+  if (signUp.tries > MOST_TRIES) return "was tried too often";
+  if (signUp.secret !== secret) return "is wrong";
+  if (Date.now() >= signUp.expires) return "has expired";
+  signUp.secret = undefined;
+  return undefined;
 }
 
+const sent = (signUp) => `We have sent you mail ${signUp.mails} of ${MOST_MAILS}.`;
 const WELCOME = page("Welcome", "<p>You are signed up.</p>");
+const SECONDS = /^\d{1,4}$/;
+
+/** The lifetime that a form asks for, in milliseconds. */
+function lifetimeOf(fields) {
+  const seconds = fields.get("lifetime") ?? "";
+  return SECONDS.test(seconds) ? Number(seconds) * 1000 : LIFETIME_MS;
+}
 
 const routes = {
-  "GET /": async () => [200, FORM],
+  "GET /": async (fields) => [200, form(lifetimeOf(fields) / 1000)],
   "POST /sign-up": async (fields) => {
     const signUp = { id: randomUUID(), email: fields.get("email"), by: fields.get("by"), mails: 0 };
     signUps.set(signUp.id, signUp);
-    await send(signUp);
-    return [200, codeForm(signUp.id, "We have sent you a mail.")];
+    await send(signUp, lifetimeOf(fields));
+    return [200, codeForm(signUp.id, sent(signUp))];
   },
   "POST /again": async (fields) => {
     const signUp = signUps.get(fields.get("id"));
     if (!signUp) return [404, page("Not found", "")];
-    if (signUp.mails >= MOST_MAILS) return [429, page("Too many mails", "<p>Wait an hour.</p>")];
+    if (signUp.mails >= MOST_MAILS) {
+      return [429, codeForm(signUp.id, "We send you no more mails. Wait an hour.")];
+    }
     await send(signUp);
-    return [200, codeForm(signUp.id, "We have sent you another mail.")];
+    return [200, codeForm(signUp.id, sent(signUp))];
   },
   "POST /verify": async (fields) => {
-    const signUp = signUps.get(fields.get("id"));
-    if (signUp && accepts(signUp, fields.get("code")?.trim())) return [200, WELCOME];
-    return [403, codeForm(fields.get("id"), "This code is wrong.")];
+    const why = refusal(signUps.get(fields.get("id")), fields.get("code")?.trim());
+    return why ? [403, codeForm(fields.get("id"), `This code ${why}.`)] : [200, WELCOME];
   },
   "GET /confirm": async (fields) => {
-    const signUp = signUps.get(fields.get("id"));
-    if (signUp && accepts(signUp, fields.get("token"))) return [200, WELCOME];
-    return [403, page("This link is not good any more", "")];
+    const why = refusal(signUps.get(fields.get("id")), fields.get("token"));
+    return why ? [403, page(`This link ${why}`, "")] : [200, WELCOME];
   },
 };
 

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import * as maillatch from "../src/index.js";
-import { Server } from "../src/testing.js";
+import * as maillatch from "maillatch";
+import { Server } from "maillatch/testing";
 
 const CODE = "Your verification code is 493817. It expires in ten minutes.";
 const LINK = "Confirm your e-mail address: https://app.example.com/verify?code=Zk3vQ9pLwX2m";

@@ -2,15 +2,16 @@ import { defineConfig } from "@playwright/test";
 
 // Real Chromium, as the system installed it. MAILLATCH_REPEAT repeats each test.
 export default defineConfig({
-  testDir: "tests",
   testMatch: "*.spec.ts",
   fullyParallel: true,
   workers: Number(process.env["MAILLATCH_WORKERS"] ?? 4),
   repeatEach: Number(process.env["MAILLATCH_REPEAT"] ?? 1),
-  timeout: 120_000,
+  timeout: 300_000,
+  // A busy machine is slow; a page that never comes is a failure all the same.
+  expect: { timeout: 120_000 },
   reporter: "line",
-  globalSetup: "./tests/servers.ts",
   use: {
+    baseURL: process.env["SITE_URL"],
     launchOptions: {
       executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
       args: [
