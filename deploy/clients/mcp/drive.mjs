@@ -2,14 +2,9 @@
 //
 // The environment names the server (MAILLATCH_URL, MAILLATCH_KEY), its binary
 // (MAILLATCH_BIN) and the sign-up site (SITE_URL).
-
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { call, connect, SERVER, signUp, start, transports } from "./session.mjs";
 
-const { MAILLATCH_URL, MAILLATCH_KEY, MAILLATCH_BIN, SITE_URL } = process.env;
 const TOOLS = [
   "start_attempt",
   "wait_for_code",
@@ -19,65 +14,52 @@ const TOOLS = [
   "finish_attempt",
 ];
 
-const transports = {
-  stdio: () =>
-    new StdioClientTransport({
-      command: MAILLATCH_BIN,
-      args: ["mcp"],
-      env: { MAILLATCH_URL, MAILLATCH_KEY },
-    }),
-  http: () =>
-    new StreamableHTTPClientTransport(new URL("mcp", `${MAILLATCH_URL.replace(/\/*$/, "")}/`), {
-      requestInit: { headers: { Authorization: `Bearer ${MAILLATCH_KEY}` } },
-    }),
-};
-
-async function signUp(email, by) {
-  const answer = await fetch(`${SITE_URL}/sign-up`, {
-    method: "POST",
-    body: new URLSearchParams({ email, by }),
-  });
-  assert(answer.ok, answer.status);
+/** How many values the server has given out for the first time. */
+async function disclosures() {
+  const lines = (await (await fetch(`${SERVER}/metrics`)).text()).split("\n");
+  const counts = lines.filter((line) => line.includes("consumed_total") && line.includes('outcome="first"'));
+  return counts.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
-async function drive(client) {
-  const call = async (name, args, options) =>
-    (await client.callTool({ name, arguments: args }, undefined, options)).structuredContent;
-  const start = (wish) => call("start_attempt", { reference: randomUUID(), ...wish });
-
-  const { tools } = await client.listTools();
-  assert.deepEqual(tools.map((tool) => tool.name), TOOLS);
-
-  const { attempt_id, address } = await start({});
-  assert.equal((await call("wait_for_code", { attempt_id, timeout_s: 0 })).status, "pending");
+async function code(client) {
+  const { attempt_id, address } = await start(client);
+  const early = await call(client, "wait_for_code", { attempt_id, timeout_s: 0 });
+  assert.equal(early.status, "pending");
+  const before = await disclosures();
+  const wait = () => call(client, "wait_for_code", { attempt_id, timeout_s: 50 });
+  const waits = Array.from({ length: 50 }, wait);
   await signUp(address, "code");
-  const found = await call("wait_for_code", { attempt_id, timeout_s: 50 });
-  assert.match(found.code, /^\d{6}$/);
-  const again = Array.from({ length: 10 }, () => call("wait_for_code", { attempt_id }));
-  for (const one of await Promise.all(again)) assert.deepEqual(one, found);
-  assert.equal((await call("explain_attempt", { attempt_id })).status, "consumed");
-  const ended = await call("finish_attempt", { attempt_id, outcome: "succeeded" });
+  const found = await Promise.all(waits);
+  assert.match(found[0].code, /^\d{6}$/);
+  for (const one of found) assert.deepEqual(one, found[0]);
+  assert.equal((await disclosures()) - before, 1);
+  assert.equal((await call(client, "explain_attempt", { attempt_id })).status, "consumed");
+  const ended = await call(client, "finish_attempt", { attempt_id, outcome: "succeeded" });
   assert.equal(ended.status, "finished");
+}
 
-  const link = await start({ kind: "link", link_hosts: ["app.example.com"] });
-  await signUp(link.address, "link");
-  const url = await call("wait_for_link", { attempt_id: link.attempt_id, timeout_s: 50 });
-  assert.match(url.url, /^http/);
+async function link(client) {
+  const started = await start(client, { kind: "link", link_hosts: ["app.example.com"] });
+  await signUp(started.address, "link");
+  const found = await call(client, "wait_for_link", { attempt_id: started.attempt_id, timeout_s: 50 });
+  assert.match(found.url, /^http/);
+}
 
+async function progress(client) {
   const seen = [];
-  const waiting = await start({});
-  const wait = { attempt_id: waiting.attempt_id, timeout_s: 6 };
-  await call("wait_for_code", wait, { onprogress: (progress) => seen.push(progress) });
+  const { attempt_id } = await start(client);
+  const onprogress = (told) => seen.push(told);
+  await call(client, "wait_for_code", { attempt_id, timeout_s: 6 }, { onprogress });
   assert.equal(seen[0].total, 6);
-
-  const lost = await call("wait_for_code", { attempt_id: "att_0", timeout_s: 0 });
-  assert.equal(lost.status, "not_found");
 }
 
 for (const [name, transport] of Object.entries(transports)) {
-  const client = new Client({ name: "drive", version: "1" });
-  await client.connect(transport());
-  await drive(client);
+  const client = await connect(transport(process.env.MAILLATCH_KEY));
+  const { tools } = await client.listTools();
+  assert.deepEqual(tools.map((tool) => tool.name), TOOLS);
+  // One after the other: disclosures are counted.
+  await code(client);
+  await Promise.all([link(client), progress(client)]);
   await client.close();
   console.log(`typescript ${name}: ok`);
 }
