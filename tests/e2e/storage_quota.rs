@@ -137,6 +137,13 @@ async fn unfinished_mail_closes_the_door_for_its_source_alone(harness: &Harness,
         (is_full && text.contains("storage: unfinished mail")).then_some(())
     };
     testkit::wait::until("the share is full", full).await;
+    let measured = async || {
+        let metrics = harness.metrics(Role::Worker).await;
+        let meter = "maillatch_stored_bytes{what=\"unfinished\"} ";
+        let bytes = metrics.lines().find_map(|line| line.strip_prefix(meter))?;
+        (bytes.parse::<f64>().ok()? >= 60_000.0).then_some(())
+    };
+    testkit::wait::until("the janitor has measured it", measured).await;
     let other = payload("agent@inbox.test", &otp_mail("other", "271828"));
     let other = harness.post_until_accepted(1, "other", &other).await;
     assert_eq!(other.status, 200, "{other:?}");
