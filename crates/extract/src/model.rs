@@ -5,8 +5,16 @@
 //! small integers in a file of the repository, so the same bytes give the same score on
 //! every machine. `train/train.py` makes the files.
 
-/// The last index of a table of weights.
-const LAST: u32 = (1 << 17) - 1;
+mod kind;
+mod word;
+
+pub(crate) use kind::Kind;
+pub(crate) use word::words;
+
+use std::fmt::{self, Write as _};
+
+use kind::LAST;
+use word::is_unspaced;
 
 /// One unit of log odds as a sum of weights.
 pub(crate) const UNIT: i32 = 32;
@@ -52,69 +60,127 @@ const ODDS: [i32; 99] = [
 pub(crate) struct Features(Vec<u32>);
 
 impl Features {
-    /// No features yet, with room for those of a candidate.
-    pub(crate) fn of_candidate() -> Self {
-        Self(Vec::with_capacity(512))
+    /// Adds a feature of a kind, even if it is there already.
+    pub(crate) fn add(&mut self, kind: &str, text: fmt::Arguments<'_>) {
+        self.0.push(written(kind, text).place());
+    }
+
+    /// The indexes in order.
+    pub(crate) fn places(&self) -> Vec<u32> {
+        let mut places = self.0.clone();
+        places.sort_unstable();
+        places
+    }
+}
+
+/// Collects features, each of them once. One collector serves all candidates of a mail.
+pub(crate) struct Collector {
+    /// A bit for each weight: whether its feature is there.
+    seen: Vec<u64>,
+    places: Vec<u32>,
+}
+
+impl Default for Collector {
+    fn default() -> Self {
+        Self {
+            seen: vec![0; LAST as usize / 64 + 1],
+            places: Vec::with_capacity(1024),
+        }
+    }
+}
+
+impl Collector {
+    /// The features so far. The collector is empty afterwards.
+    pub(crate) fn take(&mut self) -> Features {
+        let features = Features(self.places.clone());
+        for place in self.places.drain(..) {
+            if let Some(bits) = self.seen.get_mut(place as usize / 64) {
+                *bits = 0;
+            }
+        }
+        features
+    }
+
+    /// Adds the feature that ends here.
+    pub(crate) fn add_kind(&mut self, kind: Kind) {
+        let place = kind.place();
+        let bit = 1 << (place % 64);
+        if let Some(bits) = self.seen.get_mut(place as usize / 64)
+            && *bits & bit == 0
+        {
+            *bits |= bit;
+            self.places.push(place);
+        }
     }
 
     /// Adds a feature of a kind.
     pub(crate) fn add(&mut self, kind: &str, text: &str) {
-        let mut hash = Hash::of(kind);
-        hash.push(text);
-        self.0.push(hash.bucket());
+        self.add_kind(Kind::of(kind).then(text));
     }
 
-    /// Adds the words of a text, their pieces, and how often there are numbers.
-    pub(crate) fn add_words(&mut self, kind: &str, words: &[&str], detail: Detail) {
-        let kind = Hash::of(kind);
+    /// Adds a feature of a kind that is written with a format.
+    pub(crate) fn add_written(&mut self, kind: &str, text: fmt::Arguments<'_>) {
+        self.add_kind(written(kind, text));
+    }
+
+    /// Adds words, their pieces, and how often there are numbers.
+    pub(crate) fn add_words<'w>(
+        &mut self,
+        kind: Kind,
+        words: impl Iterator<Item = &'w str>,
+        detail: Detail,
+    ) {
         for word in words {
-            self.add_word(kind, word, detail);
+            if word.is_ascii() {
+                self.add_ascii_word(kind, word.as_bytes(), detail);
+            } else {
+                self.add_word(kind, word, detail);
+            }
         }
     }
 
-    fn add_word(&mut self, kind: Hash, word: &str, detail: Detail) {
-        let mut whole = kind;
-        if word.bytes().all(|byte| byte.is_ascii_digit()) {
+    fn add_ascii_word(&mut self, kind: Kind, word: &[u8], detail: Detail) {
+        if word.iter().all(u8::is_ascii_digit) {
             // A model must not remember numbers.
-            whole.push(if word.len() < 4 { "#" } else { "##" });
-            self.0.push(whole.bucket());
+            self.add_kind(kind.then(if word.len() < 4 { "#" } else { "##" }));
             return;
         }
-        let dense = word.chars().any(is_unspaced);
-        let size = if dense { 2 } else { 4 };
-        if !dense {
-            whole.push(word);
-            self.0.push(whole.bucket());
-        }
-        if !dense && detail == Detail::Words {
-            return;
-        }
+        self.add_kind(kind.then_bytes(word));
         // The only piece of a short word is the word itself.
-        if !dense && word.chars().nth(size).is_none() {
-            return;
+        if detail == Detail::Pieces && word.len() > PIECE {
+            let kind = kind.then("~");
+            for piece in word.windows(PIECE) {
+                self.add_kind(kind.then_bytes(piece));
+            }
         }
+    }
+
+    fn add_word(&mut self, kind: Kind, word: &str, detail: Detail) {
+        let dense = word.chars().any(is_unspaced);
+        let size = if dense { 2 } else { PIECE };
+        if !dense {
+            self.add_kind(kind.then(word));
+            if detail == Detail::Words || word.chars().nth(size).is_none() {
+                return;
+            }
+        }
+        let kind = kind.then("~");
         let starts = word.char_indices().map(|(at, _)| at);
         let ends = starts.clone().chain([word.len()]).skip(size);
         for (start, end) in starts.zip(ends) {
-            let piece = word.get(start..end);
-            let mut hash = kind;
-            hash.push("~");
-            hash.push(piece.unwrap_or_default());
-            self.0.push(hash.bucket());
+            self.add_kind(kind.then(word.get(start..end).unwrap_or_default()));
         }
     }
+}
 
-    /// Sorts the indexes and removes repeated ones: a feature that occurs twice counts once.
-    pub(crate) fn unique(mut self) -> Self {
-        self.0.sort_unstable();
-        self.0.dedup();
-        self.0.shrink_to_fit();
-        self
-    }
+/// How many letters a piece of a word has, in scripts with spaces.
+const PIECE: usize = 4;
 
-    pub(crate) fn places(&self) -> &[u32] {
-        &self.0
-    }
+fn written(kind: &str, text: fmt::Arguments<'_>) -> Kind {
+    let mut hash = Kind::of(kind);
+    // Writing to a hash cannot fail.
+    let _ = hash.write_fmt(text);
+    hash
 }
 
 /// What a model sees of one candidate.
@@ -135,47 +201,4 @@ pub(crate) enum Detail {
     Words,
     /// Whole words and pieces, so that inflected forms share features.
     Pieces,
-}
-
-/// FNV-1a: short, and the same everywhere.
-#[derive(Debug, Clone, Copy)]
-struct Hash(u32);
-
-impl Hash {
-    fn of(kind: &str) -> Self {
-        let mut hash = Self(0x811c_9dc5);
-        hash.push(kind);
-        hash.push(":");
-        hash
-    }
-
-    fn push(&mut self, text: &str) {
-        for byte in text.bytes() {
-            self.0 = (self.0 ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193);
-        }
-    }
-
-    fn bucket(self) -> u32 {
-        // The high bits of this hash are better than the low ones.
-        (self.0 ^ (self.0 >> 15)) & LAST
-    }
-}
-
-/// Whether a script is written without spaces between words.
-fn is_unspaced(c: char) -> bool {
-    matches!(c,
-        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
-        | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f00}'..='\u{fff}')
-}
-
-/// The words of a text.
-pub(crate) fn words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
-    let is_part = |c: char| c.is_alphanumeric() || is_mark(c);
-    text.split(move |c: char| !is_part(c))
-        .filter(|word| !word.is_empty())
-}
-
-/// The vowel signs of syllabaries are parts of words.
-fn is_mark(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}' | '\u{900}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{591}'..='\u{5c7}' | '\u{64b}'..='\u{65f}')
 }

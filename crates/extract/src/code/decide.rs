@@ -97,9 +97,9 @@ pub(crate) fn seen_by_model(
     let seen = scored.iter().map(|one| CandidateFeatures {
         value: one.candidate.value.clone(),
         points: one.points,
-        features: one.features.places().to_vec(),
+        features: one.features.places(),
     });
-    (shared.places().to_vec(), seen.collect())
+    (shared.places(), seen.collect())
 }
 
 fn reaches_end(best: &ScoredCode, readings: &[Reading]) -> bool {

@@ -8,7 +8,7 @@ use super::rule::Rule;
 use super::spread::Spread;
 use crate::cue;
 use crate::lexicon::{Hit, Sense};
-use crate::model::{Detail, Features, words};
+use crate::model::{Collector, Detail, Features, Kind, words};
 use crate::reading::{Reading, TextSource};
 
 /// How many bytes of text on each side, and of the lines around, are looked at.
@@ -38,26 +38,26 @@ pub(super) fn of_mail(
     readings: &[Reading],
     (senses, subject): (Sense, Sense),
     cues: &[Vec<Hit>],
+    features: &mut Collector,
 ) -> Features {
-    let mut features = Features::default();
     features.add("bias", "");
     for (reading, cues) in readings.iter().zip(cues) {
-        let kind = if reading.source == TextSource::Subject {
+        let kind = Kind::of(if reading.source == TextSource::Subject {
             "cue subject"
         } else {
             "cue mail"
-        };
-        cue::add(kind, cues, &mut features);
-        cue::add_counts(kind, cues, &mut features);
+        });
+        cue::add(kind, cues, features);
+        cue::add_counts(kind, cues, features);
     }
     for reading in readings {
         let text = reading.text();
         if reading.source == TextSource::Subject {
-            let all: Vec<&str> = words(text).take(30).collect();
-            features.add_words("subject", &all, Detail::Pieces);
+            let all = words(text).take(30);
+            features.add_words(Kind::of("subject"), all, Detail::Pieces);
         } else {
-            let all: Vec<&str> = words(text).take(MAIL_WORDS).collect();
-            features.add_words("mail", &all, Detail::Words);
+            let all = words(text).take(MAIL_WORDS);
+            features.add_words(Kind::of("mail"), all, Detail::Words);
         }
     }
     for (sense, name) in SENSES {
@@ -68,7 +68,7 @@ pub(super) fn of_mail(
             features.add("subject says", name);
         }
     }
-    features.unique()
+    features.take()
 }
 
 /// The features of one candidate.
@@ -77,13 +77,13 @@ pub(super) fn of_candidate(
     reading: &Reading,
     around: Context<'_>,
     (rules, spread, cues): (&[Rule], &Spread, &[Hit]),
+    features: &mut Collector,
 ) -> Features {
-    let mut features = Features::of_candidate();
-    of_cues(candidate, around, cues, &mut features);
-    of_shape(candidate, reading, &mut features);
-    of_rules(candidate, rules, &mut features);
-    spread.add(candidate, &mut features);
-    of_words(candidate, around, &mut features);
+    of_cues(candidate, around, cues, features);
+    of_shape(candidate, reading, features);
+    of_rules(candidate, rules, features);
+    spread.add(candidate, features);
+    of_words(candidate, around, features);
     for (sense, name) in SENSES {
         if around.in_sentence(candidate, *sense) {
             features.add("sentence says", name);
@@ -91,11 +91,11 @@ pub(super) fn of_candidate(
             features.add("near says", name);
         }
     }
-    features.unique()
+    features.take()
 }
 
 /// The cues before and after a candidate in its line, and in the lines around it.
-fn of_cues(candidate: &Candidate, around: Context<'_>, cues: &[Hit], features: &mut Features) {
+fn of_cues(candidate: &Candidate, around: Context<'_>, cues: &[Hit], features: &mut Collector) {
     const NEAR: usize = 30;
     let line = |offset: isize| {
         let index = candidate.segment.checked_add_signed(offset);
@@ -112,47 +112,48 @@ fn of_cues(candidate: &Candidate, around: Context<'_>, cues: &[Hit], features: &
         let until = cues.partition_point(|hit| hit.start() < range.end);
         cues.get(from..until).unwrap_or_default()
     };
-    let near = within(start.saturating_sub(NEAR).max(own.start)..start);
-    cue::add("cue left near", near, features);
-    cue::add(
-        "cue right near",
-        within(end..own.end.min(end + NEAR)),
-        features,
-    );
-    cue::add("cue left", within(left.clone()), features);
-    cue::add("cue right", within(right.clone()), features);
-    cue::add(
-        &format!("{alone}cue line"),
-        within(left.start..right.end),
-        features,
-    );
-    cue::add(&format!("{alone}cue above"), within(line(-1)), features);
-    cue::add(&format!("{alone}cue below"), within(line(1)), features);
+    let near_left = start.saturating_sub(NEAR).max(own.start)..start;
+    let near_right = end..own.end.min(end + NEAR);
     let before = line(-2).start.min(line(-1).start)..start;
-    cue::add(&format!("{alone}cue before"), within(before), features);
+    for (prefix, name, range) in [
+        ("", "cue left near", near_left),
+        ("", "cue right near", near_right),
+        ("", "cue left", left.clone()),
+        ("", "cue right", right.clone()),
+        (alone, "cue line", left.start..right.end),
+        (alone, "cue above", line(-1)),
+        (alone, "cue below", line(1)),
+        (alone, "cue before", before),
+    ] {
+        cue::add(Kind::of_two(prefix, name), within(range), features);
+    }
     if let Some(last) = within(line(-2).start.min(own.start)..start).last() {
-        features.add("cue last", &cue::letters(last.sense));
+        cue::add_together(Kind::of("cue last"), last.sense, features);
     }
     if let Some(first) = within(end..line(1).end.max(own.end)).first() {
-        features.add("cue next", &cue::letters(first.sense));
+        cue::add_together(Kind::of("cue next"), first.sense, features);
     }
 }
 
-fn of_shape(candidate: &Candidate, reading: &Reading, features: &mut Features) {
+fn of_shape(candidate: &Candidate, reading: &Reading, features: &mut Collector) {
     let at = candidate.range.start;
     let length = candidate.compact.len().min(12);
-    let shape = format!("{:?} {length}", candidate.shape);
+    let shape = candidate.shape;
     let alone = if candidate.alone { "alone" } else { "within" };
     let emphasis = if reading.is_emphasised(at) {
         "large"
     } else {
         "plain"
     };
-    features.add("shape", &shape);
-    features.add("layout", &format!("{alone} {emphasis}"));
-    features.add("shape layout", &format!("{shape} {alone} {emphasis}"));
-    features.add("source", &format!("{:?}", reading.source));
-    features.add("source layout", &format!("{:?} {alone}", reading.source));
+    let source = reading.source;
+    features.add_written("shape", format_args!("{shape:?} {length}"));
+    features.add_written("layout", format_args!("{alone} {emphasis}"));
+    features.add_written(
+        "shape layout",
+        format_args!("{shape:?} {length} {alone} {emphasis}"),
+    );
+    features.add_written("source", format_args!("{source:?}"));
+    features.add_written("source layout", format_args!("{source:?} {alone}"));
     let digits = candidate.compact.as_bytes();
     let flags = [
         (reading.is_marked(at), "marked"),
@@ -174,19 +175,20 @@ fn of_shape(candidate: &Candidate, reading: &Reading, features: &mut Features) {
     }
 }
 
-fn of_rules(candidate: &Candidate, rules: &[Rule], features: &mut Features) {
+fn of_rules(candidate: &Candidate, rules: &[Rule], features: &mut Collector) {
     let score: i32 = rules.iter().map(|rule| rule.points()).sum();
     for rule in rules {
         features.add("rule", rule.as_str());
     }
     let best = rules.iter().max_by_key(|rule| rule.points());
     let best = best.map_or("none", |rule| rule.as_str());
-    features.add("best", &format!("{best} {:?}", candidate.shape));
-    features.add("points", &(score.div_euclid(10).clamp(-8, 15)).to_string());
+    features.add_written("best", format_args!("{best} {:?}", candidate.shape));
+    let tens = score.div_euclid(10).clamp(-8, 15);
+    features.add_written("points", format_args!("{tens}"));
 }
 
 /// The words before and after, nearest ones apart, and those of the lines around.
-fn of_words(candidate: &Candidate, around: Context<'_>, features: &mut Features) {
+fn of_words(candidate: &Candidate, around: Context<'_>, features: &mut Collector) {
     let text = around.text;
     let line = around.segments.get(candidate.segment);
     let (start, end) = line.map_or((0, text.len()), |line| (line.range.start, line.range.end));
@@ -194,23 +196,18 @@ fn of_words(candidate: &Candidate, around: Context<'_>, features: &mut Features)
     let left = text.get(from..candidate.range.start).unwrap_or_default();
     let until = text.floor_char_boundary(end.min(candidate.range.end + REACH));
     let right = text.get(candidate.range.end..until).unwrap_or_default();
-    let sign = |c: Option<char>| match c {
-        None => "edge".to_owned(),
-        Some(c) if c.is_alphanumeric() => "letter".to_owned(),
-        Some(c) => c.to_string(),
-    };
     let before = left.trim_end_matches(' ').chars().next_back();
     let after = right.trim_start_matches(' ').chars().next();
-    features.add("sign before", &sign(before));
-    features.add("sign after", &sign(after));
-    let left_words: Vec<&str> = words(left).collect();
-    let right_words: Vec<&str> = words(right).collect();
-    let near_left = left_words.get(left_words.len().saturating_sub(2)..);
-    features.add_words("left next", near_left.unwrap_or_default(), Detail::Pieces);
-    features.add_words("left", &left_words, Detail::Pieces);
-    let near_right = right_words.get(..right_words.len().min(2));
-    features.add_words("right next", near_right.unwrap_or_default(), Detail::Pieces);
-    features.add_words("right", &right_words, Detail::Pieces);
+    add_sign("sign before", before, features);
+    add_sign("sign after", after, features);
+    let near_left = words(left).count().saturating_sub(2);
+    let near_left = words(left).skip(near_left);
+    features.add_words(Kind::of("left next"), near_left, Detail::Pieces);
+    features.add_words(Kind::of("left"), words(left), Detail::Pieces);
+    let near_right = words(right).take(2);
+    features.add_words(Kind::of("right next"), near_right, Detail::Pieces);
+    features.add_words(Kind::of("right"), words(right), Detail::Pieces);
+    let of_line = if candidate.alone { "" } else { " of line" };
     for (offset, kind) in [(-1_isize, "above"), (-2, "above 2"), (1, "below")] {
         let index = candidate.segment.checked_add_signed(offset);
         let Some(line) = index.and_then(|index| around.segments.get(index)) else {
@@ -223,12 +220,16 @@ fn of_words(candidate: &Candidate, around: Context<'_>, features: &mut Features)
         } else {
             line.range.start..text.floor_char_boundary(line.range.end.min(line.range.start + REACH))
         };
-        let near: Vec<&str> = words(text.get(range).unwrap_or_default()).collect();
-        let kind = if candidate.alone {
-            kind.to_owned()
-        } else {
-            format!("{kind} of line")
-        };
-        features.add_words(&kind, &near, Detail::Pieces);
+        let near = words(text.get(range).unwrap_or_default());
+        features.add_words(Kind::of_two(kind, of_line), near, Detail::Pieces);
+    }
+}
+
+/// The character beside a candidate.
+fn add_sign(kind: &str, sign: Option<char>, features: &mut Collector) {
+    match sign {
+        None => features.add(kind, "edge"),
+        Some(sign) if sign.is_alphanumeric() => features.add(kind, "letter"),
+        Some(sign) => features.add_written(kind, format_args!("{sign}")),
     }
 }

@@ -7,7 +7,7 @@ use super::segment::segments;
 use super::spread::Spread;
 use crate::cue;
 use crate::lexicon::{Hit, cue_hits};
-use crate::model::{CODES, Features};
+use crate::model::{CODES, Collector, Features};
 use crate::reading::Reading;
 use crate::steps::Steps;
 
@@ -34,7 +34,8 @@ pub(super) fn rate(
     let cues: Vec<Vec<Hit>> = readings.iter().map(cues_of).collect();
     let mail = mail_context(readings, hits);
     let said = (mail.body.or(mail.subject), mail.subject);
-    let shared = features::of_mail(readings, said, &cues);
+    let mut collector = Collector::default();
+    let shared = features::of_mail(readings, said, &cues, &mut collector);
     let base = CODES.score(&shared);
     for ((reading, hits), cues) in readings.iter().zip(hits).zip(&cues) {
         steps.charge(PER_BYTE * reading.text().len());
@@ -50,7 +51,8 @@ pub(super) fn rate(
                 break;
             }
             let known = (one.rules.as_slice(), &spread, cues.as_slice());
-            one.features = features::of_candidate(&one.candidate, reading, context, known);
+            one.features =
+                features::of_candidate(&one.candidate, reading, context, known, &mut collector);
             one.odds = base + CODES.score(&one.features);
         }
     }

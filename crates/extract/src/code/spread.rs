@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::candidate::Candidate;
-use crate::model::Features;
+use crate::model::Collector;
 use crate::reading::TextSource;
 
 /// How the values of a mail are spread over it.
@@ -47,30 +47,37 @@ impl Spread {
     }
 
     /// Adds how the value of a candidate compares with the others of its mail.
-    pub(super) fn add(&self, candidate: &Candidate, features: &mut Features) {
+    pub(super) fn add(&self, candidate: &Candidate, features: &mut Collector) {
         let value = candidate.compact.to_ascii_uppercase();
         let own = self.values.get(&value).copied().unwrap_or_default();
-        let number = |count: usize| match count {
-            0..=3 => count.to_string(),
-            4..=6 => "4-6".to_owned(),
-            _ => "many".to_owned(),
-        };
         let values = number(self.values.len());
         let alone = if candidate.alone { "alone" } else { "within" };
-        features.add("times", &number(own.count));
-        features.add("sources", &format!("{:?}", own.sources));
-        features.add("values", &values);
-        features.add("values layout", &format!("{values} {alone}"));
+        features.add("times", number(own.count));
+        features.add_written("sources", format_args!("{:?}", own.sources));
+        features.add("values", values);
+        features.add_written("values layout", format_args!("{values} {alone}"));
         let length = value.len();
         let alike = self.values.keys().filter(|other| other.len() == length);
-        features.add("alike", &number(alike.count()));
+        features.add("alike", number(alike.count()));
         let others = || self.values.iter().filter(|(other, _)| **other != value);
         let better = others().filter(|(_, other)| other.points > own.points);
-        features.add("rank", &number(better.count()));
+        features.add("rank", number(better.count()));
         let best = others().map(|(_, other)| other.points).max();
         let lead = best.map_or(9, |best| ((own.points - best).div_euclid(15)).clamp(-6, 6));
-        features.add("lead", &lead.to_string());
+        features.add_written("lead", format_args!("{lead}"));
         let rivals = others().filter(|(_, other)| other.is_alone).count();
-        features.add("rivals", &format!("{} {alone}", number(rivals)));
+        features.add_written("rivals", format_args!("{} {alone}", number(rivals)));
+    }
+}
+
+/// A count as a word of a feature.
+fn number(count: usize) -> &'static str {
+    match count {
+        0 => "0",
+        1 => "1",
+        2 => "2",
+        3 => "3",
+        4..=6 => "4-6",
+        _ => "many",
     }
 }

@@ -18,7 +18,7 @@ use crate::extraction::{Extraction, Link, LinkKind};
 use crate::flag::Flag;
 use crate::host;
 use crate::lexicon::{Sense, link_hits};
-use crate::model::{Features, UNIT};
+use crate::model::{Collector, Features, UNIT};
 use crate::reading::{Reading, TextSource};
 use crate::rejection::Rejection;
 use crate::steps::Steps;
@@ -97,6 +97,14 @@ pub struct ConsideredLink {
     pub rejected: Option<Rejection>,
 }
 
+/// What the links of one mail have in common while they are read.
+struct Search<'s> {
+    /// A number for each target.
+    targets: HashMap<String, usize>,
+    collector: Collector,
+    steps: &'s Steps<'s>,
+}
+
 /// A link as one allowlist sees it.
 struct JudgedLink<'m, 'l> {
     link: &'m LinkCandidate,
@@ -115,7 +123,11 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Links {
         .flat_map(|reading| link_hits(reading.text(), steps))
         .fold(Sense::default(), |all, hit| all.or(hit.sense));
     let mut candidates = Vec::new();
-    let mut targets = HashMap::new();
+    let mut search = Search {
+        targets: HashMap::new(),
+        collector: Collector::default(),
+        steps,
+    };
     let mut is_cut = false;
     for reading in readings
         .iter()
@@ -131,13 +143,13 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Links {
                 break;
             }
             let words = Words::of(&written, subject, steps);
-            candidates.extend(LinkCandidate::of(&written, at, &words, &mut targets, steps));
+            candidates.extend(LinkCandidate::of(&written, at, &words, &mut search));
         }
     }
-    rate(readings, &mut candidates, targets.len(), steps);
+    rate(readings, &mut candidates, &mut search);
     Links {
         candidates,
-        targets: targets.len(),
+        targets: search.targets.len(),
         is_cut,
     }
 }
@@ -148,8 +160,7 @@ impl LinkCandidate {
         written: &WrittenLink,
         at: usize,
         words: &Words,
-        targets: &mut HashMap<String, usize>,
-        steps: &Steps<'_>,
+        search: &mut Search<'_>,
     ) -> Option<Self> {
         let url = Url::parse(&written.href)
             .ok()
@@ -157,8 +168,11 @@ impl LinkCandidate {
         let checked = check(&written.href);
         let is_opaque = checked.as_ref().is_ok_and(Checked::is_opaque);
         let target = checked.as_ref().ok().map(|checked| {
-            let next = targets.len();
-            *targets.entry(checked.url.to_string()).or_insert(next)
+            let next = search.targets.len();
+            *search
+                .targets
+                .entry(checked.url.to_string())
+                .or_insert(next)
         });
         let shows_other_host = match (&written.shown_host, &checked) {
             (Some(shown), Ok(checked)) => !is_same_site(shown, &checked.host),
@@ -175,7 +189,8 @@ impl LinkCandidate {
             _ => (&url, &as_written.rules),
         };
         let strength = if is_opaque { 3 } else { token_strength(counts) };
-        let features = features::of_link(written, counts, rules, strength, steps);
+        let seen = (strength, &mut search.collector);
+        let features = features::of_link(written, counts, rules, seen, search.steps);
         Some(Self {
             features,
             odds: i32::MIN,

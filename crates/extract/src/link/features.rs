@@ -6,7 +6,7 @@ use super::classify::LinkRule;
 use super::collect::WrittenLink;
 use crate::cue;
 use crate::lexicon::cue_hits;
-use crate::model::{Detail, Features, words};
+use crate::model::{Collector, Detail, Features, Kind, words};
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
 
@@ -14,23 +14,30 @@ use crate::steps::Steps;
 const MAIL_WORDS: usize = 400;
 
 /// The features that all links of a mail share.
-pub(super) fn of_mail(readings: &[Reading], steps: &Steps<'_>) -> Features {
-    let mut features = Features::default();
+pub(super) fn of_mail(
+    readings: &[Reading],
+    features: &mut Collector,
+    steps: &Steps<'_>,
+) -> Features {
     features.add("bias", "");
     for reading in readings {
         let text = reading.text();
-        let kind = format!("cue {:?}", reading.source);
+        let kind = Kind::of(match reading.source {
+            TextSource::Subject => "cue subject",
+            TextSource::Text => "cue text",
+            TextSource::Html => "cue html",
+        });
         let cues = cue_hits(cue::examined(text), steps);
-        cue::add(&kind, &cues, &mut features);
+        cue::add(kind, &cues, features);
         if reading.source == TextSource::Subject {
-            let all: Vec<&str> = words(text).take(30).collect();
-            features.add_words("subject", &all, Detail::Pieces);
+            let all = words(text).take(30);
+            features.add_words(Kind::of("subject"), all, Detail::Pieces);
         } else {
-            let all: Vec<&str> = words(text).take(MAIL_WORDS).collect();
-            features.add_words("mail", &all, Detail::Words);
+            let all = words(text).take(MAIL_WORDS);
+            features.add_words(Kind::of("mail"), all, Detail::Words);
         }
     }
-    features.unique()
+    features.take()
 }
 
 /// The features of one link. `rules` are those that hold for it, and `token_strength` says
@@ -39,42 +46,47 @@ pub(super) fn of_link(
     written: &WrittenLink,
     url: &Url,
     rules: &[LinkRule],
-    token_strength: u8,
+    (token_strength, features): (u8, &mut Collector),
     steps: &Steps<'_>,
 ) -> Features {
-    let mut features = Features::of_candidate();
     for (kind, text) in [
         ("cue label", &written.label),
         ("cue sentence", &written.sentence),
         ("cue before", &written.before),
     ] {
-        cue::add(kind, &cue_hits(text, steps), &mut features);
+        cue::add(Kind::of(kind), &cue_hits(text, steps), features);
     }
     for rule in rules {
-        features.add("rule", &format!("{rule:?}"));
+        features.add_written("rule", format_args!("{rule:?}"));
     }
     let points: i32 = rules.iter().map(|rule| rule.points()).sum();
-    features.add("points", &(points.div_euclid(10).clamp(-6, 15)).to_string());
-    features.add("token", &token_strength.to_string());
-    features.add("source", &format!("{:?}", written.source));
-    let label: Vec<&str> = words(&written.label).take(12).collect();
-    features.add_words("label", &label, Detail::Pieces);
-    features.add("label length", &label.len().min(8).to_string());
-    let sentence: Vec<&str> = words(&written.sentence).take(30).collect();
-    features.add_words("sentence", &sentence, Detail::Pieces);
-    let before: Vec<&str> = words(&written.before).rev().take(20).collect();
-    features.add_words("before", &before, Detail::Pieces);
+    let tens = points.div_euclid(10).clamp(-6, 15);
+    features.add_written("points", format_args!("{tens}"));
+    features.add_written("token", format_args!("{token_strength}"));
+    features.add_written("source", format_args!("{:?}", written.source));
+    let label = words(&written.label).take(12);
+    features.add_words(Kind::of("label"), label, Detail::Pieces);
+    let length = words(&written.label).take(8).count();
+    features.add_written("label length", format_args!("{length}"));
+    let sentence = words(&written.sentence).take(30);
+    features.add_words(Kind::of("sentence"), sentence, Detail::Pieces);
+    let early = words(&written.before).count().saturating_sub(20);
+    let before = words(&written.before).skip(early);
+    features.add_words(Kind::of("before"), before, Detail::Pieces);
     let segments = url.path_segments().into_iter().flatten();
     let mut depth = 0_usize;
     for segment in segments.filter(|segment| !segment.is_empty()) {
         depth += 1;
-        let parts: Vec<&str> = words(segment).filter(|part| is_name(part)).collect();
-        features.add_words("path", &parts, Detail::Pieces);
+        let parts = words(segment).filter(|part| is_name(part));
+        features.add_words(Kind::of("path"), parts, Detail::Pieces);
     }
-    features.add("depth", &depth.min(6).to_string());
+    features.add_written("depth", format_args!("{}", depth.min(6)));
     for (name, value) in url.query_pairs().take(10) {
         features.add("parameter", &name);
-        features.add("parameter size", &(value.len() / 8).min(8).to_string());
+        features.add_written(
+            "parameter size",
+            format_args!("{}", (value.len() / 8).min(8)),
+        );
         if is_name(&value) {
             features.add("parameter value", &value);
         }
@@ -91,14 +103,17 @@ pub(super) fn of_link(
             "no"
         },
     );
-    features.unique()
+    features.take()
 }
 
 /// Where the link is among the links of the mail, and how many targets there are.
 pub(super) fn of_place(place: usize, targets: usize, features: &mut Features) {
-    features.add("place", &place.min(6).to_string());
-    features.add("targets", &targets.min(8).to_string());
-    features.add("place of", &format!("{} {}", place.min(3), targets.min(4)));
+    features.add("place", format_args!("{}", place.min(6)));
+    features.add("targets", format_args!("{}", targets.min(8)));
+    features.add(
+        "place of",
+        format_args!("{} {}", place.min(3), targets.min(4)),
+    );
 }
 
 /// A word, and not a part of a random token.

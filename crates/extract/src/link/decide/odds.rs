@@ -1,8 +1,8 @@
 //! Gives every link the odds of the model.
 
 use super::super::features;
-use super::{LinkCandidate, read};
-use crate::model::{CandidateFeatures, LINKS};
+use super::{LinkCandidate, Search, read};
+use crate::model::{CandidateFeatures, Collector, LINKS};
 use crate::reading::Reading;
 use crate::steps::Steps;
 
@@ -10,13 +10,14 @@ use crate::steps::Steps;
 pub(super) fn rate(
     readings: &[Reading],
     candidates: &mut [LinkCandidate],
-    targets: usize,
-    steps: &Steps<'_>,
+    search: &mut Search<'_>,
 ) {
     if candidates.is_empty() {
         return;
     }
-    let base = LINKS.score(&features::of_mail(readings, steps));
+    let shared = features::of_mail(readings, &mut search.collector, search.steps);
+    let base = LINKS.score(&shared);
+    let targets = search.targets.len();
     for (place, one) in candidates.iter_mut().enumerate() {
         features::of_place(place, targets, &mut one.features);
         one.odds = base + LINKS.score(&one.features);
@@ -38,9 +39,12 @@ pub(crate) fn seen_by_model(
             } else {
                 judged.score()
             },
-            features: one.features.places().to_vec(),
+            features: one.features.places(),
         }
     });
     let seen = seen.collect();
-    (features::of_mail(readings, steps).places().to_vec(), seen)
+    (
+        features::of_mail(readings, &mut Collector::default(), steps).places(),
+        seen,
+    )
 }
