@@ -1,12 +1,15 @@
 //! Codes: candidates by shape, evidence by context; at most one is returned.
 
 mod against;
+mod around;
 mod bound;
 mod candidate;
 mod context;
 mod decide;
 mod evidence;
 mod features;
+mod gap;
+mod heard;
 mod mask;
 mod number;
 mod odds;

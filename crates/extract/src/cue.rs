@@ -37,9 +37,7 @@ pub(crate) fn add_counts(kind: Kind, hits: &[Hit], features: &mut Collector) {
 
 /// Each cue of these hits, and which of them there are together.
 pub(crate) fn add(kind: Kind, hits: &[Hit], features: &mut Collector) {
-    let all = hits
-        .iter()
-        .fold(Sense::default(), |all, hit| all.or(hit.sense));
+    let all = Hit::senses(hits);
     add_together(kind, all, features);
     let with = kind.then("with ");
     for letter in letters(all) {

@@ -1,7 +1,8 @@
 //! The evidence against a candidate.
 
+use super::around::{Around, Near};
 use super::candidate::Candidate;
-use super::context::{Context, MailContext, Near};
+use super::context::MailContext;
 use super::number::{is_compact_date, is_year};
 use super::rule::Rule;
 use super::shape::Shape;
@@ -10,7 +11,7 @@ use crate::lexicon::Sense;
 /// Adds the rules that take points. `label` is how many words the best label is away.
 pub(super) fn against(
     candidate: &Candidate,
-    around: Context<'_>,
+    around: &Around<'_>,
     mail: MailContext,
     label: Option<usize>,
     rules: &mut Vec<Rule>,
@@ -23,13 +24,9 @@ pub(super) fn against(
     }
     let meeting =
         mail.body.or(mail.subject).says(Sense::MEETING) && !mail.subject.says(Sense::CODE);
-    if meeting
-        || is_named(candidate, around, Sense::KIND, 3, label)
-        || is_of_another_kind(candidate, around)
-    {
+    if meeting || is_named(candidate, around, Sense::KIND, 3, label) || is_of_another_kind(around) {
         rules.push(Rule::OtherKind);
-    } else if !rules.iter().any(|rule| rule.is_strong_label())
-        && is_about_other_codes(candidate, around, mail)
+    } else if !rules.iter().any(|rule| rule.is_strong_label()) && is_about_other_codes(around, mail)
     {
         rules.push(Rule::OtherContext);
     }
@@ -51,7 +48,7 @@ pub(super) fn against(
     if candidate.numbered {
         rules.push(Rule::Numbered);
     }
-    if around.in_sentence(candidate, Sense::STALE) {
+    if around.says_in_sentence(Sense::STALE) {
         rules.push(Rule::Stale);
     }
     if mail.subject.says(Sense::KIND) && !mail.subject.says(Sense::CODE.or(Sense::WORD)) {
@@ -59,34 +56,31 @@ pub(super) fn against(
     }
 }
 
-fn is_about_other_codes(candidate: &Candidate, around: Context<'_>, mail: MailContext) -> bool {
+fn is_about_other_codes(around: &Around<'_>, mail: MailContext) -> bool {
     let proper = mail.body.or(mail.subject).says(Sense::CODE.or(Sense::AUTH));
-    around.in_sentence(candidate, Sense::KIND) || !proper && around.around(candidate, Sense::KIND)
+    around.says_in_sentence(Sense::KIND) || !proper && around.says(Sense::KIND)
 }
 
 /// "Discount code: X": whether the word before the label names another kind of code.
-fn is_of_another_kind(candidate: &Candidate, around: Context<'_>) -> bool {
+fn is_of_another_kind(around: &Around<'_>) -> bool {
     let label = around
-        .before(candidate, Sense::CODE.or(Sense::WORD))
+        .before(Sense::CODE.or(Sense::WORD))
         .filter(|near| near.stops == 0 && near.lines == 0);
     label.is_some_and(|label| around.follows(label.hit, Sense::KIND))
 }
 
 /// Whether the heading of its column names something else.
-fn is_in_another_column(candidate: &Candidate, around: Context<'_>) -> bool {
-    candidate.heading.is_some()
-        && around
-            .before(candidate, Sense::CODE.or(Sense::WORD))
-            .is_none()
+fn is_in_another_column(candidate: &Candidate, around: &Around<'_>) -> bool {
+    candidate.heading.is_some() && around.before(Sense::CODE.or(Sense::WORD)).is_none()
 }
 
 /// "The password for your account 10048213 was changed": whether it is an account.
-fn is_account(candidate: &Candidate, around: Context<'_>, rules: &[Rule]) -> bool {
+fn is_account(candidate: &Candidate, around: &Around<'_>, rules: &[Rule]) -> bool {
     candidate.shape == Shape::Digits
         && candidate.compact.len() > 6
         && !rules.iter().any(|rule| rule.is_strong_label())
         && around
-            .before(candidate, Sense::AUTH)
+            .before(Sense::AUTH)
             .is_some_and(|near| near.gap.is_blank())
 }
 
@@ -94,7 +88,7 @@ fn is_account(candidate: &Candidate, around: Context<'_>, rules: &[Rule]) -> boo
 /// candidate, or after it with a connecting word, and closer than any label.
 fn is_named(
     candidate: &Candidate,
-    around: Context<'_>,
+    around: &Around<'_>,
     sense: Sense,
     reach: usize,
     label: Option<usize>,
@@ -107,18 +101,15 @@ fn is_named(
             && label.is_none_or(|words| near.words < words || words > 3)
     };
     let before = around
-        .before(candidate, sense)
+        .before(sense)
         .filter(|near| !near.gap.has_digits() && !near.gap.has(')'))
         .filter(|near| sense != Sense::NUMBER || near.lines == 0 || !around.is_asked_for(*near));
     let label_follows = |near: Near<'_>| {
         let from = near.hit.end();
-        let next = around
-            .hits
-            .iter()
-            .find(|hit| hit.start() >= from && hit.sense.says(Sense::CODE.or(Sense::WORD)));
+        let next = around.next(from, Sense::CODE.or(Sense::WORD));
         next.is_some_and(|next| next.start() <= from + 2)
     };
-    let after = around.after(candidate, sense).filter(|near| {
+    let after = around.after(sense).filter(|near| {
         near.connected
             && near.lines == 0
             && !near.gap.has_digits()

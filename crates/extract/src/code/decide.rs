@@ -2,6 +2,7 @@
 //! other value comes close.
 
 use super::bound::{Bound, bound};
+use super::context::{Context, MailContext};
 use super::odds::rate;
 use super::rule::Rule;
 use super::score::{Considered, ScoredCode, considered, score};
@@ -62,12 +63,13 @@ impl Codes {
 
 /// Finds and scores the codes in the readings of one mail.
 pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Codes {
-    let hits: Vec<_> = readings
+    let contexts: Vec<_> = readings
         .iter()
-        .map(|reading| lexicon::code_hits(reading.text(), steps))
+        .map(|reading| Context::of(reading, steps))
         .collect();
-    let (mut scored, crowded) = score(readings, &hits, steps);
-    rate(readings, &hits, &mut scored, steps);
+    let mail = MailContext::of(&contexts);
+    let (mut scored, crowded) = score(&contexts, mail);
+    rate(&contexts, mail, &mut scored, steps);
     let bound = readings.iter().find_map(bound).map(|bound| BoundCode {
         extraction: decide_bound(&bound, &scored),
         host: bound.host,
@@ -78,7 +80,7 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Codes {
         reaches_end: scored
             .first()
             .is_some_and(|best| reaches_end(best, readings)),
-        languages: lexicon::languages(hits.iter().flatten()),
+        languages: lexicon::languages(contexts.iter().flat_map(|context| &context.hits)),
         considered: considered(&scored, readings),
     }
 }
@@ -88,12 +90,13 @@ pub(crate) fn seen_by_model(
     readings: &[Reading],
     steps: &Steps<'_>,
 ) -> (Vec<u32>, Vec<CandidateFeatures>) {
-    let hits: Vec<_> = readings
+    let contexts: Vec<_> = readings
         .iter()
-        .map(|reading| lexicon::code_hits(reading.text(), steps))
+        .map(|reading| Context::of(reading, steps))
         .collect();
-    let (mut scored, _) = score(readings, &hits, steps);
-    let shared = rate(readings, &hits, &mut scored, steps);
+    let mail = MailContext::of(&contexts);
+    let (mut scored, _) = score(&contexts, mail);
+    let shared = rate(&contexts, mail, &mut scored, steps);
     let seen = scored.iter().map(|one| CandidateFeatures {
         value: one.candidate.value.clone(),
         points: one.points,

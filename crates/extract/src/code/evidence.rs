@@ -1,8 +1,9 @@
 //! The evidence for a candidate.
 
 use super::against::against;
+use super::around::{Around, Near};
 use super::candidate::Candidate;
-use super::context::{Context, MailContext, Near};
+use super::context::MailContext;
 use super::rule::Rule;
 use super::shape::Shape;
 use crate::lexicon::{Hit, Sense};
@@ -12,7 +13,7 @@ use crate::reading::Reading;
 pub(super) fn evidence(
     candidate: &Candidate,
     reading: &Reading,
-    around: Context<'_>,
+    around: &Around<'_>,
     mail: MailContext,
 ) -> Vec<Rule> {
     let mut rules = Vec::new();
@@ -40,8 +41,8 @@ pub(super) fn evidence(
 
 /// Whether a label marks a word as a code. Small letters need a colon as well, or a
 /// line of their own.
-fn is_labelled_word(candidate: &Candidate, around: Context<'_>) -> bool {
-    let Some(near) = around.before(candidate, Sense::CODE.or(Sense::WORD)) else {
+fn is_labelled_word(candidate: &Candidate, around: &Around<'_>) -> bool {
+    let Some(near) = around.before(Sense::CODE.or(Sense::WORD)) else {
         return false;
     };
     let strong = near.hit.sense.says(Sense::CODE);
@@ -89,26 +90,26 @@ fn is_chosen(compact: &str) -> bool {
 /// and the candidate.
 fn labels(
     candidate: &Candidate,
-    around: Context<'_>,
+    around: &Around<'_>,
     mail: MailContext,
     shown: Option<Rule>,
     rules: &mut Vec<Rule>,
 ) -> Option<usize> {
     let any = Sense::CODE.or(Sense::WORD);
-    let before = around.before(candidate, any);
-    let after = around.after(candidate, any);
+    let before = around.before(any);
+    let after = around.after(any);
     let first = before.and_then(|near| before_rule(candidate, around, near));
     let second = after
         .filter(|near| !labels_the_next(around, near.hit))
         .and_then(|near| after_rule(candidate, near));
     let enter = around
-        .before(candidate, Sense::ENTER)
+        .before(Sense::ENTER)
         .filter(|near| near.words <= 2 && near.lines == 0 && near.stops == 0);
     let purpose = Sense::AUTH.or(any).or(Sense::EXPIRY);
     let imperative = enter
         .filter(|_| mail.body.or(mail.subject).says(purpose))
         .map(|_| {
-            let to_sign_in = around.in_sentence(candidate, purpose);
+            let to_sign_in = around.says_in_sentence(purpose);
             if to_sign_in {
                 Rule::ImperativeToSignIn
             } else {
@@ -141,7 +142,7 @@ fn labels(
 }
 
 /// "(code X)": only the label and the candidate are in the brackets.
-fn is_bracketed(candidate: &Candidate, around: Context<'_>, near: Near<'_>) -> bool {
+fn is_bracketed(candidate: &Candidate, around: &Around<'_>, near: Near<'_>) -> bool {
     let before = around.text.get(..near.hit.start());
     let after = around.text.get(candidate.range.end..);
     near.words == 0
@@ -150,7 +151,7 @@ fn is_bracketed(candidate: &Candidate, around: Context<'_>, near: Near<'_>) -> b
         && after.is_some_and(|after| after.starts_with(')'))
 }
 
-fn before_rule(candidate: &Candidate, around: Context<'_>, near: Near<'_>) -> Option<Rule> {
+fn before_rule(candidate: &Candidate, around: &Around<'_>, near: Near<'_>) -> Option<Rule> {
     let strong = near.hit.sense.says(Sense::CODE);
     if candidate.alone && near.lines > 0 {
         let asked = near.stops == 0 && around.is_asked_for(near);
@@ -215,7 +216,7 @@ fn structural_rule(candidate: &Candidate, reading: &Reading, mail: MailContext) 
 }
 
 /// "Your code 1234 password 5678": whether the label belongs to the value after it.
-fn labels_the_next(around: Context<'_>, label: &Hit) -> bool {
+fn labels_the_next(around: &Around<'_>, label: &Hit) -> bool {
     let rest = around.text.get(label.end()..).unwrap_or_default();
     let value = rest.trim_start_matches([' ', ':', '=', '[', '(']);
     let gap = rest.len() - value.len();
@@ -230,9 +231,9 @@ fn labels_the_next(around: Context<'_>, label: &Hit) -> bool {
     gap <= 3 && is_value
 }
 
-fn alone_rule(candidate: &Candidate, around: Context<'_>, mail: MailContext) -> Option<Rule> {
+fn alone_rule(candidate: &Candidate, around: &Around<'_>, mail: MailContext) -> Option<Rule> {
     let all = mail.body.or(mail.subject);
-    let purpose = around.before(candidate, Sense::AUTH.or(Sense::ENTER));
+    let purpose = around.before(Sense::AUTH.or(Sense::ENTER));
     if !candidate.alone || candidate.shape.is_wordlike() {
         None
     } else if purpose.is_some_and(|near| near.lines > 0 && near.stops == 0 && near.words <= 4) {

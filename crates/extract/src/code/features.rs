@@ -2,12 +2,14 @@
 //! and the words around it.
 
 use super::candidate::Candidate;
-use super::context::Context;
+use super::context::{Context, MailContext};
+use super::heard::SENSES;
 use super::number::{is_compact_date, is_year};
 use super::rule::Rule;
+use super::score::ScoredCode;
 use super::spread::Spread;
 use crate::cue;
-use crate::lexicon::{Hit, Sense};
+use crate::lexicon::Hit;
 use crate::model::{Collector, Detail, Features, Kind, words};
 use crate::reading::{Reading, TextSource};
 
@@ -16,33 +18,16 @@ const REACH: usize = 90;
 /// How many words of the mail are features of all its candidates.
 const MAIL_WORDS: usize = 400;
 
-/// The senses that are features by themselves.
-const SENSES: &[(Sense, &str)] = &[
-    (Sense::CODE, "code"),
-    (Sense::WORD, "word"),
-    (Sense::ENTER, "enter"),
-    (Sense::EXPIRY, "expiry"),
-    (Sense::AUTH, "auth"),
-    (Sense::NUMBER, "number"),
-    (Sense::KIND, "kind"),
-    (Sense::MONEY, "money"),
-    (Sense::STALE, "stale"),
-    (Sense::MEETING, "meeting"),
-    (Sense::VERIFY, "verify"),
-    (Sense::CLICK, "click"),
-    (Sense::NOT_ME, "not_me"),
-];
-
 /// The features that all candidates of a mail share. `cues` are those of each reading.
 pub(super) fn of_mail(
-    readings: &[Reading],
-    (senses, subject): (Sense, Sense),
+    contexts: &[Context<'_>],
+    mail: MailContext,
     cues: &[Vec<Hit>],
     features: &mut Collector,
 ) -> Features {
     features.add("bias", "");
-    for (reading, cues) in readings.iter().zip(cues) {
-        let kind = Kind::of(if reading.source == TextSource::Subject {
+    for (context, cues) in contexts.iter().zip(cues) {
+        let kind = Kind::of(if context.reading.source == TextSource::Subject {
             "cue subject"
         } else {
             "cue mail"
@@ -50,9 +35,9 @@ pub(super) fn of_mail(
         cue::add(kind, cues, features);
         cue::add_counts(kind, cues, features);
     }
-    for reading in readings {
-        let text = reading.text();
-        if reading.source == TextSource::Subject {
+    for context in contexts {
+        let text = context.text();
+        if context.reading.source == TextSource::Subject {
             let all = words(text).take(30);
             features.add_words(Kind::of("subject"), all, Detail::Pieces);
         } else {
@@ -60,11 +45,12 @@ pub(super) fn of_mail(
             features.add_words(Kind::of("mail"), all, Detail::Words);
         }
     }
+    let senses = mail.body.or(mail.subject);
     for (sense, name) in SENSES {
         if senses.says(*sense) {
             features.add("mail says", name);
         }
-        if subject.says(*sense) {
+        if mail.subject.says(*sense) {
             features.add("subject says", name);
         }
     }
@@ -73,21 +59,21 @@ pub(super) fn of_mail(
 
 /// The features of one candidate.
 pub(super) fn of_candidate(
-    candidate: &Candidate,
-    reading: &Reading,
-    around: Context<'_>,
-    (rules, spread, cues): (&[Rule], &Spread, &[Hit]),
+    one: &ScoredCode,
+    context: &Context<'_>,
+    (spread, cues): (&Spread, &[Hit]),
     features: &mut Collector,
 ) -> Features {
-    of_cues(candidate, around, cues, features);
-    of_shape(candidate, reading, features);
-    of_rules(candidate, rules, features);
+    let candidate = &one.candidate;
+    of_cues(candidate, context, cues, features);
+    of_shape(candidate, context.reading, features);
+    of_rules(candidate, &one.rules, features);
     spread.add(candidate, features);
-    of_words(candidate, around, features);
+    of_words(candidate, context, features);
     for (sense, name) in SENSES {
-        if around.in_sentence(candidate, *sense) {
+        if one.heard.sentence.says(*sense) {
             features.add("sentence says", name);
-        } else if around.around(candidate, *sense) {
+        } else if one.heard.near.says(*sense) {
             features.add("near says", name);
         }
     }
@@ -95,11 +81,11 @@ pub(super) fn of_candidate(
 }
 
 /// The cues before and after a candidate in its line, and in the lines around it.
-fn of_cues(candidate: &Candidate, around: Context<'_>, cues: &[Hit], features: &mut Collector) {
+fn of_cues(candidate: &Candidate, context: &Context<'_>, cues: &[Hit], features: &mut Collector) {
     const NEAR: usize = 30;
     let line = |offset: isize| {
         let index = candidate.segment.checked_add_signed(offset);
-        let line = index.and_then(|index| around.segments.get(index));
+        let line = index.and_then(|index| context.segments.get(index));
         line.map_or(0..0, |line| line.range.clone())
     };
     let own = line(0);
@@ -188,9 +174,9 @@ fn of_rules(candidate: &Candidate, rules: &[Rule], features: &mut Collector) {
 }
 
 /// The words before and after, nearest ones apart, and those of the lines around.
-fn of_words(candidate: &Candidate, around: Context<'_>, features: &mut Collector) {
-    let text = around.text;
-    let line = around.segments.get(candidate.segment);
+fn of_words(candidate: &Candidate, context: &Context<'_>, features: &mut Collector) {
+    let text = context.text();
+    let line = context.segments.get(candidate.segment);
     let (start, end) = line.map_or((0, text.len()), |line| (line.range.start, line.range.end));
     let from = text.ceil_char_boundary(start.max(candidate.range.start.saturating_sub(REACH)));
     let left = text.get(from..candidate.range.start).unwrap_or_default();
@@ -210,7 +196,7 @@ fn of_words(candidate: &Candidate, around: Context<'_>, features: &mut Collector
     let of_line = if candidate.alone { "" } else { " of line" };
     for (offset, kind) in [(-1_isize, "above"), (-2, "above 2"), (1, "below")] {
         let index = candidate.segment.checked_add_signed(offset);
-        let Some(line) = index.and_then(|index| around.segments.get(index)) else {
+        let Some(line) = index.and_then(|index| context.segments.get(index)) else {
             features.add(kind, "edge");
             continue;
         };

@@ -1,14 +1,12 @@
 //! Gives every candidate the odds of the model.
 
-use super::context::Context;
+use super::context::{Context, MailContext};
 use super::features;
-use super::score::{ScoredCode, mail_context};
-use super::segment::segments;
+use super::score::ScoredCode;
 use super::spread::Spread;
 use crate::cue;
 use crate::lexicon::{Hit, cue_hits};
 use crate::model::{CODES, Collector, Features};
-use crate::reading::Reading;
 use crate::steps::Steps;
 
 /// Steps charged for the features of a byte of the mail, and for those of a candidate.
@@ -18,8 +16,8 @@ const PER_CANDIDATE: usize = 12_000;
 /// Sets the features and the odds of each candidate and sorts the candidates, best first.
 /// Returns the features that they share.
 pub(super) fn rate(
-    readings: &[Reading],
-    hits: &[Vec<Hit>],
+    contexts: &[Context<'_>],
+    mail: MailContext,
     scored: &mut [ScoredCode],
     steps: &Steps<'_>,
 ) -> Features {
@@ -30,29 +28,19 @@ pub(super) fn rate(
     if scored.is_empty() {
         return Features::default();
     }
-    let cues_of = |reading: &Reading| cue_hits(cue::examined(reading.text()), steps);
-    let cues: Vec<Vec<Hit>> = readings.iter().map(cues_of).collect();
-    let mail = mail_context(readings, hits);
-    let said = (mail.body.or(mail.subject), mail.subject);
+    let cues_of = |context: &Context<'_>| cue_hits(cue::examined(context.text()), steps);
+    let cues: Vec<Vec<Hit>> = contexts.iter().map(cues_of).collect();
     let mut collector = Collector::default();
-    let shared = features::of_mail(readings, said, &cues, &mut collector);
+    let shared = features::of_mail(contexts, mail, &cues, &mut collector);
     let base = CODES.score(&shared);
-    for ((reading, hits), cues) in readings.iter().zip(hits).zip(&cues) {
-        steps.charge(PER_BYTE * reading.text().len());
-        let segments = segments(reading.text());
-        let context = Context {
-            text: reading.text(),
-            segments: &segments,
-            hits,
-            steps,
-        };
-        for one in scored.iter_mut().filter(|one| one.source == reading.source) {
+    for (context, cues) in contexts.iter().zip(&cues) {
+        steps.charge(PER_BYTE * context.text().len());
+        let source = context.reading.source;
+        for one in scored.iter_mut().filter(|one| one.source == source) {
             if !steps.charge(PER_CANDIDATE) {
                 break;
             }
-            let known = (one.rules.as_slice(), &spread, cues.as_slice());
-            one.features =
-                features::of_candidate(&one.candidate, reading, context, known, &mut collector);
+            one.features = features::of_candidate(one, context, (&spread, cues), &mut collector);
             one.odds = base + CODES.score(&one.features);
         }
     }

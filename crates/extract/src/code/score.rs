@@ -1,15 +1,15 @@
 //! Scores every candidate of a mail.
 
+use super::around::Around;
 use super::candidate::{Candidate, candidates};
 use super::context::{Context, MailContext};
 use super::evidence::evidence;
+use super::heard::Heard;
 use super::rule::Rule;
-use super::segment::segments;
 use super::shape::Shape;
-use crate::lexicon::{Hit, Sense};
+use crate::lexicon::Sense;
 use crate::model::{Features, percent};
 use crate::reading::{Reading, TextSource};
-use crate::steps::Steps;
 
 /// Steps charged for scoring a candidate.
 const PER_CANDIDATE: usize = 3_000;
@@ -29,6 +29,7 @@ pub(super) struct ScoredCode {
     pub(super) odds: i32,
     /// The offset of the label in the same sentence.
     pub(super) label: Option<usize>,
+    pub(super) heard: Heard,
     pub(super) features: Features,
 }
 
@@ -53,74 +54,55 @@ pub struct Considered {
 
 /// The candidates of all readings, and whether there are more than are
 /// examined.
-pub(super) fn score(
-    readings: &[Reading],
-    hits: &[Vec<Hit>],
-    steps: &Steps<'_>,
-) -> (Vec<ScoredCode>, bool) {
-    let mail = mail_context(readings, hits);
+pub(super) fn score(contexts: &[Context<'_>], mail: MailContext) -> (Vec<ScoredCode>, bool) {
     let mut scored = Vec::new();
     let mut crowded = false;
-    for (reading, hits) in readings.iter().zip(hits) {
-        let segments = segments(reading.text());
-        let context = Context {
-            text: reading.text(),
-            segments: &segments,
-            hits,
-            steps,
-        };
-        crowded |= score_reading(reading, context, mail, &mut scored);
+    for context in contexts {
+        crowded |= score_reading(context, mail, &mut scored);
     }
     agree(&mut scored);
     (scored, crowded)
 }
 
-pub(super) fn mail_context(readings: &[Reading], hits: &[Vec<Hit>]) -> MailContext {
-    let mut mail = MailContext::default();
-    for (reading, hits) in readings.iter().zip(hits) {
-        let all = hits
-            .iter()
-            .fold(Sense::default(), |all, hit| all.or(hit.sense));
-        match reading.source {
-            TextSource::Subject => mail.subject = all,
-            TextSource::Text | TextSource::Html => mail.body = mail.body.or(all),
-        }
-    }
-    mail
-}
-
-fn score_reading(
-    reading: &Reading,
-    context: Context<'_>,
-    mail: MailContext,
-    scored: &mut Vec<ScoredCode>,
-) -> bool {
-    let (found, crowded) = candidates(reading, context.segments, context.hits, context.steps);
-    let all: Vec<_> = found
+fn score_reading(context: &Context<'_>, mail: MailContext, scored: &mut Vec<ScoredCode>) -> bool {
+    let reading = context.reading;
+    let (found, crowded) = candidates(reading, &context.segments, &context.hits, context.steps);
+    let arounds: Vec<_> = found
         .iter()
         .take_while(|_| context.steps.charge(PER_CANDIDATE))
-        .map(|candidate| evidence(candidate, reading, context, mail))
+        .map(|candidate| Around::of(candidate, context))
         .collect();
-    for (index, (candidate, rules)) in found.iter().zip(&all).enumerate() {
-        let mut rules = rules.clone();
-        if is_overshadowed(index, &found, &all, context) {
+    let rules: Vec<_> = found
+        .iter()
+        .zip(&arounds)
+        .map(|(candidate, around)| evidence(candidate, reading, around, mail))
+        .collect();
+    let overshadowed: Vec<bool> = arounds
+        .iter()
+        .enumerate()
+        .map(|(index, around)| is_overshadowed(index, &found, &rules, around))
+        .collect();
+    let all = found.into_iter().zip(rules).zip(arounds).zip(overshadowed);
+    for (((candidate, mut rules), around), overshadowed) in all {
+        if overshadowed {
             rules.push(Rule::Overshadowed);
         }
-        let label = context
-            .before(candidate, Sense::CODE.or(Sense::WORD))
+        let label = around
+            .before(Sense::CODE.or(Sense::WORD))
             .filter(|near| near.stops == 0 && near.lines == 0)
             .map(|near| near.hit.start());
         scored.push(ScoredCode {
             source: reading.source,
             is_unclear: reading.is_unclear(candidate.range.start)
                 || reading.is_unclear(candidate.range.end.saturating_sub(1)),
-            candidate: candidate.clone(),
             points: rules.iter().map(|rule| rule.points()).sum(),
             odds: i32::MIN,
             rules,
             at: reading.folded.source(candidate.range.start),
             label,
+            heard: Heard::of(&around),
             features: Features::default(),
+            candidate,
         });
     }
     crowded
@@ -132,12 +114,12 @@ fn is_overshadowed(
     index: usize,
     found: &[Candidate],
     rules: &[Vec<Rule>],
-    context: Context<'_>,
+    around: &Around<'_>,
 ) -> bool {
     let Some(candidate) = found.get(index) else {
         return false;
     };
-    let label = context.before(candidate, Sense::CODE.or(Sense::WORD));
+    let label = around.before(Sense::CODE.or(Sense::WORD));
     let Some(label) = label.filter(|label| !label.linked) else {
         return false;
     };

@@ -25,6 +25,12 @@ impl Hit {
         })
     }
 
+    /// The senses of all these terms.
+    pub(crate) fn senses(hits: &[Self]) -> Sense {
+        let senses = hits.iter().map(|hit| hit.sense);
+        senses.fold(Sense::default(), Sense::or)
+    }
+
     pub(crate) fn start(&self) -> usize {
         self.start as usize
     }
