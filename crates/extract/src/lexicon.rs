@@ -6,19 +6,20 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use aho_corasick::automaton::Automaton;
-use aho_corasick::nfa::contiguous::NFA;
-use aho_corasick::{Anchored, Input, MatchKind};
-
 use crate::fold::folded;
 use crate::steps::Steps;
 
+mod boundary;
 mod files;
 mod hit;
 mod sense;
+mod trie;
 
 pub(crate) use hit::Hit;
 pub(crate) use sense::Sense;
+
+use boundary::{begins_word, word_end};
+use trie::Trie;
 
 struct Term {
     sense: Sense,
@@ -27,13 +28,15 @@ struct Term {
 }
 
 struct Lexicon {
-    automaton: Option<NFA>,
+    trie: Trie,
     terms: Vec<Term>,
 }
 
 /// Steps charged for a word, and for comparing a word with a term.
 const PER_WORD: usize = 6;
 const PER_TRY: usize = 30;
+/// How many steps are taken before they are charged.
+const AT_ONCE: usize = 2_000;
 
 /// Built on first use from files inside the program. Terms about codes and terms about
 /// links overlap, so there are two lexicons.
@@ -82,50 +85,58 @@ pub(crate) fn languages<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> Vec<&'st
 }
 
 impl Lexicon {
-    /// Searches only where a word may begin. A search that is anchored there is cheap
-    /// for words that begin no term.
+    /// Searches only where a word may begin. A search that begins there is cheap for words
+    /// that begin no term.
     fn hits(&self, text: &str, steps: &Steps<'_>) -> Vec<Hit> {
         let mut found = Vec::new();
-        let mut at = 0;
-        while let Some(rest) = text.get(at..)
-            && let Some(c) = rest.chars().next()
-            && steps.charge(PER_WORD)
+        let mut begun = Vec::new();
+        let (mut at, mut cost) = (0, 0);
+        while let Some(rest) = text.as_bytes().get(at..)
+            && let Some(byte) = rest.first()
         {
-            if c.is_ascii_whitespace() {
+            if cost > AT_ONCE && !steps.charge(std::mem::take(&mut cost)) {
+                break;
+            }
+            cost += PER_WORD;
+            if byte.is_ascii_whitespace() {
                 at += 1;
-            } else if is_boundary(last_char(text, at), Some(c))
-                && let Some(hit) = self.hit(text, at, steps)
+            } else if begins_word(text, at)
+                && let Some(hit) = self.hit(text, at, &mut begun, &mut cost)
             {
                 at = hit.end();
                 found.push(hit);
             } else {
                 // Skip the rest of the word.
-                let letters = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
-                steps.charge(letters);
-                at += letters.max(c.len_utf8());
+                let letters = rest.iter().take_while(|byte| byte.is_ascii_alphabetic());
+                let letters = letters.count();
+                cost += letters;
+                at += letters.max(boundary::length(*byte));
             }
         }
+        steps.charge(cost);
         found
     }
 
     /// The longest term that begins here and ends at the end of a word. If the longest
     /// does not, a shorter one, perhaps of another language, may.
-    fn hit(&self, text: &str, at: usize, steps: &Steps<'_>) -> Option<Hit> {
-        let mut end = text.len();
+    fn hit(
+        &self,
+        text: &str,
+        at: usize,
+        begun: &mut Vec<(usize, u32)>,
+        cost: &mut usize,
+    ) -> Option<Hit> {
+        begun.clear();
+        self.trie.find(text.as_bytes().get(at..)?, begun);
         loop {
-            if !steps.charge(PER_TRY) {
-                return None;
-            }
-            let input = Input::new(text).range(at..end).anchored(Anchored::Yes);
-            let found = self.automaton.as_ref()?.try_find(&input).ok()??;
-            let place = found.pattern().as_usize();
-            let term = self.terms.get(place)?;
-            let word_end = word_end(text, found.end());
-            steps.charge(4 * (word_end - at));
-            if let Some(end) = term.end(found.end(), word_end) {
+            *cost += PER_TRY;
+            let (length, place) = begun.pop()?;
+            let term = self.terms.get(place as usize)?;
+            let word_end = word_end(text, at + length);
+            *cost += 4 * (word_end - at);
+            if let Some(end) = term.end(at + length, word_end) {
                 return Hit::new(&(at..end), place, term.sense);
             }
-            end = found.end() - 1;
         }
     }
 
@@ -149,13 +160,10 @@ impl Lexicon {
                 term.open_after |= written.ends_with('*');
             }
         }
-        let automaton = NFA::builder()
-            .ascii_case_insensitive(true)
-            .dense_depth(3)
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(&patterns)
-            .ok();
-        Self { automaton, terms }
+        Self {
+            trie: Trie::build(patterns.into_iter().zip(0..).collect()),
+            terms,
+        }
     }
 }
 
@@ -199,70 +207,6 @@ impl Term {
     fn end(&self, end: usize, word_end: usize) -> Option<usize> {
         (self.open_after || word_end == end).then_some(word_end)
     }
-}
-
-/// The end of the word that continues at an offset.
-fn word_end(text: &str, at: usize) -> usize {
-    let mut last = last_char(text, at);
-    let mut end = at;
-    for next in text.get(at..).unwrap_or_default().chars() {
-        if is_boundary(last, Some(next)) {
-            break;
-        }
-        last = Some(next);
-        end += next.len_utf8();
-    }
-    end
-}
-
-/// The character that ends here.
-fn last_char(text: &str, end: usize) -> Option<char> {
-    text.get(..end)?.chars().next_back()
-}
-
-/// Whether a word may end between the two characters.
-fn is_boundary(left: Option<char>, right: Option<char>) -> bool {
-    match (left, right) {
-        (Some(left), Some(right)) if left.is_ascii() && right.is_ascii() => {
-            !left.is_ascii_alphabetic() || !right.is_ascii_alphabetic()
-        }
-        // The tables of letters are slow, so they come last.
-        (Some(left), Some(right)) => {
-            is_unspaced(left)
-                || is_unspaced(right)
-                || script_differs(left, right)
-                || !is_letter(left)
-                || !is_letter(right)
-        }
-        _ => true,
-    }
-}
-
-/// Which characters are letters, of all alphabets: the tables of Unicode are slow.
-static LETTERS: LazyLock<Vec<bool>> = LazyLock::new(|| {
-    // There are no surrogates among these.
-    let chars = (0..0x3100).filter_map(char::from_u32);
-    chars.map(is_letter_by_tables).collect()
-});
-
-/// Letters and combining marks.
-fn is_letter(c: char) -> bool {
-    let known = LETTERS.get(c as usize).copied();
-    known.unwrap_or_else(|| is_letter_by_tables(c))
-}
-
-fn is_letter_by_tables(c: char) -> bool {
-    c.is_alphabetic() || unicode_normalization::char::is_combining_mark(c)
-}
-
-fn script_differs(left: char, right: char) -> bool {
-    left.is_ascii() != right.is_ascii()
-}
-
-/// Whether the script has no spaces between words.
-fn is_unspaced(c: char) -> bool {
-    matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
-        | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2ffff}')
 }
 
 #[cfg(test)]

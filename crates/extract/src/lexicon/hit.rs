@@ -16,11 +16,11 @@ pub(crate) struct Hit {
 
 impl Hit {
     /// Nothing for a place that is beyond any text that is searched.
-    pub(super) fn new(range: &Range<usize>, term: usize, sense: Sense) -> Option<Self> {
+    pub(super) fn new(range: &Range<usize>, term: u32, sense: Sense) -> Option<Self> {
         Some(Self {
             start: u32::try_from(range.start).ok()?,
             end: u32::try_from(range.end).ok()?,
-            term: u32::try_from(term).ok()?,
+            term,
             sense,
         })
     }
