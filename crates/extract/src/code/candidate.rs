@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::mask::is_masked;
 use super::run::{Run, digit_groups, letter_groups, spelled_out};
-use super::segment::{Segment, containing, heading};
+use super::segment::{Segment, heading};
 use super::shape::{Shape, shape_of};
-use super::token::{Token, tokens};
+use super::token::{Form, Token, tokens};
 use crate::fold::BARRIER;
 use crate::lexicon::{Hit, Sense};
 use crate::reading::Reading;
@@ -37,6 +37,50 @@ pub(super) struct Candidate {
     pub(super) heading: Option<Range<usize>>,
 }
 
+/// The lines and the terms around an offset that only moves on.
+struct Place<'r> {
+    segments: &'r [Segment],
+    hits: &'r [Hit],
+    /// The first segment that ends after the offset.
+    segment: usize,
+    /// The first term that ends after the offset.
+    hit: usize,
+}
+
+impl Place<'_> {
+    fn move_to(&mut self, at: usize) {
+        let later = self.segments.get(self.segment..).unwrap_or_default();
+        let passed = later.iter().take_while(|segment| segment.range.end <= at);
+        self.segment += passed.count();
+        let later = self.hits.get(self.hit..).unwrap_or_default();
+        self.hit += later.iter().take_while(|hit| hit.end() <= at).count();
+    }
+
+    /// The segment that contains the offset.
+    fn segment(&self, at: usize) -> Option<&Segment> {
+        let segment = self.segments.get(self.segment)?;
+        segment.range.contains(&at).then_some(segment)
+    }
+
+    /// Whether a label or a colon comes directly before a word. Nearly every word has the
+    /// shape of a code, so a word without them is no candidate.
+    fn is_set_off(&self, text: &str, at: usize) -> bool {
+        let before = text.as_bytes().get(..at).unwrap_or_default();
+        let is_opening = |byte: &u8| matches!(byte, b' ' | b'"' | b'\'' | b'(' | b'[' | b'*');
+        let Some(last) = before.iter().rposition(|byte| !is_opening(byte)) else {
+            return false;
+        };
+        if matches!(before.get(last), Some(b':' | b'=')) {
+            return true;
+        }
+        let earlier = self.hits.get(..self.hit).unwrap_or_default();
+        let previous = earlier.iter().rev().find(|hit| hit.end() <= last + 1);
+        previous.is_some_and(|hit| {
+            hit.end() == last + 1 && hit.sense.says(Sense::CODE.or(Sense::WORD).or(Sense::IS))
+        })
+    }
+}
+
 /// The candidates of a reading, and whether there are more than are examined.
 pub(super) fn candidates(
     reading: &Reading,
@@ -48,17 +92,18 @@ pub(super) fn candidates(
     steps.charge(6 * text.len());
     let tokens = tokens(text);
     let mut found = Vec::new();
+    let mut place = Place {
+        segments,
+        hits,
+        segment: 0,
+        hit: 0,
+    };
     let mut at = 0;
-    while at < tokens.len() && found.len() < MAX_CANDIDATES && steps.charge(PER_TOKEN) {
-        let run = spelled_out(reading, &tokens, at)
-            .or_else(|| digit_groups(text, &tokens, at))
-            .or_else(|| letter_groups(text, &tokens, at));
-        // "4821 10 minutes": the second number is counted, so the first is by itself.
-        let run = run.filter(|run| match run {
-            Run::Code { range, .. } => !is_counted(text, range, hits),
-            Run::Nothing { .. } => true,
-        });
-        match run {
+    while let Some(token) = tokens.get(at)
+        && found.len() < MAX_CANDIDATES
+        && steps.charge(PER_TOKEN)
+    {
+        match run(reading, (&tokens, at), hits) {
             Some(Run::Nothing { used }) => at += used,
             Some(Run::Code {
                 range,
@@ -67,22 +112,42 @@ pub(super) fn candidates(
                 used,
             }) => {
                 at += used;
-                found.extend(candidate(text, range, &value, shape, (segments, hits)));
+                found.extend(candidate(text, range, &value, shape, &mut place));
             }
             None => {
-                let token = tokens.get(at);
                 at += 1;
-                found.extend(token.and_then(|token| single(text, token, (segments, hits))));
+                found.extend(single(text, token, &mut place));
             }
         }
     }
     (found, at < tokens.len())
 }
 
+/// The run of tokens that begins with a token, if there is one.
+fn run(reading: &Reading, (tokens, at): (&[Token], usize), hits: &[Hit]) -> Option<Run> {
+    // No run begins with an ordinary word.
+    if tokens.get(at)?.form != Form::Any {
+        return None;
+    }
+    let text = reading.text();
+    let run = spelled_out(reading, tokens, at)
+        .or_else(|| digit_groups(text, tokens, at))
+        .or_else(|| letter_groups(text, tokens, at));
+    // "4821 10 minutes": the second number is counted, so the first is by itself.
+    run.filter(|run| match run {
+        Run::Code { range, .. } => !is_counted(text, range, hits),
+        Run::Nothing { .. } => true,
+    })
+}
+
 /// One token by itself.
-fn single(text: &str, token: &Token, around: (&[Segment], &[Hit])) -> Option<Candidate> {
+fn single(text: &str, token: &Token, place: &mut Place<'_>) -> Option<Candidate> {
+    // A word with a capital and a small letter has no shape.
+    if token.form == Form::Word {
+        return None;
+    }
     let core = text.get(token.range.clone())?;
-    candidate(text, token.range.clone(), core, shape_of(core)?, around)
+    candidate(text, token.range.clone(), core, shape_of(core)?, place)
         .filter(|_| !is_masked(text, token, core))
 }
 
@@ -91,30 +156,30 @@ fn candidate(
     range: Range<usize>,
     value: &str,
     shape: Shape,
-    (segments, hits): (&[Segment], &[Hit]),
+    place: &mut Place<'_>,
 ) -> Option<Candidate> {
-    let segment = containing(segments, range.start)?;
-    let alone = is_alone(segments.get(segment)?, &range);
+    place.move_to(range.start);
+    let alone = is_alone(place.segment(range.start)?, &range);
     let wordlike = shape.is_wordlike();
-    if wordlike && !alone && !is_set_off(text, &range, hits) {
+    if wordlike && !alone && !place.is_set_off(text, range.start) {
         return None;
     }
+    let hits = place.hits;
     if is_counted(text, &range, hits) || touches_barrier(text, &range) {
         return None;
     }
-    let known = hits.partition_point(|hit| hit.end() <= range.start);
     let overlaps = |hit: &Hit| hit.start() < range.end;
     Some(Candidate {
         compact: value.chars().filter(char::is_ascii_alphanumeric).collect(),
         numbered: text
             .get(..range.start)
             .is_some_and(|before| before.ends_with(['#', '№'])),
-        known: wordlike && hits.get(known).is_some_and(overlaps),
+        known: wordlike && hits.get(place.hit).is_some_and(overlaps),
         heading: alone.then(|| heading(text, range.start)).flatten(),
         range,
         value: value.to_owned(),
         shape,
-        segment,
+        segment: place.segment,
         alone,
     })
 }
@@ -140,23 +205,6 @@ fn is_counted(text: &str, range: &Range<usize>, hits: &[Hit]) -> bool {
         hit.sense.says(Sense::MONEY) && matches!(gap, "" | " " | "." | ". " | ":" | ": ")
     });
     follows || precedes || prefixed
-}
-
-/// Whether a label or a colon comes directly before a word. Nearly every word has the shape
-/// of a code, so a word without them is no candidate.
-fn is_set_off(text: &str, range: &Range<usize>, hits: &[Hit]) -> bool {
-    let before = text
-        .get(..range.start)
-        .unwrap_or_default()
-        .trim_end_matches([' ', '"', '\'', '(', '[', '*']);
-    let previous = hits
-        .partition_point(|hit| hit.end() <= before.len())
-        .checked_sub(1)
-        .and_then(|at| hits.get(at));
-    let labelled = previous.is_some_and(|hit| {
-        hit.end() == before.len() && hit.sense.says(Sense::CODE.or(Sense::WORD).or(Sense::IS))
-    });
-    labelled || before.ends_with([':', '='])
 }
 
 fn touches_barrier(text: &str, range: &Range<usize>) -> bool {

@@ -34,15 +34,6 @@ pub(super) fn segments(text: &str) -> Vec<Segment> {
     found
 }
 
-/// The index of the segment that contains an offset.
-pub(super) fn containing(segments: &[Segment], at: usize) -> Option<usize> {
-    let index = segments.partition_point(|segment| segment.range.end <= at);
-    segments
-        .get(index)
-        .filter(|segment| segment.range.contains(&at))
-        .map(|_| index)
-}
-
 /// The heading of the cell at `at`: the cell above it, if the row above holds
 /// headings. That row has as many cells as this one and no digit, and the first
 /// cell of this row has a digit.

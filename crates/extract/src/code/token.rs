@@ -6,6 +6,34 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) range: Range<usize>,
+    pub(super) form: Form,
+}
+
+/// What is known about the letters of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Two or more letters, of which the last is a small one.
+    Word,
+    /// The same, and all of them are small.
+    SmallWord,
+    /// Anything.
+    Any,
+}
+
+impl Form {
+    /// The form of a token of letters.
+    fn of_letters(letters: &[u8]) -> Self {
+        match letters {
+            [_, .., last] if last.is_ascii_lowercase() => {
+                if letters.iter().all(u8::is_ascii_lowercase) {
+                    Self::SmallWord
+                } else {
+                    Self::Word
+                }
+            }
+            _ => Self::Any,
+        }
+    }
 }
 
 impl Token {
@@ -31,13 +59,12 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
         let letters = letters.unwrap_or(bytes.len());
         let from = word_start(bytes, start);
         // The fast path: most words are only letters.
-        if from == start
-            && letters > start
-            && bytes.get(letters).is_none_or(|byte| ends_word(*byte))
-        {
+        let word = bytes.get(start..letters).unwrap_or_default();
+        if from == start && !word.is_empty() && ends_after(bytes, letters, word) {
             at = letters;
             found.push(Token {
                 range: start..letters,
+                form: Form::of_letters(word),
             });
             continue;
         }
@@ -50,6 +77,17 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
         at = end.max(from + 1);
     }
     found
+}
+
+/// Whether nothing but a sign that ends a clause comes between some letters and the end of
+/// the word. `www.` begins an address.
+fn ends_after(bytes: &[u8], at: usize, letters: &[u8]) -> bool {
+    let ends = |at: usize| bytes.get(at).is_none_or(|byte| ends_word(*byte));
+    let is_sign = |byte: &u8| matches!(byte, b'.' | b',' | b':' | b';' | b'!' | b'?');
+    ends(at)
+        || bytes.get(at).is_some_and(is_sign)
+            && ends(at + 1)
+            && !letters.eq_ignore_ascii_case(b"www")
 }
 
 fn position(bytes: &[u8], from: usize, is: impl Fn(u8) -> bool) -> Option<usize> {
@@ -79,10 +117,17 @@ fn ends_word(byte: u8) -> bool {
 /// Whether a word is a URL, a mail address, a host with a path or a USSD string.
 fn is_address(word: &str) -> bool {
     let bytes = word.as_bytes();
+    if word
+        .get(..4)
+        .is_some_and(|start| start.eq_ignore_ascii_case("www."))
+    {
+        return true;
+    }
+    let has_sign = bytes.iter().any(|byte| matches!(byte, b'/' | b'@' | b'#'));
+    if !has_sign {
+        return false;
+    }
     word.contains("://")
-        || word
-            .get(..4)
-            .is_some_and(|start| start.eq_ignore_ascii_case("www."))
         || is_mail_address(word)
         || is_host_path(word)
         || (bytes.first() == Some(&b'*')
@@ -146,6 +191,7 @@ fn push(text: &str, range: Range<usize>, found: &mut Vec<Token>) {
     let end = start + trimmed.len();
     found.push(Token {
         range: start + glued(trimmed)..end,
+        form: Form::Any,
     });
 }
 
@@ -184,6 +230,15 @@ mod tests {
             cores("G-412157 RKJ-YP6 482.913"),
             ["G-412157", "RKJ-YP6", "482.913"]
         );
+    }
+
+    #[test]
+    fn sign_after_a_word_changes_no_token() {
+        assert_eq!(
+            cores("now, later. who? me; www. x:"),
+            cores("now , later . who ? me ; x :")
+        );
+        assert_eq!(cores("sign.in a,b c:d"), ["sign.in", "a", "b", "c", "d"]);
     }
 
     #[test]
