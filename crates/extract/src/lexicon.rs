@@ -89,7 +89,6 @@ impl Lexicon {
     /// that begin no term.
     fn hits(&self, text: &str, steps: &Steps<'_>) -> Vec<Hit> {
         let mut found = Vec::new();
-        let mut begun = Vec::new();
         let (mut at, mut cost) = (0, 0);
         while let Some(rest) = text.as_bytes().get(at..)
             && let Some(byte) = rest.first()
@@ -101,7 +100,7 @@ impl Lexicon {
             if byte.is_ascii_whitespace() {
                 at += 1;
             } else if begins_word(text, at)
-                && let Some(hit) = self.hit(text, at, &mut begun, &mut cost)
+                && let Some(hit) = self.hit(text, at, &mut cost)
             {
                 at = hit.end();
                 found.push(hit);
@@ -119,25 +118,29 @@ impl Lexicon {
 
     /// The longest term that begins here and ends at the end of a word. If the longest
     /// does not, a shorter one, perhaps of another language, may.
-    fn hit(
-        &self,
-        text: &str,
-        at: usize,
-        begun: &mut Vec<(usize, u32)>,
-        cost: &mut usize,
-    ) -> Option<Hit> {
-        begun.clear();
-        self.trie.find(text.as_bytes().get(at..)?, begun);
-        loop {
-            *cost += PER_TRY;
-            let (length, place) = begun.pop()?;
-            let term = self.terms.get(place as usize)?;
-            let word_end = word_end(text, at + length);
-            *cost += 4 * (word_end - at);
-            if let Some(end) = term.end(at + length, word_end) {
-                return Hit::new(&(at..end), place, term.sense);
+    fn hit(&self, text: &str, at: usize, cost: &mut usize) -> Option<Hit> {
+        let mut best = None;
+        // The steps of comparing the terms that are longer than the best.
+        let mut tries = PER_TRY;
+        let mut end_of_word = 0;
+        self.trie.find(text.as_bytes().get(at..)?, |length, place| {
+            let end = at + length;
+            // A shorter term may have ended in the same word.
+            if end > end_of_word {
+                end_of_word = word_end(text, end);
             }
-        }
+            let own = PER_TRY + 4 * (end_of_word - at);
+            let term = self.terms.get(place as usize);
+            match term.filter(|term| term.open_after || end == end_of_word) {
+                Some(term) => {
+                    tries = own;
+                    best = Hit::new(&(at..end_of_word), place, term.sense);
+                }
+                None => tries += own,
+            }
+        });
+        *cost += tries;
+        best
     }
 
     fn build(written: impl Iterator<Item = (&'static str, Sense, &'static str)>) -> Self {
@@ -200,13 +203,6 @@ fn entries(
                 .filter(|term| !term.is_empty())
                 .map(move |term| (language, sense, term))
         })
-}
-
-impl Term {
-    /// The end of the word in which the term ends, if the term allows that word.
-    fn end(&self, end: usize, word_end: usize) -> Option<usize> {
-        (self.open_after || word_end == end).then_some(word_end)
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::candidate::Candidate;
 use super::context::Context;
-use super::gap::{Gap, count_words};
+use super::gap::{Backward, Gap, Onward, Size, count_words};
 use crate::lexicon::{Hit, Sense};
 
 /// How many bytes a label may be away.
@@ -36,41 +36,54 @@ pub(super) struct Near<'h> {
 pub(super) struct Around<'r> {
     pub(super) text: &'r str,
     context: &'r Context<'r>,
-    before: Side<'r>,
-    after: Side<'r>,
+    before: Side<'r, Backward>,
+    after: Side<'r, Onward>,
     /// The end of the heading of its column, whose terms count as those before it.
     heading: Option<usize>,
     /// The range of the candidate.
     own: Range<usize>,
 }
 
-/// The terms on one side, in order.
-struct Side<'r> {
+/// The terms on one side, and what is known about those that are nearest.
+struct Side<'r, M> {
+    /// In the order of the text.
     hits: &'r [Hit],
     /// The senses of all of them.
     said: Sense,
-    /// What is known about some of them, by their place.
-    known: RefCell<Vec<(usize, Near<'r>)>>,
+    known: RefCell<Known<'r, M>>,
 }
 
-impl<'r> Side<'r> {
-    fn of(hits: &'r [Hit], from: usize, until: usize) -> Self {
-        let hits = hits.get(from..until).unwrap_or_default();
+/// The nearest terms on a side, nearest first, and what measures the text up to the last
+/// of them.
+struct Known<'r, M> {
+    nears: Vec<Near<'r>>,
+    meter: M,
+    /// Where the text that was measured ends.
+    end: usize,
+    /// Connecting words among these terms.
+    connecting: usize,
+    /// All of the text is ASCII.
+    is_ascii: bool,
+}
+
+impl<'r, M: Default> Side<'r, M> {
+    /// The terms in a range of places, on the side of the text that begins or ends at `end`.
+    fn of(context: &'r Context<'r>, places: Range<usize>, end: usize) -> Self {
+        let hits = context.hits.get(places).unwrap_or_default();
+        let reach = hits.first().map_or(end, Hit::end).min(end)
+            ..hits.last().map_or(end, Hit::start).max(end);
+        let reach = context.text().as_bytes().get(reach);
         Self {
             hits,
             said: Hit::senses(hits),
-            known: RefCell::new(Vec::new()),
+            known: RefCell::new(Known {
+                nears: Vec::new(),
+                meter: M::default(),
+                end,
+                connecting: 0,
+                is_ascii: reach.is_some_and(<[u8]>::is_ascii),
+            }),
         }
-    }
-
-    fn near(&self, place: usize, measure: impl FnOnce() -> Near<'r>) -> Near<'r> {
-        let mut known = self.known.borrow_mut();
-        if let Some((_, near)) = known.iter().find(|(other, _)| *other == place) {
-            return *near;
-        }
-        let near = measure();
-        known.push((place, near));
-        near
     }
 }
 
@@ -85,21 +98,17 @@ impl<'r> Around<'r> {
             let first = first.map_or(0, |segment| segment.range.start);
             (first.max(own.start.saturating_sub(REACH)), own.start)
         };
-        let before = Side::of(
-            hits,
-            hits.partition_point(|hit| hit.start() < floor),
-            hits.partition_point(|hit| hit.end() <= end),
-        );
+        let from = hits.partition_point(|hit| hit.start() < floor);
+        let until = hits.partition_point(|hit| hit.end() <= end);
+        let before = Side::of(context, from..until, end);
         let last = (candidate.segment + 1).min(segments.len().saturating_sub(1));
         let ceiling = segments
             .get(last)
             .map_or(context.text().len(), |segment| segment.range.end);
         let ceiling = ceiling.min(own.end + REACH);
-        let after = Side::of(
-            hits,
-            hits.partition_point(|hit| hit.start() < own.end),
-            hits.partition_point(|hit| hit.end() <= ceiling),
-        );
+        let from = hits.partition_point(|hit| hit.start() < own.end);
+        let until = hits.partition_point(|hit| hit.end() <= ceiling);
+        let after = Side::of(context, from..until, own.end);
         Self {
             text: context.text(),
             context,
@@ -119,10 +128,20 @@ impl<'r> Around<'r> {
         let hits = self.before.hits;
         let place = hits.iter().rposition(|hit| hit.sense.says(sense))?;
         let hit = hits.get(place)?;
-        let gap = hit.end()..self.heading.unwrap_or(self.own.start);
-        self.charge(&gap);
-        let between = hits.get(place + 1..).unwrap_or_default();
-        let near = self.before.near(place, || self.near(hit, gap, between));
+        let end = self.heading.unwrap_or(self.own.start);
+        self.charge(end - hit.end());
+        let mut known = self.before.known.borrow_mut();
+        let nearer = hits.len() - 1 - place;
+        for hit in hits.iter().rev().take(nearer + 1).skip(known.nears.len()) {
+            let text = self.bytes(hit.end()..known.end);
+            known.end = hit.end();
+            if known.is_ascii {
+                known.meter.push(text);
+            }
+            let size = known.is_ascii.then(|| known.meter.size());
+            self.know(hit, hit.end()..end, size, &mut known);
+        }
+        let near = known.nears.get(nearer).copied()?;
         // A heading is the line above, and the cell is what it names.
         let lines = self.heading.map_or(near.lines, |_| 1);
         let linked = self.heading.is_some() || near.linked;
@@ -141,10 +160,18 @@ impl<'r> Around<'r> {
         let hits = self.after.hits;
         let place = hits.iter().position(|hit| hit.sense.says(sense))?;
         let hit = hits.get(place)?;
-        let gap = self.own.end..hit.start();
-        self.charge(&gap);
-        let between = hits.get(..place).unwrap_or_default();
-        Some(self.after.near(place, || self.near(hit, gap, between)))
+        self.charge(hit.start() - self.own.end);
+        let mut known = self.after.known.borrow_mut();
+        for hit in hits.iter().take(place + 1).skip(known.nears.len()) {
+            let text = self.bytes(known.end..hit.start());
+            known.end = hit.start();
+            if known.is_ascii {
+                known.meter.push(text);
+            }
+            let size = known.is_ascii.then(|| known.meter.size());
+            self.know(hit, self.own.end..hit.start(), size, &mut known);
+        }
+        known.nears.get(place).copied()
     }
 
     /// Whether the sense occurs in the lines around the candidate.
@@ -202,23 +229,36 @@ impl<'r> Around<'r> {
         later.find(|hit| hit.sense.says(sense))
     }
 
-    fn charge(&self, gap: &Range<usize>) {
-        self.context.steps.charge(40 + 6 * gap.len());
+    /// The steps of measuring a gap, which everybody who asks for it is charged.
+    fn charge(&self, gap: usize) {
+        self.context.steps.charge(40 + 6 * gap);
     }
 
-    /// Measures the text between a term and the candidate, which holds the terms `between`.
-    fn near(&self, hit: &'r Hit, gap: Range<usize>, between: &[Hit]) -> Near<'r> {
+    fn bytes(&self, range: Range<usize>) -> &'r [u8] {
+        self.text.as_bytes().get(range).unwrap_or_default()
+    }
+
+    /// Keeps what is known about the next term of a side.
+    fn know<M>(
+        &self,
+        hit: &'r Hit,
+        gap: Range<usize>,
+        size: Option<Size>,
+        known: &mut Known<'r, M>,
+    ) {
         let text = Gap::new(self.text.get(gap.clone()).unwrap_or_default());
-        let size = text.size();
-        let connecting = self.connecting(between);
-        Near {
+        let size = size.unwrap_or_else(|| text.size());
+        known.nears.push(Near {
             hit,
-            words: size.words.saturating_sub(connecting),
+            words: size.words.saturating_sub(known.connecting),
             stops: size.stops,
             lines: size.lines.min(9),
-            connected: connecting > 0,
+            connected: known.connecting > 0,
             linked: self.is_linked(&gap),
             gap: text,
+        });
+        if hit.sense.says(Sense::COPULA) {
+            known.connecting += count_words(self.text.get(hit.range()).unwrap_or_default());
         }
     }
 
@@ -236,13 +276,5 @@ impl<'r> Around<'r> {
         let at = hits.partition_point(|hit| hit.end() < end);
         hits.get(at)
             .is_some_and(|hit| hit.end() == end && hit.sense.says(Sense::IS))
-    }
-
-    /// How many connecting words there are.
-    fn connecting(&self, between: &[Hit]) -> usize {
-        let within = between.iter().filter(|hit| hit.sense.says(Sense::COPULA));
-        within
-            .map(|hit| count_words(self.text.get(hit.range()).unwrap_or_default()))
-            .sum()
     }
 }

@@ -22,9 +22,6 @@ impl<'h> Gap<'h> {
     }
 
     pub(super) fn size(self) -> Size {
-        if self.0.is_ascii() {
-            return Size::of_ascii(self.0.as_bytes());
-        }
         Size {
             words: count_words(self.0),
             stops: stops(self.0),
@@ -43,28 +40,95 @@ pub(super) struct Size {
     pub(super) lines: usize,
 }
 
-impl Size {
-    /// The same as for any other text, in one pass.
-    fn of_ascii(text: &[u8]) -> Self {
-        let mut size = Self::default();
-        let (mut in_word, mut after_stop, mut ended) = (false, false, false);
+/// Measures ASCII that begins at the end of a candidate and becomes longer.
+#[derive(Debug, Default)]
+pub(super) struct Onward {
+    size: Size,
+    in_word: bool,
+    after_stop: bool,
+    ended: bool,
+}
+
+impl Onward {
+    pub(super) fn push(&mut self, text: &[u8]) {
         for byte in text {
-            let belongs = byte.is_ascii_alphanumeric() || *byte == b'\'';
-            size.words += usize::from(belongs && !in_word);
-            in_word = belongs;
-            size.lines += usize::from(*byte == b'\n');
-            // Unlike ASCII, Unicode has a vertical tab among the spaces.
-            if matches!(byte, b' ' | b'\t'..=b'\r') {
-                ended |= after_stop;
+            let belongs = is_of_word(*byte);
+            self.size.words += usize::from(belongs && !self.in_word);
+            self.in_word = belongs;
+            self.size.lines += usize::from(*byte == b'\n');
+            if is_space(*byte) {
+                self.ended |= self.after_stop;
             } else {
-                size.stops += usize::from(ended && byte.is_ascii_uppercase());
-                ended = false;
+                self.size.stops += usize::from(self.ended && byte.is_ascii_uppercase());
+                self.ended = false;
             }
-            after_stop = matches!(byte, b'.' | b'!' | b'?');
+            self.after_stop = is_stop(*byte);
         }
-        size.stops += usize::from(ended || after_stop);
-        size
     }
+
+    pub(super) fn size(&self) -> Size {
+        let stops = self.size.stops + usize::from(self.ended || self.after_stop);
+        Size { stops, ..self.size }
+    }
+}
+
+/// Measures ASCII that ends at the start of a candidate and becomes longer.
+#[derive(Debug)]
+pub(super) struct Backward {
+    size: Size,
+    in_word: bool,
+    /// A capital or the end of the text follows, after nothing but spaces.
+    starts: bool,
+    /// Those spaces are enough for a stop before them to end a sentence.
+    spaced: bool,
+}
+
+impl Default for Backward {
+    fn default() -> Self {
+        Self {
+            size: Size::default(),
+            in_word: false,
+            starts: true,
+            spaced: true,
+        }
+    }
+}
+
+impl Backward {
+    /// Adds text before the text so far.
+    pub(super) fn push(&mut self, text: &[u8]) {
+        for byte in text.iter().rev() {
+            let belongs = is_of_word(*byte);
+            self.size.words += usize::from(belongs && !self.in_word);
+            self.in_word = belongs;
+            self.size.lines += usize::from(*byte == b'\n');
+            if is_space(*byte) {
+                self.spaced = true;
+            } else {
+                let ends = self.starts && self.spaced && is_stop(*byte);
+                self.size.stops += usize::from(ends);
+                self.starts = byte.is_ascii_uppercase();
+                self.spaced = false;
+            }
+        }
+    }
+
+    pub(super) fn size(&self) -> Size {
+        self.size
+    }
+}
+
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'\''
+}
+
+/// Unlike ASCII, Unicode has a vertical tab among the spaces.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+fn is_stop(byte: u8) -> bool {
+    matches!(byte, b'.' | b'!' | b'?')
 }
 
 /// The number of words. Scripts without spaces count about four letters as a word.
@@ -108,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ascii_has_the_size_that_any_text_has() {
+    fn ascii_has_the_same_size_in_either_direction() {
         for text in [
             "",
             " is ",
@@ -117,12 +181,22 @@ mod tests {
             "a.b. c? D",
             "End.\x0bNext",
             "end. ",
+            "a. ? B",
             "...  A",
+            "U.S. A.",
         ] {
             let size = Gap::new(text).size();
-            assert_eq!(size.words, count_words(text), "{text:?}");
-            assert_eq!(size.stops, stops(text), "{text:?}");
-            assert_eq!(size.lines, text.matches('\n').count(), "{text:?}");
+            for cut in 0..=text.len() {
+                let (first, second) = text.as_bytes().split_at(cut);
+                let mut onward = Onward::default();
+                onward.push(first);
+                onward.push(second);
+                assert_eq!(onward.size(), size, "{text:?}");
+                let mut backward = Backward::default();
+                backward.push(second);
+                backward.push(first);
+                assert_eq!(backward.size(), size, "{text:?}");
+            }
         }
     }
 }

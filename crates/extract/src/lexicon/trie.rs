@@ -61,9 +61,9 @@ impl Trie {
         slots.trie
     }
 
-    /// Adds the length and the number of every term that the text begins with, shortest
+    /// Gives the length and the number of every term that the text begins with, shortest
     /// first. Capitals of ASCII count as small letters.
-    pub(super) fn find(&self, text: &[u8], found: &mut Vec<(usize, u32)>) {
+    pub(super) fn find(&self, text: &[u8], mut found: impl FnMut(usize, u32)) {
         let Some(mut node) = self.nodes.first() else {
             return;
         };
@@ -78,7 +78,7 @@ impl Trie {
             };
             node = child;
             if node.term != NONE {
-                found.push((at + 1, node.term));
+                found(at + 1, node.term);
             }
         }
     }
@@ -189,7 +189,7 @@ mod tests {
         );
         let find = |text: &str| {
             let mut found = Vec::new();
-            trie.find(text.as_bytes(), &mut found);
+            trie.find(text.as_bytes(), |length, term| found.push((length, term)));
             found
         };
         assert_eq!(find("Code words"), [(2, 1), (4, 0), (9, 2)]);
