@@ -15,16 +15,6 @@ const CUES: &[(Sense, u8)] = &[
     (Sense::PAST, b'x'),
 ];
 
-/// How many bytes of a text are searched for cues. A code or a link that comes later is
-/// decided without them.
-const EXAMINED: usize = 32 * 1024;
-
-/// The part of a text that is searched for cues.
-pub(crate) fn examined(text: &str) -> &str {
-    let end = text.floor_char_boundary(EXAMINED);
-    text.get(..end).unwrap_or_default()
-}
-
 /// How often each cue occurs.
 pub(crate) fn add_counts(kind: Kind, hits: &[Hit], features: &mut Collector) {
     for (sense, cue) in CUES {

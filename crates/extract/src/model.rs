@@ -11,8 +11,6 @@ mod word;
 pub(crate) use kind::Kind;
 pub(crate) use word::words;
 
-use std::fmt::{self, Write as _};
-
 use kind::LAST;
 use word::is_unspaced;
 
@@ -60,9 +58,9 @@ const ODDS: [i32; 99] = [
 pub(crate) struct Features(Vec<u32>);
 
 impl Features {
-    /// Adds a feature of a kind, even if it is there already.
-    pub(crate) fn add(&mut self, kind: &str, text: fmt::Arguments<'_>) {
-        self.0.push(written(kind, text).place());
+    /// Adds the feature that ends here, even if it is there already.
+    pub(crate) fn add(&mut self, kind: Kind) {
+        self.0.push(kind.place());
     }
 
     /// The indexes in order.
@@ -118,12 +116,7 @@ impl Collector {
         self.add_kind(Kind::of(kind).then(text));
     }
 
-    /// Adds a feature of a kind that is written with a format.
-    pub(crate) fn add_written(&mut self, kind: &str, text: fmt::Arguments<'_>) {
-        self.add_kind(written(kind, text));
-    }
-
-    /// Adds words, their pieces, and how often there are numbers.
+    /// Adds words in small letters, their pieces, and how often there are numbers.
     pub(crate) fn add_words<'w>(
         &mut self,
         kind: Kind,
@@ -145,12 +138,12 @@ impl Collector {
             self.add_kind(kind.then(if word.len() < 4 { "#" } else { "##" }));
             return;
         }
-        self.add_kind(kind.then_bytes(word));
+        self.add_kind(kind.then_small(word));
         // The only piece of a short word is the word itself.
         if detail == Detail::Pieces && word.len() > PIECE {
             let kind = kind.then("~");
             for piece in word.windows(PIECE) {
-                self.add_kind(kind.then_bytes(piece));
+                self.add_kind(kind.then_small(piece));
             }
         }
     }
@@ -175,13 +168,6 @@ impl Collector {
 
 /// How many letters a piece of a word has, in scripts with spaces.
 const PIECE: usize = 4;
-
-fn written(kind: &str, text: fmt::Arguments<'_>) -> Kind {
-    let mut hash = Kind::of(kind);
-    // Writing to a hash cannot fail.
-    let _ = hash.write_fmt(text);
-    hash
-}
 
 /// What a model sees of one candidate.
 #[derive(Debug, serde::Serialize)]

@@ -1,8 +1,10 @@
 //! The text of one part of a mail, ready to be searched.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::fold::Folder;
+use crate::lexicon::{Hit, cue_hits};
 use crate::steps::Steps;
 
 /// The part of a mail that text comes from.
@@ -16,6 +18,21 @@ pub enum TextSource {
     /// The HTML body.
     Html,
 }
+
+impl TextSource {
+    /// Its name in a feature.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Subject => "subject",
+            Self::Text => "text",
+            Self::Html => "html",
+        }
+    }
+}
+
+/// How many bytes of a text are searched for cues. A code or a link that comes later is
+/// decided without them.
+const EXAMINED: usize = 32 * 1024;
 
 /// Steps charged for folding a character.
 const PER_CHARACTER: usize = 8;
@@ -36,6 +53,16 @@ pub(crate) struct Reading {
     pub(crate) hidden: String,
     /// The source is longer than what is examined.
     pub(crate) truncated: bool,
+    /// The text with small letters, once somebody asks for it.
+    small: OnceCell<String>,
+    cues: OnceCell<Cues>,
+}
+
+/// The cues of a text, and the steps that it takes to find them.
+#[derive(Debug)]
+struct Cues {
+    hits: Vec<Hit>,
+    steps: usize,
 }
 
 /// A link element of HTML.
@@ -53,6 +80,27 @@ pub(crate) struct Anchor {
 impl Reading {
     pub(crate) fn text(&self) -> &str {
         self.folded.text()
+    }
+
+    /// The text with small letters in place of the capitals of ASCII.
+    pub(crate) fn small(&self) -> &str {
+        self.small.get_or_init(|| self.text().to_ascii_lowercase())
+    }
+
+    /// The cues for the models. They are searched for once, and charged each time.
+    pub(crate) fn cues(&self, steps: &Steps<'_>) -> &[Hit] {
+        if let Some(cues) = self.cues.get() {
+            steps.charge(cues.steps);
+            return &cues.hits;
+        }
+        let cues = self.cues.get_or_init(|| {
+            let before = steps.taken();
+            let end = self.text().floor_char_boundary(EXAMINED);
+            let hits = cue_hits(self.text().get(..end).unwrap_or_default(), steps);
+            let steps = usize::try_from(steps.taken() - before).unwrap_or(usize::MAX);
+            Cues { hits, steps }
+        });
+        &cues.hits
     }
 
     pub(crate) fn is_emphasised(&self, at: usize) -> bool {
@@ -136,6 +184,8 @@ impl Reading {
             anchors: Vec::new(),
             hidden: String::new(),
             truncated: false,
+            small: OnceCell::new(),
+            cues: OnceCell::new(),
         }
     }
 }

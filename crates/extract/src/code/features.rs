@@ -22,7 +22,7 @@ const MAIL_WORDS: usize = 400;
 pub(super) fn of_mail(
     contexts: &[Context<'_>],
     mail: MailContext,
-    cues: &[Vec<Hit>],
+    cues: &[&[Hit]],
     features: &mut Collector,
 ) -> Features {
     features.add("bias", "");
@@ -36,7 +36,7 @@ pub(super) fn of_mail(
         cue::add_counts(kind, cues, features);
     }
     for context in contexts {
-        let text = context.text();
+        let text = context.reading.small();
         if context.reading.source == TextSource::Subject {
             let all = words(text).take(30);
             features.add_words(Kind::of("subject"), all, Detail::Pieces);
@@ -123,23 +123,22 @@ fn of_cues(candidate: &Candidate, context: &Context<'_>, cues: &[Hit], features:
 
 fn of_shape(candidate: &Candidate, reading: &Reading, features: &mut Collector) {
     let at = candidate.range.start;
-    let length = candidate.compact.len().min(12);
-    let shape = candidate.shape;
+    let length = i32::try_from(candidate.compact.len()).map_or(12, |length| length.min(12));
+    let shape = candidate.shape.name();
     let alone = if candidate.alone { "alone" } else { "within" };
     let emphasis = if reading.is_emphasised(at) {
         "large"
     } else {
         "plain"
     };
-    let source = reading.source;
-    features.add_written("shape", format_args!("{shape:?} {length}"));
-    features.add_written("layout", format_args!("{alone} {emphasis}"));
-    features.add_written(
-        "shape layout",
-        format_args!("{shape:?} {length} {alone} {emphasis}"),
-    );
-    features.add_written("source", format_args!("{source:?}"));
-    features.add_written("source layout", format_args!("{source:?} {alone}"));
+    let source = reading.source.name();
+    let shaped = |kind: &str| Kind::of(kind).then(shape).then(" ").then_number(length);
+    let laid_out = |kind: Kind| kind.then(alone).then(" ").then(emphasis);
+    features.add_kind(shaped("shape"));
+    features.add_kind(laid_out(Kind::of("layout")));
+    features.add_kind(laid_out(shaped("shape layout").then(" ")));
+    features.add("source", source);
+    features.add_kind(Kind::of("source layout").then(source).then(" ").then(alone));
     let digits = candidate.compact.as_bytes();
     let flags = [
         (reading.is_marked(at), "marked"),
@@ -168,14 +167,15 @@ fn of_rules(candidate: &Candidate, rules: &[Rule], features: &mut Collector) {
     }
     let best = rules.iter().max_by_key(|rule| rule.points());
     let best = best.map_or("none", |rule| rule.as_str());
-    features.add_written("best", format_args!("{best} {:?}", candidate.shape));
+    let shape = candidate.shape.name();
+    features.add_kind(Kind::of("best").then(best).then(" ").then(shape));
     let tens = score.div_euclid(10).clamp(-8, 15);
-    features.add_written("points", format_args!("{tens}"));
+    features.add_kind(Kind::of("points").then_number(tens));
 }
 
 /// The words before and after, nearest ones apart, and those of the lines around.
 fn of_words(candidate: &Candidate, context: &Context<'_>, features: &mut Collector) {
-    let text = context.text();
+    let text = context.reading.small();
     let line = context.segments.get(candidate.segment);
     let (start, end) = line.map_or((0, text.len()), |line| (line.range.start, line.range.end));
     let from = text.ceil_char_boundary(start.max(candidate.range.start.saturating_sub(REACH)));
@@ -186,10 +186,11 @@ fn of_words(candidate: &Candidate, context: &Context<'_>, features: &mut Collect
     let after = right.trim_start_matches(' ').chars().next();
     add_sign("sign before", before, features);
     add_sign("sign after", after, features);
-    let near_left = words(left).count().saturating_sub(2);
-    let near_left = words(left).skip(near_left);
+    let mut near_left = [""; 2];
+    let noted = words(left).inspect(|word| near_left = [near_left[1], word]);
+    features.add_words(Kind::of("left"), noted, Detail::Pieces);
+    let near_left = near_left.into_iter().filter(|word| !word.is_empty());
     features.add_words(Kind::of("left next"), near_left, Detail::Pieces);
-    features.add_words(Kind::of("left"), words(left), Detail::Pieces);
     let near_right = words(right).take(2);
     features.add_words(Kind::of("right next"), near_right, Detail::Pieces);
     features.add_words(Kind::of("right"), words(right), Detail::Pieces);
@@ -216,6 +217,6 @@ fn add_sign(kind: &str, sign: Option<char>, features: &mut Collector) {
     match sign {
         None => features.add(kind, "edge"),
         Some(sign) if sign.is_alphanumeric() => features.add(kind, "letter"),
-        Some(sign) => features.add_written(kind, format_args!("{sign}")),
+        Some(sign) => features.add(kind, sign.encode_utf8(&mut [0; 4])),
     }
 }

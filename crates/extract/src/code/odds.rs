@@ -4,8 +4,7 @@ use super::context::{Context, MailContext};
 use super::features;
 use super::score::ScoredCode;
 use super::spread::Spread;
-use crate::cue;
-use crate::lexicon::{Hit, cue_hits};
+use crate::lexicon::Hit;
 use crate::model::{CODES, Collector, Features};
 use crate::steps::Steps;
 
@@ -28,12 +27,12 @@ pub(super) fn rate(
     if scored.is_empty() {
         return Features::default();
     }
-    let cues_of = |context: &Context<'_>| cue_hits(cue::examined(context.text()), steps);
-    let cues: Vec<Vec<Hit>> = contexts.iter().map(cues_of).collect();
+    let readings = contexts.iter().map(|context| context.reading);
+    let cues: Vec<&[Hit]> = readings.map(|reading| reading.cues(steps)).collect();
     let mut collector = Collector::default();
     let shared = features::of_mail(contexts, mail, &cues, &mut collector);
     let base = CODES.score(&shared);
-    for (context, cues) in contexts.iter().zip(&cues) {
+    for (context, cues) in contexts.iter().zip(cues) {
         steps.charge(PER_BYTE * context.text().len());
         let source = context.reading.source;
         for one in scored.iter_mut().filter(|one| one.source == source) {

@@ -129,6 +129,21 @@ fn dashed(core: &str) -> Option<Shape> {
 }
 
 impl Shape {
+    /// Its name in a feature.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Digits => "digits",
+            Self::Grouped => "grouped",
+            Self::Prefixed => "prefixed",
+            Self::Mixed => "mixed",
+            Self::MixedCase => "mixedcase",
+            Self::Dashed => "dashed",
+            Self::Letters => "letters",
+            Self::SmallLetters => "smallletters",
+            Self::Words => "words",
+        }
+    }
+
     /// Whether ordinary words have the shape too. Such a candidate needs a label.
     pub(super) fn is_wordlike(self) -> bool {
         matches!(self, Self::Letters | Self::SmallLetters | Self::Words)

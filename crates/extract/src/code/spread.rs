@@ -1,20 +1,19 @@
 //! How the values of a mail are spread over it, and how each compares with the others.
 
-use std::collections::HashMap;
-
 use super::candidate::Candidate;
-use crate::model::Collector;
+use crate::model::{Collector, Kind};
 use crate::reading::TextSource;
 
 /// How the values of a mail are spread over it.
 #[derive(Debug, Default)]
 pub(super) struct Spread {
-    values: HashMap<String, Occurrences>,
+    values: Vec<Occurrences>,
 }
 
 /// Where and how one value occurs.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Occurrences {
+    value: String,
     count: usize,
     sources: [bool; 3],
     /// The most points of the rules.
@@ -23,16 +22,29 @@ struct Occurrences {
     is_alone: bool,
 }
 
+impl Occurrences {
+    fn is_of(&self, candidate: &Candidate) -> bool {
+        self.value.eq_ignore_ascii_case(&candidate.compact)
+    }
+}
+
 impl Spread {
     pub(super) fn note(&mut self, candidate: &Candidate, source: TextSource, points: i32) {
         if candidate.shape.is_wordlike() {
             return;
         }
-        let value = candidate.compact.to_ascii_uppercase();
-        let known = self.values.entry(value).or_insert(Occurrences {
-            points,
-            ..Occurrences::default()
+        let place = self.values.iter().position(|one| one.is_of(candidate));
+        let place = place.unwrap_or_else(|| {
+            self.values.push(Occurrences {
+                value: candidate.compact.clone(),
+                points,
+                ..Occurrences::default()
+            });
+            self.values.len() - 1
         });
+        let Some(known) = self.values.get_mut(place) else {
+            return;
+        };
         known.count += 1;
         known.points = known.points.max(points);
         known.is_alone |= candidate.alone;
@@ -48,26 +60,41 @@ impl Spread {
 
     /// Adds how the value of a candidate compares with the others of its mail.
     pub(super) fn add(&self, candidate: &Candidate, features: &mut Collector) {
-        let value = candidate.compact.to_ascii_uppercase();
-        let own = self.values.get(&value).copied().unwrap_or_default();
+        let own = self.values.iter().position(|one| one.is_of(candidate));
+        let others = || {
+            let all = self.values.iter().enumerate();
+            let others = all.filter(|(place, _)| Some(*place) != own);
+            others.map(|(_, other)| other)
+        };
+        let none = Occurrences::default();
+        let known = own.and_then(|own| self.values.get(own)).unwrap_or(&none);
         let values = number(self.values.len());
         let alone = if candidate.alone { "alone" } else { "within" };
-        features.add("times", number(own.count));
-        features.add_written("sources", format_args!("{:?}", own.sources));
+        features.add("times", number(known.count));
+        features.add_kind(written(Kind::of("sources"), known.sources));
         features.add("values", values);
-        features.add_written("values layout", format_args!("{values} {alone}"));
-        let length = value.len();
-        let alike = self.values.keys().filter(|other| other.len() == length);
+        features.add_kind(Kind::of("values layout").then(values).then(" ").then(alone));
+        let length = candidate.compact.len();
+        let alike = self.values.iter().filter(|one| one.value.len() == length);
         features.add("alike", number(alike.count()));
-        let others = || self.values.iter().filter(|(other, _)| **other != value);
-        let better = others().filter(|(_, other)| other.points > own.points);
+        let better = others().filter(|other| other.points > known.points);
         features.add("rank", number(better.count()));
-        let best = others().map(|(_, other)| other.points).max();
-        let lead = best.map_or(9, |best| ((own.points - best).div_euclid(15)).clamp(-6, 6));
-        features.add_written("lead", format_args!("{lead}"));
-        let rivals = others().filter(|(_, other)| other.is_alone).count();
-        features.add_written("rivals", format_args!("{} {alone}", number(rivals)));
+        let best = others().map(|other| other.points).max();
+        let lead = best.map_or(9, |best| {
+            ((known.points - best).div_euclid(15)).clamp(-6, 6)
+        });
+        features.add_kind(Kind::of("lead").then_number(lead));
+        let rivals = number(others().filter(|other| other.is_alone).count());
+        features.add_kind(Kind::of("rivals").then(rivals).then(" ").then(alone));
     }
+}
+
+/// In which sources a value occurs: `[true, false, true]`.
+fn written(kind: Kind, sources: [bool; 3]) -> Kind {
+    let word = |is: bool| if is { "true" } else { "false" };
+    let [subject, text, html] = sources.map(word);
+    let begun = kind.then("[").then(subject).then(", ");
+    begun.then(text).then(", ").then(html).then("]")
 }
 
 /// A count as a word of a feature.

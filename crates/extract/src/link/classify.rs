@@ -66,6 +66,25 @@ impl LinkRule {
             .map_or(0, |(_, points)| *points)
     }
 
+    /// Its name in a feature.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Label => "label",
+            Self::Address => "address",
+            Self::Call => "call",
+            Self::Sentence => "sentence",
+            Self::CallAbove => "callabove",
+            Self::Above => "above",
+            Self::Subject => "subject",
+            Self::Token => "token",
+            Self::ShortToken => "shorttoken",
+            Self::NoToken => "notoken",
+            Self::Repeated => "repeated",
+            Self::LongLabel => "longlabel",
+            Self::Unnamed => "unnamed",
+        }
+    }
+
     /// Evidence about this link rather than about the mail.
     fn names_the_link(self) -> bool {
         matches!(

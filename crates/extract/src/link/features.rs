@@ -21,14 +21,13 @@ pub(super) fn of_mail(
 ) -> Features {
     features.add("bias", "");
     for reading in readings {
-        let text = reading.text();
         let kind = Kind::of(match reading.source {
             TextSource::Subject => "cue subject",
             TextSource::Text => "cue text",
             TextSource::Html => "cue html",
         });
-        let cues = cue_hits(cue::examined(text), steps);
-        cue::add(kind, &cues, features);
+        cue::add(kind, reading.cues(steps), features);
+        let text = reading.small();
         if reading.source == TextSource::Subject {
             let all = words(text).take(30);
             features.add_words(Kind::of("subject"), all, Detail::Pieces);
@@ -57,21 +56,23 @@ pub(super) fn of_link(
         cue::add(Kind::of(kind), &cue_hits(text, steps), features);
     }
     for rule in rules {
-        features.add_written("rule", format_args!("{rule:?}"));
+        features.add("rule", rule.name());
     }
     let points: i32 = rules.iter().map(|rule| rule.points()).sum();
     let tens = points.div_euclid(10).clamp(-6, 15);
-    features.add_written("points", format_args!("{tens}"));
-    features.add_written("token", format_args!("{token_strength}"));
-    features.add_written("source", format_args!("{:?}", written.source));
-    let label = words(&written.label).take(12);
-    features.add_words(Kind::of("label"), label, Detail::Pieces);
-    let length = words(&written.label).take(8).count();
-    features.add_written("label length", format_args!("{length}"));
-    let sentence = words(&written.sentence).take(30);
+    features.add_kind(Kind::of("points").then_number(tens));
+    features.add_kind(Kind::of("token").then_number(token_strength.into()));
+    features.add("source", written.source.name());
+    let label = written.label.to_ascii_lowercase();
+    features.add_words(Kind::of("label"), words(&label).take(12), Detail::Pieces);
+    let length = words(&label).take(8).count();
+    features.add_kind(counted("label length", length));
+    let sentence = written.sentence.to_ascii_lowercase();
+    let sentence = words(&sentence).take(30);
     features.add_words(Kind::of("sentence"), sentence, Detail::Pieces);
-    let early = words(&written.before).count().saturating_sub(20);
-    let before = words(&written.before).skip(early);
+    let before = written.before.to_ascii_lowercase();
+    let early = words(&before).count().saturating_sub(20);
+    let before = words(&before).skip(early);
     features.add_words(Kind::of("before"), before, Detail::Pieces);
     let segments = url.path_segments().into_iter().flatten();
     let mut depth = 0_usize;
@@ -80,13 +81,10 @@ pub(super) fn of_link(
         let parts = words(segment).filter(|part| is_name(part));
         features.add_words(Kind::of("path"), parts, Detail::Pieces);
     }
-    features.add_written("depth", format_args!("{}", depth.min(6)));
+    features.add_kind(counted("depth", depth.min(6)));
     for (name, value) in url.query_pairs().take(10) {
         features.add("parameter", &name);
-        features.add_written(
-            "parameter size",
-            format_args!("{}", (value.len() / 8).min(8)),
-        );
+        features.add_kind(counted("parameter size", (value.len() / 8).min(8)));
         if is_name(&value) {
             features.add("parameter value", &value);
         }
@@ -108,15 +106,22 @@ pub(super) fn of_link(
 
 /// Where the link is among the links of the mail, and how many targets there are.
 pub(super) fn of_place(place: usize, targets: usize, features: &mut Features) {
-    features.add("place", format_args!("{}", place.min(6)));
-    features.add("targets", format_args!("{}", targets.min(8)));
-    features.add(
-        "place of",
-        format_args!("{} {}", place.min(3), targets.min(4)),
-    );
+    features.add(counted("place", place.min(6)));
+    features.add(counted("targets", targets.min(8)));
+    let place = counted("place of", place.min(3)).then(" ");
+    features.add(place.then_number(small(targets.min(4))));
 }
 
 /// A word, and not a part of a random token.
 fn is_name(part: &str) -> bool {
     part.len() <= 16 && part.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+/// A feature that is a small number.
+fn counted(kind: &str, count: usize) -> Kind {
+    Kind::of(kind).then_number(small(count))
+}
+
+fn small(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
 }

@@ -1,7 +1,5 @@
 //! Hashes of features.
 
-use std::fmt;
-
 /// The last index of a table of weights.
 pub(super) const LAST: u32 = (1 << 17) - 1;
 
@@ -24,16 +22,31 @@ impl Kind {
 
     /// The hash with more text. Capitals count as small letters.
     pub(crate) fn then(self, text: &str) -> Self {
-        self.then_bytes(text.as_bytes())
+        let small = text.bytes().map(|byte| byte.to_ascii_lowercase());
+        small.fold(self, Self::then_byte)
     }
 
-    pub(super) fn then_bytes(self, bytes: &[u8]) -> Self {
+    /// The hash with more text that has no capitals of ASCII.
+    pub(super) fn then_small(self, bytes: &[u8]) -> Self {
         bytes.iter().fold(self, |hash, byte| hash.then_byte(*byte))
     }
 
+    /// The hash with one more byte, which is no capital.
     pub(crate) fn then_byte(self, byte: u8) -> Self {
-        let mixed = self.0 ^ u32::from(byte.to_ascii_lowercase());
-        Self(mixed.wrapping_mul(0x0100_0193))
+        Self((self.0 ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    }
+
+    /// The hash with a whole number of at most two digits.
+    pub(crate) fn then_number(self, number: i32) -> Self {
+        let signed = if number < 0 { self.then("-") } else { self };
+        let digit = |digit: u32| b'0' + u8::try_from(digit % 10).unwrap_or_default();
+        let number = number.unsigned_abs();
+        let begun = if number > 9 {
+            signed.then_byte(digit(number / 10))
+        } else {
+            signed
+        };
+        begun.then_byte(digit(number))
     }
 
     /// The index of the feature that ends here.
@@ -43,10 +56,15 @@ impl Kind {
     }
 }
 
-/// Formats without a copy of the text.
-impl fmt::Write for Kind {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        *self = self.then(text);
-        Ok(())
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+
+    #[test]
+    fn number_has_the_hash_of_its_text() {
+        for number in [-12, -8, 0, 7, 10, 99] {
+            let text = Kind::of("x").then(&number.to_string());
+            assert_eq!(Kind::of("x").then_number(number).0, text.0, "{number}");
+        }
     }
 }

@@ -12,22 +12,52 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Where characters that are parts of words, or are not, end.
 fn end_of(text: &str, from: usize, parts: bool) -> usize {
+    let wanted = if parts { Class::Part } else { Class::Separator };
     let mut at = from;
-    while let Some(byte) = text.as_bytes().get(at) {
-        if byte.is_ascii() {
-            if byte.is_ascii_alphanumeric() != parts {
-                break;
-            }
-            at += 1;
-        } else {
-            let rest = text.get(at..).unwrap_or_default();
-            let Some(c) = rest.chars().next().filter(|c| is_part(*c) == parts) else {
-                break;
-            };
-            at += c.len_utf8();
+    loop {
+        let rest = text.as_bytes().get(at..).unwrap_or_default();
+        at += rest
+            .iter()
+            .take_while(|byte| class(**byte) == wanted)
+            .count();
+        let rest = text.get(at..).unwrap_or_default();
+        match rest.chars().next() {
+            Some(c) if !c.is_ascii() && is_part(c) == parts => at += c.len_utf8(),
+            _ => return at,
         }
     }
-    at
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Part,
+    Separator,
+    /// Not ASCII.
+    Other,
+}
+
+/// What each byte is.
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Other; 256];
+    let mut rest = classes.as_mut_slice();
+    let mut byte: u8 = 0;
+    while let [first, later @ ..] = rest
+        && byte.is_ascii()
+    {
+        *first = if byte.is_ascii_alphanumeric() {
+            Class::Part
+        } else {
+            Class::Separator
+        };
+        rest = later;
+        byte += 1;
+    }
+    classes
+};
+
+fn class(byte: u8) -> Class {
+    let class = CLASSES.get(usize::from(byte));
+    class.copied().unwrap_or(Class::Other)
 }
 
 fn is_part(c: char) -> bool {
