@@ -16,6 +16,7 @@ use crate::harness::{
 on_both_profiles!(
     trigger_then_wait_prints_only_the_code,
     every_wait_failure_has_its_own_exit_code,
+    consumes_are_listed_and_shown_without_values,
     failures_are_listed_shown_and_requeued,
     doctor_reports_a_healthy_deployment_as_healthy,
     bench_measures_acks_and_codes,
@@ -134,6 +135,29 @@ async fn every_wait_failure_has_its_own_exit_code(harness: Harness) {
         .env("MAILLATCH_URL", "http://127.0.0.1:1");
     nobody.env("MAILLATCH_KEY", format!("mlk_{}", "x".repeat(43)));
     assert_eq!(ended(nobody).await.status.code(), Some(8));
+    harness.end().await;
+}
+
+async fn consumes_are_listed_and_shown_without_values(harness: Harness) {
+    let delivery = otp_delivery("agent@inbox.test", "m1", "493817");
+    harness.post(0, "msg_1", &delivery).await;
+    let items = harness.until_items("agent@inbox.test", 1).await;
+    let id = items[0]["id"].as_str().unwrap();
+    let early = ended(harness.command(&["show", id])).await;
+    assert_eq!(early.status.code(), Some(1));
+    assert!(text(&early.stderr).contains("was not consumed"));
+    assert_eq!(harness.consume(id, 0, "k1").await.status, 200);
+    let listed = ended(harness.command(&["audit", "--json"])).await;
+    let first = json(&listed)["items"][0].clone();
+    assert_eq!(first["artifact"], id);
+    assert_eq!(first["kind"], "code");
+    assert_eq!(first["inbox"], "agent@inbox.test");
+    let shown = ended(harness.command(&["show", id])).await;
+    let consumer = first["consumer"].as_str().unwrap();
+    assert!(text(&shown.stdout).contains(&format!("by {consumer}")));
+    for output in [&listed, &shown] {
+        assert!(!text(&output.stdout).contains("493817"));
+    }
     harness.end().await;
 }
 

@@ -21,6 +21,7 @@ mod http;
 
 // What is served.
 mod attempt;
+mod audit;
 mod inbox;
 mod items;
 mod keys;

@@ -10,7 +10,7 @@ use crate::http::authenticate::ValidKey;
 use crate::http::problem::Problem;
 use crate::http::reply;
 use crate::state::{Charge, Deps, Feed, announce, is_failed_consume};
-use crate::{attempt, inbox, items, keys, openapi};
+use crate::{attempt, audit, inbox, items, keys, openapi};
 
 /// The routes of the feed, for `App::configure`. Every thread gets a clone, and all
 /// clones share rate limits and wait slots.
@@ -51,7 +51,7 @@ pub fn routes_and(
                 .wrap(guard_headers())
                 .configure(attempts)
                 .configure(inboxes)
-                .configure(api_keys)
+                .configure(operators)
                 .service(at("/events", [(GET, web::get().to(items::events))]))
                 .service(at(
                     "/artifacts/{artifact}/consume",
@@ -149,8 +149,9 @@ fn inboxes(config: &mut ServiceConfig) {
         ));
 }
 
-fn api_keys(config: &mut ServiceConfig) {
+fn operators(config: &mut ServiceConfig) {
     config
+        .service(at("/audit", [(GET, web::get().to(audit::list))]))
         .service(at(
             "/keys",
             [

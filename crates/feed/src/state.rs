@@ -6,7 +6,7 @@ mod wait_slots;
 
 use std::sync::Arc;
 
-use pipeline::{AgentLog, AttemptLog, DeliveryLog, InboxLog, Meters, ServerKey};
+use pipeline::{AgentLog, AttemptLog, AuditLog, DeliveryLog, InboxLog, Meters, ServerKey};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::Keys;
@@ -27,6 +27,8 @@ pub struct Deps {
     pub inboxes: Arc<dyn InboxLog>,
     /// The attempts that agents have opened.
     pub attempts: Arc<dyn AttemptLog>,
+    /// Who consumed what, for the operator.
+    pub audit: Arc<dyn AuditLog>,
     /// How much mail is unprocessed, for an attempt that is still pending.
     pub deliveries: Arc<dyn DeliveryLog>,
     /// The valid API keys.

@@ -2,6 +2,7 @@
 
 pub(crate) mod api_key;
 pub(crate) mod attempt;
+pub(crate) mod audit;
 pub(crate) mod bench;
 mod cli;
 pub(crate) mod completions;
@@ -89,6 +90,7 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Relay(args) => relay::run(args).await,
         Command::Import(args) => import::run(args).await,
         Command::Failures(args) => failures::run(args).await,
+        Command::Audit(args) => audit::run(args).await,
         Command::ApiKey(args) => api_key::run(args).await,
         Command::SealKey(args) => seal_key::run(args).await,
         Command::Doctor(args) => doctor::run(args).await,

@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use secrecy::SecretString;
 
-use crate::{ArtifactId, ArtifactKind, ConsumerId, IdempotencyKey, Reason, Scope, Timestamp};
+use crate::{
+    ArtifactId, ArtifactKind, AttemptId, ConsumerId, IdempotencyKey, InboxId, Reason, Scope,
+    StoreError, Timestamp,
+};
 
 /// A request to consume an artifact.
 #[derive(Debug, Clone)]
@@ -61,4 +65,39 @@ pub enum Consumed {
     },
     /// The caller's scope has no such artifact.
     Unknown,
+}
+
+/// One consume, without the value that was given out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsumeRecord {
+    /// The artifact.
+    pub artifact: ArtifactId,
+    /// The consumer that got the value: the name of an API key or of a callback.
+    pub consumer: String,
+    /// When it was consumed, by the database's clock.
+    pub at: Timestamp,
+    /// What the consumer asked for: `attempt`, `artifact` or `callback`. Older consumes
+    /// do not say.
+    pub way: Option<String>,
+    /// The inbox. `None` once the artifact was deleted.
+    pub inbox: Option<InboxId>,
+    /// Whether it was a code or a link. `None` once the artifact was deleted.
+    pub kind: Option<ArtifactKind>,
+    /// The attempt that the artifact belongs to.
+    pub attempt: Option<AttemptId>,
+}
+
+/// Consumes, for the operator.
+#[async_trait]
+pub trait AuditLog: Send + Sync {
+    /// Up to `limit` consumes, newest first. With `before`, those that are listed after
+    /// the consume of that artifact.
+    async fn consumes(
+        &self,
+        before: Option<ArtifactId>,
+        limit: u32,
+    ) -> Result<Vec<ConsumeRecord>, StoreError>;
+
+    /// The consume of an artifact, if it was consumed.
+    async fn consume_of(&self, artifact: ArtifactId) -> Result<Option<ConsumeRecord>, StoreError>;
 }

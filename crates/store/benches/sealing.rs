@@ -43,6 +43,7 @@ async fn main() {
         agents: Arc::clone(&store.agents),
         inboxes: Arc::clone(&store.inboxes),
         attempts: Arc::clone(&store.attempts),
+        audit: Arc::clone(&store.audit),
         failures: Arc::clone(&store.failures),
         probe: Arc::clone(&store.probe),
     };

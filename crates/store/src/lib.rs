@@ -55,6 +55,7 @@ mod work;
 
 // Agents open attempts, read the feed and consume.
 mod attempts;
+mod audit;
 mod consumes;
 mod feed;
 mod inboxes;

@@ -5,8 +5,8 @@ mod error;
 use std::sync::Arc;
 
 use pipeline::{
-    AgentLog, AttemptLog, CallbackLog, DeliveryLog, FailureLog, InboxLog, KeyLog, PollLog, Probe,
-    RefusalLog, RetentionLog, SilenceLog, WorkLog,
+    AgentLog, AttemptLog, AuditLog, CallbackLog, DeliveryLog, FailureLog, InboxLog, KeyLog,
+    PollLog, Probe, RefusalLog, RetentionLog, SilenceLog, WorkLog,
 };
 use secrecy::ExposeSecret;
 
@@ -37,6 +37,8 @@ pub struct Store {
     pub keys: Arc<dyn KeyLog>,
     /// For the worker: values on their way to callbacks.
     pub callbacks: Arc<dyn CallbackLog>,
+    /// For the operator: who consumed what.
+    pub audit: Arc<dyn AuditLog>,
     /// For the operator.
     pub failures: Arc<dyn FailureLog>,
     /// For the poller.
@@ -70,6 +72,7 @@ impl Store {
             attempts: Arc::<D<B>>::clone(&database),
             keys: Arc::<D<B>>::clone(&database),
             callbacks: Arc::<D<B>>::clone(&database),
+            audit: Arc::<D<B>>::clone(&database),
             failures: Arc::<D<B>>::clone(&database),
             polls: Arc::<D<B>>::clone(&database),
             silence: Arc::<D<B>>::clone(&database),

@@ -23,6 +23,7 @@ pub(crate) fn seams(store: &Store) -> Seams {
         agents: store.agents,
         inboxes: store.inboxes,
         attempts: store.attempts,
+        audit: store.audit,
         failures: store.failures,
         probe: store.probe,
     }

@@ -7,6 +7,7 @@
 mod artifacts;
 mod assignment;
 mod attempts;
+mod audit;
 mod claims;
 mod consumes;
 mod deliveries;
@@ -22,11 +23,12 @@ mod together;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{AgentLog, AttemptLog, DeliveryLog, FailureLog, InboxLog, Probe, WorkLog};
+use pipeline::{AgentLog, AttemptLog, AuditLog, DeliveryLog, FailureLog, InboxLog, Probe, WorkLog};
 
 pub use artifacts::*;
 pub use assignment::*;
 pub use attempts::*;
+pub use audit::*;
 pub use claims::*;
 pub use consumes::*;
 pub use deliveries::*;
@@ -52,6 +54,8 @@ pub struct Seams {
     pub inboxes: Arc<dyn InboxLog>,
     /// For the feed: attempts.
     pub attempts: Arc<dyn AttemptLog>,
+    /// For the operator: who consumed what.
+    pub audit: Arc<dyn AuditLog>,
     /// For the operator.
     pub failures: Arc<dyn FailureLog>,
     /// For `/readyz`.
@@ -196,6 +200,9 @@ macro_rules! store_contract {
             address_is_created_once,
             rotated_inbox_has_a_new_address,
             tagged_address_finds_the_untagged_inbox,
+
+            consumes_are_listed_newest_first_without_values,
+            consume_is_found_by_its_artifact,
 
             dead_letter_keeps_its_reason_and_body,
             dead_letters_are_listed_newest_first,

@@ -60,6 +60,7 @@ pub(crate) const TABLE: &[Access] = &[
     post("/v1/attempts/{attempt}/consume", Permission::Consume).with_query(&["wait"]),
     post("/v1/attempts/{attempt}/resend", Permission::Attempt),
     post("/v1/attempts/{attempt}/finish", Permission::Attempt),
+    get("/v1/audit", Permission::Operator).with_query(&["before", "limit"]),
     get("/v1/keys", Permission::Operator),
     post("/v1/keys", Permission::Operator),
     delete("/v1/keys/{name}", Permission::Operator),

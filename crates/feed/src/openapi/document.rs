@@ -17,7 +17,7 @@ use crate::http::body::EmptyBody;
 use crate::http::problem::{Document, Problem};
 use crate::policy::Policy;
 use crate::settings::Settings;
-use crate::{attempt, inbox, items, keys};
+use crate::{attempt, audit, inbox, items, keys};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -43,6 +43,7 @@ use crate::{attempt, inbox, items, keys};
         keys::KeyRequestBody,
         keys::KeyBody,
         keys::NewKeyBody,
+        audit::ConsumePageBody,
         keys::KeyPageBody,
         EmptyBody,
         items::DisclosureBody<'static>,

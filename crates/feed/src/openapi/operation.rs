@@ -233,6 +233,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ..DEFAULT
     },
     Operation {
+        path: "/v1/audit",
+        id: "listConsumes",
+        summary: "Lists who consumed which artifact, newest first, without values",
+        answers: &[(200, &["ConsumePage"], "A page of consumes.")],
+        ..DEFAULT
+    },
+    Operation {
         path: "/v1/keys",
         id: "listKeys",
         summary: "Lists every key, including revoked and expired ones, without tokens",

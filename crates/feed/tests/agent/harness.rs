@@ -130,6 +130,7 @@ impl Server {
             log,
             inboxes: Arc::clone(&store.inboxes),
             attempts: Arc::clone(&store.attempts),
+            audit: Arc::clone(&store.audit),
             deliveries: Arc::clone(&store.deliveries),
             keys: Arc::new(keys(&tokens).with(database_keys)),
             cursor_key: ServerKey::new([7; 32]),
@@ -258,6 +259,7 @@ pub(crate) async fn store_artifact(store: &Store, inbox: InboxId, artifact: NewA
 
 fn seams(store: &Store) -> Seams {
     Seams {
+        audit: Arc::clone(&store.audit),
         deliveries: Arc::clone(&store.deliveries),
         work: Arc::clone(&store.work),
         agents: Arc::clone(&store.agents),

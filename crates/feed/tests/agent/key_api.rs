@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::harness::{Answer, INBOX, Server, ask, feed_of};
 use crate::keys::order;
 
-async fn operator(server: &Server) -> String {
+pub(crate) async fn operator(server: &Server) -> String {
     let mut order = order("root");
     order.scopes = vec!["operator".to_owned()];
     server.create_key_token(order).await

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod attempt;
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
 mod auth;
 #[cfg(test)]
 mod body;

@@ -104,6 +104,7 @@ async fn ten_thousand_requests_for_other_keys_data_return_404() {
         log: Arc::clone(&store.agents),
         inboxes: Arc::clone(&store.inboxes),
         attempts: Arc::clone(&store.attempts),
+        audit: Arc::clone(&store.audit),
         deliveries: Arc::clone(&store.deliveries),
         keys: Arc::new(keys(&all)),
         cursor_key: ServerKey::new([7; 32]),

@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use super::roles::ServeArgs;
 use super::{
-    api_key, attempt, bench, completions, demo, doctor, env, eval, explain, failures, healthcheck,
-    import, mcp, migrate, relay, seal_key, source, trigger, wait,
+    api_key, attempt, audit, bench, completions, demo, doctor, env, eval, explain, failures,
+    healthcheck, import, mcp, migrate, relay, seal_key, source, trigger, wait,
 };
 
 /// Receives verification mail by webhook and gives out its code or link at most once.
@@ -67,6 +67,9 @@ pub(crate) enum Command {
     Import(import::ImportCommand),
     /// List, show and requeue dead letters: deliveries and callbacks that failed for good.
     Failures(failures::Failures),
+    /// Show who consumed which artifact, and when.
+    #[command(alias = "show")]
+    Audit(audit::Audit),
     /// Create, list and revoke the API keys of agents.
     #[command(alias = "key")]
     ApiKey(api_key::ApiKeyCommand),

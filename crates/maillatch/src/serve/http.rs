@@ -225,6 +225,7 @@ fn feed_deps(parts: &Parts, shutdown: CancellationToken) -> Result<feed::Deps> {
         log: Arc::clone(&parts.store.agents),
         inboxes: Arc::clone(&parts.store.inboxes),
         attempts: Arc::clone(&parts.store.attempts),
+        audit: Arc::clone(&parts.store.audit),
         deliveries: Arc::clone(&parts.store.deliveries),
         keys: Arc::clone(&parts.keys),
         cursor_key: parts.server_key.clone(),
