@@ -20,6 +20,8 @@ if (!MAILLATCH_URL || !MAILLATCH_SIGNING_SECRET) {
 
 const LIFETIME_MS = 10 * 60_000;
 const MOST_MAILS = 3;
+/** For how long a mail is posted again; its signature is good for five minutes. */
+const MOST_TIME_MS = 2 * 60_000;
 const MOST_TRIES = 3;
 
 /** Sign-ups by their id. */
@@ -81,17 +83,26 @@ async function send(signUp, lifetime = LIFETIME_MS) {
   const timestamp = Math.floor(Date.now() / 1000).toString();
   const key = Buffer.from(MAILLATCH_SIGNING_SECRET.replace("whsec_", ""), "base64");
   const digest = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
-  const response = await fetch(`${MAILLATCH_URL}/hooks/dev`, {
-    method: "POST",
-    headers: {
-      "Content-Type": "application/json",
-      "webhook-id": id,
-      "webhook-timestamp": timestamp,
-      "webhook-signature": `v1,${digest}`,
-    },
-    body,
+  await post(body, {
+    "Content-Type": "application/json",
+    "webhook-id": id,
+    "webhook-timestamp": timestamp,
+    "webhook-signature": `v1,${digest}`,
   });
-  if (!response.ok) throw new Error(`the mail was refused with status ${response.status}`);
+}
+
+/** Posts a webhook until it is accepted, as providers do: a busy server answers 503. */
+async function post(body, headers) {
+  const until = Date.now() + MOST_TIME_MS;
+  for (;;) {
+    const request = fetch(`${MAILLATCH_URL}/hooks/dev`, { method: "POST", headers, body });
+    const status = await request.then((response) => response.status, () => 503);
+    if (status === 200) return;
+    if (status < 500 || Date.now() > until) {
+      throw new Error(`the mail was refused with status ${status}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
 }
 
 /** Why a secret is refused, or nothing if it is the one that was mailed last; it is good once. */

@@ -9,7 +9,7 @@ pub(super) const PREFIX: &str = "MAILLATCH_";
 
 /// Variables that are no settings: those of the client commands and of `dev.env`, and
 /// those of the client packages, which start a server themselves.
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 11] = [
     "MAILLATCH_CONFIG",
     "MAILLATCH_URL",
     "MAILLATCH_KEY",
@@ -19,6 +19,7 @@ const OTHERS: [&str; 10] = [
     "MAILLATCH_BIN",
     "MAILLATCH_OPENAPI",
     "MAILLATCH_REPEAT",
+    "MAILLATCH_TIMEOUT",
     "MAILLATCH_WORKERS",
 ];
 

@@ -21,11 +21,12 @@ import type {
   Status,
   Token,
 } from "./results.js";
-import { sleep, Transport } from "./transport.js";
+import { defaultTimeout, sleep, Transport } from "./transport.js";
 
 /** How long one request waits on the server. Proxies often cut a request at 60 s. */
 const ONE_WAIT_MS = 25_000;
-const DEFAULT_TIMEOUT_MS = 90_000;
+/** For how long a request that does not wait is tried. */
+const LEAST_PATIENCE_MS = 900;
 
 export interface MaillatchOptions {
   /** Default: the variable `MAILLATCH_URL`, then `http://127.0.0.1:8080`. */
@@ -56,7 +57,7 @@ export interface AttemptOptions {
 }
 
 export interface WaitOptions {
-  /** In milliseconds; 90,000 by default. */
+  /** In milliseconds. Default: the variable `MAILLATCH_TIMEOUT` (in seconds), then 90 s. */
   timeout?: number;
   /** Gives up the wait. */
   signal?: AbortSignal;
@@ -202,19 +203,17 @@ export class Attempt {
   }
 
   async #value(wanted: string, options: WaitOptions): Promise<Value> {
-    const timeout = options.timeout ?? DEFAULT_TIMEOUT_MS;
+    const timeout = options.timeout ?? defaultTimeout();
     const began = Date.now();
     for (;;) {
-      const left = began + timeout - Date.now();
-      const seconds = Math.floor(Math.max(0, Math.min(left, ONE_WAIT_MS)) / 1000);
+      const left = Math.max(0, began + timeout - Date.now());
       const answer = await this.#transport.call<AttemptAnswer | Disclosure>({
         method: "POST",
         path: this.#path("/consume"),
-        body: { wait: seconds },
         // The same for every repetition of one request, and another one for the next.
         idempotencyKey: `${this.id}-value-${this.#taken + 1}`,
-        wait: seconds * 1000,
-        patience: Math.max(left, 1000),
+        wait: ONE_WAIT_MS,
+        patience: Math.max(left, LEAST_PATIENCE_MS),
         signal: options.signal,
       });
       const value = valueOf(answer);
@@ -226,7 +225,7 @@ export class Attempt {
       const waited = Date.now() - began;
       if (isOver(status.state) || waited >= timeout) throw this.#miss(status, wanted, waited);
       // Less than a second is left, which the server cannot wait for.
-      if (seconds === 0) await sleep(Math.min(timeout - waited, 250), options.signal);
+      if (left < 1000) await sleep(Math.min(timeout - waited, 250), options.signal);
     }
   }
 

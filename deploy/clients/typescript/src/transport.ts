@@ -18,6 +18,8 @@ import {
 
 /** How long the server may take for an answer beyond the wait it was asked for. */
 const ANSWER_MS = 15_000;
+/** How long a wait takes if nothing else is said. */
+const TIMEOUT_MS = 90_000;
 /** The pauses between two tries grow from the first to the last of these. */
 const FIRST_PAUSE_MS = 200;
 const LAST_PAUSE_MS = 3_000;
@@ -29,7 +31,10 @@ export interface Call {
   path: string;
   body?: unknown;
   idempotencyKey?: string;
-  /** How long the server was asked to wait before it answers. */
+  /**
+   * Asks the server to wait that long before it answers. A repeated call asks for no more
+   * than there is time.
+   */
   wait?: number;
   /** For how long to try. */
   patience?: number;
@@ -58,10 +63,9 @@ export class Transport {
 
   /** Calls until there is an answer that will not pass by itself. */
   async call<T>(call: Call): Promise<T> {
-    const wait = call.wait ?? 0;
-    const deadline = Date.now() + Math.max(call.patience ?? 30_000, wait);
+    const deadline = Date.now() + (call.patience ?? 30_000);
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LAST_PAUSE_MS)) {
-      const tried = await this.#once<T>(call, wait);
+      const tried = await this.#once<T>(call, deadline);
       if ("answer" in tried) return tried.answer;
       // Jitter: many clients that lost one server must not come back at once.
       const rest = tried.retryAfter ?? pause * (0.5 + Math.random());
@@ -70,14 +74,17 @@ export class Transport {
     }
   }
 
-  async #once<T>(call: Call, wait: number): Promise<Tried<T>> {
+  async #once<T>(call: Call, deadline: number): Promise<Tried<T>> {
+    const left = Math.max(0, Math.min(call.wait ?? 0, deadline - Date.now()));
+    const wait = Math.floor(left / 1000);
+    const content = call.wait === undefined ? call.body : { wait };
     const headers: Record<string, string> = {
       Authorization: `Bearer ${this.#key}`,
       Accept: "application/json",
     };
-    if (call.body !== undefined) headers["Content-Type"] = "application/json";
+    if (content !== undefined) headers["Content-Type"] = "application/json";
     if (call.idempotencyKey !== undefined) headers["Idempotency-Key"] = call.idempotencyKey;
-    const timeout = AbortSignal.timeout(wait + ANSWER_MS);
+    const timeout = AbortSignal.timeout(wait * 1000 + ANSWER_MS);
     let response: Response;
     let body: unknown;
     try {
@@ -86,7 +93,7 @@ export class Transport {
         headers,
         redirect: "error",
         signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout,
-        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+        ...(content === undefined ? {} : { body: JSON.stringify(content) }),
       });
       body = parsed(await response.text());
     } catch (error) {
@@ -160,6 +167,17 @@ function parsed(text: string): unknown {
 function environment(name: string): string | undefined {
   const host = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return host.process?.env?.[name] || undefined;
+}
+
+/** How long a wait takes that names no timeout. */
+export function defaultTimeout(): number {
+  const said = environment("MAILLATCH_TIMEOUT");
+  if (said === undefined) return TIMEOUT_MS;
+  const seconds = Number(said);
+  if (!Number.isFinite(seconds)) {
+    throw new InvalidRequest(`MAILLATCH_TIMEOUT must be a number of seconds: ${said}`);
+  }
+  return seconds * 1000;
 }
 
 /** Waits, or fails when the caller gives up. */

@@ -59,15 +59,15 @@ class AsyncAttempt:
         """The address to sign up with."""
         return self._attempt.address
 
-    async def code(self, timeout: float = 90.0) -> Code:
+    async def code(self, timeout: float | None = None) -> Code:
         """Waits for the code and takes it."""
         return await self._client._run(partial(self._attempt.code, timeout))
 
-    async def link(self, timeout: float = 90.0, *, host: str | None = None) -> Link:
+    async def link(self, timeout: float | None = None, *, host: str | None = None) -> Link:
         """Waits for the link and takes it."""
         return await self._client._run(partial(self._attempt.link, timeout, host=host))
 
-    async def token(self, timeout: float = 90.0) -> Token:
+    async def token(self, timeout: float | None = None) -> Token:
         """Waits for the field of the link that the attempt was opened with."""
         return await self._client._run(partial(self._attempt.token, timeout))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from typing import Any, Literal, Mapping, Sequence
 from urllib.parse import urlsplit
@@ -24,6 +25,19 @@ Kind = Literal["code", "link", "either"]
 
 #: How long one request waits on the server. Proxies often cut a request at 60 s.
 ONE_WAIT_SECONDS = 25.0
+#: For how long a request that does not wait is tried.
+LEAST_PATIENCE_SECONDS = 0.9
+#: How long a wait takes if nothing else is said.
+TIMEOUT_SECONDS = 90.0
+
+
+def default_timeout() -> float:
+    """How long a wait takes that names no timeout."""
+    said = os.environ.get("MAILLATCH_TIMEOUT")
+    try:
+        return float(said) if said else TIMEOUT_SECONDS
+    except ValueError:
+        raise InvalidRequest(f"MAILLATCH_TIMEOUT must be a number of seconds: {said}") from None
 
 
 def wish(

@@ -85,15 +85,19 @@ class Attempt:
         """The address to sign up with."""
         return self._progress.address
 
-    def code(self, timeout: float = 90.0) -> Code:
-        """Waits for the code and takes it."""
+    def code(self, timeout: float | None = None) -> Code:
+        """Waits for the code and takes it.
+
+        ``timeout`` is in seconds; it defaults to the variable ``MAILLATCH_TIMEOUT``, then
+        to 90.
+        """
         self._progress.expect("code")
         value = self._value("code", timeout)
         if not isinstance(value, Code):
             raise InvalidRequest("the mail held a link and no code; use link()")
         return value
 
-    def link(self, timeout: float = 90.0, *, host: str | None = None) -> Link:
+    def link(self, timeout: float | None = None, *, host: str | None = None) -> Link:
         """Waits for the link and takes it. ``host`` is where it must lead."""
         self._progress.expect("link")
         value = self._value("link", timeout)
@@ -102,7 +106,7 @@ class Attempt:
         _attempt.check_host(value, host)
         return value
 
-    def token(self, timeout: float = 90.0) -> Token:
+    def token(self, timeout: float | None = None) -> Token:
         """Waits for the field of the link that the attempt was opened with."""
         value = self._value("link", timeout)
         if not isinstance(value, Token):
@@ -136,19 +140,18 @@ class Attempt:
         self._transport.call("POST", path, body={"outcome": outcome}, idempotency_key=key)
         self._is_finished = True
 
-    def _value(self, wanted: str, timeout: float) -> Code | Link | Token:
+    def _value(self, wanted: str, timeout: float | None) -> Code | Link | Token:
+        timeout = _attempt.default_timeout() if timeout is None else timeout
         began = time.monotonic()
         path = f"/v1/attempts/{self.id}/consume"
         while True:
-            left = began + timeout - time.monotonic()
-            wait = int(max(0.0, min(left, _attempt.ONE_WAIT_SECONDS)))
+            left = max(0.0, began + timeout - time.monotonic())
             answer = self._transport.call(
                 "POST",
                 path,
-                body={"wait": wait},
                 idempotency_key=self._progress.consume_key,
-                wait=wait,
-                patience=max(left, 1.0),
+                wait=_attempt.ONE_WAIT_SECONDS,
+                patience=max(left, _attempt.LEAST_PATIENCE_SECONDS),
             )
             value = self._progress.value(answer)
             if value is not None:
@@ -157,7 +160,7 @@ class Attempt:
             waited = time.monotonic() - began
             if _attempt.is_over(status) or waited >= timeout:
                 raise self._progress.miss(status, wanted, waited)
-            if wait == 0:
+            if left < 1.0:
                 # Less than a second is left, which the server cannot wait for.
                 time.sleep(max(0.0, min(timeout - waited, 0.25)))
 

@@ -70,17 +70,22 @@ class Transport:
         *,
         body: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
-        wait: float = 0.0,
+        wait: float | None = None,
         patience: float = 30.0,
     ) -> Answer:
         """Calls until there is an answer that will not pass, for at most ``patience``
-        seconds. ``wait`` is how long the server was asked to wait before it answers."""
-        deadline = time.monotonic() + max(patience, wait)
+        seconds. ``wait`` asks the server to wait that long before it answers; a repeated
+        call asks for no more than there is time."""
+        deadline = time.monotonic() + patience
         pause = FIRST_PAUSE
         while True:
             retry_after: float | None = None
+            seconds = 0
+            if wait is not None:
+                seconds = int(max(0.0, min(wait, deadline - time.monotonic())))
+                body = {**(body or {}), "wait": seconds}
             try:
-                status, headers, parsed = self._once(method, path, body, idempotency_key, wait)
+                status, headers, parsed = self._once(method, path, body, idempotency_key, seconds)
             except (OSError, http.client.HTTPException) as error:
                 failure: MaillatchError = Unreachable(
                     f"the Maillatch server at {self.url} does not answer "
