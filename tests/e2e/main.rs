@@ -28,6 +28,7 @@ mod front_door;
 mod full_disk;
 mod hang_ups;
 mod keys;
+mod killed_server;
 mod kills;
 mod mcp;
 mod mint_domain;

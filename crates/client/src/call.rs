@@ -66,6 +66,11 @@ impl CallError {
             | Self::Unreadable(_) => false,
         }
     }
+
+    /// Whether there was no server to connect to. The call did nothing then.
+    pub fn is_refused_connection(&self) -> bool {
+        matches!(self, Self::Unreachable(error) if error.is_connect())
+    }
 }
 
 /// A client for a server at `base`.

@@ -5,6 +5,7 @@ pub(crate) mod exit;
 mod handle;
 mod miss;
 pub(crate) mod pace;
+pub(crate) mod patience;
 mod search;
 mod sorted;
 

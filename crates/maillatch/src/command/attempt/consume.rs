@@ -12,11 +12,12 @@ use super::show::MAX_WAIT;
 use super::{Done, Out};
 use crate::command::wait::exit;
 use crate::command::wait::pace::Pace;
+use crate::command::wait::patience::Patience;
 use crate::config::Span;
 use client::{Attempt, AttemptConsumption, AttemptValue, CallError, Client, ResendAnswer};
 
-/// How often a call is retried that fails, or whose value is replaced at the same
-/// moment, also after the timeout.
+/// How often a call is retried whose value is replaced at the same moment, also after the
+/// timeout.
 const MAX_RETRIES: u32 = 10;
 /// The longest pause between two calls.
 const MAX_PAUSE: Duration = Duration::from_mins(1);
@@ -72,30 +73,34 @@ impl Consume {
 
     async fn take(&self, client: &Client, key: &str) -> Result<AttemptConsumption, CallError> {
         let until = Instant::now() + self.timeout.0;
-        let mut pace = Pace::new();
+        let (mut pace, mut patience) = (Pace::new(), Patience::new(until));
         let mut retries = 0;
         loop {
             let began = Instant::now();
             let left = until.saturating_duration_since(began);
             let taken = client.consume_attempt(&self.attempt, key, left.min(MAX_WAIT));
-            match taken.await {
+            let taken = match taken.await {
+                Ok(taken) => taken,
+                Err(error) => {
+                    patience.after(error, &mut pace).await?;
+                    continue;
+                }
+            };
+            patience.answered();
+            match taken {
                 // The value arrived or was replaced at this moment.
-                Ok(AttemptConsumption::NotReady(attempt))
+                AttemptConsumption::NotReady(attempt)
                     if attempt.is_ready() && retries < MAX_RETRIES =>
                 {
                     retries += 1;
                     pace.pause(began + MAX_PAUSE).await;
                 }
-                Ok(AttemptConsumption::NotReady(attempt))
+                AttemptConsumption::NotReady(attempt)
                     if attempt.may_change() && !left.is_zero() =>
                 {
                     pace.after(began, until).await;
                 }
-                Err(error) if error.is_transient() && retries < MAX_RETRIES => {
-                    retries += 1;
-                    pace.pause(began + MAX_PAUSE).await;
-                }
-                outcome => return outcome,
+                outcome => return Ok(outcome),
             }
         }
     }

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::{Done, Out};
 use crate::command::wait::exit;
 use crate::command::wait::pace::Pace;
+use crate::command::wait::patience::Patience;
 use crate::config::Span;
 use client::{Attempt, CallError, Client, FinishAnswer};
 
@@ -66,11 +67,18 @@ impl Await {
     /// Returns the attempt when waiting cannot change it any more, or at the timeout.
     async fn wait_until_final(&self, client: &Client) -> Result<Attempt, CallError> {
         let until = Instant::now() + self.timeout.0;
-        let mut pace = Pace::new();
+        let (mut pace, mut patience) = (Pace::new(), Patience::new(until));
         loop {
             let began = Instant::now();
             let left = until.saturating_duration_since(began);
-            let attempt = client.attempt(&self.attempt, left.min(MAX_WAIT)).await?;
+            let attempt = match client.attempt(&self.attempt, left.min(MAX_WAIT)).await {
+                Ok(attempt) => attempt,
+                Err(error) => {
+                    patience.after(error, &mut pace).await?;
+                    continue;
+                }
+            };
+            patience.answered();
             if !attempt.may_change() || left.is_zero() {
                 return Ok(attempt);
             }
