@@ -142,7 +142,7 @@ impl Collector {
         // The only piece of a short word is the word itself.
         if detail == Detail::Pieces && word.len() > PIECE {
             let kind = kind.then("~");
-            for piece in word.windows(PIECE) {
+            for piece in word.array_windows::<PIECE>() {
                 self.add_kind(kind.then_small(piece));
             }
         }

@@ -77,7 +77,7 @@ impl<'r, M: Default> Side<'r, M> {
             hits,
             said: Hit::senses(hits),
             known: RefCell::new(Known {
-                nears: Vec::new(),
+                nears: Vec::with_capacity(hits.len().min(16)),
                 meter: M::default(),
                 end,
                 connecting: 0,

@@ -4,28 +4,34 @@
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        let start = end_of(text, at, false);
-        at = end_of(text, start, true);
-        text.get(start..at).filter(|word| !word.is_empty())
+        let bytes = text.as_bytes();
+        loop {
+            match class(*bytes.get(at)?) {
+                Class::Part => break,
+                Class::Separator => at += 1,
+                Class::Other => match char_at(text, at)? {
+                    c if is_part(c) => break,
+                    c => at += c.len_utf8(),
+                },
+            }
+        }
+        let start = at;
+        while let Some(byte) = bytes.get(at) {
+            match class(*byte) {
+                Class::Part => at += 1,
+                Class::Separator => break,
+                Class::Other => match char_at(text, at).filter(|c| is_part(*c)) {
+                    Some(c) => at += c.len_utf8(),
+                    None => break,
+                },
+            }
+        }
+        text.get(start..at)
     })
 }
 
-/// Where characters that are parts of words, or are not, end.
-fn end_of(text: &str, from: usize, parts: bool) -> usize {
-    let wanted = if parts { Class::Part } else { Class::Separator };
-    let mut at = from;
-    loop {
-        let rest = text.as_bytes().get(at..).unwrap_or_default();
-        at += rest
-            .iter()
-            .take_while(|byte| class(**byte) == wanted)
-            .count();
-        let rest = text.get(at..).unwrap_or_default();
-        match rest.chars().next() {
-            Some(c) if !c.is_ascii() && is_part(c) == parts => at += c.len_utf8(),
-            _ => return at,
-        }
-    }
+fn char_at(text: &str, at: usize) -> Option<char> {
+    text.get(at..)?.chars().next()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
