@@ -161,7 +161,8 @@ fn candidate(
     place.move_to(range.start);
     let alone = is_alone(place.segment(range.start)?, &range);
     let wordlike = shape.is_wordlike();
-    if wordlike && !alone && !place.is_set_off(text, range.start) {
+    let is_word = wordlike && !is_random(value);
+    if is_word && !alone && !place.is_set_off(text, range.start) {
         return None;
     }
     let hits = place.hits;
@@ -182,6 +183,15 @@ fn candidate(
         segment: place.segment,
         alone,
     })
+}
+
+/// Whether capitals have too few vowels for a word.
+fn is_random(value: &str) -> bool {
+    const FEW: usize = 5;
+    let vowels = value.bytes().filter(|byte| b"AEIOUY".contains(byte));
+    value.len() >= FEW
+        && value.bytes().all(|byte| byte.is_ascii_uppercase())
+        && vowels.count() * FEW <= value.len()
 }
 
 /// Whether a unit follows directly, or money stands directly before or after.

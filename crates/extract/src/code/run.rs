@@ -31,15 +31,22 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
         return None;
     }
     let mut value = String::new();
-    let mut dashed = false;
+    let (mut dashed, mut only_digits, mut first_gap) = (false, true, "");
     let (mut used, mut end) = (0, 0);
     for token in tokens.get(at..)? {
         let core = text.get(token.range.clone())?;
         let gap = text.get(end..token.range.start)?;
         // One dash in a cell of its own, in the middle, is part of the code.
         let dash = used > 2 && !dashed && gap.trim() == "-" && gap.len() > 1;
-        let joined = used == 0 || dash || is_cell_gap(reading.source, gap);
-        if core.len() != 1 || !joined {
+        if used == 1 {
+            first_gap = gap;
+        }
+        let even = gap == first_gap && is_even_gap(gap);
+        let joined = used == 0 || dash || even || is_cell_gap(reading.source, gap);
+        // "3 0 5 9 6 2 y": the next word may have one letter.
+        let is_small = core.bytes().all(|byte| byte.is_ascii_lowercase());
+        let ends = used > 0 && only_digits && is_small;
+        if core.len() != 1 || !joined || ends {
             break;
         }
         if dash {
@@ -47,6 +54,7 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
             value.push('-');
         }
         value.push_str(core);
+        only_digits &= is_digits(core);
         used += 1;
         end = token.range.end;
     }
@@ -89,6 +97,13 @@ fn is_cell_gap(source: TextSource, gap: &str) -> bool {
             .all(|byte| byte == b' ' || source == TextSource::Html && matches!(byte, b'\t' | b'\n'))
 }
 
+/// Whether characters are one code if this text is between each of them and the next: up
+/// to four spaces, or a sign that separates.
+fn is_even_gap(gap: &str) -> bool {
+    let sign = gap.trim_matches(' ');
+    gap.len() - sign.len() <= 4 && matches!(sign, "" | "·" | "•" | "|") && !gap.is_empty()
+}
+
 /// Groups of digits one space apart: a code in groups, or a phone or card number.
 pub(super) fn digit_groups(text: &str, tokens: &[Token], at: usize) -> Option<Run> {
     let first = tokens.get(at)?;
@@ -99,8 +114,7 @@ pub(super) fn digit_groups(text: &str, tokens: &[Token], at: usize) -> Option<Ru
     let mut end = 0;
     for token in tokens.get(at..)?.iter().take(8) {
         let core = text.get(token.range.clone())?;
-        let adjacent = groups.is_empty()
-            || matches!(text.get(end..token.range.start)?, " " | ") " | "-" | " - ");
+        let adjacent = groups.is_empty() || is_group_gap(text.get(end..token.range.start)?);
         let numeric = core.split('-').all(is_digits);
         if !numeric || !adjacent {
             break;
@@ -141,30 +155,101 @@ pub(super) fn digit_groups(text: &str, tokens: &[Token], at: usize) -> Option<Ru
     .then_some(Run::Nothing { used: groups.len() })
 }
 
-/// Two groups of three or four capitals and digits, one space apart: `M62 0K8`.
+fn is_group_gap(gap: &str) -> bool {
+    matches!(gap, " " | ") " | "-" | " - " | "·" | " · " | "•" | " • ")
+}
+
+/// Groups of two to four capitals and digits, equally long and one space apart: `M62 0K8`,
+/// `R7 P3 XU`.
 pub(super) fn letter_groups(text: &str, tokens: &[Token], at: usize) -> Option<Run> {
-    let (first, second) = (tokens.get(at)?, tokens.get(at + 1)?);
-    let range = first.range.start..second.range.end;
-    let groups = [first, second].map(|token| text.get(token.range.clone()).unwrap_or_default());
-    let [one, other] = groups;
+    const LONGEST: usize = 12;
+    let first = tokens.get(at)?.range.clone();
     let is_group = |group: &str| {
-        group
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+        group.len() == first.len()
+            && group
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
     };
-    let is_mixed = |group: &str| {
-        group.bytes().any(|byte| byte.is_ascii_digit())
-            && group.bytes().any(|byte| byte.is_ascii_uppercase())
+    if !matches!(first.len(), 2..=4) {
+        return None;
+    }
+    let mut groups: Vec<&str> = Vec::new();
+    let mut end = first.start;
+    // No code has more groups, and each token is looked at a few times only.
+    for token in tokens.get(at..)?.iter().take(8) {
+        let group = text.get(token.range.clone())?;
+        let is_next = groups.is_empty() || text.get(end..token.range.start)? == " ";
+        if !is_next || !is_group(group) {
+            break;
+        }
+        groups.push(group);
+        end = token.range.end;
+    }
+    let used = groups.len();
+    let has_letter = |group: &&str| group.bytes().any(|byte| byte.is_ascii_uppercase());
+    let has_digit = |group: &&str| group.bytes().any(|byte| byte.is_ascii_digit());
+    let mixed = groups
+        .iter()
+        .filter(|group| has_letter(group) && has_digit(group))
+        .count();
+    let fits = match used {
+        0 | 1 => false,
+        // A state and a number are two groups as well.
+        2 => mixed >= if first.len() == 2 { 2 } else { 1 },
+        _ => {
+            groups.iter().any(|group| has_letter(&group))
+                && groups.iter().any(|group| has_digit(&group))
+        }
     };
-    let fits = matches!(one.len(), 3 | 4)
-        && one.len() == other.len()
-        && groups.iter().all(|group| is_group(group))
-        && groups.iter().any(|group| is_mixed(group))
-        && text.get(first.range.end..second.range.start) == Some(" ");
+    if fits && used * first.len() > LONGEST {
+        // An account number.
+        return Some(Run::Nothing { used });
+    }
+    let range = first.start..end;
     fits.then(|| Run::Code {
         value: text.get(range.clone()).unwrap_or_default().to_owned(),
         range,
         shape: Shape::Dashed,
-        used: 2,
+        used,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::token::tokens;
+
+    fn value(run: Option<Run>) -> Option<String> {
+        match run? {
+            Run::Code { value, .. } => Some(value),
+            Run::Nothing { .. } => Some("nothing".to_owned()),
+        }
+    }
+
+    fn spelled(text: &str) -> Option<String> {
+        let steps = crate::steps::Steps::for_size(0);
+        let mut reading = Reading::of_text(text, 1_000, &steps);
+        reading.source = TextSource::Text;
+        value(spelled_out(&reading, &tokens(text), 0))
+    }
+
+    #[test]
+    fn digits_with_even_gaps_are_one_code() {
+        assert_eq!(spelled("2   9   4   4   0   1").as_deref(), Some("294401"));
+        assert_eq!(spelled("8·0·8·1·4").as_deref(), Some("80814"));
+        assert_eq!(spelled("3 0 5 9 6 2 y pulse").as_deref(), Some("305962"));
+        assert_eq!(spelled("2   9 4  4"), None);
+    }
+
+    #[test]
+    fn groups_of_capitals_and_digits_are_one_code() {
+        let of = |text: &str| value(letter_groups(text, &tokens(text), 0));
+        assert_eq!(of("R7 P3 XU").as_deref(), Some("R7 P3 XU"));
+        assert_eq!(of("QM 41 TZ").as_deref(), Some("QM 41 TZ"));
+        assert_eq!(of("M62 0K8 now").as_deref(), Some("M62 0K8"));
+        assert_eq!(of("DE89 3704 0044 0532"), Some("nothing".to_owned()));
+        for no in ["AB 12", "OTP 482", "R7", "LHR JFK BER"] {
+            assert_eq!(of(no), None, "{no}");
+        }
+    }
 }

@@ -106,6 +106,8 @@ fn dashed(core: &str) -> Option<Shape> {
             .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
         && prefix.starts_with(|c: char| c.is_ascii_uppercase())
         && is_digits(number)
+        // "K4T9-27" is a code in groups.
+        && (number.len() >= 4 || prefix.bytes().all(|byte| byte.is_ascii_uppercase()))
     {
         return (4..=8).contains(&number.len()).then_some(Shape::Prefixed);
     }
@@ -169,6 +171,7 @@ mod tests {
             ("DJZ-TLX", Shape::Dashed),
             ("tt226-5398x", Shape::Dashed),
             ("sparo-ndigo-amurt-secan", Shape::Words),
+            ("K4T9-27", Shape::Dashed),
             ("MIFSUC", Shape::Letters),
             ("a9x2kq7p", Shape::MixedCase),
         ] {
