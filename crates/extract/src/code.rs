@@ -20,6 +20,7 @@ mod segment;
 mod shape;
 mod spread;
 mod token;
+mod value;
 
 pub(crate) use decide::{Codes, read, seen_by_model};
 pub(crate) use score::Considered;

@@ -22,6 +22,8 @@ pub(crate) struct Model(&'static [u8]);
 
 /// For codes.
 pub(crate) const CODES: Model = Model(include_bytes!("model/codes.bin"));
+/// The bias and the weights of the facts about a value, as 32-bit integers.
+const VALUES: &[u8] = include_bytes!("model/values.bin");
 /// For links.
 pub(crate) const LINKS: Model = Model(include_bytes!("model/links.bin"));
 
@@ -34,6 +36,13 @@ impl Model {
         };
         features.0.iter().map(weight).sum()
     }
+}
+
+/// The bias of the log odds of a value, or the weight of one of its facts.
+pub(crate) fn value_weight(index: usize) -> i32 {
+    let (numbers, _) = VALUES.as_chunks::<4>();
+    let number = numbers.get(index).copied().unwrap_or_default();
+    i32::from_le_bytes(number)
 }
 
 /// The probability in percent of a score, from 1 to 99. Whole numbers only, so that every

@@ -6,8 +6,9 @@
     crates/extract/train/train.py features.jsonl crates/extract/src/model
 
 Each line of features.jsonl is a labelled mail and what the models see of it. The result is
-`codes.bin` and `links.bin`: one signed byte for each place in the table of weights. The
-same input gives the same bytes.
+`codes.bin` and `links.bin`: one signed byte for each place in the table of weights, and
+`values.bin`: a bias and the weights with which `code/value.rs` judges a value by all of its
+occurrences and by its rivals, as 32-bit integers. The same input gives the same bytes.
 
 Before it writes, it prints precision and recall by cross-validation: each writer's mails
 are scored by models that saw none of them.
@@ -30,7 +31,7 @@ STRENGTH = {"codes": 0.3, "links": 0.3}
 # A link that must never be returned counts as this many others, and so does a mail of the
 # project's own corpus, whose labels are tests.
 FORBIDDEN = 25.0
-OWN = 3.0
+OWN = {"codes": 3.0, "links": 8.0}
 FOLDS = 5
 
 
@@ -53,6 +54,7 @@ class Candidates:
         self.kind = kind
         self.mails = []
         self.mail_of, self.values, self.labels, self.forbidden, self.usable = [], [], [], [], []
+        self.points = []
         places, ends = [], [0]
         for mail in mails:
             if not mail["features"] or kind == "links" and mail["expected_links"] is None:
@@ -64,6 +66,7 @@ class Candidates:
                 self.values.append(one["value"])
                 self.labels.append(self.is_right(mail, one["value"]))
                 self.forbidden.append(one["value"] in (mail["forbidden_links"] or []))
+                self.points.append(one["points"])
                 self.usable.append(one["points"] > -1000)
                 # A place that is in both lists counts twice, as in the extractor.
                 places.extend(shared)
@@ -76,7 +79,7 @@ class Candidates:
         self.labels = numpy.array(self.labels)
         self.writer = numpy.array([self.mails[at]["writer"] for at in self.mail_of])
         self.weights = numpy.where(self.forbidden, FORBIDDEN, 1.0)
-        self.weights *= numpy.where(self.writer == "own", OWN, 1.0)
+        self.weights *= numpy.where(self.writer == "own", OWN[kind], 1.0)
 
     def is_right(self, mail, value):
         if self.kind == "links":
@@ -132,6 +135,100 @@ def cross_validate(candidates):
         print(f"  log odds >= {threshold:4.1f}: {tally(candidates, answers, mails, threshold)}")
 
 
+def held_back_odds(candidates):
+    """The log odds of each candidate, by weights that saw no mail of its writer."""
+    writers = sorted({writer for writer in candidates.writer if writer.isdigit()})
+    parts = [numpy.isin(candidates.writer, writers[fold::FOLDS]) for fold in range(FOLDS)]
+    is_other = ~numpy.isin(candidates.writer, writers)
+    parity = numpy.array(candidates.mail_of) % 2
+    parts += [is_other & (parity == 0), is_other & (parity == 1)]
+    odds = numpy.zeros(len(candidates.labels))
+    for part in parts:
+        weights = candidates.fit(numpy.where(~part)[0])
+        rows = numpy.where(part)[0]
+        odds[rows] = candidates.scores(weights, rows)
+    return numpy.rint(odds * UNIT).astype(int)
+
+
+def value_facts(odds, others, points, count, values, value):
+    """The same whole numbers as in code/value.rs."""
+    limit = lambda number: int(max(-10 * UNIT, min(10 * UNIT, number)))  # noqa: E731
+    best, mean = limit(max(odds)), int(sum(map(limit, odds)) / len(odds))
+    other = limit(max(others)) if others else -6 * UNIT
+    above = lambda number: max(0, number)  # noqa: E731
+    flag = lambda is_so: UNIT if is_so else 0  # noqa: E731
+    digits = sum(character.isdigit() for character in value)
+    return [
+        best, mean, other,
+        above(best - 2 * UNIT), above(-UNIT - best), above(other), above(mean), above(-mean),
+        above(best - other),
+        above(points - 60), above(points - 100), min(100, above(60 - points)),
+        flag(count == 1), UNIT * min(6, above(count - 2)),
+        flag(values == 1), UNIT * min(10, above(values - 2)),
+        flag(len(value) == 4), flag(len(value) == 6), UNIT * min(6, above(len(value) - 6)),
+        flag(digits == len(value)), flag(digits == 0),
+    ]
+
+
+class Values:
+    """The different values of all mails."""
+
+    def __init__(self, candidates, odds):
+        self.candidates = candidates
+        grouped = collections.defaultdict(lambda: collections.defaultdict(list))
+        for row, mail in enumerate(candidates.mail_of):
+            grouped[mail][compact(candidates.values[row])].append(row)
+        self.facts, self.labels, self.mail_of, self.writer, self.weights = [], [], [], [], []
+        for mail, values in grouped.items():
+            for value, rows in values.items():
+                others = [odds[row] for name, those in values.items() if name != value for row in those]
+                points = max(candidates.points[row] for row in rows)
+                own = [odds[row] for row in rows]
+                self.facts.append(value_facts(own, others, points, len(rows), len(values), value))
+                self.labels.append(any(candidates.labels[row] for row in rows))
+                self.mail_of.append(mail)
+                self.writer.append(candidates.mails[mail]["writer"])
+                self.weights.append(OWN["codes"] if self.writer[-1] == "own" else 1.0)
+        self.facts = numpy.array(self.facts, dtype=float)
+        self.labels, self.writer = numpy.array(self.labels), numpy.array(self.writer)
+        self.weights = numpy.array(self.weights)
+
+    def fit(self, rows):
+        facts = self.facts[rows] / UNIT
+        middle, width = facts.mean(axis=0), facts.std(axis=0) + 1e-9
+        model = LogisticRegression(C=0.3, max_iter=2000)
+        model.fit((facts - middle) / width, self.labels[rows], sample_weight=self.weights[rows])
+        weights = model.coef_[0] / width
+        bias = model.intercept_[0] - (weights * middle).sum()
+        return numpy.rint([bias * UNIT, *(weights * 1024)]).astype("<i4")
+
+    def scores(self, fitted, rows):
+        return (fitted[0] + self.facts[rows] @ fitted[1:] / 1024) / UNIT
+
+    def cross_validate(self):
+        writers = sorted({writer for writer in self.writer if writer.isdigit()})
+        answers = {}
+        for fold in range(FOLDS):
+            is_held_back = numpy.isin(self.writer, writers[fold::FOLDS])
+            fitted = self.fit(numpy.where(~is_held_back)[0])
+            rows = numpy.where(is_held_back)[0]
+            for row, score in zip(rows, self.scores(fitted, rows)):
+                mail = self.mail_of[row]
+                answers[mail] = max(answers.get(mail, (-99, False)), (score, bool(self.labels[row])))
+        mails = [at for at, mail in enumerate(self.candidates.mails) if mail["writer"].isdigit()]
+        print(f"values: {len(mails)} mails of {len(writers)} writers, cross-validated")
+        for threshold in (-0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0):
+            print(f"  log odds >= {threshold:4.1f}: {tally(self.candidates, answers, mails, threshold)}")
+
+
+def train_values(candidates, target):
+    values = Values(candidates, held_back_odds(candidates))
+    values.cross_validate()
+    fitted = values.fit(numpy.arange(len(values.labels)))
+    (target / "values.bin").write_bytes(fitted.tobytes())
+    print(f"  wrote {target / 'values'}.bin, {list(fitted)}")
+
+
 def main():
     source, target = map(pathlib.Path, sys.argv[1:3])
     mails = [json.loads(line) for line in source.open()]
@@ -143,6 +240,8 @@ def main():
         weights = candidates.fit(numpy.arange(len(candidates.labels)))
         (target / f"{kind}.bin").write_bytes(weights.tobytes())
         print(f"  wrote {target / kind}.bin, {numpy.count_nonzero(weights)} weights")
+        if kind == "codes":
+            train_values(candidates, target)
 
 
 if __name__ == "__main__":

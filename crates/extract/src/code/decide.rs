@@ -6,6 +6,7 @@ use super::context::{Context, MailContext};
 use super::odds::rate;
 use super::rule::Rule;
 use super::score::{Considered, ScoredCode, considered, score};
+use super::value;
 use crate::allowlist::Allowlist;
 use crate::extraction::{AbstainReason, Code, Extraction};
 use crate::lexicon;
@@ -14,10 +15,8 @@ use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
 use crate::words::{WordLimit, reads_as_words};
 
-/// The log odds that a candidate needs: fewer if the rules support it, more if they do not.
-/// So the rules decide more often about mail of a kind that the model was not trained on.
+/// The log odds that a value needs.
 const THRESHOLD: i32 = UNIT + UNIT / 4;
-const UNSUPPORTED: i32 = UNIT + 3 * UNIT / 4;
 /// The points with which the rules support a candidate.
 const SUPPORT: i32 = 60;
 /// How far the best value must be ahead of the next.
@@ -70,6 +69,7 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Codes {
     let mail = MailContext::of(&contexts);
     let (mut scored, crowded) = score(&contexts, mail);
     rate(&contexts, mail, &mut scored, steps);
+    value::judge(&mut scored);
     let bound = readings.iter().find_map(bound).map(|bound| BoundCode {
         extraction: decide_bound(&bound, &scored),
         host: bound.host,
@@ -137,11 +137,7 @@ fn decide(scored: &[ScoredCode], crowded: bool) -> Extraction<Code> {
     let Some(best) = scored.first() else {
         return Extraction::Nothing(AbstainReason::NoCandidate);
     };
-    let is_supported = scored.iter().any(|one| {
-        one.points >= SUPPORT && is_same(&one.candidate.compact, &best.candidate.compact)
-    });
-    let needed = if is_supported { THRESHOLD } else { UNSUPPORTED };
-    if best.odds < needed {
+    if best.odds < THRESHOLD {
         return unconvinced(scored, best);
     }
     let rivals = scored
@@ -186,7 +182,11 @@ fn unconvinced(scored: &[ScoredCode], best: &ScoredCode) -> Extraction<Code> {
     let mut supported = supported.map(|one| one.candidate.compact.as_str());
     let first = supported.next();
     if first.is_some_and(|first| supported.any(|other| !is_same(first, other))) {
-        Extraction::Withheld(AbstainReason::Ambiguous)
+        Extraction::Withheld(if disagree(scored) {
+            AbstainReason::PartsDisagree
+        } else {
+            AbstainReason::Ambiguous
+        })
     } else if best.rules.contains(&Rule::OtherKind) {
         Extraction::Nothing(AbstainReason::OtherKind)
     } else {

@@ -25,8 +25,10 @@ pub(super) struct ScoredCode {
     pub(super) at: usize,
     /// The sum of the points of its rules.
     pub(super) points: i32,
-    /// The log odds that the model gives it.
+    /// The log odds that the model gives it, and then those of its value.
     pub(super) odds: i32,
+    /// The log odds that the model gave it.
+    pub(super) rated: i32,
     /// The offset of the label in the same sentence.
     pub(super) label: Option<usize>,
     pub(super) heard: Heard,
@@ -97,6 +99,7 @@ fn score_reading(context: &Context<'_>, mail: MailContext, scored: &mut Vec<Scor
                 || reading.is_unclear(candidate.range.end.saturating_sub(1)),
             points: rules.iter().map(|rule| rule.points()).sum(),
             odds: i32::MIN,
+            rated: i32::MIN,
             rules,
             at: reading.folded.source(candidate.range.start),
             label,
