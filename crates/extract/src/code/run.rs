@@ -197,8 +197,8 @@ pub(super) fn letter_groups(text: &str, tokens: &[Token], at: usize) -> Option<R
         // A state and a number are two groups as well.
         2 => mixed >= if first.len() == 2 { 2 } else { 1 },
         _ => {
-            groups.iter().any(|group| has_letter(&group))
-                && groups.iter().any(|group| has_digit(&group))
+            groups.iter().any(|group| has_letter(group))
+                && groups.iter().any(|group| has_digit(group))
         }
     };
     if fits && used * first.len() > LONGEST {
