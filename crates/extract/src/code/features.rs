@@ -153,7 +153,6 @@ fn of_shape(candidate: &Candidate, reading: &Reading, features: &mut Collector) 
                 .all(|pair| matches!(pair, [a, b] if a == b)),
             "same",
         ),
-        (digits.ends_with(b"00"), "round"),
     ];
     for (_, flag) in flags.iter().filter(|(holds, _)| *holds) {
         features.add("flag", flag);
