@@ -17,6 +17,10 @@ use crate::words::{WordLimit, reads_as_words};
 
 /// The log odds that a value needs.
 const THRESHOLD: i32 = UNIT + UNIT / 4;
+/// The same for a value with a direct label, an expiry and a subject that fits.
+const THRESHOLD_LABELLED: i32 = UNIT / 2;
+/// The points of such a value.
+const LABELLED: i32 = 90;
 /// The points with which the rules support a candidate.
 const SUPPORT: i32 = 60;
 /// How far the best value must be ahead of the next.
@@ -137,7 +141,7 @@ fn decide(scored: &[ScoredCode], crowded: bool) -> Extraction<Code> {
     let Some(best) = scored.first() else {
         return Extraction::Nothing(AbstainReason::NoCandidate);
     };
-    if best.odds < THRESHOLD {
+    if best.odds < needed(scored, best) {
         return unconvinced(scored, best);
     }
     let rivals = scored
@@ -174,6 +178,17 @@ fn decide(scored: &[ScoredCode], crowded: bool) -> Extraction<Code> {
         confidence: percent(best.odds),
         rule: strongest.map_or("none", |rule| rule.as_str()),
     })
+}
+
+/// The odds that the best value needs: fewer when the rules find a direct label as well.
+fn needed(scored: &[ScoredCode], best: &ScoredCode) -> i32 {
+    let own = |one: &&ScoredCode| is_same(&one.candidate.compact, &best.candidate.compact);
+    let points = scored.iter().filter(own).map(|one| one.points).max();
+    if points.is_some_and(|points| points >= LABELLED) {
+        THRESHOLD_LABELLED
+    } else {
+        THRESHOLD
+    }
 }
 
 /// Why no candidate is good enough.

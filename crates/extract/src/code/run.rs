@@ -196,10 +196,7 @@ pub(super) fn letter_groups(text: &str, tokens: &[Token], at: usize) -> Option<R
         0 | 1 => false,
         // A state and a number are two groups as well.
         2 => mixed >= if first.len() == 2 { 2 } else { 1 },
-        _ => {
-            groups.iter().any(|group| has_letter(group))
-                && groups.iter().any(|group| has_digit(group))
-        }
+        _ => groups.iter().any(has_letter) && groups.iter().any(has_digit),
     };
     if fits && used * first.len() > LONGEST {
         // An account number.
