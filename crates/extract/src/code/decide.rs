@@ -17,9 +17,10 @@ use crate::words::{WordLimit, reads_as_words};
 
 /// The log odds that a value needs.
 const THRESHOLD: i32 = UNIT + UNIT / 4;
-/// The same for a value with a direct label, an expiry and a subject that fits.
-const THRESHOLD_LABELLED: i32 = UNIT / 2;
-/// The points of such a value.
+/// The same for a value that the rules support as well: a plain mail with unusual
+/// sentences around its code.
+const THRESHOLD_LABELLED: i32 = 0;
+/// The points of such a value: a direct label and more.
 const LABELLED: i32 = 90;
 /// The points with which the rules support a candidate.
 const SUPPORT: i32 = 60;
@@ -148,7 +149,7 @@ fn decide(scored: &[ScoredCode], crowded: bool) -> Extraction<Code> {
         .iter()
         .filter(|one| !is_same(&one.candidate.compact, &best.candidate.compact));
     let close = rivals.clone().any(|one| {
-        one.odds >= THRESHOLD && best.odds - one.odds < MARGIN
+        one.odds >= THRESHOLD.min(best.odds - UNIT) && best.odds - one.odds < MARGIN
             || is_sibling(one, best)
             || is_second(one, best)
     });
