@@ -53,7 +53,7 @@ pub(crate) struct Reading {
     pub(crate) hidden: String,
     /// The source is longer than what is examined.
     pub(crate) truncated: bool,
-    /// The text with small letters, once somebody asks for it.
+    /// The text with small letters, made at the first use.
     small: OnceCell<String>,
     cues: OnceCell<Cues>,
 }

@@ -80,7 +80,7 @@ async function unhealthy(client) {
   assert.equal(told.reason, "worker");
 }
 
-/** Over HTTP, a wrong key or a server that is away is an error of the transport. */
+/** Over HTTP, a wrong key or an unavailable server is an error of the transport. */
 async function withoutAServer() {
   const { stdio } = transports;
   const wrong = await connect(stdio("mlk_wrong"));

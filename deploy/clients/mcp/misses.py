@@ -89,7 +89,7 @@ def stall() -> None:
 
 
 async def without_a_server() -> None:
-    """Over HTTP, a wrong key or a server that is away is an error of the transport."""
+    """Over HTTP, a wrong key or an unavailable server is an error of the transport."""
     async with Client(stdio("mlk_wrong")) as client:
         told = await call(client, "start_attempt", reference="r")
         assert told["status"] == "unauthorized", told

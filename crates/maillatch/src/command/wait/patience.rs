@@ -1,4 +1,4 @@
-//! How long a wait goes on while its server is away.
+//! How long a wait goes on while its server is unavailable.
 
 use std::time::Duration;
 
