@@ -2,10 +2,13 @@
 """Trains the weights of the extractor's two models.
 
     pip install numpy scipy scikit-learn
-    cargo run --release -p extract --example features -- CASES.jsonl ... > features.jsonl
+    crates/extract/train/rows.py ROWS SHARED
+    cargo run --release -p extract --example features -- \\
+        ROWS/*.jsonl tests/fixtures/mail/hands/NN.jsonl ... > features.jsonl
     crates/extract/train/train.py features.jsonl crates/extract/src/model
 
-Each line of features.jsonl is a labelled mail and what the models see of it. The result is
+NN are the writers that `tests/fixtures/mail/hands/README.md` names for training. Each line
+of features.jsonl is a labelled mail and what the models see of it. The result is
 `codes.bin` and `links.bin`: one signed byte for each place in the table of weights, and
 `values.bin`: a bias and the weights with which `code/value.rs` judges a value by all of its
 occurrences and by its rivals, as 32-bit integers. The same input gives the same bytes.
