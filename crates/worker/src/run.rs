@@ -2,6 +2,7 @@
 //! worker's own look at the database. The notification only shortens the wait: without
 //! a queue the worker finds due deliveries by itself.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,14 +25,14 @@ use crate::slot::Slot;
 const AHEAD: Duration = Duration::from_millis(1500);
 const SHORTEST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
-/// How many due deliveries a look reads for each free slot. The worker takes a random
-/// part of them, so that several processes rarely try to claim the same ones.
+/// How many due deliveries a look reads for each slot. The worker takes a random part of
+/// them, so that several processes rarely try to claim the same ones.
 const CANDIDATES_PER_SLOT: usize = 4;
 
 /// Works until `shutdown`, then finishes the deliveries in progress.
 ///
 /// It takes work only when a slot is free, so that work it cannot begin yet is left
-/// to other workers.
+/// to other workers. What a look has found is not claimed until its slot is free.
 pub async fn run(
     deps: Arc<Deps>,
     mut listener: Box<dyn DoorbellListener>,
@@ -45,27 +46,25 @@ pub async fn run(
         warming.parser_threads.warm_up(time).await;
     });
     in_progress.spawn(requeue_at_start(Arc::clone(&deps)));
+    let mut found = VecDeque::new();
     let mut next_look = Instant::now() + random_wait();
     loop {
-        match next_event(&mut *listener, &slots, next_look, &shutdown).await {
+        let look = found.is_empty().then_some(next_look);
+        match next_event(&mut *listener, &slots, look, &shutdown).await {
             Event::Notified(notification) => {
                 let (deps, slots) = (Arc::clone(&deps), Arc::clone(&slots));
                 in_progress.spawn(process_all(deps, notification, slots));
             }
             Event::Look => {
-                let found = find_due(&deps, slots.available_permits()).await;
-                // After a full look there may be more: look again when a slot is free.
-                let is_full = found.len() >= slots.available_permits().max(1);
-                next_look = Instant::now()
-                    + if is_full {
-                        Duration::ZERO
-                    } else {
-                        random_wait()
-                    };
-                for id in found {
-                    let Some(mut slot) = Slot::take(&slots).await else {
-                        break;
-                    };
+                found = find_due(&deps).await;
+                // After a full look there may be more: look again when these have begun.
+                next_look = Instant::now();
+                if found.len() < deps.settings.concurrency {
+                    next_look += random_wait();
+                }
+            }
+            Event::Found => {
+                if let (Some(id), Some(mut slot)) = (found.pop_front(), Slot::take(&slots).await) {
                     let deps = Arc::clone(&deps);
                     in_progress.spawn(async move {
                         process(&deps, id, &mut slot).await;
@@ -96,16 +95,29 @@ async fn requeue_at_start(deps: Arc<Deps>) {
 /// What the loop does next.
 enum Event {
     Notified(Notification),
+    /// Begin with a delivery that a look has found.
+    Found,
     Look,
     Stop,
 }
 
+/// Waits for a free slot, then for work. `look` says when to look into the database;
+/// without it the last look has found deliveries that are not begun yet.
 async fn next_event(
     listener: &mut dyn DoorbellListener,
     slots: &Semaphore,
-    next_look: Instant,
+    look: Option<Instant>,
     shutdown: &CancellationToken,
 ) -> Event {
+    let own_work = async {
+        match look {
+            None => Event::Found,
+            Some(at) => {
+                sleep_until(at).await;
+                Event::Look
+            }
+        }
+    };
     tokio::select! {
         biased;
         () = shutdown.cancelled() => Event::Stop,
@@ -114,15 +126,16 @@ async fn next_event(
             let _slot = slots.acquire().await;
             tokio::select! {
                 notification = listener.next() => notification.map_or(Event::Stop, Event::Notified),
-                () = sleep_until(next_look) => Event::Look,
+                event = own_work => event,
             }
         } => event,
     }
 }
 
-/// Up to `free` deliveries that are due and that no worker has taken.
-async fn find_due(deps: &Deps, free: usize) -> Vec<DeliveryId> {
-    let limit = u32::try_from(free.saturating_mul(CANDIDATES_PER_SLOT)).unwrap_or(u32::MAX);
+/// Deliveries that are due and that no worker has taken, as many as there are slots.
+async fn find_due(deps: &Deps) -> VecDeque<DeliveryId> {
+    let slots = deps.settings.concurrency;
+    let limit = u32::try_from(slots.saturating_mul(CANDIDATES_PER_SLOT)).unwrap_or(u32::MAX);
     let mut due = match deps.deliveries.claimable(AHEAD, limit).await {
         Ok(due) => due,
         Err(error) => {
@@ -132,8 +145,8 @@ async fn find_due(deps: &Deps, free: usize) -> Vec<DeliveryId> {
         }
     };
     due.shuffle(&mut rand::rng());
-    due.truncate(free);
-    due
+    due.truncate(slots);
+    due.into()
 }
 
 /// A random wait, so that several processes do not look at the same time.

@@ -10,7 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::deps::Deps;
 
-/// How many due deliveries one query returns.
+/// How many due deliveries one sweep announces. Workers look into the database, too, so a
+/// backlog is not announced as a whole: that would write each of its rows once more, and
+/// new deliveries would wait in the queue behind notifications that no worker needs.
 const BATCH: u32 = 512;
 /// How often the sweeper checks the queue.
 const CHECK_QUEUE_EVERY: Duration = Duration::from_secs(2);
@@ -21,7 +23,7 @@ const PER_NOTIFICATION: usize = 32;
 /// The result of one sweep.
 #[derive(Debug)]
 pub enum SweepOutcome {
-    /// It announced this many deliveries; no more are due.
+    /// It announced this many deliveries.
     Announced(usize),
     /// The queue did not take a notification; the rows stay due.
     QueueUnavailable(QueueError),
@@ -29,24 +31,18 @@ pub enum SweepOutcome {
     StoreUnavailable(StoreError),
 }
 
-/// Notifies workers of every delivery that is due now.
+/// Notifies workers of the deliveries that are due longest.
 pub async fn sweep(deps: &Deps) -> SweepOutcome {
-    let mut announced = 0;
-    loop {
-        let due = match deps.deliveries.due(BATCH).await {
-            Ok(due) => due,
-            Err(error) => return SweepOutcome::StoreUnavailable(error),
-        };
-        for ids in due.chunks(PER_NOTIFICATION) {
-            if let Err(outcome) = notify_and_note(deps, ids).await {
-                return outcome;
-            }
-            announced += ids.len();
-        }
-        if due.len() < BATCH as usize {
-            return SweepOutcome::Announced(announced);
+    let due = match deps.deliveries.due(BATCH).await {
+        Ok(due) => due,
+        Err(error) => return SweepOutcome::StoreUnavailable(error),
+    };
+    for ids in due.chunks(PER_NOTIFICATION) {
+        if let Err(outcome) = notify_and_note(deps, ids).await {
+            return outcome;
         }
     }
+    SweepOutcome::Announced(due.len())
 }
 
 /// Notifies first and notes it in the rows second. A crash in between notifies twice,
