@@ -328,6 +328,26 @@ async fn delivery_whose_notification_was_lost_is_found_by_the_sweeper() {
     assert_eq!(fixture.items("agent@inbox.test").await.len(), 1);
 }
 
+/// Announcing all of a backlog would write each of its rows once more.
+#[tokio::test]
+async fn sweep_of_a_larger_backlog_announces_512_deliveries() {
+    let fixture = Fixture::open().await;
+    let new = (0..600).map(|n| fixture::new_delivery("dev", &n.to_string(), "text/plain", b"-"));
+    let recorded = fixture.store.deliveries.record(new.collect()).await;
+    assert_eq!(recorded.unwrap().len(), 600);
+    testkit::wait::until("all of them are due", async || {
+        (fixture.store.deliveries.due(1_000).await.ok()?.len() == 600).then_some(())
+    })
+    .await;
+    let swept = worker::sweep(&fixture.deps).await;
+    assert!(
+        matches!(swept, worker::SweepOutcome::Announced(512)),
+        "{swept:?}"
+    );
+    let left = fixture.store.deliveries.due(1_000).await.unwrap();
+    assert_eq!(left.len(), 88);
+}
+
 /// A listener that never gets a notification, as during an outage of the broker.
 struct SilentListener;
 
