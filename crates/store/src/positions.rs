@@ -24,7 +24,7 @@ pub(crate) async fn lock<B: Backend>(
     query::<B>(Sql {
         postgres: "INSERT INTO inboxes (inbox, is_passing, created_at)
              SELECT name, true, clock_timestamp() FROM unnest($1) AS name
-             WHERE NOT EXISTS (SELECT 1 FROM inboxes WHERE inbox = name)
+             WHERE name NOT IN (SELECT inbox FROM inboxes WHERE inbox = ANY($1))
              ORDER BY name COLLATE \"C\"
              ON CONFLICT (inbox) DO NOTHING",
         sqlite: "INSERT INTO inboxes (inbox, is_passing, created_at)
@@ -60,14 +60,15 @@ pub(crate) async fn advance<B: Backend>(
     if last.is_empty() {
         return Ok(());
     }
-    let mut rows = Rows::default();
+    let (mut inboxes, mut rows) = (Vec::with_capacity(last.len()), Rows::default());
     for (inbox, seq) in last {
+        inboxes.push((*inbox).to_owned());
         rows.push(json!({ "inbox": inbox, "seq": seq }));
     }
     query::<B>(Sql {
         postgres: "UPDATE inboxes SET last_seq = taken.seq
              FROM jsonb_to_recordset($1::text::jsonb) AS taken(inbox text, seq bigint)
-             WHERE inboxes.inbox = taken.inbox
+             WHERE inboxes.inbox = taken.inbox AND inboxes.inbox = ANY($2)
              RETURNING pg_notify('maillatch_arrivals', inboxes.inbox)",
         sqlite: "UPDATE inboxes SET last_seq = taken.seq
              FROM (SELECT value ->> 'inbox' AS inbox, value ->> 'seq' AS seq
@@ -75,6 +76,7 @@ pub(crate) async fn advance<B: Backend>(
              WHERE inboxes.inbox = taken.inbox",
     })
     .bind(rows.into_text())
+    .bind(List(inboxes))
     .execute(connection)
     .await?;
     Ok(())

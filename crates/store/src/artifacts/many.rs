@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{Arrived, InboxArrivals, count};
 use crate::backend::{Backend, Connection, Sql, query};
-use crate::column::{Rows, hex};
+use crate::column::{List, Rows, hex};
 use crate::fault::Fault;
 use crate::seal::Sealed;
 use crate::stored::millis;
@@ -35,7 +35,8 @@ pub(super) async fn insert<'c, B: Backend>(
     if rows.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let inserted = insert_rows::<B>(connection, rows).await?;
+    let keys = keys.into_iter().map(|key| key.to_vec()).collect();
+    let inserted = insert_rows::<B>(connection, rows, keys).await?;
     let mut last = BTreeMap::new();
     for arrivals in inboxes {
         for arrived in arrivals.new {
@@ -80,9 +81,13 @@ fn row(
 /// Inserts rows after the positions that are taken. Only rows whose keys are free get a
 /// position. The inboxes are locked, so no other transaction takes one of the keys
 /// meanwhile.
+///
+/// Postgres gets the keys as an array, too, and finds the known ones by the index. Of
+/// JSON it does not know how many rows there are, and would read the whole table.
 async fn insert_rows<B: Backend>(
     connection: &mut Connection<B>,
     rows: Rows,
+    keys: Vec<Vec<u8>>,
 ) -> Result<HashMap<Uuid, i64>, Fault> {
     let rows: Vec<(Uuid, i64)> = query::<B>(Sql {
         postgres: "INSERT INTO artifacts
@@ -99,7 +104,8 @@ async fn insert_rows<B: Backend>(
                   verdict text, reason text, rule text, confidence smallint, host text,
                   value text, value_key text, received bigint, lifetime bigint))
                  WITH ORDINALITY
-             WHERE NOT EXISTS (SELECT 1 FROM artifacts WHERE artifact_key = decode(key, 'hex'))
+             WHERE decode(key, 'hex') NOT IN
+                 (SELECT artifact_key FROM artifacts WHERE artifact_key = ANY($2))
              ON CONFLICT (artifact_key) DO NOTHING
              RETURNING id, seq",
         sqlite: "INSERT INTO artifacts
@@ -119,6 +125,7 @@ async fn insert_rows<B: Backend>(
              RETURNING id, seq",
     })
     .bind(rows.into_text())
+    .bind(List(keys))
     .fetch_all(connection)
     .await?;
     Ok(rows.into_iter().collect())
