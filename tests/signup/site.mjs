@@ -9,6 +9,9 @@
 //
 // `/?lifetime=SECONDS` sets how long the first mail of a sign-up is good; later ones are
 // good for ten minutes.
+//
+// The error output has one line of JSON for each post of a mail: to whom, the status, how
+// long it took. A code that did not arrive can be searched there first.
 import { createHmac, randomInt, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 
@@ -22,6 +25,8 @@ const LIFETIME_MS = 10 * 60_000;
 const MOST_MAILS = 3;
 /** For how long a mail is posted again; its signature is good for five minutes. */
 const MOST_TIME_MS = 2 * 60_000;
+/** How long one post may take; providers give up after 5 to 30 s. */
+const ANSWER_MS = 15_000;
 const MOST_TRIES = 3;
 
 /** Sign-ups by their id. */
@@ -83,7 +88,7 @@ async function send(signUp, lifetime = LIFETIME_MS) {
   const timestamp = Math.floor(Date.now() / 1000).toString();
   const key = Buffer.from(MAILLATCH_SIGNING_SECRET.replace("whsec_", ""), "base64");
   const digest = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
-  await post(body, {
+  await post(signUp.email, body, {
     "Content-Type": "application/json",
     "webhook-id": id,
     "webhook-timestamp": timestamp,
@@ -91,14 +96,37 @@ async function send(signUp, lifetime = LIFETIME_MS) {
   });
 }
 
-/** Posts a webhook until it is accepted, as providers do: a busy server answers 503. */
-async function post(body, headers) {
-  const until = Date.now() + MOST_TIME_MS;
-  for (;;) {
-    const request = fetch(`${MAILLATCH_URL}/hooks/dev`, { method: "POST", headers, body });
-    const status = await request.then((response) => response.status, () => 503);
+/** Writes a line into the log; what is not as it should be has the level WARN. */
+function log(level, fields) {
+  console.error(JSON.stringify({ level, at: new Date().toISOString(), ...fields }));
+}
+
+/** The status of one post; 503 if there was no answer in time. */
+async function postOnce(body, headers) {
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  try {
+    const response = await fetch(`${MAILLATCH_URL}/hooks/dev`, { method: "POST", headers, body, signal });
+    await response.arrayBuffer();
+    return response.status;
+  } catch (error) {
+    log("WARN", { problem: `${error.name}: ${error.cause?.code ?? error.message}` });
+    return 503;
+  }
+}
+
+/**
+ * Posts a webhook until it is accepted, as providers do: a busy server answers 503, or 408
+ * if it was too busy to read the request.
+ */
+async function post(to, body, headers) {
+  const id = headers["webhook-id"];
+  const began = Date.now();
+  for (let tries = 1; ; tries += 1) {
+    const status = await postOnce(body, headers);
+    const ms = Date.now() - began;
+    log(status === 200 ? "INFO" : "WARN", { to, id, status, tries, ms });
     if (status === 200) return;
-    if (status < 500 || Date.now() > until) {
+    if ((status < 500 && status !== 408) || ms > MOST_TIME_MS) {
       throw new Error(`the mail was refused with status ${status}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -163,6 +191,7 @@ const server = createServer(async (request, response) => {
   try {
     answer = route ? await route(fields) : [404, page("Not found", "")];
   } catch (error) {
+    log("WARN", { request: `${request.method} ${url.pathname}`, problem: error.message });
     answer = [502, page("Our mail is not working", `<p>${error.message}</p>`)];
   }
   response.writeHead(answer[0], { "Content-Type": "text/html; charset=utf-8" });
