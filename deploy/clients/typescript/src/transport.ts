@@ -23,8 +23,11 @@ const TIMEOUT_MS = 90_000;
 /** The pauses between two tries grow from the first to the last of these. */
 const FIRST_PAUSE_MS = 200;
 const LAST_PAUSE_MS = 3_000;
-/** Statuses that pass by themselves: too many requests, and a server that is restarting. */
-const PASSING = new Set([429, 502, 503, 504]);
+/**
+ * Statuses that pass by themselves: a request that did not reach the server in time, too many
+ * requests, and a server that is restarting.
+ */
+const PASSING = new Set([408, 429, 502, 503, 504]);
 
 export interface Call {
   method: "GET" | "POST";

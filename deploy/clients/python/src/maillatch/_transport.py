@@ -33,8 +33,9 @@ from .errors import (
 ANSWER_SECONDS = 15.0
 #: The pauses between two tries grow from the first to the last of these.
 FIRST_PAUSE, LAST_PAUSE = 0.2, 3.0
-#: Statuses that pass by themselves: too many requests, and a server that is restarting.
-PASSING = (429, 502, 503, 504)
+#: Statuses that pass by themselves: a request that did not reach the server in time, too
+#: many requests, and a server that is restarting.
+PASSING = (408, 429, 502, 503, 504)
 
 
 @dataclass(frozen=True)
