@@ -177,7 +177,8 @@ fn files_stay_within_their_line_budget() {
             "{} is not a name of the domain",
             path.display()
         );
-        let budget = if name == "lib.rs" { 80 } else { 300 };
+        // The one of `pipeline` is also the list of words that all crates share.
+        let budget = if name == "lib.rs" { 85 } else { 300 };
         let lines = code_lines(&path);
         assert!(
             lines <= budget,
@@ -201,7 +202,7 @@ fn modules_of_a_crate_do_not_import_each_other_in_a_cycle() {
 /// How many names each crate may show to the others: what `lib.rs` re-exports.
 /// `pipeline` is the vocabulary of all.
 const SURFACE: [(&str, usize); 12] = [
-    ("pipeline", 123),
+    ("pipeline", 172),
     ("providers", 50),
     ("extract", 34),
     ("store", 20),
@@ -210,7 +211,7 @@ const SURFACE: [(&str, usize); 12] = [
     ("worker", 18),
     ("feed", 13),
     ("poll", 12),
-    ("client", 25),
+    ("client", 26),
     ("mcp", 5),
     ("maillatch", 2),
 ];

@@ -100,6 +100,16 @@ id!(
     PollerId,
     "plr_"
 );
+id!(
+    /// One send.
+    SendId,
+    "snd_"
+);
+id!(
+    /// One guard. It is a row of the same table as a send.
+    GuardId,
+    "grd_"
+);
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::{ConsumerId, OpenAttempt, Request, Timestamp};
 
 pub use address::{InboxError, InboxId};
+pub(crate) use address::{folded, is_host};
 
 /// The settings of an inbox. For those that are not set the operator's defaults apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

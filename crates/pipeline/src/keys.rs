@@ -20,11 +20,22 @@ pub enum Permission {
     Consume,
     /// Create and revoke keys.
     Operator,
+    /// Send mail by a configured sender, and see the state of sends.
+    Send,
+    /// Claim an intent before an action outside of Maillatch.
+    Guard,
 }
 
 impl Permission {
     /// All permissions.
-    pub const ALL: [Self; 4] = [Self::Attempt, Self::Feed, Self::Consume, Self::Operator];
+    pub const ALL: [Self; 6] = [
+        Self::Attempt,
+        Self::Feed,
+        Self::Consume,
+        Self::Operator,
+        Self::Send,
+        Self::Guard,
+    ];
     /// The permissions of a key that names none.
     pub const DEFAULT: [Self; 3] = [Self::Attempt, Self::Feed, Self::Consume];
 
@@ -35,6 +46,8 @@ impl Permission {
             Self::Feed => "feed",
             Self::Consume => "consume",
             Self::Operator => "operator",
+            Self::Send => "send",
+            Self::Guard => "guard",
         }
     }
 

@@ -17,6 +17,8 @@
 //! | *claim* | one worker's right to process a delivery until its lease expires | |
 //! | *lease* | a right that ends by itself at a set time: a claim has one, and a poller has one for its source | `polls` |
 //! | *doorbell* | the queue: it carries delivery ids and nothing else. Losing it loses no data | |
+//! | *intent* | what an action is for; the same intent is acted on once | |
+//! | *send*, *guard* | one action, done here (a mail) or by the agent itself, at most once for its intent | `sends` |
 //! | *key* | an API key: names its consumer and says what that consumer may do | `keys` |
 //!
 //! Duplicates are dropped at three layers, each by a unique key in the database:
@@ -46,6 +48,7 @@ mod reason;
 mod request;
 mod retention;
 mod retry;
+mod send;
 mod server_key;
 mod source;
 mod store;
@@ -73,6 +76,7 @@ pub use reason::*;
 pub use request::*;
 pub use retention::*;
 pub use retry::*;
+pub use send::*;
 pub use server_key::*;
 pub use source::*;
 pub use store::*;

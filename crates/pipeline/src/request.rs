@@ -16,6 +16,8 @@ pub enum RequestKind {
     Rotate,
     /// Creates an API key.
     Key,
+    /// Sends a mail.
+    Send,
 }
 
 impl RequestKind {
@@ -27,6 +29,7 @@ impl RequestKind {
             Self::Inbox => "inbox",
             Self::Rotate => "rotate",
             Self::Key => "key",
+            Self::Send => "send",
         }
     }
 }

@@ -31,11 +31,17 @@ pub enum RetentionKind {
     Consumes,
     /// Inboxes without an owner and without content.
     Inboxes,
+    /// The recipients and the rendered bytes of finished sends. Their rows stay.
+    SendContents,
+    /// What happened to sends, and how many there were in a window that is over.
+    SendEvents,
+    /// Finished sends and guards. From then on their intents count as new.
+    Intents,
 }
 
 impl RetentionKind {
     /// All kinds, ordered so that each may allow the next to be deleted.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Values,
         Self::Bodies,
         Self::Items,
@@ -45,6 +51,9 @@ impl RetentionKind {
         Self::Requests,
         Self::Attempts,
         Self::Inboxes,
+        Self::SendContents,
+        Self::SendEvents,
+        Self::Intents,
     ];
 
     /// The word used in metrics.
@@ -59,6 +68,9 @@ impl RetentionKind {
             Self::Deliveries => "deliveries",
             Self::Consumes => "consumes",
             Self::Inboxes => "inboxes",
+            Self::SendContents => "send_contents",
+            Self::SendEvents => "send_events",
+            Self::Intents => "intents",
         }
     }
 }
@@ -83,6 +95,12 @@ pub struct RetentionPeriods {
     pub known: Duration,
     /// A consume.
     pub consumes: Duration,
+    /// The recipient and the rendered bytes of a send, after it was sent or had failed.
+    pub send_contents: Duration,
+    /// What happened to a send.
+    pub send_events: Duration,
+    /// An intent, after it was asked for; longer than any provider recognises a key.
+    pub intents: Duration,
 }
 
 /// The outcome of one round of deletion.

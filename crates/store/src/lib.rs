@@ -31,6 +31,7 @@ mod watches;
 // Sealed columns.
 mod reseal;
 mod seal;
+mod sealing;
 mod secrets_check;
 
 // Mail comes in: the webhook records deliveries, the poller finds them.
@@ -62,6 +63,9 @@ mod inboxes;
 mod keys;
 mod requests;
 
+// Actions that happen once: sends and guards.
+mod sends;
+
 // Old data is deleted; the database is checked.
 mod probe;
 mod retention;
@@ -72,7 +76,8 @@ mod waiting;
 
 pub use migrations::{Migrated, MigrationPlan, PlannedMigration};
 pub use open::{OpenError, Store, migrate, open, plan};
-pub use reseal::{Resealed, Sealing};
+pub use reseal::Resealed;
 pub use scratch::{create_database, drop_database};
 pub use seal::{KeyFile, KeyFileError, KeyId, Keyring, SealKey};
+pub use sealing::Sealing;
 pub use settings::{Secrets, Settings};

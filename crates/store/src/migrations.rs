@@ -41,6 +41,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(13, "0013_refusals"),
     twin!(14, "0014_server_secret"),
     twin!(15, "0015_miss_seen"),
+    twin!(16, "0016_sends"),
 ];
 
 /// The migrations that a database has, in the driver's own table.

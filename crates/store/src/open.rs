@@ -5,8 +5,8 @@ mod error;
 use std::sync::Arc;
 
 use pipeline::{
-    AgentLog, AttemptLog, AuditLog, CallbackLog, DeliveryLog, FailureLog, InboxLog, KeyLog,
-    PollLog, Probe, RefusalLog, RetentionLog, SilenceLog, WorkLog,
+    AgentLog, AttemptLog, AuditLog, CallbackLog, DeliveryLog, FailureLog, GuardLog, InboxLog,
+    KeyLog, Outbox, PollLog, Probe, RefusalLog, RetentionLog, SendLog, SilenceLog, WorkLog,
 };
 use secrecy::ExposeSecret;
 
@@ -47,6 +47,12 @@ pub struct Store {
     pub silence: Arc<dyn SilenceLog>,
     /// For the webhook and `doctor`.
     pub refusals: Arc<dyn RefusalLog>,
+    /// For the feed: guards.
+    pub guards: Arc<dyn GuardLog>,
+    /// For the feed and the operator: sends.
+    pub sends: Arc<dyn SendLog>,
+    /// For the process that hands sends to their providers.
+    pub outbox: Arc<dyn Outbox>,
     /// For the retention task.
     pub retention: Arc<dyn RetentionLog>,
     /// For `/readyz` and `doctor`.
@@ -77,6 +83,9 @@ impl Store {
             polls: Arc::<D<B>>::clone(&database),
             silence: Arc::<D<B>>::clone(&database),
             refusals: Arc::<D<B>>::clone(&database),
+            guards: Arc::<D<B>>::clone(&database),
+            sends: Arc::<D<B>>::clone(&database),
+            outbox: Arc::<D<B>>::clone(&database),
             retention: Arc::<D<B>>::clone(&database),
             probe: Arc::<D<B>>::clone(&database),
             database: wrap(database),

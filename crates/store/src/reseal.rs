@@ -1,6 +1,6 @@
 //! Resealing: rows whose key is no longer the one that seals, a few at a time.
 
-use pipeline::{ArtifactId, DeliveryId, StoreError};
+use pipeline::{ArtifactId, DeliveryId, SendId, StoreError};
 use uuid::Uuid;
 
 use crate::backend::{Backend, Sql, query, row};
@@ -8,17 +8,9 @@ use crate::database::{Database, Session};
 use crate::fault::Fault;
 use crate::open::{AnyDatabase, Store};
 use crate::seal::{KeyId, Keyring, Row, Sealed};
+use crate::sealing::Sealing;
 use crate::stored::count;
 use crate::uncancelled::LONG;
-
-/// A column that is sealed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sealing {
-    /// The bodies of deliveries.
-    Bodies,
-    /// The values of artifacts.
-    Values,
-}
 
 /// How far the resealing of one column has come.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,7 +27,7 @@ row! {
     /// A sealed row.
     pub(crate) struct Old {
         id: Uuid,
-        /// The source of a delivery, the inbox of an artifact.
+        /// The source of a delivery, the inbox of an artifact, the sender of a send.
         owner: String,
         key: String,
         sealed: Vec<u8>,
@@ -68,6 +60,7 @@ impl Old {
         match column {
             Sealing::Bodies => Row::delivery(DeliveryId::from_uuid(self.id), &self.owner),
             Sealing::Values => Row::artifact(ArtifactId::from_uuid(self.id), &self.owner),
+            Sealing::SendContents => Row::send(SendId::from_uuid(self.id), &self.owner),
         }
     }
 
@@ -127,21 +120,12 @@ async fn under_older_keys<B: Backend>(
     from: Uuid,
     limit: u32,
 ) -> Result<Vec<Old>, Fault> {
-    query::<B>(Sql::both(match column {
-        Sealing::Bodies => {
-            "SELECT id, source AS owner, body_key AS key, body AS sealed FROM deliveries
-             WHERE id > $1 AND body_key <> $2 ORDER BY id LIMIT $3"
-        }
-        Sealing::Values => {
-            "SELECT id, inbox AS owner, value_key AS key, value AS sealed FROM artifacts
-             WHERE id > $1 AND value_key <> $2 ORDER BY id LIMIT $3"
-        }
-    }))
-    .bind(from)
-    .bind(key.as_str())
-    .bind(i64::from(limit))
-    .fetch_all(&mut *session.reader().await?)
-    .await
+    query::<B>(Sql::both(column.older()))
+        .bind(from)
+        .bind(key.as_str())
+        .bind(i64::from(limit))
+        .fetch_all(&mut *session.reader().await?)
+        .await
 }
 
 /// The newest rows that still have their sealed value.
@@ -150,19 +134,10 @@ pub(crate) async fn newest<B: Backend>(
     column: Sealing,
     limit: u32,
 ) -> Result<Vec<Old>, Fault> {
-    query::<B>(Sql::both(match column {
-        Sealing::Bodies => {
-            "SELECT id, source AS owner, body_key AS key, body AS sealed FROM deliveries
-             WHERE body_key IS NOT NULL ORDER BY id DESC LIMIT $1"
-        }
-        Sealing::Values => {
-            "SELECT id, inbox AS owner, value_key AS key, value AS sealed FROM artifacts
-             WHERE value_key IS NOT NULL ORDER BY id DESC LIMIT $1"
-        }
-    }))
-    .bind(i64::from(limit))
-    .fetch_all(&mut *session.reader().await?)
-    .await
+    query::<B>(Sql::both(column.newest()))
+        .bind(i64::from(limit))
+        .fetch_all(&mut *session.reader().await?)
+        .await
 }
 
 /// The guard repeats what was read: a row that was wiped or resealed by another
@@ -175,20 +150,13 @@ async fn update<B: Backend>(
     let mut transaction = session.begin().await?;
     let mut written = 0;
     for (row, sealed) in renewed {
-        written += query::<B>(Sql::both(match column {
-            Sealing::Bodies => {
-                "UPDATE deliveries SET body = $3, body_key = $4 WHERE id = $1 AND body_key = $2"
-            }
-            Sealing::Values => {
-                "UPDATE artifacts SET value = $3, value_key = $4 WHERE id = $1 AND value_key = $2"
-            }
-        }))
-        .bind(row.id)
-        .bind(row.key.as_str())
-        .bind(sealed.bytes)
-        .bind(sealed.key.as_str())
-        .execute(&mut transaction)
-        .await?;
+        written += query::<B>(Sql::both(column.update()))
+            .bind(row.id)
+            .bind(row.key.as_str())
+            .bind(sealed.bytes)
+            .bind(sealed.key.as_str())
+            .execute(&mut transaction)
+            .await?;
     }
     transaction.commit().await?;
     Ok(written)
@@ -200,7 +168,7 @@ async fn retire<B: Backend>(session: Session<B>, key: KeyId) -> Result<(), Fault
     // Waits for every transaction that writes; those that begin later see the name that
     // is inserted here. The lock is held for one statement.
     query::<B>(Sql {
-        postgres: "LOCK TABLE deliveries, artifacts IN SHARE MODE",
+        postgres: "LOCK TABLE deliveries, artifacts, sends IN SHARE MODE",
         // The transaction has the lock of the one writer already.
         sqlite: "SELECT 1",
     })
@@ -222,18 +190,9 @@ async fn count_by_key<B: Backend>(
     session: Session<B>,
     column: Sealing,
 ) -> Result<Vec<(String, u64)>, Fault> {
-    let rows: Vec<(String, i64)> = query::<B>(Sql::both(match column {
-        Sealing::Bodies => {
-            "SELECT body_key, count(*) FROM deliveries WHERE body_key IS NOT NULL
-             GROUP BY body_key"
-        }
-        Sealing::Values => {
-            "SELECT value_key, count(*) FROM artifacts WHERE value_key IS NOT NULL
-             GROUP BY value_key"
-        }
-    }))
-    .fetch_all(&mut *session.reader().await?)
-    .await?;
+    let rows: Vec<(String, i64)> = query::<B>(Sql::both(column.by_key()))
+        .fetch_all(&mut *session.reader().await?)
+        .await?;
     Ok(rows.into_iter().map(|(key, n)| (key, count(n))).collect())
 }
 

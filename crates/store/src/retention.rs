@@ -11,6 +11,7 @@
 mod consumes;
 mod items;
 mod quota;
+mod sends;
 
 use std::time::Duration;
 
@@ -73,8 +74,22 @@ async fn discard<B: Backend>(
         }
         RetentionKind::Messages => purge(session, MESSAGES, keep.known, limit).await?,
         RetentionKind::Deliveries => purge(session, DELIVERIES, keep.known, limit).await?,
-        RetentionKind::Requests => purge(session, REQUESTS, keep.items, limit).await?,
+        RetentionKind::Requests => {
+            let mut overdue = purge(session.clone(), REQUESTS, keep.items, limit).await?;
+            overdue.extend(purge(session, sends::REQUESTS, keep.items, limit).await?);
+            overdue
+        }
         RetentionKind::Inboxes => purge(session, INBOXES, keep.known, limit).await?,
+        RetentionKind::SendContents => {
+            let after = (keep.send_contents, keep.send_contents);
+            wipe(session, sends::CONTENTS, after, limit).await?
+        }
+        RetentionKind::SendEvents => {
+            let counts = purge(session.clone(), sends::COUNTS, Duration::ZERO, limit);
+            counts.await?;
+            purge(session, sends::EVENTS, keep.send_events, limit).await?
+        }
+        RetentionKind::Intents => purge(session, sends::INTENTS, keep.intents, limit).await?,
     };
     Ok(Discarded {
         count: overdue.len() as u64,

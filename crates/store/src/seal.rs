@@ -11,7 +11,7 @@ mod ring;
 
 use chacha20poly1305::XNonce;
 use chacha20poly1305::aead::{Aead, Payload};
-use pipeline::{ArtifactId, DeliveryId, NewMessage, UnsealError};
+use pipeline::{ArtifactId, DeliveryId, NewMessage, SendId, UnsealError};
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
@@ -84,6 +84,15 @@ impl<'a> Row<'a> {
             table: "artifacts",
             id: id.as_uuid(),
             owner: inbox,
+        }
+    }
+
+    /// The row of a send by this sender.
+    pub(crate) fn send(id: SendId, sender: &'a str) -> Self {
+        Self {
+            table: "sends",
+            id: id.as_uuid(),
+            owner: sender,
         }
     }
 

@@ -6,7 +6,8 @@ use crate::backend::{Backend, Sql, query};
 use crate::database::{Database, Session};
 use crate::fault::Fault;
 use crate::open::{AnyDatabase, Store};
-use crate::reseal::{Sealing, newest};
+use crate::reseal::newest;
+use crate::sealing::Sealing;
 use crate::uncancelled::SHORT;
 
 /// What the noted digest of a server secret is made of.
@@ -60,7 +61,7 @@ impl<B: Backend> Database<B> {
     async fn unopened(&self) -> Result<(usize, usize), StoreError> {
         self.run(SHORT, |session| async move {
             let (mut all, mut unopened) = (0, 0);
-            for column in [Sealing::Bodies, Sealing::Values] {
+            for column in Sealing::ALL {
                 for row in newest(&session, column, NEWEST).await? {
                     all += 1;
                     let opened = row.opened(column, &session.secrets.keyring);

@@ -33,15 +33,17 @@ struct Signals {
 impl Watches {
     /// Begins to watch an inbox.
     pub(crate) fn watch(&self, inbox: &InboxId) -> Box<dyn InboxWatch> {
-        let signals = self
-            .lock()
-            .entry(inbox.as_str().to_owned())
-            .or_default()
-            .subscribe();
+        self.watch_name(inbox.as_str())
+    }
+
+    /// Begins to watch an inbox or a send, by the name that its notifications carry. No
+    /// address is the id of a send.
+    pub(crate) fn watch_name(&self, inbox: &str) -> Box<dyn InboxWatch> {
+        let signals = self.lock().entry(inbox.to_owned()).or_default().subscribe();
         let changed = signals.borrow().changed;
         Box::new(Watch {
             watches: self.clone(),
-            inbox: inbox.as_str().to_owned(),
+            inbox: inbox.to_owned(),
             signals: Some(signals),
             changed,
             recheck_at: None,

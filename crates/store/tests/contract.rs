@@ -22,6 +22,7 @@ mod on_postgres {
     testkit::key_contract!(PostgresDatabase);
     testkit::poll_contract!(PostgresDatabase);
     testkit::retention_contract!(PostgresDatabase);
+    testkit::send_contract!(PostgresDatabase);
 }
 
 mod on_sqlite {
@@ -32,4 +33,5 @@ mod on_sqlite {
     testkit::key_contract!(SqliteFile);
     testkit::poll_contract!(SqliteFile);
     testkit::retention_contract!(SqliteFile);
+    testkit::send_contract!(SqliteFile);
 }

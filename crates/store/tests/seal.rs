@@ -273,7 +273,7 @@ async fn row_that_cannot_be_opened_delays_no_other(
     assert_eq!(reasons, ["damaged"]);
 
     let key = SealKey::new([9; 32]);
-    for column in [Sealing::Bodies, Sealing::Values] {
+    for column in Sealing::ALL {
         let resealed = must(new.reseal(column, key.id(), None, 10).await);
         assert_eq!((resealed.count, resealed.stuck), (1, 1), "{column:?}");
     }
@@ -358,6 +358,9 @@ async fn wiped_bytes_are_gone_from_the_files_of_sqlite() {
         items: LONG,
         known: LONG,
         consumes: LONG,
+        send_contents: LONG,
+        send_events: LONG,
+        intents: LONG,
     };
     for what in [RetentionKind::Values, RetentionKind::Bodies] {
         must(subject.store.retention.discard(what, &keep, 100).await);

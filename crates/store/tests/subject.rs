@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{CallbackLog, KeyLog, PollLog, RetentionLog, SilenceLog};
+use pipeline::{CallbackLog, GuardLog, KeyLog, Outbox, PollLog, RetentionLog, SendLog, SilenceLog};
 use store::{SealKey, Secrets, Settings, Store};
 use testkit::callback_contract::CallbackSubject;
 use testkit::key_contract::KeySubject;
 use testkit::poll_contract::PollSubject;
 use testkit::retention_contract::RetentionSubject;
+use testkit::send_contract::SendSubject;
 use testkit::server::shared_url;
 use testkit::store_contract::{Seams, StoreSubject, must, server_key};
 use url::Url;
@@ -197,5 +198,33 @@ impl CallbackSubject for SqliteFile {
 impl CallbackSubject for PostgresDatabase {
     fn callbacks(&self) -> Arc<dyn CallbackLog> {
         Arc::clone(&self.store.callbacks)
+    }
+}
+
+impl SendSubject for SqliteFile {
+    fn guards(&self) -> Arc<dyn GuardLog> {
+        Arc::clone(&self.store.guards)
+    }
+
+    fn sends(&self) -> Arc<dyn SendLog> {
+        Arc::clone(&self.store.sends)
+    }
+
+    fn outbox(&self) -> Arc<dyn Outbox> {
+        Arc::clone(&self.store.outbox)
+    }
+}
+
+impl SendSubject for PostgresDatabase {
+    fn guards(&self) -> Arc<dyn GuardLog> {
+        Arc::clone(&self.store.guards)
+    }
+
+    fn sends(&self) -> Arc<dyn SendLog> {
+        Arc::clone(&self.store.sends)
+    }
+
+    fn outbox(&self) -> Arc<dyn Outbox> {
+        Arc::clone(&self.store.outbox)
     }
 }

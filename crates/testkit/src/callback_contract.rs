@@ -79,6 +79,9 @@ fn nothing() -> RetentionPeriods {
         items: LONG,
         known: LONG,
         consumes: LONG,
+        send_contents: LONG,
+        send_events: LONG,
+        intents: LONG,
     }
 }
 

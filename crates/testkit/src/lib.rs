@@ -43,6 +43,9 @@ pub mod retention_contract;
     reason = "used only in tests, where a failure is a panic"
 )]
 mod rsa_key;
+/// The contract of a database for sends and guards; `crates/store` runs it on each
+/// database.
+pub mod send_contract;
 /// Makes posts as `SendGrid` signs them.
 #[expect(
     clippy::expect_used,

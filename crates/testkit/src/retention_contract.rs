@@ -34,6 +34,9 @@ fn everything() -> RetentionPeriods {
         items: LONG,
         known: LONG,
         consumes: LONG,
+        send_contents: LONG,
+        send_events: LONG,
+        intents: LONG,
     }
 }
 
@@ -316,6 +319,9 @@ pub async fn deletion_keeps_rows_that_others_depend_on(subject: &dyn RetentionSu
         items: NOW,
         known: NOW,
         consumes: NOW,
+        send_contents: NOW,
+        send_events: NOW,
+        intents: NOW,
     };
     // The delivery has a body and a message, the consume has its artifact.
     assert_eq!(

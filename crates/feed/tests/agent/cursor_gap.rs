@@ -31,6 +31,9 @@ async fn delete_older(server: &Server, items: Duration) {
         items,
         known: long,
         consumes: long,
+        send_contents: long,
+        send_events: long,
+        intents: long,
     };
     let retention = &server.store.retention;
     retention

@@ -139,7 +139,7 @@ async fn act(
 /// How many rows each key seals, over all columns.
 async fn in_use(store: &Store) -> Result<BTreeMap<String, u64>> {
     let mut rows = BTreeMap::new();
-    for column in [Sealing::Bodies, Sealing::Values] {
+    for column in Sealing::ALL {
         for (key, count) in store.sealed_under(column).await? {
             *rows.entry(key).or_default() += count;
         }
@@ -224,7 +224,7 @@ async fn reseal(store: &Store, key: &KeyId) -> Result<Resealed> {
     };
     let total = older(&in_use(store).await?);
     let (mut done, mut stuck) = (0, 0);
-    for column in [Sealing::Bodies, Sealing::Values] {
+    for column in Sealing::ALL {
         let mut from = None;
         loop {
             let resealed = store.reseal(column, key, from, BATCH).await?;

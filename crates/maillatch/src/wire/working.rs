@@ -70,6 +70,14 @@ fn policy(allow_links: &[String]) -> Result<Policy> {
     Ok(Policy { links })
 }
 
+/// For how long the recipient and the bytes of a finished send are kept: for as long as
+/// the longest window of a provider in which it recognises a repetition.
+const SEND_CONTENTS: Duration = Duration::from_hours(24);
+/// For how long it is kept what happened to a send.
+const SEND_EVENTS: Duration = Duration::from_hours(90 * 24);
+/// For how long an intent is kept: longer than any agent or provider remembers it.
+const INTENTS: Duration = Duration::from_hours(400 * 24);
+
 /// The task that deletes expired data.
 pub(crate) fn janitor(parts: &Parts) -> Janitor {
     let retention = &parts.config.retention;
@@ -84,6 +92,9 @@ pub(crate) fn janitor(parts: &Parts) -> Janitor {
             items: retention.items.0,
             known: retention.items.0.max(Duration::from_hours(7 * 24)),
             consumes: retention.consumes.0,
+            send_contents: SEND_CONTENTS,
+            send_events: SEND_EVENTS,
+            intents: INTENTS,
         },
         quota: Arc::clone(&parts.quota),
         every: retention.every.0.max(Duration::from_millis(100)),

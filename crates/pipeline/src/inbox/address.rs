@@ -54,7 +54,7 @@ impl FromStr for InboxId {
 
 /// The address in lower case with its domain in ASCII, so that an internationalised
 /// domain has one spelling, whichever form was sent.
-fn folded(text: &str) -> Option<String> {
+pub(crate) fn folded(text: &str) -> Option<String> {
     match text.split_once('@') {
         Some((local, domain)) if !domain.is_ascii() => {
             let ascii = idna::domain_to_ascii_strict(domain).ok()?;
@@ -64,7 +64,7 @@ fn folded(text: &str) -> Option<String> {
     }
 }
 
-fn is_host(domain: &str) -> bool {
+pub(crate) fn is_host(domain: &str) -> bool {
     (1..=253).contains(&domain.len()) && domain.split('.').all(is_label)
 }
 

@@ -369,6 +369,9 @@ impl Player {
             items: Duration::MAX,
             known: Duration::MAX,
             consumes: Duration::MAX,
+            send_contents: Duration::MAX,
+            send_events: Duration::MAX,
+            intents: Duration::MAX,
         };
         self.run(None, async |store| {
             for waste in [RetentionKind::Values, RetentionKind::Bodies] {

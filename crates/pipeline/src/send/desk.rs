@@ -1,0 +1,72 @@
+//! The desk: the feed hands over what an agent wants to send, and never sees the mail.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+
+use crate::{ConsumerId, Request, StoreError};
+
+use super::action::SenderName;
+use super::intent::{IntentLabel, Recipient};
+use super::log::SendRecorded;
+
+/// A mail that an agent wants to send, not rendered yet.
+#[derive(Debug, Clone)]
+pub struct SendOrder {
+    /// The configured sender.
+    pub sender: SenderName,
+    /// What the mail is for. With `to` it is the intent.
+    pub label: IntentLabel,
+    /// To whom it shall be sent.
+    pub to: Recipient,
+    /// The configured template.
+    pub template: String,
+    /// The values for the template.
+    pub values: BTreeMap<String, TemplateValue>,
+    /// The API key that asks.
+    pub by: ConsumerId,
+    /// The request, if it has an idempotency key.
+    pub asked: Option<Request>,
+}
+
+/// A value for a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TemplateValue {
+    /// Text. The template says which form it must have.
+    Text(String),
+    /// A whole number.
+    Number(i64),
+}
+
+/// The outcome of a [`SendOrder`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SendOrdered {
+    /// The order is valid; this is what the store did.
+    Recorded(SendRecorded),
+    /// There is no such sender.
+    UnknownSender,
+    /// The sender has no such template.
+    UnknownTemplate,
+    /// The operator does not allow mail to this recipient.
+    RecipientNotAllowed,
+    /// A value is missing, unknown or does not have the form that the template requires.
+    InvalidValue(InvalidValue),
+}
+
+/// A value that a template cannot use. The name is one of the template's own fields; it is
+/// `None` for a value that the template does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidValue {
+    /// The field of the template.
+    pub field: Option<String>,
+    /// The rule that it breaks, as a fixed text.
+    pub rule: &'static str,
+}
+
+/// Checks and renders sends and records them. The feed depends on this trait alone, so a
+/// rendered mail cannot reach an agent.
+#[async_trait]
+pub trait SendDesk: Send + Sync {
+    /// Checks, renders and records an order.
+    async fn order(&self, order: SendOrder) -> Result<SendOrdered, StoreError>;
+}

@@ -1,0 +1,298 @@
+//! Sends as those see them who asked for them, and what the operator decides.
+
+use async_trait::async_trait;
+use pipeline::{
+    ConsumerId, InboxWatch, NewSend, OperatorSettlement, Reason, SendDecided, SendDecision,
+    SendEvent, SendId, SendKind, SendLog, SendRecorded, SendState, SendView, SendWritten,
+    StoreError,
+};
+use uuid::Uuid;
+
+use super::proof::prove;
+use super::record::record;
+use super::row::{Event, SendRow, end_lease, find, lock, postgres_columns, sqlite_columns};
+use crate::backend::{Backend, Connection, Sql, query};
+use crate::column::Moment;
+use crate::database::{Database, Session};
+use crate::fault::Fault;
+use crate::uncancelled::SHORT;
+
+#[async_trait]
+impl<B: Backend> SendLog for Database<B> {
+    async fn record_send(&self, send: NewSend) -> Result<SendRecorded, StoreError> {
+        self.run(SHORT, |session| record(session, send)).await
+    }
+
+    async fn send(&self, send: SendId) -> Result<Option<SendView>, StoreError> {
+        self.run(SHORT, move |session| async move {
+            let row = find::<B>(&mut *session.reader().await?, send.as_uuid()).await?;
+            row.map(SendRow::view).transpose()
+        })
+        .await
+    }
+
+    async fn sends(
+        &self,
+        state: SendState,
+        before: Option<SendId>,
+        limit: u32,
+    ) -> Result<Vec<SendView>, StoreError> {
+        self.run(SHORT, move |session| list(session, state, before, limit))
+            .await
+    }
+
+    async fn send_events(&self, send: SendId) -> Result<Vec<SendEvent>, StoreError> {
+        self.run(SHORT, move |session| events(session, send)).await
+    }
+
+    async fn decide_send(
+        &self,
+        send: SendId,
+        decision: SendDecision,
+        by: &ConsumerId,
+    ) -> Result<SendDecided, StoreError> {
+        let by = by.clone();
+        self.run(SHORT, move |session| decide(session, send, decision, by))
+            .await
+    }
+
+    async fn settle_send(
+        &self,
+        send: SendId,
+        how: OperatorSettlement,
+        by: &ConsumerId,
+    ) -> Result<SendDecided, StoreError> {
+        let by = by.clone();
+        self.run(SHORT, move |session| settle(session, send, how, by))
+            .await
+    }
+
+    fn watch_send(&self, send: SendId) -> Box<dyn InboxWatch> {
+        self.session.backend.watch();
+        self.session.watches.watch_name(&send.to_string())
+    }
+}
+
+/// Newest first: ids are ordered by time.
+async fn list<B: Backend>(
+    session: Session<B>,
+    state: SendState,
+    before: Option<SendId>,
+    limit: u32,
+) -> Result<Vec<SendView>, Fault> {
+    // A guard whose lease is over is listed as uncertain, before it is stored as such.
+    let rows: Vec<SendRow> = query::<B>(Sql {
+        postgres: concat!(
+            "SELECT ",
+            postgres_columns!(),
+            "FROM sends
+             WHERE CASE WHEN kind = 'guard' AND state = 'dispatched' AND lease_until <= now()
+                        THEN 'uncertain' ELSE state END = $1
+               AND state IN ($1, CASE WHEN $1 = 'uncertain' THEN 'dispatched' ELSE $1 END)
+               AND id < $2
+             ORDER BY id DESC LIMIT $3"
+        ),
+        sqlite: concat!(
+            "SELECT ",
+            sqlite_columns!(),
+            "FROM sends
+             WHERE CASE WHEN kind = 'guard' AND state = 'dispatched'
+                             AND lease_until <= (SELECT now FROM clock)
+                        THEN 'uncertain' ELSE state END = $1
+               AND state IN ($1, CASE WHEN $1 = 'uncertain' THEN 'dispatched' ELSE $1 END)
+               AND id < $2
+             ORDER BY id DESC LIMIT $3"
+        ),
+    })
+    .bind(state.as_str())
+    .bind(before.map_or(Uuid::max(), |send| send.as_uuid()))
+    .bind(i64::from(limit))
+    .fetch_all(&mut *session.reader().await?)
+    .await?;
+    rows.into_iter().map(SendRow::view).collect()
+}
+
+async fn events<B: Backend>(session: Session<B>, send: SendId) -> Result<Vec<SendEvent>, Fault> {
+    type Columns = (Moment, String, Option<String>, Option<String>);
+    let rows: Vec<Columns> = query::<B>(Sql::both(
+        "SELECT at, what, why, by_key FROM send_events WHERE send_id = $1 ORDER BY id LIMIT 200",
+    ))
+    .bind(send.as_uuid())
+    .fetch_all(&mut *session.reader().await?)
+    .await?;
+    let events = rows.into_iter().map(|(at, what, why, by)| SendEvent {
+        at: at.into(),
+        what: Reason::from_stored(&what),
+        why: why.as_deref().map(Reason::from_stored),
+        by,
+    });
+    Ok(events.collect())
+}
+
+async fn decide<B: Backend>(
+    session: Session<B>,
+    send: SendId,
+    decision: SendDecision,
+    by: ConsumerId,
+) -> Result<SendDecided, Fault> {
+    let id = send.as_uuid();
+    let mut transaction = session.begin().await?;
+    let (written, what) = match decision {
+        SendDecision::Approve => (approve::<B>(&mut transaction, id).await?, "approved"),
+        SendDecision::Refuse => (cancel::<B>(&mut transaction, id, "held").await?, "refused"),
+        SendDecision::Cancel => (
+            cancel::<B>(&mut transaction, id, "ready").await?,
+            "cancelled",
+        ),
+    };
+    if written == 1 {
+        let event = Event::new(what).by(by.as_str());
+        event.add::<B>(&mut transaction, id).await?;
+    }
+    let row = find::<B>(&mut transaction, id).await?;
+    transaction.commit().await?;
+    session.announce(&send.to_string());
+    if written == 1 && decision != SendDecision::Approve {
+        B::truncate_log(&mut *session.writer().await?).await?;
+    }
+    let view = row.map(SendRow::view).transpose()?;
+    Ok(match view.filter(|view| view.kind == SendKind::Send) {
+        None => SendDecided::Unknown,
+        Some(view) if written == 1 => SendDecided::Done(view),
+        Some(view) => SendDecided::NotNow(view),
+    })
+}
+
+/// A held send whose time is over is not approved: it is about to be cancelled.
+async fn approve<B: Backend>(connection: &mut Connection<B>, id: Uuid) -> Result<u64, Fault> {
+    query::<B>(Sql {
+        postgres: "UPDATE sends SET state = 'ready', due_at = clock_timestamp()
+                   WHERE id = $1 AND state = 'held' AND due_at > clock_timestamp()",
+        sqlite: "UPDATE sends SET state = 'ready', due_at = (SELECT now FROM clock)
+                 WHERE id = $1 AND state = 'held' AND due_at > (SELECT now FROM clock)",
+    })
+    .bind(id)
+    .execute(connection)
+    .await
+}
+
+/// Cancels a send that is `held` or in the state `also`.
+async fn cancel<B: Backend>(
+    connection: &mut Connection<B>,
+    id: Uuid,
+    also: &str,
+) -> Result<u64, Fault> {
+    query::<B>(Sql {
+        postgres: "UPDATE sends
+                   SET state = 'cancelled', content = NULL, content_key = NULL, due_at = NULL,
+                       finished_at = clock_timestamp()
+                   WHERE id = $1 AND kind = 'send' AND state IN ('held', $2)",
+        sqlite: "UPDATE sends
+                 SET state = 'cancelled', content = NULL, content_key = NULL, due_at = NULL,
+                     finished_at = (SELECT now FROM clock)
+                 WHERE id = $1 AND kind = 'send' AND state IN ('held', $2)",
+    })
+    .bind(id)
+    .bind(also)
+    .execute(connection)
+    .await
+}
+
+async fn settle<B: Backend>(
+    session: Session<B>,
+    send: SendId,
+    how: OperatorSettlement,
+    by: ConsumerId,
+) -> Result<SendDecided, Fault> {
+    let id = send.as_uuid();
+    let mut transaction = session.begin().await?;
+    let Some(row) = lock::<B>(&mut transaction, id).await? else {
+        transaction.rollback().await?;
+        return Ok(SendDecided::Unknown);
+    };
+    end_lease::<B>(&mut transaction, &row).await?;
+    let is_uncertain = row.state()? == SendState::Uncertain;
+    let by = Some(by.as_str());
+    let is_written = match how {
+        OperatorSettlement::Sent(receipt) => {
+            let written = prove::<B>(&mut transaction, id, receipt.as_ref(), by).await?;
+            matches!(written, SendWritten::Late(_) | SendWritten::Done(_))
+        }
+        OperatorSettlement::Retry if is_uncertain => reopen::<B>(&mut transaction, id, by).await?,
+        OperatorSettlement::Abandon if is_uncertain => {
+            abandon::<B>(&mut transaction, id, by).await?
+        }
+        OperatorSettlement::Retry | OperatorSettlement::Abandon => false,
+    };
+    let row = find::<B>(&mut transaction, id).await?;
+    transaction.commit().await?;
+    session.announce(&send.to_string());
+    let view = row.ok_or(Fault::Conflict)?.view()?;
+    Ok(if is_written {
+        SendDecided::Done(view)
+    } else {
+        SendDecided::NotNow(view)
+    })
+}
+
+/// Makes an uncertain send ready, or an uncertain guard free.
+async fn reopen<B: Backend>(
+    connection: &mut Connection<B>,
+    id: Uuid,
+    by: Option<&str>,
+) -> Result<bool, Fault> {
+    let written = query::<B>(Sql {
+        postgres: "UPDATE sends
+                   SET state = 'ready', reason = 'settled_by_operator', claim_token = NULL,
+                       lease_until = NULL, asked = NULL,
+                       due_at = CASE WHEN kind = 'send' THEN clock_timestamp() END
+                   WHERE id = $1 AND state = 'uncertain'
+                     AND (kind = 'guard' OR content IS NOT NULL)",
+        sqlite: "UPDATE sends
+                 SET state = 'ready', reason = 'settled_by_operator', claim_token = NULL,
+                     lease_until = NULL, asked = NULL,
+                     due_at = CASE WHEN kind = 'send' THEN (SELECT now FROM clock) END
+                 WHERE id = $1 AND state = 'uncertain'
+                   AND (kind = 'guard' OR content IS NOT NULL)",
+    })
+    .bind(id)
+    .execute(connection)
+    .await?;
+    let event = Event {
+        by,
+        ..Event::new("settled_retry")
+    };
+    if written == 1 {
+        event.add::<B>(connection, id).await?;
+    }
+    Ok(written == 1)
+}
+
+/// Ends an uncertain send or guard for good.
+async fn abandon<B: Backend>(
+    connection: &mut Connection<B>,
+    id: Uuid,
+    by: Option<&str>,
+) -> Result<bool, Fault> {
+    let written = query::<B>(Sql {
+        postgres: "UPDATE sends
+                   SET state = 'failed', reason = 'abandoned', claim_token = NULL,
+                       lease_until = NULL, due_at = NULL, finished_at = clock_timestamp()
+                   WHERE id = $1 AND state = 'uncertain'",
+        sqlite: "UPDATE sends
+                 SET state = 'failed', reason = 'abandoned', claim_token = NULL,
+                     lease_until = NULL, due_at = NULL, finished_at = (SELECT now FROM clock)
+                 WHERE id = $1 AND state = 'uncertain'",
+    })
+    .bind(id)
+    .execute(connection)
+    .await?;
+    let event = Event {
+        by,
+        ..Event::new("settled_abandon")
+    };
+    if written == 1 {
+        event.add::<B>(connection, id).await?;
+    }
+    Ok(written == 1)
+}

@@ -1,0 +1,253 @@
+//! The outbox: claiming sends, dispatching them and writing what became of them. Claim
+//! and dispatch are two commits.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pipeline::{
+    ClaimedSend, ExpiredLeases, Outbox, ProviderKey, Receipt, SendClaim, SendCount, SendPermit,
+    SendResult, SendState, SendWritten, SenderName, Settlement, StoreError,
+};
+use uuid::Uuid;
+
+use super::proof::prove;
+use super::row::Event;
+use super::{expire, settle};
+use crate::backend::{Backend, Connection, Sql, query};
+use crate::database::{Database, Session};
+use crate::fault::Fault;
+use crate::stored::{count, millis, span};
+use crate::uncancelled::{LONG, SHORT};
+
+#[async_trait]
+impl<B: Backend> Outbox for Database<B> {
+    async fn claim_ready(
+        &self,
+        senders: &[SenderName],
+        limit: u32,
+        lease: Duration,
+    ) -> Result<Vec<ClaimedSend>, StoreError> {
+        let senders = names(senders);
+        self.run(SHORT, move |session| {
+            settle::claim(session, settle::Pool::Ready, senders, limit, lease)
+        })
+        .await
+    }
+
+    async fn dispatch(
+        &self,
+        claim: SendClaim,
+        timeout: Duration,
+    ) -> Result<SendPermit, StoreError> {
+        self.run(SHORT, move |session| dispatch(session, claim, timeout))
+            .await
+    }
+
+    async fn end_dispatch(
+        &self,
+        claim: SendClaim,
+        result: SendResult,
+    ) -> Result<SendWritten, StoreError> {
+        self.run(LONG, move |session| end(session, claim, result))
+            .await
+    }
+
+    async fn expire_leases(&self) -> Result<ExpiredLeases, StoreError> {
+        self.run(LONG, expire::expire).await
+    }
+
+    async fn claim_uncertain(
+        &self,
+        senders: &[SenderName],
+        limit: u32,
+        lease: Duration,
+    ) -> Result<Vec<ClaimedSend>, StoreError> {
+        let senders = names(senders);
+        self.run(SHORT, move |session| {
+            settle::claim(session, settle::Pool::Uncertain, senders, limit, lease)
+        })
+        .await
+    }
+
+    async fn permit_replay(
+        &self,
+        claim: SendClaim,
+        timeout: Duration,
+        window: Duration,
+    ) -> Result<SendPermit, StoreError> {
+        self.run(SHORT, move |session| {
+            settle::permit_replay(session, claim, timeout, window)
+        })
+        .await
+    }
+
+    async fn settle(
+        &self,
+        claim: SendClaim,
+        settlement: Settlement,
+    ) -> Result<SendWritten, StoreError> {
+        self.run(LONG, move |session| {
+            settle::settle(session, claim, settlement)
+        })
+        .await
+    }
+
+    async fn prove_sent(
+        &self,
+        key: ProviderKey,
+        receipt: Option<Receipt>,
+    ) -> Result<SendWritten, StoreError> {
+        self.run(SHORT, move |session| prove_key(session, key, receipt))
+            .await
+    }
+
+    async fn count_sends(&self) -> Result<Vec<SendCount>, StoreError> {
+        self.run(SHORT, count_states).await
+    }
+}
+
+fn names(senders: &[SenderName]) -> Vec<String> {
+    senders.iter().map(ToString::to_string).collect()
+}
+
+/// The one statement after which a byte may leave. A claim whose lease ends before the
+/// provider's timeout changes no row.
+async fn dispatch<B: Backend>(
+    session: Session<B>,
+    claim: SendClaim,
+    timeout: Duration,
+) -> Result<SendPermit, Fault> {
+    let mut transaction = session.begin().await?;
+    let written = query::<B>(Sql {
+        postgres: "UPDATE sends
+                   SET state = 'dispatched', tries = tries + 1,
+                       first_dispatched_at = coalesce(first_dispatched_at, clock_timestamp())
+                   WHERE id = $1 AND claim_token = $2 AND state = 'claimed'
+                     AND lease_until > clock_timestamp() + $3 * interval '1 millisecond'",
+        sqlite: "UPDATE sends
+                 SET state = 'dispatched', tries = tries + 1,
+                     first_dispatched_at = coalesce(first_dispatched_at, (SELECT now FROM clock))
+                 WHERE id = $1 AND claim_token = $2 AND state = 'claimed'
+                   AND lease_until > (SELECT now FROM clock) + $3",
+    })
+    .bind(claim.send.as_uuid())
+    .bind(claim.token.as_uuid())
+    .bind(millis(timeout))
+    .execute(&mut transaction)
+    .await?;
+    if written != 1 {
+        transaction.rollback().await?;
+        return Ok(SendPermit::Lost);
+    }
+    let event = Event::new("dispatched").with_token(claim.token.as_uuid());
+    event
+        .add::<B>(&mut transaction, claim.send.as_uuid())
+        .await?;
+    transaction.commit().await?;
+    Ok(SendPermit::Go)
+}
+
+async fn end<B: Backend>(
+    session: Session<B>,
+    claim: SendClaim,
+    result: SendResult,
+) -> Result<SendWritten, Fault> {
+    let id = claim.send.as_uuid();
+    let mut transaction = session.begin().await?;
+    let (state, wait, reason) = match &result {
+        SendResult::Sent(receipt) => {
+            let written = prove::<B>(&mut transaction, id, receipt.as_ref(), None).await?;
+            transaction.commit().await?;
+            session.announce(&claim.send.to_string());
+            return Ok(written);
+        }
+        SendResult::NotSent(wait, reason) => (SendState::Ready, *wait, reason),
+        SendResult::Refused(reason) => (SendState::Failed, Duration::ZERO, reason),
+        SendResult::Maybe(wait, reason) => (SendState::Uncertain, *wait, reason),
+    };
+    let written = query::<B>(Sql {
+        postgres: "UPDATE sends
+                   SET state = $3, reason = $4, claim_token = NULL, lease_until = NULL,
+                       due_at = CASE WHEN $3 <> 'failed'
+                                     THEN clock_timestamp() + $5 * interval '1 millisecond' END,
+                       finished_at = CASE WHEN $3 = 'failed' THEN clock_timestamp() END
+                   WHERE id = $1 AND claim_token = $2 AND state = 'dispatched'",
+        sqlite: "UPDATE sends
+                 SET state = $3, reason = $4, claim_token = NULL, lease_until = NULL,
+                     due_at = CASE WHEN $3 <> 'failed' THEN (SELECT now FROM clock) + $5 END,
+                     finished_at = CASE WHEN $3 = 'failed' THEN (SELECT now FROM clock) END
+                 WHERE id = $1 AND claim_token = $2 AND state = 'dispatched'",
+    })
+    .bind(id)
+    .bind(claim.token.as_uuid())
+    .bind(state.as_str())
+    .bind(reason.as_str())
+    .bind(millis(wait))
+    .execute(&mut transaction)
+    .await?;
+    if written != 1 {
+        transaction.rollback().await?;
+        return Ok(SendWritten::Lost);
+    }
+    let what = match state {
+        SendState::Ready => "not_sent",
+        SendState::Failed => "failed",
+        _ => "uncertain",
+    };
+    let event = Event::new(what).because(reason.as_str());
+    event.add::<B>(&mut transaction, id).await?;
+    transaction.commit().await?;
+    session.announce(&claim.send.to_string());
+    Ok(SendWritten::Done(state))
+}
+
+async fn prove_key<B: Backend>(
+    session: Session<B>,
+    key: ProviderKey,
+    receipt: Option<Receipt>,
+) -> Result<SendWritten, Fault> {
+    let mut transaction = session.begin().await?;
+    let id: Option<Uuid> = find_key::<B>(&mut transaction, key).await?;
+    let Some(id) = id else {
+        transaction.rollback().await?;
+        return Ok(SendWritten::Lost);
+    };
+    let written = prove::<B>(&mut transaction, id, receipt.as_ref(), None).await?;
+    transaction.commit().await?;
+    session.announce(&pipeline::SendId::from_uuid(id).to_string());
+    Ok(written)
+}
+
+async fn find_key<B: Backend>(
+    connection: &mut Connection<B>,
+    key: ProviderKey,
+) -> Result<Option<Uuid>, Fault> {
+    query::<B>(Sql::both("SELECT id FROM sends WHERE provider_key = $1"))
+        .bind(&key.as_bytes()[..])
+        .scalar(connection)
+        .await
+}
+
+async fn count_states<B: Backend>(session: Session<B>) -> Result<Vec<SendCount>, Fault> {
+    let rows: Vec<(String, i64, i64)> = query::<B>(Sql {
+        postgres: "SELECT state, count(*),
+                          (extract(epoch FROM now() - min(created_at)) * 1000)::bigint
+                   FROM sends
+                   WHERE state IN ('held', 'ready', 'claimed', 'dispatched', 'uncertain')
+                   GROUP BY state",
+        sqlite: "SELECT state, count(*), (SELECT now FROM clock) - min(created_at)
+                 FROM sends
+                 WHERE state IN ('held', 'ready', 'claimed', 'dispatched', 'uncertain')
+                 GROUP BY state",
+    })
+    .fetch_all(&mut *session.reader().await?)
+    .await?;
+    let counts = rows.into_iter().map(|(state, number, oldest)| {
+        Ok(SendCount {
+            state: SendState::from_word(&state).ok_or(Fault::Damaged("state"))?,
+            count: count(number),
+            oldest: span(oldest),
+        })
+    });
+    counts.collect()
+}
