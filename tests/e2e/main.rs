@@ -26,6 +26,7 @@ mod duplicates;
 mod fetched_mail;
 mod front_door;
 mod full_disk;
+mod guards;
 mod hang_ups;
 mod keys;
 mod killed_server;

@@ -27,9 +27,9 @@ pub struct Connection {
 /// An agent's client.
 #[derive(Debug, Clone)]
 pub struct Client {
-    http: reqwest::Client,
+    pub(crate) http: reqwest::Client,
     base: Url,
-    key: SecretString,
+    pub(crate) key: SecretString,
 }
 
 impl Client {
@@ -203,7 +203,7 @@ impl Client {
         Err(failure(&answer))
     }
 
-    fn path(&self, segments: &[&str]) -> Url {
+    pub(crate) fn path(&self, segments: &[&str]) -> Url {
         // `new` has checked that the base accepts path segments.
         call::below(&self.base, segments).unwrap_or_else(|_| self.base.clone())
     }

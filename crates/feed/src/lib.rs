@@ -22,9 +22,11 @@ mod http;
 // What is served.
 mod attempt;
 mod audit;
+mod guard;
 mod inbox;
 mod items;
 mod keys;
+mod send;
 
 // The description of all of it, and the table of routes.
 mod openapi;

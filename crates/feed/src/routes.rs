@@ -10,7 +10,7 @@ use crate::http::authenticate::ValidKey;
 use crate::http::problem::Problem;
 use crate::http::reply;
 use crate::state::{Charge, Deps, Feed, announce, is_failed_consume};
-use crate::{attempt, audit, inbox, items, keys, openapi};
+use crate::{attempt, audit, guard, inbox, items, keys, openapi, send};
 
 /// The routes of the feed, for `App::configure`. Every thread gets a clone, and all
 /// clones share rate limits and wait slots.
@@ -51,6 +51,8 @@ pub fn routes_and(
                 .wrap(guard_headers())
                 .configure(attempts)
                 .configure(inboxes)
+                .configure(guards)
+                .configure(sends)
                 .configure(operators)
                 .service(at("/events", [(GET, web::get().to(items::events))]))
                 .service(at(
@@ -146,6 +148,56 @@ fn inboxes(config: &mut ServiceConfig) {
         .service(at(
             "/inboxes/{inbox}/artifacts",
             [(GET, web::get().to(items::list))],
+        ));
+}
+
+fn guards(config: &mut ServiceConfig) {
+    config
+        .service(at("/guards", [(POST, web::post().to(guard::claim))]))
+        .service(at("/guards/{guard}", [(GET, web::get().to(guard::show))]))
+        .service(at(
+            "/guards/{guard}/confirm",
+            [(POST, web::post().to(guard::confirm))],
+        ))
+        .service(at(
+            "/guards/{guard}/release",
+            [(POST, web::post().to(guard::release))],
+        ))
+        .service(at(
+            "/guards/{guard}/extend",
+            [(POST, web::post().to(guard::extend))],
+        ));
+}
+
+fn sends(config: &mut ServiceConfig) {
+    config
+        .service(at(
+            "/sends",
+            [
+                (GET, web::get().to(send::list)),
+                (POST, web::post().to(send::order)),
+            ],
+        ))
+        .service(at(
+            "/sends/batch",
+            [(POST, web::post().to(send::order_many))],
+        ))
+        .service(at("/sends/{send}", [(GET, web::get().to(send::show))]))
+        .service(at(
+            "/sends/{send}/cancel",
+            [(POST, web::post().to(send::cancel))],
+        ))
+        .service(at(
+            "/sends/{send}/approve",
+            [(POST, web::post().to(send::approve))],
+        ))
+        .service(at(
+            "/sends/{send}/refuse",
+            [(POST, web::post().to(send::refuse))],
+        ))
+        .service(at(
+            "/sends/{send}/settle",
+            [(POST, web::post().to(send::settle))],
         ));
 }
 

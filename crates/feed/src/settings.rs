@@ -30,7 +30,7 @@ pub struct Budgets {
     pub consumes: NonZeroU32,
     /// Consumes that fail: not found, already consumed, expired.
     pub failed_consumes: NonZeroU32,
-    /// Requests that create or change attempts, inboxes or keys.
+    /// Requests that create or change attempts, inboxes, keys, guards or sends.
     pub attempts: NonZeroU32,
     /// Requests without a valid key, for each client address.
     pub unauthenticated: NonZeroU32,

@@ -6,7 +6,10 @@ mod wait_slots;
 
 use std::sync::Arc;
 
-use pipeline::{AgentLog, AttemptLog, AuditLog, DeliveryLog, InboxLog, Meters, ServerKey};
+use pipeline::{
+    AgentLog, AttemptLog, AuditLog, DeliveryLog, GuardLog, InboxLog, Meters, SendDesk, SendLog,
+    ServerKey,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::Keys;
@@ -31,10 +34,17 @@ pub struct Deps {
     pub audit: Arc<dyn AuditLog>,
     /// How much mail is unprocessed, for an attempt that is still pending.
     pub deliveries: Arc<dyn DeliveryLog>,
+    /// The intents that agents have claimed.
+    pub guards: Arc<dyn GuardLog>,
+    /// The sends that agents have asked for.
+    pub sends: Arc<dyn SendLog>,
+    /// Renders and records sends; `None` if no sender is configured.
+    pub desk: Option<Arc<dyn SendDesk>>,
     /// The valid API keys.
     pub keys: Arc<Keys>,
-    /// Signs cursors. All processes of a deployment must share it; otherwise a
-    /// cursor from one process is refused by the next.
+    /// Signs cursors and derives the keys of intents. All processes of a deployment must
+    /// share it; otherwise a cursor from one process is refused by the next, and one
+    /// intent is acted on twice.
     pub cursor_key: ServerKey,
     /// Counters and gauges.
     pub meters: Meters,

@@ -12,6 +12,7 @@ pub(crate) mod env;
 pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod failures;
+pub(crate) mod guard;
 pub(crate) mod healthcheck;
 pub(crate) mod import;
 pub(crate) mod mcp;
@@ -20,6 +21,7 @@ pub(crate) mod progress;
 pub(crate) mod relay;
 pub(crate) mod roles;
 pub(crate) mod seal_key;
+pub(crate) mod sends;
 pub(crate) mod source;
 pub(crate) mod trigger;
 pub(crate) mod wait;
@@ -80,6 +82,7 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Trigger(args) => trigger::run(args).await,
         Command::Wait(args) => wait::run(args).await,
         Command::Attempt(args) => attempt::run(args).await,
+        Command::Guard(args) => guard::run(args).await,
         Command::Mcp(args) => mcp::run(args).await,
         Command::Env(args) => env::run(&args),
         Command::Bench(args) => bench::run(args).await,
@@ -90,6 +93,7 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Relay(args) => relay::run(args).await,
         Command::Import(args) => import::run(args).await,
         Command::Failures(args) => failures::run(args).await,
+        Command::Sends(args) => sends::run(args).await,
         Command::Audit(args) => audit::run(args).await,
         Command::ApiKey(args) => api_key::run(args).await,
         Command::SealKey(args) => seal_key::run(args).await,

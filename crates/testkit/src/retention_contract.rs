@@ -332,7 +332,14 @@ pub async fn deletion_keeps_rows_that_others_depend_on(subject: &dyn RetentionSu
     let answer = seams.consume(&request(id, "other", "k")).await;
     assert!(matches!(answer, Consumed::Already { .. }), "{answer:?}");
     for what in RetentionKind::ALL {
-        let is_there = !matches!(what, RetentionKind::Attempts | RetentionKind::Requests);
+        let is_there = !matches!(
+            what,
+            RetentionKind::Attempts
+                | RetentionKind::Requests
+                | RetentionKind::SendContents
+                | RetentionKind::SendEvents
+                | RetentionKind::Intents
+        );
         let count = u64::from(is_there);
         assert_eq!(discard(subject, what, &nothing).await, count, "{what:?}");
     }

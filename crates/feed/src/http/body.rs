@@ -20,6 +20,8 @@ use unique_names::UniqueNames;
 
 /// No request needs a longer body.
 const MAX_LENGTH: usize = 16 * 1024;
+/// The same for a list of requests.
+const MAX_LONG_LENGTH: usize = 512 * 1024;
 /// How long a slow body may hold its connection.
 const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -42,14 +44,32 @@ pub(crate) async fn read_body<T: RequestBody>(
     payload: web::Payload,
     feed: &Feed,
 ) -> Result<T, Problem> {
+    read_up_to(request, payload, feed, MAX_LENGTH).await
+}
+
+/// The same for a body that lists many.
+pub(crate) async fn read_long_body<T: RequestBody>(
+    request: &HttpRequest,
+    payload: web::Payload,
+    feed: &Feed,
+) -> Result<T, Problem> {
+    read_up_to(request, payload, feed, MAX_LONG_LENGTH).await
+}
+
+async fn read_up_to<T: RequestBody>(
+    request: &HttpRequest,
+    payload: web::Payload,
+    feed: &Feed,
+    max_length: usize,
+) -> Result<T, Problem> {
     if !is_plain(request.headers()) {
         return Err(Problem::UnsupportedEncoding);
     }
-    let read = tokio::time::timeout(BODY_TIMEOUT, payload.to_bytes_limited(MAX_LENGTH));
+    let read = tokio::time::timeout(BODY_TIMEOUT, payload.to_bytes_limited(max_length));
     let bytes = match read.await {
         Ok(Ok(Ok(bytes))) => bytes,
         Ok(Ok(Err(_)) | Err(_)) => {
-            let rule = format!("at most {MAX_LENGTH} bytes");
+            let rule = format!("at most {max_length} bytes");
             return Err(Problem::InvalidBody(InvalidBody::whole(rule)));
         }
         Err(_elapsed) => return Err(Problem::RequestTimeout),

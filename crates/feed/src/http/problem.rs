@@ -4,17 +4,20 @@
 //! responses, so they never repeat what a caller or a sender wrote.
 
 mod catalogue;
+mod document;
 mod invalid_body;
+mod used_intent;
 
 use actix_web::body::BoxBody;
 use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, Responder, ResponseError};
-use pipeline::{Permission, Reason, StoreError, Timestamp};
-use serde::Serialize;
+use pipeline::{CapKind, Permission, Reason, StoreError, Timestamp};
 
 use super::reply;
 
+pub(crate) use document::Document;
 pub(crate) use invalid_body::InvalidBody;
+pub(crate) use used_intent::{UsedIntent, guard_state, send_state};
 
 /// An error response. Its `Display` is the `detail` of the document.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +95,42 @@ pub(crate) enum Problem {
     /// 409: its deadline has passed, or it is finished.
     #[error("the attempt has ended; open another one")]
     AttemptOver,
+    /// 409: another caller may act on this intent now; in how many seconds to ask again.
+    #[error(
+        "somebody else acts on this intent now; ask again after the time in Retry-After, and do \
+         not act until then"
+    )]
+    InProgress(UsedIntent, u64),
+    /// 409: whether the intent was acted on is unknown.
+    #[error(
+        "it is unknown whether this intent was acted on; do not act, and do not retry: the \
+         operator settles it"
+    )]
+    Uncertain(UsedIntent),
+    /// 409: the intent belongs to another action.
+    #[error(
+        "this intent was used for something else or has ended; if another action is meant, use \
+         a higher version"
+    )]
+    IntentUsed(UsedIntent),
+    /// 409: the lease of a guard is over.
+    #[error("the lease is over and the state is uncertain; only a confirm is accepted now")]
+    LeaseOver(UsedIntent),
+    /// 409: the token of a guard was replaced.
+    #[error("this token no longer holds the guard; do not act")]
+    StaleToken(UsedIntent),
+    /// 409: the state of a send does not allow this.
+    #[error("the state of this send does not allow that")]
+    StateConflict(UsedIntent),
+    /// 403: the operator does not allow mail to this recipient.
+    #[error("the operator does not allow mail to this recipient")]
+    RecipientNotAllowed,
+    /// 429: too many sends; which cap, and in how many seconds its window ends.
+    #[error("too many mails; `reason` names the cap, and Retry-After says when it ends")]
+    SendCap(CapKind, u64),
+    /// 409: the action is done, so it cannot be reported as not done.
+    #[error("the action is done")]
+    AlreadyDone(UsedIntent),
     /// 422: one idempotency key for two requests.
     #[error("this Idempotency-Key was used for another request; send a new key")]
     IdempotencyKeyReused,
@@ -111,37 +150,6 @@ pub(crate) enum Problem {
     /// a retry with the same key finds out.
     #[error("the store is unavailable; retry with the same Idempotency-Key")]
     TemporarilyUnavailable,
-}
-
-/// The members of a problem document, in the order they are written.
-#[derive(Serialize, utoipa::ToSchema)]
-#[schema(as = Problem)]
-pub(crate) struct Document<'a> {
-    r#type: String,
-    #[schema(value_type = String)]
-    title: &'static str,
-    status: u16,
-    detail: String,
-    retryable: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
-    consumed_at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
-    expired_at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    reason: Option<&'a Reason>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    scope: Option<Permission>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    oldest: Option<&'a str>,
-    /// The field of the body that is invalid, and what it may contain.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rule: Option<&'a str>,
 }
 
 impl Problem {
@@ -166,49 +174,12 @@ impl Problem {
         matches!(
             self,
             Self::RequestTimeout
+                | Self::InProgress(..)
+                | Self::SendCap(..)
                 | Self::TooManyWaits
                 | Self::RateLimited(_)
                 | Self::TemporarilyUnavailable
         )
-    }
-
-    fn document(&self) -> Document<'_> {
-        let (status, _, title) = self.row();
-        Document {
-            r#type: self.name(),
-            title,
-            status: status.as_u16(),
-            detail: self.to_string(),
-            retryable: self.is_retryable(),
-            consumed_at: match self {
-                Self::AlreadyConsumed(at) => Some(*at),
-                _ => None,
-            },
-            expired_at: match self {
-                Self::Expired(at) => Some(*at),
-                _ => None,
-            },
-            reason: match self {
-                Self::Withheld(reason) => Some(reason),
-                _ => None,
-            },
-            scope: match self {
-                Self::Forbidden(scope) => Some(*scope),
-                _ => None,
-            },
-            oldest: match self {
-                Self::CursorExpired(oldest) => Some(oldest),
-                _ => None,
-            },
-            field: match self {
-                Self::InvalidBody(invalid) => invalid.field,
-                _ => None,
-            },
-            rule: match self {
-                Self::InvalidBody(invalid) => Some(&invalid.rule),
-                _ => None,
-            },
-        }
     }
 
     /// The document as text, for a stream whose status was already sent.
@@ -221,7 +192,9 @@ impl Problem {
         match self {
             Self::Unauthenticated => Some((header::WWW_AUTHENTICATE, "Bearer".to_owned())),
             Self::MethodNotAllowed(allowed) => Some((header::ALLOW, allowed.clone())),
-            Self::RateLimited(seconds) => Some((header::RETRY_AFTER, seconds.to_string())),
+            Self::RateLimited(seconds)
+            | Self::InProgress(_, seconds)
+            | Self::SendCap(_, seconds) => Some((header::RETRY_AFTER, seconds.to_string())),
             Self::TooManyWaits | Self::TemporarilyUnavailable => {
                 Some((header::RETRY_AFTER, "1".to_owned()))
             }

@@ -1,17 +1,17 @@
 //! What the Rust types do not express: the limits of request fields, and the fixed
 //! words of response fields.
 
-use pipeline::{ArtifactKind, AttemptOutcome, KeyView, Permission, Verdict, Wanted};
+use pipeline::{ArtifactKind, AttemptOutcome, KeyView, Permission, SendState, Verdict, Wanted};
 use serde_json::{Value, json};
 
 use crate::http::field::{Field, RequestBody};
 use crate::http::problem::Problem;
 use crate::policy::Policy;
 use crate::settings::Settings;
-use crate::{attempt, inbox, keys};
+use crate::{attempt, guard, inbox, keys, send};
 
 /// The request bodies, with their fields.
-fn request_bodies(settings: &Settings, policy: &Policy) -> [(&'static str, Vec<Field>); 5] {
+fn request_bodies(settings: &Settings, policy: &Policy) -> [(&'static str, Vec<Field>); 12] {
     [
         (
             "AttemptWish",
@@ -30,6 +30,31 @@ fn request_bodies(settings: &Settings, policy: &Policy) -> [(&'static str, Vec<F
             inbox::InboxRequestBody::fields(settings, policy),
         ),
         ("KeyWish", keys::KeyRequestBody::fields(settings, policy)),
+        ("SendWish", send::SendRequestBody::fields(settings, policy)),
+        (
+            "SendBatchWish",
+            send::BatchRequestBody::fields(settings, policy),
+        ),
+        (
+            "Settlement",
+            send::SettleRequestBody::fields(settings, policy),
+        ),
+        (
+            "GuardWish",
+            guard::ClaimRequestBody::fields(settings, policy),
+        ),
+        (
+            "Confirmation",
+            guard::ConfirmRequestBody::fields(settings, policy),
+        ),
+        (
+            "Release",
+            guard::ReleaseRequestBody::fields(settings, policy),
+        ),
+        (
+            "Extension",
+            guard::ExtendRequestBody::fields(settings, policy),
+        ),
     ]
 }
 
@@ -62,6 +87,10 @@ pub(super) fn add_response_words(document: &mut Value) {
         ("Item", "verdict", json!(Verdict::WORDS)),
         ("Inbox", "state", json!(inbox::INBOX_STATES)),
         ("Key", "state", json!(KeyView::STATES)),
+        ("Send", "state", json!(send_states())),
+        ("Send", "next", json!(send::NEXT)),
+        ("Guard", "state", json!(guard::STATES)),
+        ("Guard", "next", json!(guard::NEXT)),
         ("Problem", "type", json!(problems)),
         ("Problem", "scope", json!(scopes)),
     ] {
@@ -75,6 +104,15 @@ pub(super) fn add_response_words(document: &mut Value) {
     }
     let items = json!({ "items": { "type": "string", "enum": scopes } });
     add(document, "Key", "scopes", items);
+}
+
+/// All words for the states of sends and guards.
+fn send_states() -> Vec<&'static str> {
+    let mut words = SendState::ALL.map(SendState::as_str).to_vec();
+    words.extend(guard::STATES);
+    words.sort_unstable();
+    words.dedup();
+    words
 }
 
 /// Adds members to the schema of a field. A test fails if there is no such field.
@@ -135,7 +173,11 @@ mod tests {
             ("Inbox", "state", 2),
             ("Key", "state", 3),
             ("Problem", "type", Problem::all().len()),
-            ("Problem", "scope", 4),
+            ("Send", "state", 11),
+            ("Send", "next", 3),
+            ("Guard", "state", 5),
+            ("Guard", "next", 4),
+            ("Problem", "scope", 6),
         ] {
             assert_eq!(words(body, field).len(), count, "{body}.{field}");
         }

@@ -7,17 +7,18 @@
 use std::collections::BTreeMap;
 
 use actix_web::ResponseError;
+use pipeline::SendState;
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
 use super::constraints::{add_request_rules, add_response_words};
-use super::operation::{OPERATIONS, Operation};
+use super::operation::{Operation, operations};
 use crate::http::access::{Access, TABLE};
 use crate::http::body::EmptyBody;
 use crate::http::problem::{Document, Problem};
 use crate::policy::Policy;
 use crate::settings::Settings;
-use crate::{attempt, audit, inbox, items, keys};
+use crate::{attempt, audit, guard, inbox, items, keys, send};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -35,6 +36,18 @@ use crate::{attempt, audit, inbox, items, keys};
         attempt::FinishRequestBody,
         attempt::ResendBody,
         attempt::AttemptBody,
+        guard::ClaimRequestBody,
+        guard::ConfirmRequestBody,
+        guard::ReleaseRequestBody,
+        guard::ExtendRequestBody,
+        guard::GuardBody,
+        guard::GuardClaimBody,
+        send::SendRequestBody,
+        send::BatchRequestBody,
+        send::BatchBody,
+        send::SettleRequestBody,
+        send::SendBody,
+        send::SendPageBody,
         inbox::InboxRequestBody,
         inbox::InboxBody,
         inbox::InboxPageBody,
@@ -59,7 +72,7 @@ pub(super) fn document(settings: &Settings, policy: &Policy) -> Value {
     add_response_words(&mut document);
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     for access in TABLE {
-        let operation = OPERATIONS.iter().find(|it| it.is_for(access));
+        let operation = operations().find(|it| it.is_for(access));
         if let Some(operation) = operation {
             let path = paths.entry(access.path).or_default();
             let method = access.method.to_ascii_lowercase();
@@ -116,6 +129,9 @@ fn parameters(access: &Access, operation: &Operation, settings: &Settings) -> Ve
                 "type": "string", "enum": ["domain", "full"],
                 "description": "`full` shows the whole address of a sender that is proven.",
             }),
+            "state" => {
+                json!({ "type": "string", "enum": SendState::ALL.map(SendState::as_str) })
+            }
             name => text(name),
         };
         let is_required = name == "inbox";
@@ -142,6 +158,9 @@ fn text(name: &str) -> Value {
         "inbox" => "The address of an inbox.",
         "artifact" => "The id of an artifact, `art_…`.",
         "attempt" => "The id of an attempt, `att_…`.",
+        "guard" => "The id of a guard, `grd_…`.",
+        "send" => "The id of a send, `snd_…`; to settle it also `grd_…`.",
+        "before" => "The id of the last one of the page before.",
         "name" => "The consumer that a key stands for.",
         "from" => "Domains, separated by commas. A sender that lies in one is shown as that one.",
         _ => "The cursor of an earlier response. Without it the list begins with the oldest item.",
@@ -198,6 +217,13 @@ fn problem_response(status: u16, problems: &[&Problem]) -> Value {
         401 => {
             headers.insert("WWW-Authenticate".to_owned(), header("`Bearer`."));
         }
+        409 if problems
+            .iter()
+            .any(|problem| problem.slug() == "in-progress") =>
+        {
+            let text = "In how many seconds to ask again, for `in-progress`.";
+            headers.insert("Retry-After".to_owned(), header(text));
+        }
         429 | 503 => {
             let text = "In how many seconds to retry.";
             headers.insert("Retry-After".to_owned(), header(text));
@@ -235,10 +261,10 @@ mod tests {
     #[test]
     fn openapi_describes_every_route_once() {
         for access in TABLE {
-            let operations = OPERATIONS.iter().filter(|it| it.is_for(access));
+            let operations = operations().filter(|it| it.is_for(access));
             assert_eq!(operations.count(), 1, "{} {}", access.method, access.path);
         }
-        assert_eq!(OPERATIONS.len(), TABLE.len());
+        assert_eq!(operations().count(), TABLE.len());
     }
 
     #[test]
@@ -258,7 +284,7 @@ mod tests {
         let known: Vec<&str> = Problem::all().iter().map(Problem::slug).collect();
         let mut listed = vec!["method-not-allowed"];
         for access in TABLE {
-            let operation = OPERATIONS.iter().find(|it| it.is_for(access)).unwrap();
+            let operation = operations().find(|it| it.is_for(access)).unwrap();
             listed.extend(operation.problems(access));
         }
         for slug in &listed {

@@ -1,5 +1,8 @@
 //! Each operation of the API: its bodies, its responses and its problems.
 
+mod guards;
+mod sends;
+
 use crate::http::access::Access;
 
 /// Whether an operation accepts an `Idempotency-Key`.
@@ -100,7 +103,12 @@ const DEFAULT: Operation = Operation {
 };
 
 /// All operations.
-pub(super) const OPERATIONS: &[Operation] = &[
+pub(super) fn operations() -> impl Iterator<Item = &'static Operation> {
+    [MAIL, guards::GUARDS, sends::SENDS].into_iter().flatten()
+}
+
+/// The operations for inbound mail, and those of the operator.
+const MAIL: &[Operation] = &[
     Operation {
         method: "POST",
         path: "/v1/attempts",

@@ -19,6 +19,7 @@ use testkit::server::shared_url;
 use testkit::store_contract::{LONG, Seams, held};
 use tokio_util::sync::CancellationToken;
 
+use crate::desk::Desk;
 use crate::openapi_check;
 
 pub(crate) const INBOX: &str = "agent@inbox.test";
@@ -131,6 +132,9 @@ impl Server {
             inboxes: Arc::clone(&store.inboxes),
             attempts: Arc::clone(&store.attempts),
             audit: Arc::clone(&store.audit),
+            guards: Arc::clone(&store.guards),
+            sends: Arc::clone(&store.sends),
+            desk: Some(Desk::over(&store.sends)),
             deliveries: Arc::clone(&store.deliveries),
             keys: Arc::new(keys(&tokens).with(database_keys)),
             cursor_key: ServerKey::new([7; 32]),

@@ -14,9 +14,13 @@ mod consume;
 #[cfg(test)]
 mod cursor_gap;
 #[cfg(test)]
+mod desk;
+#[cfg(test)]
 mod events;
 #[cfg(test)]
 mod faulty_store;
+#[cfg(test)]
+mod guard;
 #[cfg(test)]
 mod harness;
 #[cfg(test)]
@@ -39,6 +43,8 @@ mod outage;
 mod query;
 #[cfg(test)]
 mod rate_limits;
+#[cfg(test)]
+mod send;
 #[cfg(test)]
 mod tenants;
 #[cfg(test)]

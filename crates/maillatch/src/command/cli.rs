@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use super::roles::ServeArgs;
 use super::{
-    api_key, attempt, audit, bench, completions, demo, doctor, env, eval, explain, failures,
-    healthcheck, import, mcp, migrate, relay, seal_key, source, trigger, wait,
+    api_key, attempt, audit, bench, completions, demo, doctor, env, eval, explain, failures, guard,
+    healthcheck, import, mcp, migrate, relay, seal_key, sends, source, trigger, wait,
 };
 
 /// Receives verification mail by webhook and gives out its code or link at most once.
@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Wait(wait::Wait),
     /// Open an attempt before the mail is requested; show it, consume it, finish it.
     Attempt(attempt::AttemptCommand),
+    /// Claim an intent before an action, so that the action happens once.
+    Guard(guard::GuardCommand),
     /// Serve a model's client on standard input and output (Model Context Protocol).
     Mcp(mcp::Mcp),
     /// Print the server's URL and key for `eval` in a shell.
@@ -67,6 +69,8 @@ pub(crate) enum Command {
     Import(import::ImportCommand),
     /// List, show and requeue dead letters: deliveries and callbacks that failed for good.
     Failures(failures::Failures),
+    /// List, show and settle sends, and guards of actions elsewhere.
+    Sends(sends::Sends),
     /// Show who consumed which artifact, and when.
     #[command(alias = "show")]
     Audit(audit::Audit),

@@ -39,6 +39,10 @@ pub enum TemplateValue {
 }
 
 /// The outcome of a [`SendOrder`].
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each request, and it is moved once"
+)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SendOrdered {
     /// The order is valid; this is what the store did.

@@ -78,15 +78,15 @@ async fn claim<B: Backend>(
 ) -> Result<GuardClaimed, Fault> {
     let token = ClaimToken::new();
     let mut transaction = session.begin().await?;
-    let claimed = match insert::<B>(&mut transaction, &request, token).await? {
-        Some(row) => yours(row, token)?,
-        None => {
-            let sender = request.sender.as_str();
-            let row = lock_intent::<B>(&mut transaction, sender, &request.key).await?;
-            // Retention deleted the row in between; the caller asks again.
-            let row = row.ok_or(Fault::Conflict)?;
-            claim_known::<B>(&mut transaction, row, &request, token).await?
-        }
+    let inserted = insert::<B>(&mut transaction, &request, token).await?;
+    let claimed = if let Some(row) = inserted {
+        yours(row, token)?
+    } else {
+        let sender = request.sender.as_str();
+        let row = lock_intent::<B>(&mut transaction, sender, &request.key).await?;
+        // Retention deleted the row in between; the caller asks again.
+        let row = row.ok_or(Fault::Conflict)?;
+        claim_known::<B>(&mut transaction, row, &request, token).await?
     };
     transaction.commit().await?;
     Ok(claimed)

@@ -16,8 +16,8 @@ fn id(claim: &GuardClaim) -> GuardId {
     GuardId::from_uuid(claim.guard.id.as_uuid())
 }
 
-fn receipt(text: &str) -> Option<Receipt> {
-    Some(must(text.parse()))
+fn receipt(text: &str) -> Receipt {
+    must(text.parse())
 }
 
 async fn claim(subject: &dyn SendSubject, request: GuardRequest) -> GuardClaimed {
@@ -122,7 +122,7 @@ pub async fn confirmed_guard_is_done_for_all(subject: &dyn SendSubject) {
     let confirm = async |text: &str| {
         must(
             guards
-                .confirm_guard(id(&first), first.token, receipt(text))
+                .confirm_guard(id(&first), first.token, Some(receipt(text)))
                 .await,
         )
     };
@@ -133,11 +133,11 @@ pub async fn confirmed_guard_is_done_for_all(subject: &dyn SendSubject) {
     let GuardReported::AlreadyDone(again) = confirm("ticket-2").await else {
         panic!("it is done");
     };
-    assert_eq!(again.receipt, receipt("ticket-1"));
+    assert_eq!(again.receipt, Some(receipt("ticket-1")));
     let GuardClaimed::AlreadyDone(done) = claim(subject, guard("order")).await else {
         panic!("it is done");
     };
-    assert_eq!(done.receipt, receipt("ticket-1"));
+    assert_eq!(done.receipt, Some(receipt("ticket-1")));
     let released = must(guards.release_guard(id(&first), first.token).await);
     assert!(
         matches!(released, GuardReported::AlreadyDone(_)),
@@ -188,7 +188,7 @@ pub async fn late_confirm_is_accepted_after_the_lease(subject: &dyn SendSubject)
         }
         let confirmed = subject
             .guards()
-            .confirm_guard(id(&first), first.token, receipt("late"))
+            .confirm_guard(id(&first), first.token, Some(receipt("late")))
             .await;
         let GuardReported::Done(view, _) = must(confirmed) else {
             panic!("it is proof");
@@ -211,16 +211,16 @@ pub async fn confirm_with_an_older_token_is_accepted(subject: &dyn SendSubject) 
     let second = claimed(subject, "order", LONG).await;
     let guards = subject.guards();
     let late = guards
-        .confirm_guard(id(&first), first.token, receipt("first"))
+        .confirm_guard(id(&first), first.token, Some(receipt("first")))
         .await;
     assert!(matches!(must(late), GuardReported::Done(..)));
     let own = guards
-        .confirm_guard(id(&second), second.token, receipt("second"))
+        .confirm_guard(id(&second), second.token, Some(receipt("second")))
         .await;
     let GuardReported::AlreadyDone(view) = must(own) else {
         panic!("the first proof stays");
     };
-    assert_eq!(view.receipt, receipt("first"));
+    assert_eq!(view.receipt, Some(receipt("first")));
 }
 
 /// A stale token changes nothing.
@@ -258,7 +258,7 @@ pub async fn release_after_the_lease_is_refused(subject: &dyn SendSubject) {
 
 /// The new lease counts from now.
 pub async fn extended_guard_holds_longer(subject: &dyn SendSubject) {
-    let first = claimed(subject, "order", Duration::from_secs(60)).await;
+    let first = claimed(subject, "order", Duration::from_mins(1)).await;
     let extended = subject
         .guards()
         .extend_guard(id(&first), first.token, LONG)
@@ -334,7 +334,7 @@ pub async fn uncertain_guard_is_settled_by_the_operator(subject: &dyn SendSubjec
     let by = must("operator".parse());
     let sends = subject.sends();
     for (entity, how) in [
-        ("sent", OperatorSettlement::Sent(receipt("by-hand"))),
+        ("sent", OperatorSettlement::Sent(Some(receipt("by-hand")))),
         ("retry", OperatorSettlement::Retry),
         ("abandon", OperatorSettlement::Abandon),
     ] {

@@ -18,8 +18,8 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 const WHY: Reason = Reason::new("test");
 
-fn receipt() -> Option<Receipt> {
-    Some(must("re_1".parse()))
+fn receipt() -> Receipt {
+    must("re_1".parse())
 }
 
 async fn dispatch(subject: &dyn SendSubject, claim: SendClaim) -> SendPermit {
@@ -154,7 +154,7 @@ pub async fn send_is_dispatched_once(subject: &dyn SendSubject) {
 /// Each meaning of an answer has its state.
 pub async fn results_of_a_dispatch_lead_to_their_states(subject: &dyn SendSubject) {
     for (entity, result, state) in [
-        ("sent", SendResult::Sent(receipt()), SendState::Sent),
+        ("sent", SendResult::Sent(Some(receipt())), SendState::Sent),
         ("later", SendResult::NotSent(LONG, WHY), SendState::Ready),
         ("refused", SendResult::Refused(WHY), SendState::Failed),
         ("maybe", SendResult::Maybe(LONG, WHY), SendState::Uncertain),
@@ -203,7 +203,7 @@ pub async fn negative_result_after_the_lease_is_lost(subject: &dyn SendSubject) 
 /// A zombie that comes back with an acceptance is believed.
 pub async fn proof_of_sent_is_accepted_in_every_state(subject: &dyn SendSubject) {
     let by = must("operator".parse());
-    let sent = || SendResult::Sent(receipt());
+    let sent = || SendResult::Sent(Some(receipt()));
     let late = abandoned(subject, "uncertain").await;
     let written = end(subject, late, sent()).await;
     assert_eq!(written, SendWritten::Late(SendState::Uncertain));
@@ -219,12 +219,15 @@ pub async fn proof_of_sent_is_accepted_in_every_state(subject: &dyn SendSubject)
     end(subject, retried, SendResult::NotSent(LONG, WHY)).await;
     let settled = subject
         .sends()
-        .settle_send(retried.send, OperatorSettlement::Sent(receipt()), &by)
+        .settle_send(retried.send, OperatorSettlement::Sent(Some(receipt())), &by)
         .await;
     assert!(matches!(must(settled), SendDecided::Done(_)));
     for claim in [late, failed, retried] {
         let view = now(subject, claim.send).await;
-        assert_eq!((view.state, view.receipt), (SendState::Sent, receipt()));
+        assert_eq!(
+            (view.state, view.receipt),
+            (SendState::Sent, Some(receipt()))
+        );
     }
 }
 
@@ -234,7 +237,7 @@ pub async fn proof_of_sent_takes_the_claim_of_another(subject: &dyn SendSubject)
     let first = dispatched(subject, "order", LONG).await;
     end(subject, first, SendResult::NotSent(Duration::ZERO, WHY)).await;
     let second = claim_one(subject, LONG).await.claim;
-    let written = end(subject, first, SendResult::Sent(receipt())).await;
+    let written = end(subject, first, SendResult::Sent(Some(receipt()))).await;
     assert_eq!(written, SendWritten::Late(SendState::Claimed));
     assert_eq!(dispatch(subject, second).await, SendPermit::Lost);
 }

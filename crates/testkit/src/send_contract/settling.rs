@@ -14,8 +14,8 @@ use crate::store_contract::{LONG, must};
 
 const WHY: Reason = Reason::new("test");
 
-fn receipt() -> Option<Receipt> {
-    Some(must("re_1".parse()))
+fn receipt() -> Receipt {
+    must("re_1".parse())
 }
 
 /// An uncertain send that is due to be settled.
@@ -62,7 +62,7 @@ pub async fn replay_is_permitted_only_within_the_window(subject: &dyn SendSubjec
     assert_eq!(now(subject, claim.send).await.tries, 1);
     assert_eq!(permit(claim, short, LONG).await, SendPermit::Go);
     assert_eq!(now(subject, claim.send).await.tries, 2);
-    settle(subject, claim, Settlement::Sent(receipt())).await;
+    settle(subject, claim, Settlement::Sent(Some(receipt()))).await;
     assert_eq!(permit(claim, short, LONG).await, SendPermit::Lost);
 }
 
@@ -71,7 +71,7 @@ pub async fn settlements_lead_to_their_states(subject: &dyn SendSubject) {
     for (entity, how, written) in [
         (
             "sent",
-            Settlement::Sent(receipt()),
+            Settlement::Sent(Some(receipt())),
             SendWritten::Late(SendState::Uncertain),
         ),
         (
@@ -118,18 +118,24 @@ pub async fn operator_settles_an_uncertain_send(subject: &dyn SendSubject) {
             other => panic!("{other:?}"),
         }
     };
-    let sent = settle("sent", OperatorSettlement::Sent(receipt())).await;
+    let sent = settle("sent", OperatorSettlement::Sent(Some(receipt()))).await;
     assert_eq!(sent, SendState::Sent);
     let failed = settle("abandon", OperatorSettlement::Abandon).await;
     assert_eq!(failed, SendState::Failed);
     let ready = settle("retry", OperatorSettlement::Retry).await;
     assert_eq!(ready, SendState::Ready);
     let claimed = claim_ready(subject, LONG).await;
-    assert_eq!(claimed.len(), 1);
-    assert_eq!(claimed[0].payload, new_send("retry").payload);
-    let dispatched = claimed[0].claim.send;
+    let [retried] = claimed.as_slice() else {
+        panic!("{claimed:?}");
+    };
+    assert_eq!(retried.payload, new_send("retry").payload);
     for how in [OperatorSettlement::Retry, OperatorSettlement::Abandon] {
-        let early = must(subject.sends().settle_send(dispatched, how, &by).await);
+        let early = must(
+            subject
+                .sends()
+                .settle_send(retried.claim.send, how, &by)
+                .await,
+        );
         assert!(matches!(early, SendDecided::NotNow(_)), "{early:?}");
     }
 }
@@ -139,7 +145,7 @@ pub async fn send_is_proven_by_its_provider_key(subject: &dyn SendSubject) {
     let send = uncertain(subject, "order").await.send;
     let prove = async |entity: &str| {
         let key = new_send(entity).key;
-        must(subject.outbox().prove_sent(key, receipt()).await)
+        must(subject.outbox().prove_sent(key, Some(receipt())).await)
     };
     assert_eq!(
         prove("order").await,
@@ -167,7 +173,7 @@ pub async fn contents_intents_and_events_are_deleted_in_time(subject: &dyn SendS
     must(
         subject
             .outbox()
-            .end_dispatch(sent, SendResult::Sent(receipt()))
+            .end_dispatch(sent, SendResult::Sent(Some(receipt())))
             .await,
     );
     let open = uncertain(subject, "uncertain").await;

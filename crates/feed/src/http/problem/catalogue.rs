@@ -1,9 +1,9 @@
 //! The complete list of problems: status, type and title of each.
 
 use actix_web::http::StatusCode as S;
-use pipeline::{Permission, Reason, Timestamp};
+use pipeline::{CapKind, Permission, Reason, Timestamp};
 
-use super::{InvalidBody, Problem};
+use super::{InvalidBody, Problem, UsedIntent};
 
 impl Problem {
     /// One of each, for the `OpenAPI` document.
@@ -31,6 +31,15 @@ impl Problem {
             Self::KeyTaken,
             Self::ResendsSpent,
             Self::AttemptOver,
+            Self::InProgress(UsedIntent::example(), 1),
+            Self::Uncertain(UsedIntent::example()),
+            Self::IntentUsed(UsedIntent::example()),
+            Self::LeaseOver(UsedIntent::example()),
+            Self::StaleToken(UsedIntent::example()),
+            Self::AlreadyDone(UsedIntent::example()),
+            Self::StateConflict(UsedIntent::example()),
+            Self::RecipientNotAllowed,
+            Self::SendCap(CapKind::Recipient, 1),
             Self::Expired(at),
             Self::IdempotencyKeyReused,
             Self::ReferenceReused,
@@ -42,6 +51,7 @@ impl Problem {
     }
 
     /// Status, last part of the type URN, and title.
+    #[expect(clippy::too_many_lines, reason = "one row for each problem")]
     pub(super) fn row(&self) -> (S, &'static str, &'static str) {
         match self {
             Self::InvalidParameter => (S::BAD_REQUEST, "invalid-parameter", "Invalid parameter"),
@@ -83,6 +93,19 @@ impl Problem {
             Self::KeyTaken => (S::CONFLICT, "key-taken", "Key taken"),
             Self::ResendsSpent => (S::CONFLICT, "resends-spent", "Resends spent"),
             Self::AttemptOver => (S::CONFLICT, "attempt-over", "Attempt over"),
+            Self::InProgress(..) => (S::CONFLICT, "in-progress", "In progress"),
+            Self::Uncertain(_) => (S::CONFLICT, "uncertain", "Uncertain"),
+            Self::IntentUsed(_) => (S::CONFLICT, "intent-used", "Intent used"),
+            Self::LeaseOver(_) => (S::CONFLICT, "lease-over", "Lease over"),
+            Self::StaleToken(_) => (S::CONFLICT, "stale-token", "Stale token"),
+            Self::AlreadyDone(_) => (S::CONFLICT, "already-done", "Already done"),
+            Self::StateConflict(_) => (S::CONFLICT, "state-conflict", "State conflict"),
+            Self::RecipientNotAllowed => (
+                S::FORBIDDEN,
+                "recipient-not-allowed",
+                "Recipient not allowed",
+            ),
+            Self::SendCap(..) => (S::TOO_MANY_REQUESTS, "send-cap", "Send cap"),
             Self::Expired(_) => (S::GONE, "expired", "Expired"),
             Self::IdempotencyKeyReused => (
                 S::UNPROCESSABLE_ENTITY,
