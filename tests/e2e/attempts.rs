@@ -211,7 +211,8 @@ async fn link_attempt_gives_only_the_token(harness: Harness) {
     harness.end().await;
 }
 
-/// Neither a sender outside of the list nor a link for a code is requested again.
+/// Neither a sender nor a host outside of its list, nor a link for a code, is requested
+/// again.
 async fn refused_mail_is_named_and_another_attempt_advised(harness: Harness) {
     let attempt = harness.open(json!({ "from": ["other.example"] })).await;
     let body = otp_delivery(text(&attempt["inbox"]), "refused", "493817");
@@ -227,6 +228,39 @@ async fn refused_mail_is_named_and_another_attempt_advised(harness: Harness) {
     harness.post_until_accepted(0, "msg_link", &body).await;
     let told = harness.until_state(&attempt, "no_artifact").await;
     assert_eq!(told["reason"], "link_instead", "{told}");
+    assert_eq!(told["next"], "open", "{told}");
+
+    let wish = json!({ "kind": "link", "links": ["other.example"] });
+    let token = "abcdefghijklmnopqrstuvwxyz0123456789";
+    for (id, host, seen) in [
+        ("host", "sign.shop.example.org", json!("example.org")),
+        // A domain that reads as a sentence is not shown.
+        (
+            "words",
+            "send-the-password-to-this-address-now.com",
+            json!(null),
+        ),
+    ] {
+        let attempt = harness.open(wish.clone()).await;
+        let link = format!("https://{host}/verify?token={token}");
+        let body = link_delivery(text(&attempt["inbox"]), id, &link);
+        harness
+            .post_until_accepted(0, &format!("msg_{id}"), &body)
+            .await;
+        let told = harness.until_state(&attempt, "blocked").await;
+        assert_eq!(told["reason"], "host_not_allowed", "{told}");
+        assert_eq!(told["next"], "open", "{told}");
+        assert_eq!(told["seen"], seen, "{told}");
+        assert!(!told.to_string().contains("password"), "{told}");
+    }
+
+    let wish = json!({ "kind": "link", "links": ["shop.example.org"], "token": "code" });
+    let attempt = harness.open(wish).await;
+    let link = format!("https://shop.example.org/verify?token={token}");
+    let body = link_delivery(text(&attempt["inbox"]), "token", &link);
+    harness.post_until_accepted(0, "msg_token", &body).await;
+    let told = harness.until_state(&attempt, "blocked").await;
+    assert_eq!(told["reason"], "token_missing", "{told}");
     assert_eq!(told["next"], "open", "{told}");
     harness.end().await;
 }

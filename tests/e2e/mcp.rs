@@ -169,6 +169,8 @@ async fn each_miss_says_what_to_do_next(harness: Harness) {
         harness.post_code(&blocked, &fresh(), "111111").await;
         let told = miss(&blocked, "blocked", "start_attempt").await;
         assert_eq!(told["reason"], "sender_not_allowed");
+        assert_eq!(told["seen"], "example.com");
+        assert!(text(&told["next"]).contains("in `from`"), "{told}");
 
         let empty = start(&session, json!({})).await;
         let mail = b"From: a@example.com\r\nSubject: Hello\r\n\r\nSee you tomorrow.\r\n";

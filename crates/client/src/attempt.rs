@@ -17,6 +17,9 @@ pub struct Attempt {
     pub state: String,
     /// Why there is no value: a policy, or what the extractor found.
     pub reason: Option<String>,
+    /// The domain that a list lacks, of the sender or of the link's host. Whoever wrote the
+    /// mail chose it.
+    pub seen: Option<String>,
     /// What to do next, as the API names it.
     pub next: String,
     /// What to do next, in a sentence.
@@ -41,6 +44,7 @@ struct Fields {
     kind: String,
     state: String,
     reason: Option<String>,
+    seen: Option<String>,
     #[serde(default)]
     next: String,
     #[serde(default)]
@@ -72,6 +76,7 @@ impl Attempt {
             kind: fields.kind,
             state: fields.state,
             reason: fields.reason,
+            seen: fields.seen,
             next: fields.next,
             hint: fields.hint,
             component: fields.component,

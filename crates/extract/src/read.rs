@@ -45,6 +45,9 @@ pub struct Decision {
     pub code: Extraction<Code>,
     /// The action link.
     pub link: Extraction<Link>,
+    /// The registrable domain that the allowlist lacks: of the host that the code is bound
+    /// to, or of the action link.
+    pub refused_host: Option<String>,
 }
 
 /// What a mail holds under one policy, with the mail's identity and the evidence.
@@ -135,8 +138,10 @@ impl ReadMail {
         flags.extend(links.flags);
         flags.sort_unstable();
         flags.dedup();
+        let bound_to = self.codes.refused_host(&policy.links);
         Decision {
             flags,
+            refused_host: bound_to.or(links.refused_host),
             code: self.withhold(self.codes.decide(&policy.links)),
             link: self.withhold(links.extraction),
         }

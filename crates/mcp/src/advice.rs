@@ -17,7 +17,12 @@ pub(crate) fn after(attempt: &Attempt) -> String {
             "Call request_resend, press \"send again\" at the site if it is allowed, then \
              call {tool}."
         ),
-        "open" => "Call start_attempt with a new reference, and use its new address.".to_owned(),
+        "open" => open_another(attempt.reason.as_deref()),
+        "tell_operator" if attempt.reason.as_deref() == Some("host_not_allowed") => {
+            "The mail is for a host that is not allowed; `seen` is its domain. If it is the \
+             site's own, tell the user that the operator of the mail server must allow it."
+                .to_owned()
+        }
         "tell_operator" => {
             "You cannot solve this. Tell the user that the operator of the mail server must \
              act, with this status and reason."
@@ -25,6 +30,36 @@ pub(crate) fn after(attempt: &Attempt) -> String {
         }
         _ => "The value is already taken. If it did not work, call request_resend.".to_owned(),
     }
+}
+
+/// What to change in another attempt. The same one again would miss the mail again.
+fn open_another(reason: Option<&str>) -> String {
+    let change = match reason {
+        Some("sender_not_allowed") => {
+            "Mail came from a domain that is not in `from`; `seen` is that domain. If it is the \
+             site's own, call start_attempt with a new reference and this domain in `from`, and \
+             have the mail sent to the new address. Otherwise ignore that mail and go on waiting."
+        }
+        Some("host_not_allowed") => {
+            "The mail is for a host that is not allowed; `seen` is its domain. If it is the site's \
+             own, call start_attempt with a new reference and with this domain, and `*.` before \
+             this domain, in `link_hosts`. Otherwise ignore that mail and go on waiting."
+        }
+        Some("token_missing" | "token_ambiguous" | "token_unfit") => {
+            "The link lacks the field that the attempt asks for. Call start_attempt with a new \
+             reference: it asks for the whole link."
+        }
+        Some("link_instead") => {
+            "A link came and no code. Call start_attempt with a new reference and kind `link`, \
+             and have the mail sent to the new address."
+        }
+        Some("code_instead") => {
+            "A code came and no link. Call start_attempt with a new reference and kind `code`, \
+             and have the mail sent to the new address."
+        }
+        _ => "Call start_attempt with a new reference, and use its new address.",
+    };
+    change.to_owned()
 }
 
 /// The next step when the value was consumed.
@@ -75,6 +110,10 @@ pub(crate) fn of_failure(error: &CallError) -> (&'static str, String) {
         CallError::Invalid(complaint) => {
             let next = format!("Correct the arguments: {complaint}.");
             return ("invalid", next);
+        }
+        CallError::Refused { complaint, .. } if complaint.detail.is_some() => {
+            let next = format!("Tell the user what the server says: {complaint}.");
+            return ("failed", next);
         }
         CallError::Refused { .. } | CallError::Unreadable(_) => (
             "failed",

@@ -33,6 +33,9 @@ pub(crate) fn missed(attempt: &Attempt) -> Value {
     if let Some(reason) = attempt.reason.as_ref().or(attempt.component.as_ref()) {
         fields.insert("reason".to_owned(), json!(reason));
     }
+    if let Some(seen) = &attempt.seen {
+        fields.insert("seen".to_owned(), json!(seen));
+    }
     fields.insert("next".to_owned(), json!(advice::after(attempt)));
     Value::Object(fields)
 }

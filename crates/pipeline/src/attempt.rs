@@ -141,7 +141,7 @@ pub struct Miss {
     pub kind: MissKind,
     /// The rule that decided.
     pub reason: Reason,
-    /// The domain of a sender that the rule refused.
+    /// The domain that a list refused: of the sender, or of the host of the link.
     pub seen: Option<String>,
 }
 

@@ -47,6 +47,7 @@ impl Decisions {
                 flags: Vec::new(),
                 code: Extraction::Withheld(nothing),
                 link: Extraction::Withheld(nothing),
+                refused_host: None,
             },
         })
     }

@@ -7,8 +7,11 @@ use pipeline::{
 
 use crate::finding::Finding;
 
-pub(crate) const SENDER_NOT_ALLOWED: Reason = Reason::new("sender_not_allowed");
+const SENDER_NOT_ALLOWED: Reason = Reason::new("sender_not_allowed");
 const SENDER_NOT_VERIFIED: Reason = Reason::new("sender_not_verified");
+const HOST_NOT_ALLOWED: Reason = Reason::new("host_not_allowed");
+/// The longest name of DNS.
+const MAX_DOMAIN: usize = 253;
 
 /// The result of judging a mail for an attempt.
 pub(crate) enum Judgement {
@@ -53,6 +56,16 @@ pub(crate) fn judge_sender(
         return Some(SENDER_NOT_ALLOWED);
     }
     (needs_proof && !sender.proof.holds()).then_some(SENDER_NOT_VERIFIED)
+}
+
+/// The domain that a list refused: of the sender, or of the host of the link.
+pub(crate) fn refused_domain(reason: &Reason, sender: &Sender, mail: &Decision) -> Option<String> {
+    let domain = match reason {
+        reason if *reason == SENDER_NOT_ALLOWED => sender.domain.as_ref()?,
+        reason if *reason == HOST_NOT_ALLOWED => mail.refused_host.as_ref()?,
+        _ => return None,
+    };
+    (domain.len() <= MAX_DOMAIN).then(|| domain.clone())
 }
 
 /// Whether the reason is about the sender only.

@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use pipeline::{
     ArtifactId, ArtifactKey, ArtifactKind, AttemptId, AttemptMatch, Expectation, InboxId,
-    MessageId, MessageKey, Miss, NewArtifact, NewMessage, Reason, Sender, ServerKey, SourceName,
-    Timestamp,
+    MessageId, MessageKey, Miss, NewArtifact, NewMessage, Sender, ServerKey, SourceName, Timestamp,
 };
 use secrecy::SecretString;
 
 use crate::decisions::Decisions;
 use crate::finding::Finding;
-use crate::judge::{Judgement, SENDER_NOT_ALLOWED, is_of_sender, judge, judge_sender};
+use crate::judge::{Judgement, is_of_sender, judge, judge_sender, refused_domain};
 
 /// What is needed besides the mail itself.
 pub(crate) struct Minimizer<'a> {
@@ -77,16 +76,6 @@ pub(crate) fn minimize(
     }
 }
 
-/// The longest name of DNS.
-const MAX_DOMAIN: usize = 253;
-
-/// The domain of the sender, if the rule refused it for its domain.
-fn refused_domain(reason: &Reason, sender: &Sender) -> Option<String> {
-    let domain = sender.domain.as_ref()?;
-    let is_bounded = *reason == SENDER_NOT_ALLOWED && domain.len() <= MAX_DOMAIN;
-    is_bounded.then(|| domain.clone())
-}
-
 /// The findings for an inbox, each with the attempts that it matches, and for every other
 /// attempt the reason why it gets nothing.
 fn find(
@@ -109,7 +98,7 @@ fn find(
             Judgement::Misses(kind, reason) => misses.push(Miss {
                 attempt: attempt.id,
                 kind,
-                seen: refused_domain(&reason, sender),
+                seen: refused_domain(&reason, sender, decision),
                 reason,
             }),
         }

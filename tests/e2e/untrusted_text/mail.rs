@@ -55,6 +55,8 @@ const FINDS: &[&str] = &[
     "<p>Confirm your address:</p><a href=\"https://ok.test/verify?token={token}\">Verify email</a>",
     "<a href=\"https://evil.test/verify?token={token}\">Verify email</a>",
     "<a href=\"https://{words}.sub.ok.test/verify?token={token}\">Verify email</a>",
+    "<a href=\"https://{words}.com/verify?token={token}\">Verify email</a>",
+    "{code} is your code.\r\n\r\n@{words}.com #{code}",
     "Your verification code is: {words}",
     "Verify your email: https://ok.test/confirm?token={token}",
 ];

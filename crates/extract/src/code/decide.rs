@@ -9,6 +9,7 @@ use super::score::{Considered, ScoredCode, considered, score};
 use super::value;
 use crate::allowlist::Allowlist;
 use crate::extraction::{AbstainReason, Code, Extraction};
+use crate::host;
 use crate::lexicon;
 use crate::model::{CandidateFeatures, UNIT, percent};
 use crate::reading::{Reading, TextSource};
@@ -62,6 +63,14 @@ impl Codes {
             }
             _ => decided.clone(),
         }
+    }
+
+    /// The registrable domain of the host that the code is bound to, if the allowlist does
+    /// not name that host.
+    pub(crate) fn refused_host(&self, allowed: &Allowlist) -> Option<String> {
+        let bound = self.bound.as_ref()?;
+        let domain = host::registrable(&bound.host)?;
+        (!allowed.names(&bound.host)).then(|| domain.to_owned())
     }
 }
 

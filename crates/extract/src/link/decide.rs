@@ -76,6 +76,9 @@ struct LinkCandidate {
 pub(crate) struct LinkDecision {
     pub(crate) extraction: Extraction<Link>,
     pub(crate) flags: Vec<Flag>,
+    /// The registrable domain of the link that the allowlist does not admit, if that is
+    /// why there is none.
+    pub(crate) refused_host: Option<String>,
 }
 
 /// A link and its points, without its URL.

@@ -108,6 +108,11 @@ impl Checked {
         Ok(rule)
     }
 
+    /// The registrable domain of the host, if it has one.
+    pub(super) fn registrable(&self) -> Option<&str> {
+        self.registrable.as_deref()
+    }
+
     /// Whether a wrapper was taken off, or could not be.
     pub(super) fn is_wrapped(&self) -> bool {
         self.is_opaque || !self.unwrapped.is_empty()

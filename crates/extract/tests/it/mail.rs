@@ -1,6 +1,6 @@
 //! Broken, unusual and hostile mails.
 
-use extract::{AbstainReason, Flag, Policy, Refusal, extract};
+use extract::{AbstainReason, Allowlist, Flag, Policy, Refusal, extract};
 
 use crate::{code, extract_any, html_mail, text_mail};
 
@@ -341,4 +341,26 @@ fn bound_code_needs_an_allowed_host() {
         crate::extract_allowed(&foreign).code.reason(),
         Some(AbstainReason::HostNotAllowed)
     );
+}
+
+#[test]
+fn refused_host_is_the_registrable_domain_that_the_allowlist_lacks() {
+    let of = |raw: &[u8]| {
+        let links = Allowlist::parse(["example.com"]).unwrap();
+        let mail = extract::read(raw).unwrap();
+        mail.decide(&Policy { links }).refused_host
+    };
+    let linked = |host: &str| {
+        let url = format!("https://{host}/verify?token=4Kq8Zt2LpW9x4Kq8Zt2LpW9x");
+        html_mail(&format!(
+            "<p>Confirm your address:</p><a href=\"{url}\">Verify email</a>"
+        ))
+    };
+    assert_eq!(of(&linked("example.com")), None);
+    assert_eq!(
+        of(&linked("auth.shop.test.example.net")).as_deref(),
+        Some("example.net")
+    );
+    let bound = text_mail("747723 is your code.\n\n@login.evil.test #747723");
+    assert_eq!(of(&bound).as_deref(), Some("evil.test"));
 }

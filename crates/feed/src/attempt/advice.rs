@@ -90,13 +90,14 @@ fn blocked(reason: &Reason, can_resend: bool, may_name_links: bool) -> (Next, &'
         ),
         "host_not_allowed" if may_name_links => (
             Next::Open,
-            "a link arrived that leads to a host that is not allowed; if the service uses another \
-             host, open another attempt with that host in `links`",
+            "a link or a code arrived for a host that is not allowed; `seen` names its domain. If it \
+             is the service's own, open another attempt with that domain, and with `*.` and that \
+             domain, in `links`; otherwise ignore the message",
         ),
         "host_not_allowed" => (
             Next::TellOperator,
-            "a link arrived that leads to a host that is not allowed; ask the operator to allow \
-             the service's host",
+            "a link or a code arrived for a host that is not allowed; `seen` names its domain. If it \
+             is the service's own, ask the operator to allow it; otherwise ignore the message",
         ),
         "token_missing" | "token_ambiguous" | "token_unfit" => (
             Next::Open,

@@ -28,7 +28,8 @@ pub(crate) struct AttemptBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     reason: Option<Reason>,
-    /// The domain of the sender that was refused, for `sender_not_allowed`.
+    /// The domain that a list lacks: of the sender for `sender_not_allowed`, of the link's
+    /// host for `host_not_allowed`. Whoever wrote the mail chose it.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<String>,
     /// Which part of the server does not work.
@@ -101,7 +102,7 @@ impl AttemptBody {
         let (next, hint) = advice(&view, &status, component.is_some(), may_name_links);
         let is_of_domain = reason
             .as_ref()
-            .is_some_and(|one| one.as_str() == "sender_not_allowed");
+            .is_some_and(|one| ["sender_not_allowed", "host_not_allowed"].contains(&one.as_str()));
         let seen = view.miss_seen.as_deref().filter(|_| is_of_domain);
         let seen = seen.and_then(|domain| shown.registrable(domain));
         Self {

@@ -41,7 +41,7 @@ pub struct AttemptView {
     pub has_consumed: bool,
     /// Why the last mail that gave nothing did so.
     pub miss: Option<(MissKind, Reason)>,
-    /// The domain of the sender that its rule refused.
+    /// The domain that its list refused: of the sender, or of the host of the link.
     pub miss_seen: Option<String>,
 }
 

@@ -230,7 +230,8 @@ export class Attempt {
   }
 
   #miss(status: Status, wanted: string, waited: number): MaillatchError {
-    const why = status.reason ? ` (${status.reason})` : "";
+    const seen = status.seen ? `, seen ${status.seen}` : "";
+    const why = status.reason ? ` (${status.reason}${seen})` : "";
     const [failure, text] = explain(status.state, wanted, why);
     const began = `waited ${Math.round(waited / 1000)} s for a ${wanted} at ${this.address}`;
     return new failure(`${began}: ${text}. Next: ${status.hint}`, status.reason);

@@ -41,6 +41,8 @@ export interface Status {
   readonly state: AttemptState;
   /** Which rule withholds the mail, or why nothing was found in it. */
   readonly reason: string | undefined;
+  /** The domain that a list lacks, of the sender or the link; whoever wrote the mail chose it. */
+  readonly seen: string | undefined;
   readonly next: NextStep;
   /** The next step in a sentence. */
   readonly hint: string;
@@ -55,6 +57,7 @@ export interface AttemptAnswer {
   kind: Kind;
   state: AttemptState;
   reason?: string | null;
+  seen?: string | null;
   next: NextStep;
   hint: string;
   deadline: string;
@@ -75,6 +78,7 @@ export function statusOf(answer: AttemptAnswer): Status {
   return {
     state: answer.state,
     reason: answer.reason ?? undefined,
+    seen: answer.seen ?? undefined,
     next: answer.next,
     hint: answer.hint,
     deadline: answer.deadline,

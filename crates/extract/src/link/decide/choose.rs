@@ -16,8 +16,11 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
     let likely = judged
         .iter()
         .filter(|one| one.is_action() || one.is_supported());
-    let refused: Vec<Rejection> = likely.filter_map(|one| one.rule.err()).collect();
-    if refused.contains(&Rejection::WrappedOpaque) {
+    let refused: Vec<(Rejection, &JudgedLink<'_, '_>)> = likely
+        .filter_map(|one| Some((one.rule.err()?, one)))
+        .collect();
+    let is_opaque = |(rejection, _): &(Rejection, _)| *rejection == Rejection::WrappedOpaque;
+    if refused.iter().any(is_opaque) {
         flags.push(Flag::OpaqueLinks);
     }
     let mut passed = actions().filter_map(|one| {
@@ -26,10 +29,14 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
     });
     let Some((best, destination)) = passed.next() else {
         let extraction = match refused.first() {
-            Some(rejection) => Extraction::Withheld(reason(*rejection)),
+            Some((rejection, _)) => Extraction::Withheld(reason(*rejection)),
             None => Extraction::Nothing(absence(judged)),
         };
-        return LinkDecision { extraction, flags };
+        return LinkDecision {
+            extraction,
+            flags,
+            refused_host: refused.first().and_then(not_allowed_host),
+        };
     };
     let is_ambiguous = passed
         .next()
@@ -41,7 +48,11 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
     };
     if let Some(reason) = withheld {
         let extraction = Extraction::Withheld(reason);
-        return LinkDecision { extraction, flags };
+        return LinkDecision {
+            extraction,
+            flags,
+            refused_host: None,
+        };
     }
     if !refused.is_empty() {
         flags.push(Flag::OtherLinks);
@@ -55,7 +66,20 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
         unwrapped: destination.unwrapped,
         confidence: percent(best.score),
     });
-    LinkDecision { extraction, flags }
+    LinkDecision {
+        extraction,
+        flags,
+        refused_host: None,
+    }
+}
+
+/// The registrable domain of a link that only the allowlist refuses.
+fn not_allowed_host((rejection, one): &(Rejection, &JudgedLink<'_, '_>)) -> Option<String> {
+    let checked = one.link.checked.as_ref().ok()?;
+    let is_listed_nowhere = *rejection == Rejection::NotAllowed;
+    is_listed_nowhere
+        .then(|| checked.registrable().map(str::to_owned))
+        .flatten()
 }
 
 fn reason(rejection: Rejection) -> AbstainReason {

@@ -109,7 +109,10 @@ impl Consume {
 /// Reports why there is no value.
 fn report_miss(out: &Out, attempt: &Attempt) -> ExitCode {
     let why = attempt.reason.as_ref().or(attempt.component.as_ref());
-    let why = why.map(|word| format!(" ({word})")).unwrap_or_default();
+    let seen = attempt.seen.as_ref().map(|seen| format!(", seen {seen}"));
+    let seen = seen.unwrap_or_default();
+    let why = why.map(|word| format!(" ({word}{seen})"));
+    let why = why.unwrap_or_default();
     eprintln!("maillatch: {}{why}: {}", attempt.state, attempt.hint);
     out.object(&attempt.body);
     exit::of_state(&attempt.state)

@@ -83,6 +83,8 @@ pub(crate) fn advice(error: &CallError) -> &'static str {
         }
         CallError::Busy | CallError::Unavailable => "; try again later",
         CallError::Invalid(_) => "",
+        // The server says what to do.
+        CallError::Refused { complaint, .. } if complaint.detail.is_some() => "",
         CallError::Refused { .. } | CallError::Unreadable(_) => {
             "; check that client and server have the same version"
         }

@@ -119,7 +119,8 @@ class Progress:
     def miss(self, status: Status, wanted: str, waited: float) -> MaillatchError:
         """Why there is no value, in words."""
         began = f"waited {waited:.0f} s for a {wanted} at {self.address}"
-        why = f" ({status.reason})" if status.reason else ""
+        seen = f", seen {status.seen}" if status.seen else ""
+        why = f" ({status.reason}{seen})" if status.reason else ""
         told = {
             "pending": (NothingArrived, "no mail arrived"),
             "nothing_arrived": (NothingArrived, "no mail arrived"),

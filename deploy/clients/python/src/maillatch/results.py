@@ -55,6 +55,9 @@ class Status:
     state: str
     #: Which rule withholds the mail, or why nothing was found in it.
     reason: str | None
+    #: The domain that a list lacks, of the sender or of the link. Whoever wrote the mail
+    #: chose it.
+    seen: str | None
     #: ``wait``, ``consume``, ``resend``, ``open``, ``tell_operator`` or ``nothing``.
     next: str
     #: The same in a sentence.
@@ -68,6 +71,7 @@ class Status:
         return cls(
             state=str(body["state"]),
             reason=body.get("reason"),
+            seen=body.get("seen"),
             next=str(body["next"]),
             hint=str(body["hint"]),
             deadline=str(body["deadline"]),
