@@ -14,7 +14,7 @@ const SECRET: &str = "whsec_c2VjcmV0IG9mIHRoZSBlbmQtdG8tZW5kIHRlc3Rz";
 
 /// What a receiver does with one post.
 #[derive(Debug, Clone, Copy)]
-enum Manner {
+pub(crate) enum Manner {
     /// It answers with a failure.
     Fail,
     /// It answers 410 Gone.
@@ -29,7 +29,7 @@ enum Manner {
 
 /// One received post.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Post {
+pub(crate) struct Post {
     id: String,
     timestamp: String,
     signature: String,
@@ -37,13 +37,13 @@ struct Post {
 }
 
 /// A receiver with a preset behaviour for each post; after these it answers 200.
-struct Receiver {
+pub(crate) struct Receiver {
     url: String,
     posts: Arc<Mutex<Vec<Post>>>,
 }
 
 impl Receiver {
-    async fn start(manners: &'static [Manner]) -> Self {
+    pub(crate) async fn start(manners: &'static [Manner]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/flow", listener.local_addr().unwrap());
         let posts: Arc<Mutex<Vec<Post>>> = Arc::default();
@@ -81,7 +81,7 @@ impl Receiver {
         self.posts.lock().unwrap().clone()
     }
 
-    async fn until_posts(&self, count: usize) -> Vec<Post> {
+    pub(crate) async fn until_posts(&self, count: usize) -> Vec<Post> {
         let deadline = Instant::now() + TIMEOUT;
         loop {
             let posts = self.posts();
@@ -97,7 +97,7 @@ impl Receiver {
         }
     }
 
-    fn settings(&self) -> String {
+    pub(crate) fn settings(&self) -> String {
         format!(
             "callback.flow.url = \"{}\"\ncallback.flow.secret = \"{SECRET}\"\n\
              callback.flow.timeout = \"3s\"\n",
@@ -217,6 +217,14 @@ async fn dead_callback_is_sent_after_requeue(harness: Harness, receiver: Receive
     let listed = command(&["failures", "list", "--json"]).await;
     let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
     let id = listed["callbacks"][0]["id"].as_str().unwrap();
+    for (wanted, reason) in [
+        (id, "/reason"),
+        (attempt["id"].as_str().unwrap(), "/callback/reason"),
+    ] {
+        let shown = command(&["failures", "show", wanted, "--json"]).await;
+        let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+        assert_eq!(shown.pointer(reason), Some(&json!("gone")), "{shown}");
+    }
     let requeued = command(&["failures", "requeue", id, "--json"]).await;
     assert!(requeued.status.success(), "{requeued:?}");
     let posts = receiver.until_posts(2).await;

@@ -193,6 +193,11 @@ impl HttpClient {
         let request = self.0.get(url).bearer_auth(to.key(0).expose_secret());
         answer(request).await
     }
+
+    /// Gets a URL without a key.
+    pub(crate) async fn get_url(&self, url: url::Url) -> Result<HttpAnswer> {
+        answer(self.0.get(url)).await
+    }
 }
 
 async fn answer(request: RequestBuilder) -> Result<HttpAnswer> {

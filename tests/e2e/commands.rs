@@ -18,6 +18,7 @@ on_both_profiles!(
     every_wait_failure_has_its_own_exit_code,
     consumes_are_listed_and_shown_without_values,
     failures_are_listed_shown_and_requeued,
+    failures_show_takes_every_id,
     doctor_reports_a_healthy_deployment_as_healthy,
     bench_measures_acks_and_codes,
 );
@@ -198,6 +199,43 @@ async fn failures_are_listed_shown_and_requeued(harness: Harness) {
     harness.end().await;
 }
 
+async fn failures_show_takes_every_id(harness: Harness) {
+    let attempt = harness
+        .open(serde_json::json!({ "from": ["other.example"] }))
+        .await;
+    let inbox = attempt["inbox"].as_str().unwrap();
+    let body = otp_delivery(inbox, "m1", "493817");
+    let posted = harness.post_until_accepted(0, "msg_1", &body).await;
+    harness.until_state(&attempt, "blocked").await;
+    let item = harness.until_items(inbox, 1).await.remove(0);
+    let delivery = posted.body["delivery"].as_str().unwrap();
+    let show = async |id: &str| {
+        let shown = ended(harness.command(&["failures", "show", id, "--json"])).await;
+        assert_eq!(shown.status.code(), Some(0), "{}", text(&shown.stderr));
+        json(&shown)
+    };
+    for id in [
+        delivery,
+        item["message"].as_str().unwrap(),
+        item["id"].as_str().unwrap(),
+    ] {
+        let shown = show(id).await;
+        assert_eq!(shown["id"], delivery, "{shown}");
+        assert_eq!(shown["state"], "done", "{shown}");
+    }
+    let shown = show(attempt["id"].as_str().unwrap()).await;
+    assert_eq!(shown["reason"], "sender_not_allowed", "{shown}");
+    assert_eq!(shown["seen"], "example.com", "{shown}");
+    let wrong = ended(harness.command(&["failures", "show", "key_0190"])).await;
+    assert_ne!(wrong.status.code(), Some(0));
+    assert!(
+        text(&wrong.stderr).contains("`att_…` an attempt"),
+        "{}",
+        text(&wrong.stderr)
+    );
+    harness.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn mail_to_an_unknown_inbox_is_shown_to_the_operator() {
     let harness = Harness::embedded_with("inbox.domains = [\"other.test\"]\n").await;
@@ -225,7 +263,7 @@ async fn mail_to_an_unknown_inbox_is_shown_to_the_operator() {
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_answer_to_addresses_and_configured_names_only() {
     let harness = Harness::embedded_with("server.hosts = [\"mail.example.com\"]\n").await;
-    let (url, _) = harness.agent();
+    let url = harness.deployment.ops_url(Role::Feed).unwrap();
     let client = reqwest::Client::new();
     for path in ["metrics", "readyz"] {
         for (host, status) in [

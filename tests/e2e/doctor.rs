@@ -15,6 +15,7 @@ use crate::clock;
 use crate::harness::{Harness, binary, on_both_profiles, otp_delivery};
 
 on_both_profiles!(
+    frozen_server_fails_doctor,
     sealing_key_that_does_not_open_the_newest_rows_fails_doctor,
     changed_server_secret_fails_doctor_until_it_is_accepted,
     unreachable_provider_api_fails_doctor,
@@ -149,6 +150,89 @@ async fn doctor_checks_a_server_from_outside(harness: Harness) {
         why.contains("127.0.0.1:1") && why.contains("check the URL"),
         "{why}"
     );
+    harness.end().await;
+}
+
+/// The doctor for a process that listens on other addresses than the configuration says.
+fn doctor_at(harness: &Harness, role: Role) -> Command {
+    let address = |url: url::Url| format!("127.0.0.1:{}", url.port().unwrap());
+    let listen = harness.deployment.url(role, 0).unwrap();
+    let ops = harness.deployment.ops_url(role).unwrap();
+    let mut command = doctor(harness);
+    command
+        .env("MAILLATCH_SERVER__LISTEN", address(listen))
+        .env("MAILLATCH_SERVER__OPS_LISTEN", address(ops));
+    command
+}
+
+fn remote_doctor(url: &str) -> Command {
+    let mut command = Command::new(binary());
+    command.args(["doctor", "--json", "--url", url]);
+    command
+}
+
+/// A janitor that cannot delete anything is named by the doctor on the machine, with what
+/// to do, and the failing part is named from outside.
+async fn janitor_that_deletes_nothing_fails_doctor(harness: Harness) {
+    let worker = harness.deployment.url(Role::Worker, 0).unwrap();
+    let lock = harness.lock_consumes().await;
+    let deadline = tokio::time::Instant::now() + crate::harness::TIMEOUT;
+    loop {
+        let ready = harness.ops(Role::Worker, "readyz").await;
+        if ready.body["checks"]["tasks"] != "ok" {
+            break;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{ready:?}");
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    let report = Report::of(doctor_at(&harness, Role::Worker)).await;
+    let why = report.failure("server");
+    for wanted in ["janitor has finished nothing for", "restart it", "log"] {
+        assert!(why.contains(wanted), "{why}");
+    }
+    let report = Report::of(remote_doctor(worker.as_str())).await;
+    let why = report.failure("ready");
+    assert!(why.contains("tasks: failing"), "{why}");
+    assert!(!why.contains("janitor"), "strangers see no details: {why}");
+    let ops = harness.deployment.ops_url(Role::Worker).unwrap();
+    let report = Report::of(remote_doctor(ops.as_str())).await;
+    let why = report.failure("ready");
+    assert!(why.contains("janitor has finished nothing"), "{why}");
+    let metrics = harness.metrics(Role::Worker).await;
+    let late = "maillatch_task_late{task=\"janitor\"} 1";
+    assert!(metrics.contains(late), "{metrics}");
+    lock.release().await;
+    harness.end().await;
+}
+
+const IMPATIENT: &str = "retention.every = \"1s\"\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn janitor_that_deletes_nothing_fails_doctor_on_the_embedded_profile() {
+    janitor_that_deletes_nothing_fails_doctor(Harness::embedded_with(IMPATIENT).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn janitor_that_deletes_nothing_fails_doctor_on_the_full_profile() {
+    janitor_that_deletes_nothing_fails_doctor(Harness::full_with(IMPATIENT).await).await;
+}
+
+/// A process that accepts connections and does nothing looks alive to the system.
+async fn frozen_server_fails_doctor(harness: Harness) {
+    let processes = harness.deployment.playing(Role::Worker);
+    let pid = processes.map(|one| one.pid().unwrap()).next().unwrap();
+    let signal = |name: &str| {
+        let mut kill = Command::new("kill");
+        let sent = kill.args([name, &pid.to_string()]).status().unwrap();
+        assert!(sent.success());
+    };
+    let command = doctor_at(&harness, Role::Worker);
+    signal("-STOP");
+    let report = Report::of(command).await;
+    signal("-CONT");
+    let why = report.failure("server");
+    assert!(why.contains("does not answer"), "{why}");
+    assert!(why.contains("restart it"), "{why}");
     harness.end().await;
 }
 

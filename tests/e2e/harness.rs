@@ -222,6 +222,12 @@ impl Harness {
             .unwrap()
     }
 
+    /// Gets a path of the operators' listener of the first process of a role.
+    pub(crate) async fn ops(&self, role: Role, path: &str) -> HttpAnswer {
+        let url = self.deployment.ops_url(role).unwrap().join(path).unwrap();
+        self.client.get_url(url).await.unwrap()
+    }
+
     /// The result of a counting query.
     pub(crate) async fn count(&self, rows: &'static str) -> i64 {
         match &self.database {
@@ -327,10 +333,35 @@ impl Harness {
         }
     }
 
+    /// Blocks what the janitor deletes until it is released. In `SQLite` it blocks every
+    /// other write, too.
+    pub(crate) async fn lock_consumes(&self) -> Lock {
+        match &self.database {
+            Database::Sqlite(_) => self.lock_polls().await,
+            Database::Postgres { url, .. } => {
+                let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
+                let locked = sqlx::raw_sql("BEGIN; LOCK TABLE consumes");
+                locked.execute(&mut connection).await.unwrap();
+                Lock::Postgres(connection)
+            }
+        }
+    }
+
     /// The metrics of the first process of a role.
     pub(crate) async fn metrics(&self, role: Role) -> String {
-        let answer = self.get(role, "metrics").await;
+        let answer = self.ops(role, "metrics").await;
         answer.body.as_str().unwrap().to_owned()
+    }
+
+    /// The metrics of every process of a role.
+    pub(crate) async fn all_metrics(&self, role: Role) -> String {
+        let mut all = String::new();
+        for process in self.deployment.playing(role) {
+            let url = process.ops_url().unwrap().join("metrics").unwrap();
+            let answer = self.client.get_url(url).await.unwrap();
+            all.push_str(answer.body.as_str().unwrap());
+        }
+        all
     }
 
     /// The output of `doctor`.

@@ -17,12 +17,14 @@ use crate::harness::binary;
 struct Server {
     folder: TempDir,
     url: String,
+    ops_url: String,
     process: Child,
 }
 
-async fn up(folder: &Path, listen: &str) -> (String, Child) {
+async fn up(folder: &Path, listen: &str) -> ([String; 2], Child) {
     let mut process = Command::new(binary())
         .args(["up", "--json", "--listen", listen])
+        .env("MAILLATCH_SERVER__OPS_LISTEN", "127.0.0.1:0")
         .current_dir(folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -32,7 +34,8 @@ async fn up(folder: &Path, listen: &str) -> (String, Child) {
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
     let line = wait::soon("a start", lines.next_line()).await.unwrap();
     let ready: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
-    (ready["url"].as_str().unwrap().to_owned(), process)
+    let urls = ["url", "ops_url"].map(|url| ready[url].as_str().unwrap().to_owned());
+    (urls, process)
 }
 
 impl Server {
@@ -40,10 +43,11 @@ impl Server {
         // Another test may have installed it already; it is the same provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = TempDir::new().unwrap();
-        let (url, process) = up(folder.path(), "127.0.0.1:0").await;
+        let ([url, ops_url], process) = up(folder.path(), "127.0.0.1:0").await;
         Self {
             folder,
             url,
+            ops_url,
             process,
         }
     }
@@ -99,7 +103,8 @@ impl Server {
     /// Waits until all three wait on the server.
     async fn until_waiting(&self) {
         wait::until("three waits", async || {
-            let metrics = reqwest::get(format!("{}/metrics", self.url)).await.unwrap();
+            let metrics = format!("{}/metrics", self.ops_url);
+            let metrics = reqwest::get(metrics).await.unwrap();
             let metrics = metrics.text().await.unwrap();
             let mut lines = metrics.lines();
             lines
@@ -116,7 +121,7 @@ impl Server {
 
     async fn start_again(&mut self) {
         let listen = self.url.trim_start_matches("http://");
-        (_, self.process) = up(self.folder.path(), listen).await;
+        ([_, self.ops_url], self.process) = up(self.folder.path(), listen).await;
     }
 }
 

@@ -41,7 +41,7 @@ async fn no_fresh_address_is_handed_out(harness: Harness) {
     }
     let named = json!({ "address": "agent@mail.shop.dev" });
     assert_eq!(harness.post_json("/v1/inboxes", "k2", &named).await.0, 201);
-    let ready = harness.get(Role::Feed, "/readyz").await;
+    let ready = harness.ops(Role::Feed, "/readyz").await;
     assert_eq!(ready.status, 200);
     let warnings = ready.body["warnings"].to_string();
     assert!(warnings.contains("no fresh address"), "{warnings}");

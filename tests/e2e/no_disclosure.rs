@@ -117,7 +117,7 @@ async fn no_mail_content_reaches_logs_metrics_or_the_feed(
     let feed = serde_json::to_string(&items).unwrap() + &notifications.concat();
     let mut said = harness.deployment.logs().unwrap();
     for role in [Role::Webhook, Role::Worker, Role::Feed] {
-        said.push_str(harness.get(role, "metrics").await.body.as_str().unwrap());
+        said.push_str(&harness.metrics(role).await);
     }
     let metered = said.contains("maillatch_deliveries_total");
     assert!(metered, "there are metrics to look at");

@@ -81,7 +81,7 @@ async fn broken_sources_are_limited_and_reported(harness: Harness, api: Provider
         "maillatch_poll_failing{source=\"endless\"} 1",
         "maillatch_poll_failing{source=\"circling\"} 1",
         "maillatch_poll_failing{source=\"broken\"} 1",
-        "maillatch_poll_skipped_total{source=\"huge\",why=\"too_large\"}",
+        "maillatch_poll_skipped_total{source=\"huge\",reason=\"too_large\"}",
         "maillatch_poll_ahead_total{source=\"ahead\"} 1",
     ] {
         assert!(metrics.contains(expected), "{expected} is not in {metrics}");

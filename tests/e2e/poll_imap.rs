@@ -106,7 +106,7 @@ async fn imap_idle_over_tls_finds_mail_and_leaves_it_unread() {
     assert!(!flags.contains("\\Seen"), "{flags}");
     let metrics = harness.metrics(Role::Poll).await;
     for source in ["from-the-start", "later-on"] {
-        let expected = format!("{{source=\"{source}\",why=\"news\",outcome=\"done\"}}");
+        let expected = format!("{{source=\"{source}\",cause=\"announced\",outcome=\"done\"}}");
         assert!(
             metrics.contains(&expected),
             "{expected} is not in {metrics}"

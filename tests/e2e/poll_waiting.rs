@@ -101,10 +101,10 @@ async fn code_without_webhook_is_found_by_polling(harness: Harness, api: Provide
     );
     let metrics = harness.metrics(Role::Poll).await;
     assert!(
-        metrics.contains("why=\"waiting\",outcome=\"done\""),
+        metrics.contains("cause=\"waiting\",outcome=\"done\""),
         "{metrics}"
     );
-    assert!(!metrics.contains("why=\"routine\""), "{metrics}");
+    assert!(!metrics.contains("cause=\"routine\""), "{metrics}");
     let elsewhere = "maillatch_polls_total{source=\"resend\"";
     assert!(!metrics.contains(elsewhere), "{metrics}");
     harness.end().await;

@@ -154,7 +154,7 @@ async fn each_provider_gets_the_answers_it_expects_on_the_full_profile() {
 async fn weakly_authenticated_source_gives_a_warning_and_the_server_is_ready() {
     let weak = "source.mg = { provider = \"mailgun\", secrets = [\"a-shared-secret\"] }\n";
     let harness = Harness::embedded_with(weak).await;
-    let ready = harness.get(Role::Webhook, "readyz").await;
+    let ready = harness.ops(Role::Webhook, "readyz").await;
     assert_eq!(ready.status, 200);
     let warning = ready.body["warnings"][0].as_str().unwrap();
     assert!(

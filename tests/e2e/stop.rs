@@ -70,7 +70,7 @@ async fn waiting_agent_is_answered_at_shutdown(mut harness: Harness) {
     let stop = async {
         let deadline = Instant::now() + crate::harness::TIMEOUT;
         loop {
-            let metrics = harness.get(Role::Feed, "metrics").await;
+            let metrics = harness.ops(Role::Feed, "metrics").await;
             if metrics
                 .body
                 .as_str()

@@ -95,8 +95,8 @@ async fn finished_mail_loses_its_oldest_bodies(harness: &Harness) {
         WHERE old.body IS NOT NULL AND young.body IS NULL";
     assert_eq!(harness.count(newest_first).await, 0);
     let metrics = harness.metrics(Role::Worker).await;
-    assert!(metrics.contains("maillatch_stored_bytes{what=\"finished\"}"));
-    assert!(metrics.contains("maillatch_wiped_total{what=\"bodies_over_quota\"}"));
+    assert!(metrics.contains("maillatch_stored_bytes{kind=\"finished\"}"));
+    assert!(metrics.contains("maillatch_wiped_total{kind=\"bodies_over_quota\"}"));
     // A duplicate is still one, and the code is there.
     let post = payload("agent@inbox.test", &large_mail(0));
     let again = harness.post_until_accepted(0, "m0", &post).await;
@@ -130,7 +130,7 @@ async fn unfinished_mail_closes_the_door_for_its_source_alone(harness: &Harness,
     assert!(accepted >= 3, "{accepted} are half of the share");
     // The measured figure says the same as the one that was added up.
     let full = async || {
-        let answer = harness.get(Role::Webhook, "readyz").await;
+        let answer = harness.ops(Role::Webhook, "readyz").await;
         assert_eq!(answer.status, 200);
         let is_full = is_full(&announce(harness, accepted).await);
         let text = answer.body["warnings"].to_string();
@@ -139,7 +139,7 @@ async fn unfinished_mail_closes_the_door_for_its_source_alone(harness: &Harness,
     testkit::wait::until("the share is full", full).await;
     let measured = async || {
         let metrics = harness.metrics(Role::Worker).await;
-        let meter = "maillatch_stored_bytes{what=\"unfinished\"} ";
+        let meter = "maillatch_stored_bytes{kind=\"unfinished\"} ";
         let bytes = metrics.lines().find_map(|line| line.strip_prefix(meter))?;
         (bytes.parse::<f64>().ok()? >= 60_000.0).then_some(())
     };

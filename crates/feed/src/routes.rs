@@ -1,5 +1,7 @@
 //! The paths under `/v1`, and the handler of each.
 
+use std::time::Instant;
+
 use actix_web::body::MessageBody;
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse};
 use actix_web::middleware::{DefaultHeaders, Next, from_fn};
@@ -44,9 +46,13 @@ pub fn routes_and(
             web::scope("/v1")
                 .app_data(feed.clone())
                 .wrap_fn(move |request, next| {
-                    let feed = feed.clone();
+                    let (feed, begun) = (feed.clone(), Instant::now());
                     let response = next.call(request);
-                    async move { Ok(finish_response(&feed, response.await?)) }
+                    async move {
+                        let response = finish_response(&feed, response.await?);
+                        observe(&feed, &response, begun);
+                        Ok(response)
+                    }
                 })
                 .wrap(guard_headers())
                 .configure(attempts)
@@ -81,6 +87,23 @@ async fn require_key(
         Ok(ValidKey) => Ok(next.call(request).await?.map_into_boxed_body()),
         Err(problem) => Ok(request.into_response(problem.error_response())),
     }
+}
+
+/// Measures a request. Labels are words of closed lists: an unknown path or method must not
+/// become one.
+fn observe(feed: &Feed, response: &ServiceResponse, begun: Instant) {
+    let request = response.request();
+    let route = request.match_pattern();
+    let methods = [GET, POST, DELETE];
+    let method = methods
+        .into_iter()
+        .find(|one| *one == request.method().as_str());
+    let requests = feed.deps.meters.requests(
+        route.as_deref().unwrap_or("(unknown)"),
+        method.unwrap_or("(other)"),
+        response.status().as_u16(),
+    );
+    requests.observe(begun.elapsed().as_secs_f64());
 }
 
 /// Charges a failed consume, and adds the rate limit headers to every response.

@@ -121,6 +121,7 @@ struct Bench {
     pid: u32,
     key: String,
     hook: url::Url,
+    metrics: url::Url,
     secret: secrecy::SecretString,
     client: reqwest::Client,
 }
@@ -134,6 +135,7 @@ impl Bench {
             pid: Process::pid(process).unwrap(),
             key: deployment.key(0).expose_secret().to_owned(),
             hook: url.join("hooks/dev").unwrap(),
+            metrics: process.ops_url().unwrap().join("metrics").unwrap(),
             secret: deployment.signing_secret(),
             client: reqwest::Client::new(),
         }
@@ -197,10 +199,9 @@ impl Bench {
     /// Waits until so many sleep, by the server's own count.
     async fn until_waiting(&self, count: usize) {
         let wanted = format!("maillatch_waiting {count}");
-        let url = self.hook.join("/metrics").unwrap();
         let deadline = Instant::now() + Duration::from_mins(2);
         loop {
-            let metrics = self.client.get(url.clone()).send().await.unwrap();
+            let metrics = self.client.get(self.metrics.clone()).send().await.unwrap();
             let metrics = metrics.text().await.unwrap();
             if metrics.lines().any(|line| line == wanted) {
                 return;

@@ -10,5 +10,5 @@ mod variables;
 
 pub(crate) use args::ConfigArgs;
 pub(crate) use mint_domain::MintDomain;
-pub(crate) use settings::{Config, LogFormat, Profile};
+pub(crate) use settings::{Config, LogFormat, Profile, Server};
 pub(crate) use span::Span;

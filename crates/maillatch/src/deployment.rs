@@ -205,6 +205,12 @@ impl Deployment {
         Ok((*url).clone())
     }
 
+    /// The URL of the operators' listener of the first process of a role.
+    pub fn ops_url(&self, role: Role) -> Result<Url> {
+        let mut urls = self.playing(role).filter_map(Process::ops_url);
+        urls.next().cloned().context("no process has this role")
+    }
+
     /// A sender that posts to one of the webhooks.
     pub fn hook(&self, which: usize) -> Result<Hook> {
         let url = self.url(Role::Webhook, which)?;

@@ -2,6 +2,7 @@
 
 mod connections;
 mod http;
+mod ops_listener;
 mod request_body;
 mod work;
 
@@ -19,7 +20,8 @@ use crate::wire::{Parts, webhook_settings};
 use crate::{log_limit, shutdown};
 
 use connections::Connections;
-use http::{Http, Posts, http};
+use http::{Http, Posts, http, ops_deps};
+use ops_listener::OpsListener;
 use work::{report_refused, start_measuring, start_poller, start_worker};
 
 /// A role that a process can have.
@@ -69,6 +71,7 @@ pub(crate) struct Serving {
     http: ServerHandle,
     http_task: JoinHandle<std::io::Result<()>>,
     connections: Connections,
+    ops: Option<OpsListener>,
     committer: Committer,
     workers: Vec<JoinHandle<()>>,
 }
@@ -77,7 +80,7 @@ impl Serving {
     /// Starts the roles; when this returns they accept requests.
     pub(crate) fn start(parts: Parts, roles: Roles) -> Result<Self> {
         let stop = CancellationToken::new();
-        let supervisor = Supervisor::new(parts.meters.restarts.clone(), stop.clone());
+        let supervisor = Supervisor::new(parts.meters.tasks.clone(), stop.clone());
         let settings = webhook_settings(&parts.config)?;
         let committer = Committer::start(
             Arc::clone(&parts.store.deliveries),
@@ -113,8 +116,11 @@ impl Serving {
             connections,
         } = http(&parts, roles, &posts, &supervisor)?;
         let http = server.handle();
+        let ops = ops_deps(&parts, roles, &supervisor);
+        let ops = OpsListener::start(&parts.config.server, ops)?;
         Ok(Self {
             http,
+            ops,
             http_task: tokio::spawn(server),
             connections,
             parts,
@@ -128,6 +134,11 @@ impl Serving {
     /// The address that HTTP is served on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The address of the operators' listener, if it has one.
+    pub(crate) fn ops_address(&self) -> Option<SocketAddr> {
+        self.ops.as_ref().map(|ops| ops.address)
     }
 
     /// Serves until the process is asked to stop, then stops in order: refuse new
@@ -155,6 +166,9 @@ impl Serving {
         self.committer.finish().await;
         for worker in self.workers {
             let _ = worker.await;
+        }
+        if let Some(ops) = self.ops {
+            ops.stop().await;
         }
         self.parts.queue.close().await;
         self.parts.store.close().await;

@@ -1,20 +1,21 @@
 //! Supervises long-lived tasks. A task that panics or returns early is started again
-//! after a wait that doubles. Restarts are counted and named in `/readyz`.
+//! after a wait that doubles. Restarts are counted and named in `/readyz`, and so are
+//! tasks that do nothing for too long.
 
-use pipeline::Restarts;
+use pipeline::Tasks;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// Starts tasks and starts them again when they fail.
 #[derive(Clone)]
 pub(crate) struct Supervisor {
-    restarts: Restarts,
+    tasks: Tasks,
     stop: CancellationToken,
 }
 
 impl Supervisor {
-    pub(crate) fn new(restarts: Restarts, stop: CancellationToken) -> Self {
-        Self { restarts, stop }
+    pub(crate) fn new(tasks: Tasks, stop: CancellationToken) -> Self {
+        Self { tasks, stop }
     }
 
     /// Cancelled when the process stops.
@@ -39,12 +40,12 @@ impl Supervisor {
                 if this.stop.is_cancelled() {
                     return;
                 }
-                let wait = this.restarts.count(name);
+                let wait = this.tasks.count(name);
                 let error = ended.err().map(|error| error.to_string());
                 tracing::error!(
                     task = name,
                     error,
-                    ?wait,
+                    restart_in_seconds = wait.as_secs_f64(),
                     "a task ended; it is started again"
                 );
                 let waiting = tokio::time::sleep(wait);
@@ -55,10 +56,10 @@ impl Supervisor {
         })
     }
 
-    /// The tasks that failed in the last minutes, for `/readyz`; `None` when all are
-    /// healthy.
+    /// The tasks that failed in the last minutes or do nothing, for `/readyz`; `None` when
+    /// all are healthy.
     pub(crate) fn warning(&self) -> Option<String> {
-        self.restarts.warning()
+        self.tasks.warning()
     }
 }
 
@@ -72,8 +73,8 @@ mod tests {
     #[tokio::test]
     async fn panicking_task_is_restarted_counted_and_named() {
         let stop = CancellationToken::new();
-        let restarts = Restarts::default();
-        let supervisor = Supervisor::new(restarts.clone(), stop.clone());
+        let tasks = Tasks::default();
+        let supervisor = Supervisor::new(tasks.clone(), stop.clone());
         let starts = Arc::new(AtomicU32::new(0));
         assert_eq!(supervisor.warning(), None);
         let (counted, stopped) = (Arc::clone(&starts), stop.clone());
@@ -86,7 +87,7 @@ mod tests {
         });
         let restarted = async || (starts.load(Ordering::SeqCst) == 3).then_some(());
         testkit::wait::until("the task is started a third time", restarted).await;
-        assert_eq!(restarts.of("fragile"), 2);
+        assert_eq!(tasks.of("fragile"), 2);
         let warning = supervisor.warning();
         assert_eq!(warning.as_deref(), Some("fragile was restarted 2 times"));
         stop.cancel();

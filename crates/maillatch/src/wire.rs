@@ -16,6 +16,7 @@ use secrecy::ExposeSecret;
 use store::Store;
 
 use crate::config::{Config, MintDomain, Profile};
+use crate::ops;
 use crate::secrets::{secrets, server_key};
 
 pub(crate) use working::{callbacks, dkim, fetcher, janitor, worker_settings};
@@ -66,20 +67,22 @@ async fn open(config: Config, server_key: ServerKey, settings: &store::Settings)
     let mut registry = Registry::default();
     let meters = Meters::register(&mut registry);
     let settings = store::Settings {
-        restarts: meters.restarts.clone(),
+        tasks: meters.tasks.clone(),
         ..settings.clone()
     };
     let store = store::open(&settings)
         .await
         .context("failed to open the database")?;
     let queue_settings = queue::Settings {
-        restarts: meters.restarts.clone(),
+        tasks: meters.tasks.clone(),
         ..queue_settings(&config)
     };
     let queue = queue::open(&queue_settings)
         .await
         .context("failed to open the queue")?;
     let poll_meters = poll::Meters::register(&mut registry);
+    ops::register_database(&mut registry, &store);
+    ops::register_process(&mut registry);
     Ok(Parts {
         queue,
         sources: Arc::new(sources),
@@ -197,7 +200,7 @@ pub(crate) fn poll_deps(parts: &Parts) -> Result<poll::Deps> {
         quota: Arc::clone(&parts.quota),
         clock: Arc::clone(&parts.clock),
         poller: PollerId::new(),
-        restarts: parts.meters.restarts.clone(),
+        tasks: parts.meters.tasks.clone(),
         meters: parts.poll_meters.clone(),
         settings: poll_settings(&parts.config)?,
     })

@@ -1,6 +1,28 @@
 //! A dead letter: a delivery that was given up.
 
-use crate::{DeliveryId, Reason, SourceName, Timestamp};
+use crate::{ArtifactId, DeliveryId, MessageId, Reason, SourceName, Timestamp};
+
+/// An id that leads to a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TracedId {
+    /// The delivery itself.
+    Delivery(DeliveryId),
+    /// A message of it.
+    Message(MessageId),
+    /// An artifact of it.
+    Artifact(ArtifactId),
+}
+
+/// The delivery that an id leads to, as shown to the operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    /// The id of its row.
+    pub delivery: DeliveryId,
+    /// Its state: `pending`, `claimed`, `done` or `buried`.
+    pub state: String,
+    /// Why it was retried, ignored or given up.
+    pub reason: Option<Reason>,
+}
 
 /// A delivery that was given up, as shown to the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]

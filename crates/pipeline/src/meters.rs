@@ -1,86 +1,35 @@
 //! Metrics. Every label value is a word from a closed list or a configured name. Text
 //! from a mail (an address, a subject, a code, a URL) never becomes a label.
 
-mod restarts;
+mod label;
+mod tasks;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-pub use restarts::Restarts;
-
-/// Labels of an event: what it is about, and its outcome.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct OutcomeLabel {
-    /// The configured name of the source, or another word from a closed list.
-    pub of: String,
-    /// The outcome.
-    pub outcome: String,
-}
-
-impl OutcomeLabel {
-    /// The two labels.
-    pub fn new(of: &str, outcome: &str) -> Self {
-        Self {
-            of: of.to_owned(),
-            outcome: outcome.to_owned(),
-        }
-    }
-}
-
-/// Label of a source: its configured name.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct SourceLabel {
-    /// The name.
-    pub source: String,
-}
-
-impl SourceLabel {
-    /// The label of a source.
-    pub fn new(source: &str) -> Self {
-        let source = source.to_owned();
-        Self { source }
-    }
-}
-
-/// Label of a kind.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct KindLabel {
-    /// A word from a closed list.
-    pub what: &'static str,
-}
+pub use label::SourceLabel;
+use label::{
+    OfArtifact, OfAttempt, OfCallback, OfConsume, OfKind, OfLayer, OfNotifier, OfRequest, OfSource,
+};
+pub use tasks::Tasks;
 
 /// All metrics of the process. Clones share the same counters.
 #[derive(Clone, Debug)]
 pub struct Meters {
-    /// Posts to a webhook, by source and answer.
-    pub deliveries: Family<OutcomeLabel, Counter>,
     /// From the first byte of a post to its answer.
     pub ack_seconds: Histogram,
     /// How many deliveries one commit recorded.
     pub commit_batch: Histogram,
-    /// Duplicates, by the layer that dropped them.
-    pub duplicates: Family<OutcomeLabel, Counter>,
-    /// Notifications of the queue, by sender and outcome.
-    pub rings: Family<OutcomeLabel, Counter>,
     /// 1 while the queue is unavailable and workers look for deliveries in the
     /// database.
-    pub doorbell_silent: Gauge,
-    /// Restarts of long-lived tasks that failed.
-    pub restarts: Restarts,
-    /// Processed deliveries, by source and outcome.
-    pub processed: Family<OutcomeLabel, Counter>,
+    pub queue_unavailable: Gauge,
+    /// The long-lived tasks: their restarts and rounds.
+    pub tasks: Tasks,
     /// From claim to finish.
     pub process_seconds: Histogram,
-    /// Artifacts, by kind and verdict.
-    pub artifacts: Family<OutcomeLabel, Counter>,
-    /// Consume requests, by outcome.
-    pub consumes: Family<OutcomeLabel, Counter>,
-    /// Tries of callbacks, by callback and outcome.
-    pub callbacks: Family<OutcomeLabel, Counter>,
     /// Deliveries that are recorded and not finished.
     pub unfinished: Gauge,
     /// Age of the oldest unfinished delivery, in seconds.
@@ -89,25 +38,32 @@ pub struct Meters {
     pub overdue_seconds: Gauge,
     /// Deliveries that were given up.
     pub dead_letters: Gauge,
-    /// Long polls that agents have open now.
+    /// Requests of agents that wait for mail now.
     pub waiting: Gauge,
-    /// What was wiped or deleted because its retention time was over, by kind.
-    pub wiped: Family<KindLabel, Counter>,
     /// How overdue the last wiped or deleted item was, in seconds.
     pub wipe_lag_seconds: Gauge,
-    /// Bytes of stored bodies, as the quota counts them: of `unfinished` and of `finished`
-    /// deliveries.
-    pub stored_bytes: Family<KindLabel, Gauge>,
-    /// Messages that polling found before a webhook delivered them.
-    pub poll_recovered: Family<SourceLabel, Counter>,
     /// The time between the two paths, webhook and polling, delivering the same
     /// message.
     pub path_lag_seconds: Histogram,
+    deliveries: Family<OfSource, Counter>,
+    duplicates: Family<OfLayer, Counter>,
+    notifications: Family<OfNotifier, Counter>,
+    processed: Family<OfSource, Counter>,
+    artifacts: Family<OfArtifact, Counter>,
+    attempts: Family<OfAttempt, Counter>,
+    consumes: Family<OfConsume, Counter>,
+    callbacks: Family<OfCallback, Counter>,
+    wiped: Family<OfKind, Counter>,
+    stored_bytes: Family<OfKind, Gauge>,
+    recovered: Family<SourceLabel, Counter>,
+    requests: Family<OfRequest, Histogram, fn() -> Histogram>,
 }
 
 const SECONDS: [f64; 12] = [
     0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0,
 ];
+/// Requests that wait for mail take up to a minute.
+const REQUESTS: [f64; 10] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 25.0, 60.0];
 const LAGS: [f64; 10] = [
     0.1, 1.0, 5.0, 20.0, 60.0, 300.0, 600.0, 3600.0, 21_600.0, 86_400.0,
 ];
@@ -121,12 +77,13 @@ impl Meters {
             ack_seconds: Histogram::new(SECONDS),
             commit_batch: Histogram::new(BATCHES),
             duplicates: Family::default(),
-            rings: Family::default(),
-            doorbell_silent: Gauge::default(),
-            restarts: Restarts::default(),
+            notifications: Family::default(),
+            queue_unavailable: Gauge::default(),
+            tasks: Tasks::default(),
             processed: Family::default(),
             process_seconds: Histogram::new(SECONDS),
             artifacts: Family::default(),
+            attempts: Family::default(),
             consumes: Family::default(),
             callbacks: Family::default(),
             unfinished: Gauge::default(),
@@ -137,120 +94,159 @@ impl Meters {
             wiped: Family::default(),
             wipe_lag_seconds: Gauge::default(),
             stored_bytes: Family::default(),
-            poll_recovered: Family::default(),
+            recovered: Family::default(),
             path_lag_seconds: Histogram::new(LAGS),
+            requests: Family::new_with_constructor(|| Histogram::new(REQUESTS)),
         };
         let registry = registry.sub_registry_with_prefix("maillatch");
-        meters.describe(registry);
-        meters.describe_wiping(registry);
-        meters.describe_faults(registry);
-        meters.describe_polling(registry);
+        meters.describe_mail(registry);
+        meters.describe_work(registry);
+        meters.describe_agents(registry);
+        meters.describe_retention(registry);
+        meters.tasks.register(registry);
         meters
     }
 
-    /// Sets [`Self::stored_bytes`] of a kind.
-    pub fn set_stored(&self, what: &'static str, bytes: u64) {
-        let gauge = self.stored_bytes.get_or_create_owned(&KindLabel { what });
+    /// Posts to a webhook, by source and answer.
+    pub fn deliveries(&self, source: &str, outcome: &str) -> Counter {
+        self.deliveries.get_or_create_owned(&OfSource {
+            source: source.to_owned(),
+            outcome: outcome.to_owned(),
+        })
+    }
+
+    /// Duplicates, by the layer that dropped them.
+    pub fn duplicates(&self, layer: &'static str) -> Counter {
+        self.duplicates.get_or_create_owned(&OfLayer { layer })
+    }
+
+    /// Notifications of workers, by the task that sent them and the outcome.
+    pub fn notifications(&self, task: &'static str, outcome: &'static str) -> Counter {
+        let label = OfNotifier { task, outcome };
+        self.notifications.get_or_create_owned(&label)
+    }
+
+    /// Processed deliveries, by source and outcome.
+    pub fn processed(&self, source: &str, outcome: &str) -> Counter {
+        self.processed.get_or_create_owned(&OfSource {
+            source: source.to_owned(),
+            outcome: outcome.to_owned(),
+        })
+    }
+
+    /// Artifacts, by kind and verdict.
+    pub fn artifacts(&self, kind: &'static str, verdict: &'static str) -> Counter {
+        let label = OfArtifact { kind, verdict };
+        self.artifacts.get_or_create_owned(&label)
+    }
+
+    /// Attempts, by what happened to them. An attempt is counted when it is `opened`, with
+    /// each mail (`ready`, `blocked`, `no_artifact`), and when it is finished.
+    pub fn attempts(&self, outcome: &'static str) -> Counter {
+        self.attempts.get_or_create_owned(&OfAttempt { outcome })
+    }
+
+    /// Consume requests, by the way (`attempt`, `artifact`) and the outcome.
+    pub fn consumes(&self, way: &'static str, outcome: &'static str) -> Counter {
+        let label = OfConsume { way, outcome };
+        self.consumes.get_or_create_owned(&label)
+    }
+
+    /// Posts to a callback, by its name and the outcome.
+    pub fn callbacks(&self, callback: &str, outcome: &'static str) -> Counter {
+        self.callbacks.get_or_create_owned(&OfCallback {
+            callback: callback.to_owned(),
+            outcome,
+        })
+    }
+
+    /// What was wiped or deleted because its retention time was over, by kind.
+    pub fn wiped(&self, kind: &'static str) -> Counter {
+        self.wiped.get_or_create_owned(&OfKind { kind })
+    }
+
+    /// Sets the bytes of stored bodies, as the quota counts them: of `unfinished` or of
+    /// `finished` deliveries.
+    pub fn set_stored(&self, kind: &'static str, bytes: u64) {
+        let gauge = self.stored_bytes.get_or_create_owned(&OfKind { kind });
         gauge.set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
-    fn describe_wiping(&self, registry: &mut Registry) {
-        let wiped = self.wiped.clone();
-        registry.register(
-            "wiped",
-            "Items wiped or deleted by retention, by kind",
-            wiped,
-        );
-        registry.register_with_unit(
-            "wipe_lag",
-            "How overdue the last wiped item was",
-            Unit::Seconds,
-            self.wipe_lag_seconds.clone(),
-        );
-        registry.register_with_unit(
-            "stored",
-            "Stored bodies, of unfinished and of finished deliveries",
-            Unit::Bytes,
-            self.stored_bytes.clone(),
-        );
+    /// Messages that polling found before a webhook delivered them.
+    pub fn recovered(&self, source: &str) -> Counter {
+        self.recovered
+            .get_or_create_owned(&SourceLabel::new(source))
     }
 
-    fn describe_faults(&self, registry: &mut Registry) {
-        registry.register(
-            "doorbell_silent",
-            "1 while the queue is unavailable and workers look into the database",
-            self.doorbell_silent.clone(),
-        );
-        self.restarts.register(registry);
+    /// How long requests to the agents' API take, waits included. `route` is the pattern of
+    /// the path, without the ids in it.
+    pub fn requests(&self, route: &str, method: &str, status: u16) -> Histogram {
+        self.requests.get_or_create_owned(&OfRequest {
+            route: route.to_owned(),
+            method: method.to_owned(),
+            status,
+        })
     }
 
-    fn describe(&self, registry: &mut Registry) {
+    fn describe_mail(&self, registry: &mut Registry) {
         let m = self.clone();
-        registry.register(
-            "deliveries",
-            "Webhook posts by source and answer",
-            m.deliveries,
-        );
-        registry.register_with_unit(
-            "ack_duration",
-            "From the first byte of a post to its answer",
-            Unit::Seconds,
-            m.ack_seconds,
-        );
-        registry.register("commit_batch", "Deliveries per commit", m.commit_batch);
-        registry.register("dedupe_hits", "Duplicates by layer", m.duplicates);
-        registry.register(
-            "rings",
-            "Queue notifications by sender and outcome",
-            m.rings,
-        );
-        registry.register("processed", "Deliveries by source and outcome", m.processed);
-        registry.register_with_unit(
-            "process_duration",
-            "From claim to finish of a delivery",
-            Unit::Seconds,
-            m.process_seconds,
-        );
-        registry.register("artifacts", "Artifacts by kind and verdict", m.artifacts);
-        registry.register(
-            "artifacts_consumed",
-            "Consume requests by outcome",
-            m.consumes,
-        );
-        registry.register(
-            "callbacks",
-            "Callback tries by callback and outcome",
-            m.callbacks,
-        );
-        registry.register("queue_depth", "Unfinished deliveries", m.unfinished);
-        registry.register_with_unit(
-            "queue_lag",
-            "Age of the oldest unfinished delivery",
-            Unit::Seconds,
-            m.lag_seconds,
-        );
-        registry.register_with_unit(
-            "queue_overdue",
-            "Longest time a due delivery has waited for a worker",
-            Unit::Seconds,
-            m.overdue_seconds,
-        );
-        registry.register("buried", "Dead-lettered deliveries", m.dead_letters);
-        registry.register("waiting", "Open long polls of agents", m.waiting);
+        let help = "Posts of providers, by source and answer";
+        registry.register("deliveries", help, m.deliveries);
+        let help = "Time from the first byte of a post to its answer";
+        registry.register_with_unit("ack_duration", help, Unit::Seconds, m.ack_seconds);
+        let help = "How many deliveries one commit recorded";
+        registry.register("commit_batch", help, m.commit_batch);
+        let help = "Duplicates that were dropped, by layer";
+        registry.register("dedupe_hits", help, m.duplicates);
+        let help = "Messages that polling found before a post announced them, by source";
+        registry.register("poll_recovered", help, m.recovered);
+        let help = "Time between the webhook and polling reporting the same message";
+        registry.register_with_unit("path_lag", help, Unit::Seconds, m.path_lag_seconds);
     }
 
-    fn describe_polling(&self, registry: &mut Registry) {
+    fn describe_work(&self, registry: &mut Registry) {
         let m = self.clone();
-        registry.register(
-            "poll_recovered",
-            "Messages found by polling first",
-            m.poll_recovered,
-        );
-        registry.register_with_unit(
-            "path_lag",
-            "Time between webhook and polling delivering a message",
-            Unit::Seconds,
-            m.path_lag_seconds,
-        );
+        let help = "Notifications sent to workers, by the task that sent them and outcome";
+        registry.register("notifications", help, m.notifications);
+        let help = "1 while the queue is unavailable and workers look into the database";
+        registry.register("queue_unavailable", help, m.queue_unavailable);
+        let help = "Processed deliveries, by source and outcome";
+        registry.register("processed", help, m.processed);
+        let help = "Time from the claim of a delivery to its end";
+        registry.register_with_unit("process_duration", help, Unit::Seconds, m.process_seconds);
+        let help = "Codes and links that were found in mails, by kind and verdict";
+        registry.register("artifacts", help, m.artifacts);
+        let help = "Posts to callbacks, by callback and outcome";
+        registry.register("callbacks", help, m.callbacks);
+        let help = "Deliveries that are recorded and not finished";
+        registry.register("queue_depth", help, m.unfinished);
+        let help = "Age of the oldest unfinished delivery";
+        registry.register_with_unit("queue_lag", help, Unit::Seconds, m.lag_seconds);
+        let help = "How long the most overdue delivery has waited for a worker";
+        registry.register_with_unit("queue_overdue", help, Unit::Seconds, m.overdue_seconds);
+        let help = "Deliveries that were given up";
+        registry.register("dead_letters", help, m.dead_letters);
+    }
+
+    fn describe_agents(&self, registry: &mut Registry) {
+        let m = self.clone();
+        let help = "Attempts, by what happened to them: opened, a mail, finished";
+        registry.register("attempts", help, m.attempts);
+        let help = "Requests to consume a value, by way and outcome";
+        registry.register("artifacts_consumed", help, m.consumes);
+        let help = "Requests of agents that wait for mail now";
+        registry.register("waiting", help, m.waiting);
+        let help = "Duration of requests to the agents' API, waits included";
+        registry.register_with_unit("request_duration", help, Unit::Seconds, m.requests);
+    }
+
+    fn describe_retention(&self, registry: &mut Registry) {
+        let m = self.clone();
+        let help = "Rows and values deleted by retention, by kind";
+        registry.register("wiped", help, m.wiped);
+        let help = "How overdue the last deleted item was";
+        registry.register_with_unit("wipe_lag", help, Unit::Seconds, m.wipe_lag_seconds);
+        let help = "Stored bodies of unfinished and of finished deliveries, by kind";
+        registry.register_with_unit("stored", help, Unit::Bytes, m.stored_bytes);
     }
 }

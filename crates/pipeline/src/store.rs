@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use crate::{
     ArtifactView, ClaimToken, Class, ConsumeRequest, Consumed, DeadLetter, DeliveryId, Expectation,
     FeedBounds, InboxId, NewDelivery, NewMessage, Reason, Recorded, Seq, StoredDelivery, Timestamp,
+    Trace, TracedId,
 };
 
 pub use error::StoreError;
@@ -250,6 +251,9 @@ pub trait FailureLog: Send + Sync {
         &self,
         delivery: DeliveryId,
     ) -> Result<Option<(DeadLetter, Option<Vec<u8>>)>, StoreError>;
+
+    /// The delivery that an id leads to, whatever became of it.
+    async fn trace(&self, id: TracedId) -> Result<Option<Trace>, StoreError>;
 
     /// Makes a dead letter pending again, due at once and with zero attempts. False when
     /// the delivery is not a dead letter, or its body was wiped.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pipeline::{Clock, Doorbell, PollLog, PollerId, Restarts, SilenceLog, StorageQuota};
+use pipeline::{Clock, Doorbell, PollLog, PollerId, SilenceLog, StorageQuota, Tasks};
 
 use crate::meters::Meters;
 use crate::settings::Settings;
@@ -21,8 +21,8 @@ pub struct Deps {
     pub clock: Arc<dyn Clock>,
     /// The id of this poller.
     pub poller: PollerId,
-    /// Where restarts of the poller's tasks are counted.
-    pub restarts: Restarts,
+    /// Where the poller's tasks note their restarts and rounds.
+    pub tasks: Tasks,
     /// The poller's metrics.
     pub meters: Meters,
     /// What an operator may set.

@@ -11,10 +11,10 @@ use prometheus_client::registry::Registry;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct Round {
     pub(crate) source: String,
-    /// Why the source was polled: `waiting`, `routine` or `news`.
-    pub(crate) why: &'static str,
-    /// The outcome: `done`, `continued`, `lost`, `store_away`, or the reason of a
-    /// failure.
+    /// Why the source was polled: `waiting`, `routine` or `announced`.
+    pub(crate) cause: &'static str,
+    /// The outcome: `done`, `continued`, `lost`, `database_unavailable`, or the
+    /// reason of a failure.
     pub(crate) outcome: String,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Round {
 pub(crate) struct Skipped {
     pub(crate) source: String,
     /// `gone` or `too_large`.
-    pub(crate) why: &'static str,
+    pub(crate) reason: &'static str,
 }
 
 /// The poller's metrics.
@@ -50,26 +50,31 @@ impl Meters {
         };
         let m = meters.clone();
         let registry = registry.sub_registry_with_prefix("maillatch");
-        registry.register("polls", "Rounds by source, cause and outcome", m.rounds);
-        registry.register("poll_found", "Deliveries that polling recorded", m.found);
+        registry.register(
+            "polls",
+            "Rounds of polling, by source, cause and outcome",
+            m.rounds,
+        );
+        let help = "Deliveries that polling recorded, by source";
+        registry.register("poll_found", help, m.found);
         registry.register(
             "poll_skipped",
-            "Listed mails that were not recorded",
+            "Listed mails that were not recorded, by source and reason",
             m.skipped,
         );
         registry.register(
             "poll_ahead",
-            "Mails whose arrival time is ahead of our clock",
+            "Mails whose arrival time is ahead of this machine's clock, by source",
             m.ahead,
         );
         registry.register(
             "poll_failing",
-            "1 while a source cannot be polled",
+            "1 while a source cannot be polled, by source",
             m.failing,
         );
         registry.register(
             "source_silent",
-            "1 while a source has been silent for much longer than usual",
+            "1 while a source has not posted for much longer than usual, by source",
             m.silent,
         );
         meters

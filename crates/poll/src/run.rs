@@ -10,6 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::deps::Deps;
 use crate::polled_sources::{PolledSource, PolledSources};
+use crate::source_loop::round::task_of;
 use crate::source_loop::source_loop;
 use crate::watch::waiting_inboxes::PollRequest;
 use crate::watch::{silent_sources, waiting_inboxes};
@@ -36,18 +37,14 @@ pub async fn run(
         let (deps, stop) = (Arc::clone(&deps), stop.clone());
         tasks.spawn(async move {
             let start = || waiting_inboxes::watch(&deps, &requests, &stop);
-            let restarts = &deps.restarts;
-            restarts
-                .keep_running("watch for waiting inboxes", sleep, start)
-                .await;
+            let name = waiting_inboxes::TASK;
+            deps.tasks.keep_running(name, sleep, start).await;
         });
     }
     tasks.spawn(async move {
         let start = || silent_sources::watch(&deps, &posting, &stop);
-        let restarts = &deps.restarts;
-        restarts
-            .keep_running("watch for silent sources", sleep, start)
-            .await;
+        let name = silent_sources::TASK;
+        deps.tasks.keep_running(name, sleep, start).await;
     });
     tasks.close();
     tasks.wait().await;
@@ -56,13 +53,13 @@ pub async fn run(
 /// Polls one source. If that panics, it begins again; a client drops a connection that it
 /// did not finish using.
 async fn run_source(deps: &Deps, source: PolledSource, awaited: &Notify, stop: &CancellationToken) {
-    let task = format!("poller of {}", source.source);
+    let task = task_of(&source.source);
     let source = Mutex::new(source);
     let start = || async {
         let mut source = source.lock().await;
         source_loop(deps, &mut source, awaited, stop).await;
     };
-    deps.restarts.keep_running(&task, sleep, start).await;
+    deps.tasks.keep_running(&task, sleep, start).await;
 }
 
 #[cfg(test)]
@@ -96,9 +93,9 @@ mod tests {
             stop.cancel();
         };
         tokio::join!(run_source(&test.deps, polled, &awaited, &stop), found);
-        let restarts = &test.deps.restarts;
-        assert_eq!(restarts.of("poller of scripted"), 2);
-        let warning = restarts.warning().unwrap();
+        let tasks = &test.deps.tasks;
+        assert_eq!(tasks.of("poller of scripted"), 2);
+        let warning = tasks.warning().unwrap();
         assert_eq!(warning, "poller of scripted was restarted 2 times");
     }
 }

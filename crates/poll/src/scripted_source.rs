@@ -57,7 +57,7 @@ impl TestPoller {
             quota: Arc::default(),
             clock: Arc::new(SystemClock),
             poller: PollerId::new(),
-            restarts: pipeline::Restarts::default(),
+            tasks: pipeline::Tasks::default(),
             meters: Meters::register(&mut Registry::default()),
             settings: Settings {
                 every: Duration::from_mins(5),
@@ -116,7 +116,10 @@ impl TestPoller {
     /// How many mails were skipped for this reason.
     pub(crate) fn skipped(&self, why: &'static str) -> u64 {
         let source = source().to_string();
-        let label = Skipped { source, why };
+        let label = Skipped {
+            source,
+            reason: why,
+        };
         self.deps.meters.skipped.get_or_create(&label).get()
     }
 }

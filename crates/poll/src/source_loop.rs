@@ -17,7 +17,7 @@ use crate::deps::Deps;
 use crate::jitter::jittered;
 use crate::meters::Round;
 use crate::polled_sources::PolledSource;
-use round::{HeldLease, Stop, Tally, round};
+use round::{HeldLease, Stop, Tally, note_round, round};
 
 /// The pause after the first failure; it doubles with each further failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -42,7 +42,7 @@ impl Why {
         match self {
             Self::Waiting => "waiting",
             Self::Routine => "routine",
-            Self::Announced => "news",
+            Self::Announced => "announced",
         }
     }
 }
@@ -96,6 +96,7 @@ async fn take_lease(
         if stop.is_cancelled() {
             return None;
         }
+        note_round(deps, source);
         match deps
             .polls
             .lease(source, deps.poller, deps.settings.lease)
@@ -248,7 +249,14 @@ async fn report(deps: &Deps, held: &HeldLease, why: Why, outcome: &Result<Tally,
     let source = held.lease.source.as_str();
     let (label, failure) = match outcome {
         Ok(tally) => {
-            tracing::debug!(source, why = why.label(), ?tally, "source polled");
+            let (listed, recorded) = (tally.listed, tally.recorded);
+            tracing::debug!(
+                source,
+                cause = why.label(),
+                listed,
+                recorded,
+                "source polled"
+            );
             (
                 if tally.is_incomplete {
                     "continued"
@@ -269,18 +277,18 @@ async fn report(deps: &Deps, held: &HeldLease, why: Why, outcome: &Result<Tally,
                 error,
                 "polling stopped: the database is unavailable"
             );
-            ("store_away", None)
+            ("database_unavailable", None)
         }
         Err(Stop::Source(error) | Stop::Mail(error)) => {
             let reason = error.reason();
-            tracing::warn!(source, why = why.label(), %reason, "failed to poll the source");
+            tracing::warn!(source, cause = why.label(), %reason, "failed to poll the source");
             ("failed", Some(reason))
         }
     };
     let result = failure.as_ref().map_or(label, Reason::as_str).to_owned();
     let labels = Round {
         source: source.to_owned(),
-        why: why.label(),
+        cause: why.label(),
         outcome: result,
     };
     deps.meters.rounds.get_or_create(&labels).inc();

@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pipeline::{DoorbellListener, Probe, ProbeError, Restarts};
+use pipeline::{DoorbellListener, Probe, ProbeError, Tasks};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -56,7 +56,7 @@ pub(crate) struct Amqp {
     runtime: Handle,
     supervisors: TaskTracker,
     closed: CancellationToken,
-    restarts: Restarts,
+    tasks: Tasks,
 }
 
 impl Amqp {
@@ -72,7 +72,7 @@ impl Amqp {
             topology: Arc::clone(&topology),
             purpose: Purpose::Publish,
         };
-        let (publishing, supervisor) = plan.supervised(closed.clone(), settings.restarts.clone());
+        let (publishing, supervisor) = plan.supervised(closed.clone(), settings.tasks.clone());
         supervisors.spawn_on(supervisor, &runtime);
         Self {
             address,
@@ -84,7 +84,7 @@ impl Amqp {
             runtime,
             supervisors,
             closed,
-            restarts: settings.restarts.clone(),
+            tasks: settings.tasks.clone(),
         }
     }
 
@@ -105,7 +105,7 @@ impl Amqp {
                 topology: Arc::clone(&self.topology),
                 purpose: Purpose::Consume,
             };
-            let (current, supervisor) = plan.supervised(self.closed.clone(), self.restarts.clone());
+            let (current, supervisor) = plan.supervised(self.closed.clone(), self.tasks.clone());
             self.supervisors.spawn_on(supervisor, &self.runtime);
             current
         })

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pipeline::Restarts;
+use pipeline::Tasks;
 use secrecy::SecretString;
 
 /// Where the queue is and how much it holds.
@@ -25,7 +25,7 @@ pub struct Settings {
     /// name.
     pub capacity: u32,
     /// Where restarts of this crate's tasks are counted.
-    pub restarts: Restarts,
+    pub tasks: Tasks,
 }
 
 impl Default for Settings {
@@ -36,7 +36,7 @@ impl Default for Settings {
             name: "maillatch".to_owned(),
             prefetch: 4,
             capacity: 10_000,
-            restarts: Restarts::default(),
+            tasks: Tasks::default(),
         }
     }
 }

@@ -68,6 +68,29 @@ impl<T> Columns for T where
 {
 }
 
+/// The connections of one process to its database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionCount {
+    /// ConnectionCount that do nothing now.
+    pub idle: u32,
+    /// ConnectionCount that are in use.
+    pub used: u32,
+    /// The most connections that are opened.
+    pub most: u32,
+}
+
+impl ConnectionCount {
+    /// The connections of a driver's pool.
+    pub(crate) fn of<D: Database>(pool: &sqlx::Pool<D>) -> Self {
+        let idle = u32::try_from(pool.num_idle()).unwrap_or(u32::MAX);
+        Self {
+            idle,
+            used: pool.size().saturating_sub(idle),
+            most: pool.options().get_max_connections(),
+        }
+    }
+}
+
 /// What a database's driver calls a statement with its values.
 pub(crate) type Prepared<B> =
     Query<'static, <B as Backend>::Driver, <<B as Backend>::Driver as Database>::Arguments>;
@@ -135,6 +158,9 @@ pub(crate) trait Backend: Send + Sync + Sized + 'static {
     /// Whether a notification in a statement reaches the watchers of all processes, this
     /// one included. Without that, watchers are woken after the commit.
     const NOTIFIES: bool;
+
+    /// The connections of this process.
+    fn connections(&self) -> ConnectionCount;
 
     /// Whether the connections have failed for long, although a new one works.
     fn needs_restart(&self) -> impl Future<Output = bool> + Send;

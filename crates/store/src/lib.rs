@@ -74,6 +74,7 @@ mod retention;
 mod stored;
 mod waiting;
 
+pub use backend::ConnectionCount;
 pub use migrations::{Migrated, MigrationPlan, PlannedMigration};
 pub use open::{OpenError, Store, migrate, open, plan};
 pub use reseal::Resealed;

@@ -10,7 +10,7 @@ use pipeline::{
 };
 use secrecy::ExposeSecret;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, ConnectionCount};
 use crate::database::Database;
 use crate::migrations::{Migrated, MigrationPlan};
 use crate::postgres::Postgres;
@@ -89,6 +89,14 @@ impl Store {
             retention: Arc::<D<B>>::clone(&database),
             probe: Arc::<D<B>>::clone(&database),
             database: wrap(database),
+        }
+    }
+
+    /// The connections of this process to the database.
+    pub fn connections(&self) -> ConnectionCount {
+        match &self.database {
+            AnyDatabase::Postgres(database) => database.session.backend.connections(),
+            AnyDatabase::Sqlite(database) => database.session.backend.connections(),
         }
     }
 

@@ -10,7 +10,9 @@ mod unreachable;
 use sqlx::{Executor, PgConnection};
 use uuid::Uuid;
 
-use crate::backend::{Backend, Columns, End, Prepared, Sql, Value, driver_methods};
+use crate::backend::{
+    Backend, Columns, ConnectionCount, End, Prepared, Sql, Value, driver_methods,
+};
 use crate::batch::{Batch, Unrecorded};
 use crate::database::Database;
 use crate::fault::Fault;
@@ -45,7 +47,7 @@ impl Database<Postgres> {
         applied.accept_newer()?;
         applied.refuse_missing()?;
         let watches = Watches::default();
-        let listener = Listener::new(options, watches.clone(), settings.restarts.clone());
+        let listener = Listener::new(options, watches.clone(), settings.tasks.clone());
         Ok(Self::over(Postgres { pool, listener }, secrets, watches))
     }
 
@@ -97,6 +99,10 @@ impl Backend for Postgres {
     }
 
     const NOTIFIES: bool = true;
+
+    fn connections(&self) -> ConnectionCount {
+        self.pool.connections()
+    }
 
     /// The pool replaces its connections by itself.
     async fn needs_restart(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pipeline::{Restarts, ServerKey};
+use pipeline::{ServerKey, Tasks};
 use secrecy::SecretString;
 
 use crate::open::OpenError;
@@ -42,7 +42,7 @@ pub struct Settings {
     /// The name of the process in `pg_stat_activity`.
     pub application_name: String,
     /// Where restarts of this crate's tasks are counted.
-    pub restarts: Restarts,
+    pub tasks: Tasks,
 }
 
 impl Settings {
@@ -57,7 +57,7 @@ impl Settings {
             allow_unsafe: false,
             guest: false,
             application_name: "maillatch".to_owned(),
-            restarts: Restarts::default(),
+            tasks: Tasks::default(),
         }
     }
 

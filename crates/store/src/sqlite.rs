@@ -9,7 +9,9 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Executor, SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
-use crate::backend::{Backend, Columns, End, Prepared, Sql, Value, driver_methods};
+use crate::backend::{
+    Backend, Columns, ConnectionCount, End, Prepared, Sql, Value, driver_methods,
+};
 use crate::batch::{Batch, Unrecorded};
 use crate::database::Database;
 use crate::deliveries;
@@ -125,6 +127,18 @@ impl Backend for Sqlite {
 
     /// Only one process opens the file.
     const NOTIFIES: bool = false;
+
+    fn connections(&self) -> ConnectionCount {
+        let (writer, readers) = (
+            ConnectionCount::of(&self.writer),
+            ConnectionCount::of(&self.readers),
+        );
+        ConnectionCount {
+            idle: writer.idle + readers.idle,
+            used: writer.used + readers.used,
+            most: writer.most + readers.most,
+        }
+    }
 
     async fn needs_restart(&self) -> bool {
         self.recovery.needs_restart(&self.writer).await

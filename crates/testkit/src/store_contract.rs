@@ -209,6 +209,7 @@ macro_rules! store_contract {
             requeued_delivery_is_due_with_zero_attempts,
             only_a_dead_letter_is_requeued,
             dead_letter_of_a_conflict_is_marked,
+            ids_lead_to_their_delivery,
             probe_fails_when_the_database_is_closed,
         );
     };

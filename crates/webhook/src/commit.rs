@@ -137,7 +137,7 @@ impl CommitLoop {
     async fn supervise(self) {
         while tokio::spawn(self.clone().run()).await.is_err() {
             // Posts wait for the committer, so it is started again at once.
-            let _wait = self.meters.restarts.count("committer");
+            let _wait = self.meters.tasks.count("committer");
             tracing::error!("a committer panicked; it is started again");
         }
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{DeliveryId, Doorbell, Meters, OutcomeLabel};
+use pipeline::{DeliveryId, Doorbell, Meters};
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
@@ -29,11 +29,10 @@ pub(crate) struct Notifier {
 impl Notifier {
     pub(crate) fn start(doorbell: Arc<dyn Doorbell>, meters: Meters, tasks: &TaskTracker) -> Self {
         let (waiting, commits) = mpsc::channel(MOST_WAITING);
-        let (restarts, commits) = (meters.restarts.clone(), Arc::new(Mutex::new(commits)));
-        let running = meters.clone();
+        let (commits, running) = (Arc::new(Mutex::new(commits)), meters.clone());
         tasks.spawn(async move {
             let start = || async { run(&mut *commits.lock().await, &*doorbell, &running).await };
-            restarts.keep_running("notifier", sleep, start).await;
+            running.tasks.keep_running("notifier", sleep, start).await;
         });
         Self { waiting, meters }
     }
@@ -52,18 +51,18 @@ async fn run(
     meters: &Meters,
 ) {
     let mut waiting = Vec::with_capacity(MOST_MERGED);
-    let silent = &meters.doorbell_silent;
+    let unavailable = &meters.queue_unavailable;
     while commits.recv_many(&mut waiting, MOST_MERGED).await > 0 {
         let deliveries: Vec<DeliveryId> = waiting.drain(..).flatten().collect();
         match tokio::time::timeout(TIMEOUT, doorbell.notify(&deliveries)).await {
             Ok(Ok(())) => {
-                silent.set(0);
-                count(meters, "heard");
+                unavailable.set(0);
+                count(meters, "sent");
             }
             // Only the first failure is logged: an outage may last for thousands of
             // commits.
             failed => {
-                if silent.set(1) == 0 {
+                if unavailable.set(1) == 0 {
                     let error = match failed {
                         Ok(refused) => refused.err().map(|error| error.to_string()),
                         Err(late) => Some(late.to_string()),
@@ -79,9 +78,6 @@ async fn run(
     }
 }
 
-fn count(meters: &Meters, outcome: &str) {
-    meters
-        .rings
-        .get_or_create(&OutcomeLabel::new("webhook", outcome))
-        .inc();
+fn count(meters: &Meters, outcome: &'static str) {
+    meters.notifications("webhook", outcome).inc();
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{DeliveryId, NewDelivery, OnConflict, OutcomeLabel, Recorded};
+use pipeline::{DeliveryId, NewDelivery, OnConflict, Recorded};
 use providers::{Answers, Coverage, RawRequest, Source};
 
 use crate::budget::Account;
@@ -126,35 +126,29 @@ fn log_and_count(deps: &Deps, source: &Source, recorded: Recorded) {
     let id = recorded.id();
     match recorded {
         Recorded::New(_) => {
-            tracing::info!(delivery.id = %id, delivery.source = %source.name(), "recorded {id}");
+            tracing::info!(delivery.id = %id, source = %source.name(), "delivery recorded");
         }
         Recorded::Duplicate(_) => {
-            deps.meters
-                .duplicates
-                .get_or_create(&OutcomeLabel::new("delivery", "duplicate"))
-                .inc();
-            tracing::info!(delivery.id = %id, delivery.source = %source.name(), "duplicate of {id}");
+            deps.meters.duplicates("delivery").inc();
+            tracing::info!(delivery.id = %id, source = %source.name(), "duplicate of a delivery");
         }
         Recorded::Conflict(_) => {
             tracing::warn!(
                 delivery.id = %id,
-                delivery.source = %source.name(),
-                "recorded {id} as a conflict: its provider id was used for other content"
+                source = %source.name(),
+                "delivery recorded as a conflict: its provider id was used for other content"
             );
         }
         Recorded::Refused(_) => {
             tracing::warn!(
                 delivery.id = %id,
-                delivery.source = %source.name(),
-                "refused: the single-use token of {id} came with another body"
+                source = %source.name(),
+                "post refused: its single-use token was used for a delivery with another body"
             );
         }
     }
 }
 
-fn count(deps: &Deps, of: &str, outcome: &str) {
-    deps.meters
-        .deliveries
-        .get_or_create(&OutcomeLabel::new(of, outcome))
-        .inc();
+fn count(deps: &Deps, source: &str, outcome: &str) {
+    deps.meters.deliveries(source, outcome).inc();
 }

@@ -134,7 +134,7 @@ impl LogBook {
             }
             let name = source.as_ref().map_or("(unknown)", SourceName::as_str);
             tracing::warn!(
-                delivery.source = name,
+                source = name,
                 reason,
                 posts = unlogged.posts,
                 seconds_old = unlogged.seconds_old,

@@ -15,8 +15,7 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use pipeline::{
-    Callback, CallbackLog, CallbackResult, Clock, InboxId, Meters, OutcomeLabel, Reason,
-    SystemClock, token_of,
+    Callback, CallbackLog, CallbackResult, Clock, InboxId, Meters, Reason, SystemClock, token_of,
 };
 use reqwest::{Client, StatusCode, redirect};
 use secrecy::ExposeSecret;
@@ -39,6 +38,8 @@ const BATCH: u32 = 8;
 /// The wait after the first failed post. It doubles up to the longest wait.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
+/// Due callbacks are looked for much more often.
+const LONGEST_ROUND: Duration = Duration::from_mins(2);
 
 /// Posts callbacks.
 pub struct Callbacks {
@@ -87,6 +88,7 @@ impl Callbacks {
         let mut posts = FuturesUnordered::new();
         let mut in_progress = InProgress::default();
         while !stop.is_cancelled() {
+            self.meters.tasks.round("callbacks", LONGEST_ROUND);
             let claimed = self.claim(&in_progress.busy()).await;
             let is_more = claimed.len() == BATCH as usize;
             for callback in claimed {
@@ -128,19 +130,13 @@ impl Callbacks {
     /// Posts one callback once and records the result; returns its receiver's name.
     async fn attempt(&self, callback: Callback) -> String {
         let callback = &callback;
-        let result = match self.post(callback).await {
+        let posted = self.post(callback).await;
+        let status = posted.as_ref().err().and_then(|failed| failed.status);
+        let result = match posted {
             Ok(()) => CallbackResult::Done,
-            Err(reason) => after_failure(callback, reason),
+            Err(failed) => after_failure(callback, failed.reason),
         };
-        let (outcome, reason) = match &result {
-            CallbackResult::Done => ("done", None),
-            CallbackResult::RetryLater(_, reason) => ("again", Some(reason)),
-            CallbackResult::Dead(reason) => ("dead", Some(reason)),
-        };
-        let reason = reason.map_or("-", Reason::as_str);
-        tracing::info!(callback.id = %callback.id, callback.name, outcome, reason, "callback tried");
-        let label = OutcomeLabel::new(&callback.name, outcome);
-        self.meters.callbacks.get_or_create(&label).inc();
+        self.report(callback, &result, status);
         let ended = self.log.end_callback(callback.id, callback.token, result);
         if let Err(error) = ended.await {
             // It is posted again when the lease expires; the receiver deduplicates.
@@ -150,14 +146,46 @@ impl Callbacks {
         callback.name.clone()
     }
 
-    async fn post(&self, callback: &Callback) -> Result<(), Reason> {
+    /// Logs and counts a post. A failed one is a warning with the status of the answer, if
+    /// there was one.
+    fn report(&self, callback: &Callback, result: &CallbackResult, status: Option<u16>) {
+        let (id, attempt, artifact) = (callback.id, callback.attempt, callback.artifact.id);
+        let name = callback.name.as_str();
+        let outcome = match result {
+            CallbackResult::Done => {
+                tracing::info!(
+                    callback.id = %id, callback.name = name, attempt.id = %attempt,
+                    artifact.id = %artifact, "value disclosed to a callback"
+                );
+                "done"
+            }
+            CallbackResult::RetryLater(wait, reason) => {
+                tracing::warn!(
+                    callback.id = %id, callback.name = name, attempt.id = %attempt, %reason,
+                    status, retry_in_seconds = wait.as_secs_f64(),
+                    "callback failed; it is retried"
+                );
+                "retry_later"
+            }
+            CallbackResult::Dead(reason) => {
+                tracing::warn!(
+                    callback.id = %id, callback.name = name, attempt.id = %attempt, %reason,
+                    status, "callback failed for good; `maillatch failures requeue` sends it again"
+                );
+                "dead"
+            }
+        };
+        self.meters.callbacks(name, outcome).inc();
+    }
+
+    async fn post(&self, callback: &Callback) -> Result<(), PostFailed> {
         let receiver = self.receivers.get(&callback.name);
         // A receiver that was removed from the configuration may be added again.
-        let receiver = receiver.ok_or(Reason::new("callback_unknown"))?;
+        let receiver = receiver.ok_or(PostFailed::unanswered("callback_unknown"))?;
         let body = body(callback).to_string().into_bytes();
         let (id, now) = (callback.id.to_string(), SystemClock.now());
         let signature = providers::sign(&receiver.secret, &id, now, &body)
-            .map_err(|_unfit| Reason::new("callback_secret"))?;
+            .map_err(|_unfit| PostFailed::unanswered("callback_secret"))?;
         let request = self
             .client
             .post(receiver.url.clone())
@@ -169,12 +197,38 @@ impl Callbacks {
             .body(body);
         match request.send().await.map(|answer| answer.status()) {
             Ok(status) if status.is_success() => Ok(()),
-            Ok(StatusCode::GONE) => Err(Reason::new("gone")),
-            Ok(status) if status.is_redirection() => Err(Reason::new("redirected")),
-            Ok(status) if status.is_client_error() => Err(Reason::new("refused")),
-            Ok(_) => Err(Reason::new("failed")),
-            Err(error) if error.is_timeout() => Err(Reason::new("no_answer")),
-            Err(_) => Err(Reason::new("unreachable")),
+            Ok(status) => Err(PostFailed::answered(status)),
+            Err(error) if error.is_timeout() => Err(PostFailed::unanswered("no_answer")),
+            Err(_) => Err(PostFailed::unanswered("unreachable")),
+        }
+    }
+}
+
+/// Why a post to a receiver failed.
+struct PostFailed {
+    reason: Reason,
+    /// The status of its answer.
+    status: Option<u16>,
+}
+
+impl PostFailed {
+    fn unanswered(reason: &'static str) -> Self {
+        Self {
+            reason: Reason::new(reason),
+            status: None,
+        }
+    }
+
+    fn answered(status: StatusCode) -> Self {
+        let reason = match status {
+            StatusCode::GONE => "gone",
+            status if status.is_redirection() => "redirected",
+            status if status.is_client_error() => "refused",
+            _ => "failed",
+        };
+        Self {
+            reason: Reason::new(reason),
+            status: Some(status.as_u16()),
         }
     }
 }

@@ -4,9 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{
-    KindLabel, Meters, RetentionKind, RetentionLog, RetentionPeriods, StorageQuota, StoreError,
-};
+use pipeline::{Meters, RetentionKind, RetentionLog, RetentionPeriods, StorageQuota, StoreError};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +14,9 @@ const BATCH: u32 = 256;
 
 /// Measuring may take up to one part in this many of the time.
 const MEASURING_SHARE: u32 = 20;
+
+/// How much longer than three rounds nothing may be deleted.
+const SLACK: Duration = Duration::from_secs(5);
 
 /// Deletes what is past its retention time or exceeds the quota.
 pub struct Janitor {
@@ -36,10 +37,7 @@ impl Janitor {
     pub async fn clear(&self) -> Result<(), StoreError> {
         let mut late = Duration::ZERO;
         for what in RetentionKind::ALL {
-            let word = KindLabel {
-                what: what.as_str(),
-            };
-            let counter = self.meters.wiped.get_or_create_owned(&word);
+            let counter = self.meters.wiped(what.as_str());
             loop {
                 let gone = self.retention.discard(what, &self.keep, BATCH).await?;
                 counter.inc_by(gone.count);
@@ -47,10 +45,13 @@ impl Janitor {
                 if gone.count < u64::from(BATCH) {
                     break;
                 }
+                // A long round is not stuck.
+                self.note_step();
             }
         }
         let seconds = i64::try_from(late.as_secs()).unwrap_or(i64::MAX);
         self.meters.wipe_lag_seconds.set(seconds);
+        self.note_step();
         Ok(())
     }
 
@@ -68,13 +69,11 @@ impl Janitor {
             return Ok(());
         };
         let mut excess = stored.saturating_sub(most);
-        let label = KindLabel {
-            what: "bodies_over_quota",
-        };
-        let counter = self.meters.wiped.get_or_create_owned(&label);
+        let counter = self.meters.wiped("bodies_over_quota");
         self.quota.set_freeing(excess > 0);
         while excess > 0 {
             let freed = self.retention.free_bodies(excess, BATCH).await?;
+            self.note_step();
             counter.inc_by(freed.count);
             excess = excess.saturating_sub(freed.bytes);
             if freed.count == 0 {
@@ -84,8 +83,16 @@ impl Janitor {
         Ok(())
     }
 
+    /// Notes that something was done. A round that fails is not noted, because nothing is
+    /// deleted then.
+    fn note_step(&self) {
+        let within = 3 * self.every + SLACK;
+        self.meters.tasks.round("janitor", within);
+    }
+
     /// Runs `clear` and `keep_quota` every `every` until `shutdown`.
     pub async fn run(&self, shutdown: CancellationToken) {
+        self.note_step();
         let mut pace = interval(self.every);
         let mut next_measurement = Instant::now();
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use pipeline::{
-    Claim, Claimed, Class, Completed, DeliveryId, NewMessage, OutcomeLabel, Processed, Reason,
-    StoredDelivery,
+    Claim, Claimed, Class, Completed, DeliveryId, NewMessage, Processed, Reason, StoredDelivery,
 };
 use providers::{Decoded, InboundMail, RemoteMail, Source};
 
@@ -176,9 +175,19 @@ async fn dead_letter(deps: &Deps, claim: Claim, reason: Reason) -> DeliveryOutco
     }
 }
 
+/// Counts what the mail held, and what it gave to the attempts that wait for mail.
 fn count_artifacts(deps: &Deps, messages: &[NewMessage]) {
-    for artifact in messages.iter().flat_map(|message| &message.artifacts) {
-        let label = OutcomeLabel::new(artifact.kind.as_str(), artifact.verdict.as_str());
-        deps.meters.artifacts.get_or_create(&label).inc();
+    let meters = &deps.meters;
+    for message in messages {
+        for artifact in &message.artifacts {
+            let (kind, verdict) = (artifact.kind.as_str(), artifact.verdict.as_str());
+            meters.artifacts(kind, verdict).inc();
+            // Of several attempts one gets the value.
+            let is_given = u64::from(!artifact.matches.is_empty());
+            meters.attempts("ready").inc_by(is_given);
+        }
+        for miss in &message.misses {
+            meters.attempts(miss.kind.as_str()).inc();
+        }
     }
 }

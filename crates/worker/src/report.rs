@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use pipeline::{DeliveryId, Finished, OutcomeLabel, SourceLabel};
+use pipeline::{DeliveryId, Finished};
 
 use crate::deps::Deps;
 use crate::outcome::DeliveryOutcome;
@@ -20,7 +20,15 @@ pub(crate) fn report(
         DeliveryOutcome::Done(finished) => {
             count_duplicates(deps, finished);
             count_recovered(deps, source, finished);
-            tracing::info!(delivery.id = %id, source, ?finished, "delivery done");
+            tracing::info!(
+                delivery.id = %id,
+                source,
+                messages = finished.messages,
+                artifacts = finished.artifacts,
+                duplicate_messages = finished.duplicate_messages,
+                duplicate_artifacts = finished.duplicate_artifacts,
+                "delivery done"
+            );
             "done"
         }
         DeliveryOutcome::Ignored(reason) => {
@@ -33,13 +41,13 @@ pub(crate) fn report(
         }
         DeliveryOutcome::DeadLettered(reason) => {
             tracing::error!(delivery.id = %id, source, %reason, "delivery dead-lettered");
-            "buried"
+            "dead_lettered"
         }
         DeliveryOutcome::Lost => {
             tracing::warn!(delivery.id = %id, source, "claim lost to another worker");
             "lost"
         }
-        DeliveryOutcome::NotClaimable => "echo",
+        DeliveryOutcome::NotClaimable => "not_claimable",
         DeliveryOutcome::StoreUnavailable(error) => {
             let error: &dyn std::error::Error = error;
             tracing::warn!(
@@ -48,11 +56,10 @@ pub(crate) fn report(
                 error,
                 "database unavailable; retried when the lease expires"
             );
-            "store_away"
+            "database_unavailable"
         }
     };
-    let label = OutcomeLabel::new(source, outcome);
-    deps.meters.processed.get_or_create(&label).inc();
+    deps.meters.processed(source, outcome).inc();
     deps.meters
         .process_seconds
         .observe(began.elapsed().as_secs_f64());
@@ -61,8 +68,7 @@ pub(crate) fn report(
 /// Counts messages that polling found before any webhook post announced them.
 fn count_recovered(deps: &Deps, source: &str, finished: &Finished) {
     if finished.recovered > 0 {
-        let label = SourceLabel::new(source);
-        let recovered = deps.meters.poll_recovered.get_or_create(&label);
+        let recovered = deps.meters.recovered(source);
         recovered.inc_by(finished.recovered.into());
     }
 }
@@ -77,10 +83,6 @@ fn count_duplicates(deps: &Deps, finished: &Finished) {
         deps.meters.path_lag_seconds.observe(lag);
     }
     for (layer, count) in layers {
-        let label = OutcomeLabel::new(layer, "duplicate");
-        deps.meters
-            .duplicates
-            .get_or_create(&label)
-            .inc_by(count.into());
+        deps.meters.duplicates(layer).inc_by(count.into());
     }
 }

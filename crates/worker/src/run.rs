@@ -28,6 +28,8 @@ const LONGEST_WAIT: Duration = Duration::from_millis(500);
 /// How many due deliveries a look reads for each slot. The worker takes a random part of
 /// them, so that several processes rarely try to claim the same ones.
 const CANDIDATES_PER_SLOT: usize = 4;
+/// A slot is free earlier: everything that a delivery waits for has a timeout.
+const LONGEST_ROUND: Duration = Duration::from_mins(5);
 
 /// Works until `shutdown`, then finishes the deliveries in progress.
 ///
@@ -49,6 +51,7 @@ pub async fn run(
     let mut found = VecDeque::new();
     let mut next_look = Instant::now() + random_wait();
     loop {
+        deps.meters.tasks.round("worker", LONGEST_ROUND);
         let look = found.is_empty().then_some(next_look);
         match next_event(&mut *listener, &slots, look, &shutdown).await {
             Event::Notified(notification) => {

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use pipeline::{DeliveryId, OutcomeLabel, QueueError, StoreError};
+use pipeline::{DeliveryId, QueueError, StoreError};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,9 @@ const CHECK_QUEUE_EVERY: Duration = Duration::from_secs(2);
 /// How many deliveries one notification names: few enough that several workers share a
 /// backlog, many enough that the broker does not slow its drain.
 const PER_NOTIFICATION: usize = 32;
+
+/// A sweep ends earlier, even if the database and the queue do not answer.
+const LONGEST_ROUND: Duration = Duration::from_mins(2);
 
 /// The result of one sweep.
 #[derive(Debug)]
@@ -63,6 +66,7 @@ pub async fn sweep_forever(deps: &Deps, shutdown: CancellationToken) {
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut gauged, mut checked) = (None, None);
     loop {
+        deps.meters.tasks.round("sweeper", LONGEST_ROUND);
         tokio::select! {
             biased;
             () = shutdown.cancelled() => return,
@@ -86,15 +90,15 @@ fn is_past(last: Option<Instant>, every: Duration) -> bool {
 
 /// Raises or clears the alarm that the queue is unavailable. Only a change is logged.
 async fn check_queue(deps: &Deps) {
-    let silent = &deps.meters.doorbell_silent;
+    let unavailable = &deps.meters.queue_unavailable;
     match deps.queue.probe().await {
         Ok(()) => {
-            if silent.set(0) == 1 {
+            if unavailable.set(0) == 1 {
                 tracing::info!("the queue is available again");
             }
         }
         Err(error) => {
-            if silent.set(1) == 0 {
+            if unavailable.set(1) == 0 {
                 tracing::warn!(%error, "the queue is unavailable; workers look into the database");
             }
         }
@@ -103,23 +107,21 @@ async fn check_queue(deps: &Deps) {
 
 fn report(deps: &Deps, outcome: &SweepOutcome) {
     let count = |outcome, n: usize| {
-        let rings = &deps.meters.rings;
-        rings
-            .get_or_create(&OutcomeLabel::new("sweeper", outcome))
-            .inc_by(n as u64);
+        let sent = deps.meters.notifications("sweeper", outcome);
+        sent.inc_by(n as u64);
     };
     match outcome {
         SweepOutcome::Announced(0) => {}
         SweepOutcome::Announced(n) => {
             tracing::debug!(deliveries = n, "the sweeper announced due deliveries");
-            count("heard", *n);
+            count("sent", *n);
         }
         SweepOutcome::QueueUnavailable(error) => {
             tracing::debug!(
                 error = error as &dyn std::error::Error,
                 "the queue did not take the sweeper's notification"
             );
-            count("silent", 1);
+            count("failed", 1);
         }
         SweepOutcome::StoreUnavailable(error) => {
             tracing::warn!(

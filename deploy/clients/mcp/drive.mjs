@@ -16,7 +16,7 @@ const TOOLS = [
 
 /** How many values the server has given out for the first time. */
 async function disclosures() {
-  const lines = (await (await fetch(`${SERVER}/metrics`)).text()).split("\n");
+  const lines = (await (await fetch(`${process.env.OPS_URL}/metrics`)).text()).split("\n");
   const counts = lines.filter((line) => line.includes("consumed_total") && line.includes('outcome="first"'));
   return counts.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }

@@ -24,7 +24,7 @@ TOOLS = [
 
 def disclosures() -> int:
     """How many values the server has given out for the first time."""
-    with urllib.request.urlopen(f"{URL}/metrics", timeout=60) as answer:
+    with urllib.request.urlopen(f"{os.environ['OPS_URL']}/metrics", timeout=60) as answer:
         lines = answer.read().decode().splitlines()
     counts = [line for line in lines if "consumed_total" in line and 'outcome="first"' in line]
     return sum(int(line.rpartition(" ")[2]) for line in counts)

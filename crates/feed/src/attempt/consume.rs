@@ -4,8 +4,8 @@
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{
-    ArtifactId, ArtifactKind, AttemptConsume, AttemptConsumed, AttemptId, AttemptView,
-    OutcomeLabel, Timestamp, token_of,
+    ArtifactId, ArtifactKind, AttemptConsume, AttemptConsumed, AttemptId, AttemptView, Timestamp,
+    token_of,
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -111,6 +111,7 @@ pub(crate) async fn consume(
     tokio::task::yield_now().await;
     let consumed = ask_store(feed.deps.attempts.consume_attempt(&consume)).await;
     count(&feed, consumed.as_ref().ok());
+    log(&consume, consumed.as_ref().ok());
     Ok(wait.report(respond(&feed, &view, consumed?).await?))
 }
 
@@ -169,6 +170,27 @@ fn disclose(
     Ok(reply::json(StatusCode::OK, &disclosure))
 }
 
+/// Logs who got a value, without the value.
+fn log(request: &AttemptConsume, consumed: Option<&AttemptConsumed>) {
+    let Some(AttemptConsumed::Value {
+        artifact,
+        kind,
+        is_replay,
+        ..
+    }) = consumed
+    else {
+        return;
+    };
+    tracing::info!(
+        artifact.id = %artifact,
+        artifact.kind = kind.as_str(),
+        attempt.id = %request.attempt,
+        consumer = request.consumer.as_str(),
+        is_replay,
+        "value disclosed"
+    );
+}
+
 fn count(feed: &Feed, consumed: Option<&AttemptConsumed>) {
     let outcome = match consumed {
         Some(AttemptConsumed::Value {
@@ -183,6 +205,5 @@ fn count(feed: &Feed, consumed: Option<&AttemptConsumed>) {
         Some(AttemptConsumed::Unknown) => "unknown",
         None => "failed",
     };
-    let label = OutcomeLabel::new("attempt", outcome);
-    feed.deps.meters.consumes.get_or_create(&label).inc();
+    feed.deps.meters.consumes("attempt", outcome).inc();
 }

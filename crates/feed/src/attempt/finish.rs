@@ -72,7 +72,10 @@ pub(crate) async fn finish(
     let attempts = &feed.deps.attempts;
     let ended = attempts.finish_attempt(attempt, &caller.scope, outcome, request.as_ref());
     match ask_store(ended).await? {
-        AttemptFinished::Finished(view) => respond(&feed, *view).await,
+        AttemptFinished::Finished(view) => {
+            feed.deps.meters.attempts(outcome.as_str()).inc();
+            respond(&feed, *view).await
+        }
         AttemptFinished::Repeated(view) => Ok(reply::replayed(respond(&feed, *view).await?)),
         AttemptFinished::KeyReused => Err(Problem::IdempotencyKeyReused),
         AttemptFinished::OtherOutcome(_) => Err(Problem::AttemptOver),

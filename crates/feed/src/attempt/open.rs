@@ -134,7 +134,10 @@ pub(crate) async fn open(
         Ok(reply::json(status, &body))
     };
     match ask_store(feed.deps.attempts.open_attempt(attempt)).await? {
-        Opened::New(view) => respond(StatusCode::CREATED, view).await,
+        Opened::New(view) => {
+            feed.deps.meters.attempts("opened").inc();
+            respond(StatusCode::CREATED, view).await
+        }
         Opened::Known(view) => Ok(reply::replayed(respond(StatusCode::OK, view).await?)),
         Opened::ReferenceReused => Err(Problem::ReferenceReused),
         Opened::KeyReused => Err(Problem::IdempotencyKeyReused),

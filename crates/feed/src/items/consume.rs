@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{ArtifactId, ArtifactKind, ConsumeRequest, Consumed, OutcomeLabel, Timestamp};
+use pipeline::{ArtifactId, ArtifactKind, ConsumeRequest, Consumed, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 
@@ -54,6 +54,7 @@ pub(crate) async fn consume(
     };
     let consumed = ask_store(feed.deps.log.consume(&request)).await;
     count(&feed, consumed.as_ref().ok());
+    log(&request, consumed.as_ref().ok());
     respond(artifact, consumed?)
 }
 
@@ -69,8 +70,23 @@ fn count(feed: &Feed, consumed: Option<&Consumed>) {
         Some(Consumed::Unknown) => "unknown",
         None => "failed",
     };
-    let label = OutcomeLabel::new("feed", outcome);
-    feed.deps.meters.consumes.get_or_create(&label).inc();
+    feed.deps.meters.consumes("artifact", outcome).inc();
+}
+
+/// Logs who got a value, without the value.
+fn log(request: &ConsumeRequest, consumed: Option<&Consumed>) {
+    let (kind, is_replay) = match consumed {
+        Some(Consumed::First { kind, .. }) => (kind, false),
+        Some(Consumed::Replayed { kind, .. }) => (kind, true),
+        _ => return,
+    };
+    tracing::info!(
+        artifact.id = %request.artifact,
+        artifact.kind = kind.as_str(),
+        consumer = request.consumer.as_str(),
+        is_replay,
+        "value disclosed"
+    );
 }
 
 fn respond(id: ArtifactId, consumed: Consumed) -> Result<HttpResponse, Problem> {

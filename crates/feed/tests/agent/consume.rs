@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use feed::Settings;
 use futures_util::future::join_all;
-use pipeline::{ArtifactKind, NewArtifact, OutcomeLabel, Reason, Verdict};
+use pipeline::{ArtifactKind, NewArtifact, Reason, Verdict};
 
 use crate::harness::{INBOX, Server, ask, code};
 
@@ -95,8 +95,7 @@ async fn one_of_fifty_concurrent_consumers_gets_the_value() {
             assert!(!answer.text.contains("493817"), "{}", answer.text);
         }
     }
-    let label = OutcomeLabel::new("feed", "first");
-    assert_eq!(server.meters.consumes.get_or_create(&label).get(), 5);
+    assert_eq!(server.meters.consumes("artifact", "first").get(), 5);
 }
 
 #[tokio::test]

@@ -38,7 +38,7 @@ Examples:
   MAILLATCH_KEY=mlk_… maillatch doctor --url https://mail.example.com
 
 With --url it asks a server from outside, as an agent sees it, and reads no
-configuration.
+configuration. With the URL of its operators' address (server.ops_listen) it says more.
 
 Exit codes: 0 nothing failed, 1 a check failed.")]
 pub(crate) struct Doctor {
@@ -249,6 +249,14 @@ fn broker(config: &Config) -> String {
 async fn probed(name: &'static str, probe: &dyn Probe) -> Check {
     match probe.probe().await {
         Ok(()) => Check::ok(name, format!("{} works", probe.name())),
-        Err(error) => Check::failed(name, error.to_string()),
+        Err(error) => {
+            let next = match name {
+                "database" => {
+                    "; it must be writable: check its log, its disk, and that it is no standby"
+                }
+                _ => "",
+            };
+            Check::failed(name, format!("{error}{next}"))
+        }
     }
 }

@@ -1,22 +1,25 @@
 //! `failures`: lists, shows and requeues dead letters.
 
+mod any_id;
 mod recipients;
 mod requeue;
+mod show;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use pipeline::{DeadCallback, DeadLetter, DeliveryId, InboxId};
+use pipeline::{DeadCallback, DeadLetter};
 use serde_json::{Value, json};
 use store::Store;
 
 use crate::config::{Config, ConfigArgs};
 use crate::wire::store_settings;
 
-use recipients::recipients;
+use any_id::AnyId;
 use requeue::{Failed, requeue};
+use show::show_any;
 
 /// Lists, shows and requeues dead letters: deliveries and callbacks that failed for good.
 #[derive(Debug, Args)]
@@ -24,11 +27,12 @@ use requeue::{Failed, requeue};
 Examples:
   maillatch failures list
   maillatch failures show dlv_0190… --body > delivery.json
+  maillatch failures show att_0190…
   maillatch failures requeue dlv_0190… cbk_0190…
   maillatch failures requeue --all
 
-`show` names the recipients if the source's mail can be decoded, so that you see
-which inbox is unknown. These commands work on the database, also while servers run
+`show` takes every id. It names the recipients if the source's mail can be decoded, so
+that you see which inbox is unknown. These commands work on the database, also while servers run
 on it.")]
 pub(crate) struct Failures {
     #[command(subcommand)]
@@ -48,10 +52,10 @@ enum Action {
         #[arg(long, default_value_t = 100)]
         limit: u32,
     },
-    /// Show one dead delivery.
+    /// Show what failed, by any id.
     Show {
-        /// Its id.
-        delivery: DeliveryId,
+        /// The id of a delivery, a callback, a message, an artifact or an attempt.
+        id: AnyId,
         /// Print the body as it was received, and nothing else.
         #[arg(long)]
         body: bool,
@@ -81,16 +85,7 @@ pub(crate) async fn run(args: Failures) -> Result<ExitCode> {
 async fn act(config: &Config, store: &Store, action: Action, as_json: bool) -> Result<ExitCode> {
     match action {
         Action::List { limit } => list(store, limit, as_json).await,
-        Action::Show { delivery, body } => {
-            let Some((item, bytes)) = store.failures.find_dead_letter(delivery).await? else {
-                bail!("{delivery} is not a dead letter");
-            };
-            if body {
-                return print_body(delivery, bytes.as_deref());
-            }
-            let to = bytes.map(|bytes| recipients(config, &item, &bytes));
-            show(&item, &to.unwrap_or_default(), as_json)
-        }
+        Action::Show { id, body } => show_any(config, store, id, body, as_json).await,
         Action::Requeue { ids, all } => requeue(store, ids, all, as_json).await,
     }
 }
@@ -144,46 +139,6 @@ fn callback_object(callback: &DeadCallback) -> Value {
         "tries": callback.tries,
         "at": callback.at,
     })
-}
-
-fn print_body(id: DeliveryId, body: Option<&[u8]>) -> Result<ExitCode> {
-    let Some(body) = body else {
-        bail!("the body of {id} was deleted (retention.buried_bodies)");
-    };
-    std::io::stdout().lock().write_all(body)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn show(item: &DeadLetter, to: &[InboxId], as_json: bool) -> Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
-    if as_json {
-        let mut object = as_object(item);
-        if let Some(members) = object.as_object_mut() {
-            members.insert("recipients".to_owned(), json!(to));
-        }
-        writeln!(out, "{object}")?;
-    } else {
-        writeln!(out, "delivery      {}", item.id)?;
-        writeln!(out, "source        {}", item.source)?;
-        writeln!(out, "reason        {}", item.reason)?;
-        for address in to {
-            writeln!(out, "recipient     {address}")?;
-        }
-        writeln!(out, "attempts      {}", item.attempts)?;
-        writeln!(out, "recorded      {}", item.recorded_at)?;
-        writeln!(out, "failed        {}", item.dead_lettered_at)?;
-        writeln!(out, "content type  {}", item.content_type)?;
-        match item.body_bytes {
-            Some(bytes) => writeln!(out, "body          {bytes} bytes (--body prints it)")?,
-            None => writeln!(out, "body          deleted")?,
-        }
-        writeln!(
-            out,
-            "conflict      {}",
-            if item.is_conflict { "yes" } else { "no" }
-        )?;
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn as_object(item: &DeadLetter) -> Value {

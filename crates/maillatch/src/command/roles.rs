@@ -65,6 +65,7 @@ pub(crate) async fn run(args: ServeArgs, roles: Roles) -> Result<ExitCode> {
         roles,
         profile,
         address: serving.address(),
+        ops: serving.ops_address(),
         began,
     };
     ready.announce(&banner, args.json)?;
@@ -122,6 +123,8 @@ struct Ready {
     roles: Roles,
     profile: Profile,
     address: SocketAddr,
+    /// The operators' listener.
+    ops: Option<SocketAddr>,
     began: Instant,
 }
 
@@ -134,6 +137,7 @@ impl Ready {
                 "profile": self.profile.name(),
                 "http": self.address.to_string(),
                 "url": format!("http://{}", self.address),
+                "ops_url": self.ops.map(|ops| format!("http://{ops}")),
                 "ms": u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
             });
             let mut stdout = std::io::stdout().lock();
@@ -142,7 +146,8 @@ impl Ready {
         }
         let mut stderr = std::io::stderr().lock();
         let url = format!("http://{}", self.address);
-        banner.print(&mut stderr, &url)?;
+        let ops = self.ops.map(|ops| format!("http://{ops}"));
+        banner.print(&mut stderr, &url, ops.as_deref())?;
         writeln!(
             stderr,
             "Ready on {url} after {} ms. Ctrl-C stops; data is kept.",

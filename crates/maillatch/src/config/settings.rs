@@ -81,13 +81,38 @@ impl Config {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Server {
     pub(crate) listen: String,
+    ops_listen: String,
     pub(crate) hosts: Vec<String>,
     secret: SecretString,
     pub(crate) drain: Span,
     pub(crate) threads: usize,
 }
 
+/// How far the operators' port is from the port of `server.listen`.
+const OPS_PORT: u16 = 1000;
+
 impl Server {
+    /// Whether the address for operators is configured.
+    pub(crate) fn has_ops_listen(&self) -> bool {
+        !self.ops_listen.is_empty()
+    }
+
+    /// The address for operators: the configured one, or this machine's own with a port that
+    /// follows from the port of `listen`.
+    pub(crate) fn ops_listen(&self) -> String {
+        if self.has_ops_listen() {
+            return self.ops_listen.clone();
+        }
+        let port = self.listen.rsplit_once(':').map(|(_, port)| port.parse());
+        let port: u16 = port.and_then(Result::ok).unwrap_or(0);
+        // A port near the end of the range has its neighbour below.
+        let port = match port {
+            0 => 0,
+            port => port.checked_add(OPS_PORT).unwrap_or(port - OPS_PORT),
+        };
+        format!("127.0.0.1:{port}")
+    }
+
     pub(crate) fn secret(&self) -> &str {
         self.secret.expose_secret()
     }

@@ -17,6 +17,7 @@ const STOP: Duration = Duration::from_secs(30);
 pub struct Process {
     child: Child,
     url: Option<Url>,
+    ops_url: Url,
 }
 
 impl Process {
@@ -48,13 +49,21 @@ impl Process {
             let log = std::fs::read_to_string(&log).unwrap_or_default();
             bail!("`maillatch {command}` did not become ready: {}", log.trim());
         };
-        let url = Some(url_in(&line)?);
-        Ok(Self { child, url })
+        Ok(Self {
+            child,
+            url: Some(url_in(&line, "url")?),
+            ops_url: url_in(&line, "ops_url")?,
+        })
     }
 
     /// Its URL, while it runs.
     pub fn url(&self) -> Option<&Url> {
         self.url.as_ref()
+    }
+
+    /// The URL of its operators' listener, while it runs.
+    pub fn ops_url(&self) -> Option<&Url> {
+        self.url.as_ref().map(|_| &self.ops_url)
     }
 
     /// Its process id, while it runs.
@@ -88,10 +97,10 @@ impl Process {
     }
 }
 
-fn url_in(ready: &str) -> Result<Url> {
+fn url_in(ready: &str, field: &str) -> Result<Url> {
     let line: serde_json::Value =
         serde_json::from_str(ready).context("the ready line is not JSON")?;
-    let url = line.get("url").and_then(|url| url.as_str());
+    let url = line.get(field).and_then(|url| url.as_str());
     let url = url.context("the ready line has no url")?;
     Url::parse(url).context("the ready line's url is not a URL")
 }

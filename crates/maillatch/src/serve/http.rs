@@ -53,7 +53,7 @@ fn hook_deps(parts: &Parts, posts: &Posts<'_>) -> Result<webhook::Deps> {
 }
 
 /// What the routes of every role need.
-fn ops_deps(parts: &Parts, roles: Roles, supervisor: &Supervisor) -> ops::Deps {
+pub(super) fn ops_deps(parts: &Parts, roles: Roles, supervisor: &Supervisor) -> ops::Deps {
     ops::Deps {
         probes: vec![Arc::clone(&parts.store.probe)],
         queue: Arc::clone(&parts.queue.probe),
@@ -92,7 +92,7 @@ pub(super) fn http(
     supervisor: &Supervisor,
 ) -> Result<Http> {
     let config = &parts.config;
-    let ops = ops::routes(ops_deps(parts, roles, supervisor));
+    let ops = ops::public_routes(ops_deps(parts, roles, supervisor));
     let hooks = if roles.has(Role::Webhook) {
         Some(webhook::routes(hook_deps(parts, posts)?))
     } else {
@@ -194,7 +194,7 @@ fn threads(configured: usize) -> usize {
 }
 
 /// Says why the address cannot be bound, and what to do about it.
-fn bind_error(error: std::io::Error, listen: &str) -> anyhow::Error {
+pub(super) fn bind_error(error: std::io::Error, listen: &str) -> anyhow::Error {
     if error.kind() != std::io::ErrorKind::AddrInUse {
         return anyhow::Error::new(error).context(format!("failed to listen on {listen}"));
     }

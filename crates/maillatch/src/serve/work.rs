@@ -17,6 +17,8 @@ use crate::wire::{Parts, callbacks, dkim, fetcher, janitor, poll_deps, worker_se
 
 /// How often unfinished mail is measured.
 const MEASURE_EVERY: Duration = Duration::from_secs(2);
+/// A measurement and its pause are shorter.
+const MEASURED_WITHIN: Duration = Duration::from_mins(15);
 
 /// Starts the task that measures unfinished mail, for roles that record mail.
 pub(super) fn start_measuring(
@@ -40,6 +42,7 @@ pub(super) fn start_measuring(
 /// database is unavailable the last figure stays; nothing can be recorded then anyway.
 async fn measure_unfinished(retention: &dyn RetentionLog, quota: &StorageQuota, meters: &Meters) {
     loop {
+        meters.tasks.round("storage", MEASURED_WITHIN);
         let begun = Instant::now();
         if let Ok(measured) = retention.unfinished_bytes().await {
             quota.set_unfinished(measured);

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use pipeline::{DeliveryKey, Lease, Leased, SourceLabel, StoreError};
+use pipeline::{DeliveryKey, Lease, Leased, SourceLabel, SourceName, StoreError};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
@@ -65,6 +65,19 @@ impl From<StoreError> for Stop {
     }
 }
 
+/// The name of the task that polls a source.
+pub(crate) fn task_of(source: &SourceName) -> String {
+    format!("poller of {source}")
+}
+
+/// Notes that the task of a source does something. It does so at least as often as it
+/// renews its lease, except while the source answers.
+pub(crate) fn note_round(deps: &Deps, source: &SourceName) {
+    let settings = &deps.settings;
+    let within = 3 * settings.lease + settings.answer_budget;
+    deps.tasks.round(&task_of(source), within);
+}
+
 /// A lease and when it was last renewed.
 pub(crate) struct HeldLease {
     pub(crate) lease: Lease,
@@ -79,6 +92,7 @@ impl HeldLease {
 
     /// Renews the lease when it is time to; fails if it was lost.
     pub(crate) async fn renew(&mut self, deps: &Deps) -> Result<(), Stop> {
+        note_round(deps, &self.lease.source);
         if self.renewed.elapsed() < deps.settings.renewal_interval() {
             return Ok(());
         }
@@ -273,10 +287,10 @@ fn is_refusal(error: PollError) -> bool {
 }
 
 /// Logs and counts a listed mail that is not recorded.
-fn skip(deps: &Deps, held: &HeldLease, why: &'static str) {
+fn skip(deps: &Deps, held: &HeldLease, reason: &'static str) {
     let source = held.lease.source.to_string();
-    tracing::warn!(source, why, "a listed mail was not recorded");
-    let label = Skipped { source, why };
+    tracing::warn!(source, reason, "a listed mail was not recorded");
+    let label = Skipped { source, reason };
     deps.meters.skipped.get_or_create(&label).inc();
 }
 

@@ -12,11 +12,16 @@ use crate::jitter::jittered;
 
 /// How often sources are checked.
 const INTERVAL: Duration = Duration::from_secs(30);
+/// A round takes no longer than this.
+const LONGEST_ROUND: Duration = Duration::from_mins(5);
+/// The name of this task.
+pub(crate) const TASK: &str = "watch for silent sources";
 
 /// Checks sources that post, until `stop`.
 pub(crate) async fn watch(deps: &Deps, posting: &[SourceName], stop: &CancellationToken) {
     let mut silent = HashSet::new();
     loop {
+        deps.tasks.round(TASK, LONGEST_ROUND);
         for source in posting {
             if let Err(error) = deps.silence.observe_posts(source).await {
                 let error: &dyn std::error::Error = &error;

@@ -16,6 +16,10 @@ use crate::jitter::jittered;
 
 /// How often the database is asked for awaited inboxes.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// A round takes no longer than this.
+const LONGEST_ROUND: Duration = Duration::from_mins(2);
+/// The name of this task.
+pub(crate) const TASK: &str = "watch for waiting inboxes";
 /// The most inboxes in one answer.
 const MOST: u32 = 1000;
 /// The pause after the first poll for an inbox; each later one is twice as long.
@@ -72,6 +76,7 @@ pub(crate) struct PollRequest {
 pub(crate) async fn watch(deps: &Deps, sources: &[PollRequest], stop: &CancellationToken) {
     let mut turns = Turns::default();
     loop {
+        deps.tasks.round(TASK, LONGEST_ROUND);
         tokio::select! {
             biased;
             () = stop.cancelled() => return,

@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures_util::{Stream, StreamExt};
 use lapin::options::ConfirmSelectOptions;
 use lapin::{ConnectionProperties, Event};
-use pipeline::Restarts;
+use pipeline::Tasks;
 use tokio::sync::watch;
 use tokio::time::{Instant, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -104,7 +104,7 @@ impl Plan {
     pub(super) fn supervised(
         self,
         closed: CancellationToken,
-        restarts: Restarts,
+        tasks: Tasks,
     ) -> (CurrentConnection, impl Future<Output = ()> + Send + 'static) {
         let (up, current) = watch::channel(None);
         let failure = LastFailure::default();
@@ -114,9 +114,7 @@ impl Plan {
                 up.send_replace(None);
                 self.supervise(&up, &failure, &closed)
             };
-            restarts
-                .keep_running("broker connection", sleep, start)
-                .await;
+            tasks.keep_running("broker connection", sleep, start).await;
         };
         (current, supervisor)
     }

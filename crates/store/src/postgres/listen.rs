@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use pipeline::Restarts;
+use pipeline::Tasks;
 use sqlx::Executor;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::runtime::Handle;
@@ -32,7 +32,7 @@ const CHECK_EVERY: Duration = RECHECK_SPREAD;
 pub(super) struct Listener {
     options: PgConnectOptions,
     watches: Watches,
-    restarts: Restarts,
+    tasks: Tasks,
     /// The runtime that opened the database. The first watch may begin on a thread of
     /// the HTTP server, which ends earlier.
     runtime: Handle,
@@ -41,11 +41,11 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    pub(super) fn new(options: PgConnectOptions, watches: Watches, restarts: Restarts) -> Self {
+    pub(super) fn new(options: PgConnectOptions, watches: Watches, tasks: Tasks) -> Self {
         Self {
             options,
             watches,
-            restarts,
+            tasks,
             runtime: Handle::current(),
             is_started: AtomicBool::new(false),
             stop: CancellationToken::new(),
@@ -58,10 +58,10 @@ impl Listener {
             return;
         }
         let (options, watches) = (self.options.clone(), self.watches.clone());
-        let restarts = self.restarts.clone();
+        let tasks = self.tasks.clone();
         let listening = self.stop.clone().run_until_cancelled_owned(async move {
             let start = || listen_and_reconnect(&options, &watches);
-            restarts.keep_running("listener", sleep, start).await;
+            tasks.keep_running("listener", sleep, start).await;
         });
         self.runtime.spawn(listening);
     }
@@ -183,7 +183,7 @@ mod tests {
         let listener = Listener::new(
             connect::options(&settings).unwrap(),
             watches,
-            Restarts::default(),
+            Tasks::default(),
         );
         listener.start();
         Listening {

@@ -1,4 +1,4 @@
-//! Connections are lent and returned, both within a bounded time.
+//! ConnectionCount are lent and returned, both within a bounded time.
 //!
 //! The driver's pool pings a connection that is returned, and waits for the answer
 //! without a timeout. A connection that freezes at this moment would keep its place in
@@ -12,6 +12,8 @@ use sqlx::pool::PoolConnection;
 use sqlx::{PgConnection, PgPool};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
+
+use crate::backend::ConnectionCount;
 
 /// How long the return of a connection may take.
 const RETURN: Duration = Duration::from_secs(5);
@@ -28,6 +30,11 @@ impl Pool {
     /// Lends a connection, or fails within the pool's timeout.
     pub(super) async fn lend(&self) -> Result<Lent, sqlx::Error> {
         self.0.acquire().await.map(Lent)
+    }
+
+    /// How many connections there are.
+    pub(super) fn connections(&self) -> ConnectionCount {
+        ConnectionCount::of(&self.0)
     }
 
     /// Closes every connection; waits for those that are lent.

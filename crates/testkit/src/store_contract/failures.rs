@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use pipeline::{Completed, DeadLetter, DeliveryId, Reason, Timestamp};
+use pipeline::{Completed, DeadLetter, DeliveryId, Reason, Timestamp, TracedId};
 
-use super::{LONG, Seams, StoreSubject, delivery, held, must, source};
+use super::{LONG, Seams, StoreSubject, code, delivery, held, inbox, mail, must, source};
 
 /// A dead letter keeps everything.
 pub async fn dead_letter_keeps_its_reason_and_body(subject: &dyn StoreSubject) {
@@ -91,6 +91,36 @@ pub async fn only_a_dead_letter_is_requeued(subject: &dyn StoreSubject) {
     }
     seams.complete(claim, held(Vec::new())).await;
     assert!(!must(seams.failures.requeue(claimed).await));
+}
+
+/// Whatever id an operator has, it leads to the delivery and its state.
+pub async fn ids_lead_to_their_delivery(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    let to = inbox("agent");
+    let id = seams.new_delivery("evt_1").await;
+    let state = async |of: TracedId| {
+        let trace = must(seams.failures.trace(of).await);
+        trace.map(|trace| (trace.delivery, trace.state))
+    };
+    let of = TracedId::Delivery(id);
+    assert_eq!(state(of).await, Some((id, "pending".to_owned())));
+    let (claim, _) = seams.claim(id, LONG).await;
+    let mail = mail(&to, "m1", vec![code(&to, "111111")]);
+    let (message, artifact) = (mail.id, mail.artifacts.iter().map(|one| one.id).next());
+    let artifact = artifact.unwrap_or_else(|| panic!("the mail has a code"));
+    seams.complete(claim, held(vec![mail])).await;
+    for of in [of, TracedId::Message(message), TracedId::Artifact(artifact)] {
+        assert_eq!(state(of).await, Some((id, "done".to_owned())));
+    }
+    let buried = seams.new_delivery("evt_2").await;
+    let (claim, _) = seams.claim(buried, LONG).await;
+    must(seams.work.dead_letter(claim, Reason::new("test")).await);
+    let trace = must(seams.failures.trace(TracedId::Delivery(buried)).await);
+    assert_eq!(
+        trace.and_then(|trace| trace.reason),
+        Some(Reason::new("test"))
+    );
+    assert_eq!(state(TracedId::Delivery(DeliveryId::new())).await, None);
 }
 
 /// The operator sees that the id had been used before.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pipeline::{AttemptId, Meters, NewAttempt, OutcomeLabel};
+use pipeline::{AttemptId, Meters, NewAttempt};
 use prometheus_client::registry::Registry;
 use testkit::store_contract::attempt;
 use testkit::wait::until;
@@ -182,11 +182,11 @@ async fn slow_callback_receiver_does_not_delay_another() {
     tokio::join!(posting, watching);
     // Every post that was begun was finished, and none timed out.
     let count = |word| {
-        let label = OutcomeLabel::new("slow", word);
-        usize::try_from(meters.callbacks.get_or_create(&label).get()).unwrap()
+        let counter = meters.callbacks("slow", word);
+        usize::try_from(counter.get()).unwrap()
     };
     assert_eq!(
-        (count("done"), count("again")),
+        (count("done"), count("retry_later")),
         (asked.load(Ordering::SeqCst), 0)
     );
 }

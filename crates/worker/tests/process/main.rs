@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fixture::{Fixture, nested, otp_mail, payload};
-use pipeline::{ArtifactKind, Claimed, OutcomeLabel, Recorded};
+use pipeline::{ArtifactKind, Claimed, Recorded};
 use tokio_util::sync::CancellationToken;
 
 #[tokio::test]
@@ -254,8 +254,7 @@ async fn delivery_that_takes_many_leases_keeps_its_claim() {
     .await;
     stop.cancel();
     working.await.unwrap();
-    let label = OutcomeLabel::new("dev", "lost");
-    let lost = fixture.deps.meters.processed.get_or_create(&label).get();
+    let lost = fixture.deps.meters.processed("dev", "lost").get();
     assert_eq!(lost, 0);
 }
 

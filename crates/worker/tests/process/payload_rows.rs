@@ -95,8 +95,7 @@ async fn p17_event_other_than_inbound_mail_is_ignored_and_counted() {
         .await;
     fixture.work_until_idle().await;
     assert_eq!(dead_letter_reasons(&fixture).await, Vec::<String>::new());
-    let label = pipeline::OutcomeLabel::new("dev", "ignored");
-    let counted = fixture.deps.meters.processed.get_or_create(&label).get();
+    let counted = fixture.deps.meters.processed("dev", "ignored").get();
     assert_eq!(counted, 1);
 }
 

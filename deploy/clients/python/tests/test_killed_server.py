@@ -42,7 +42,7 @@ def until_waiting(server: Server) -> None:
     """Returns when the server has a wait open."""
 
     def is_waiting() -> bool:
-        with urlopen(f"{server.url}/metrics", timeout=PATIENCE) as answer:
+        with urlopen(f"{server.ops_url}/metrics", timeout=PATIENCE) as answer:
             return b"\nmaillatch_waiting 1\n" in answer.read()
 
     until("a wait", is_waiting)

@@ -22,6 +22,8 @@ export interface Mail {
 /** A server of its own, on a free port, with a private data directory. */
 export class Server {
   url = "";
+  /** Where the server serves its metrics, and what is wrong with it. */
+  opsUrl = "";
   key = "";
   #secret = "";
   #process: ChildProcess | undefined;
@@ -46,10 +48,10 @@ export class Server {
     const environment = Object.entries(process.env).filter(([name]) => !name.startsWith("MAILLATCH_"));
     const child = spawn(this.binary, ["up", "--json", "--listen", listen, "--data-dir", data], {
       stdio: ["ignore", "pipe", log],
-      env: Object.fromEntries(environment),
+      env: { ...Object.fromEntries(environment), MAILLATCH_SERVER__OPS_LISTEN: "127.0.0.1:0" },
     });
     this.#process = child;
-    await ready(child);
+    this.opsUrl = (await ready(child)).ops_url;
     const values = variables(readFileSync(join(data, "dev.env"), "utf8"));
     this.url = values["MAILLATCH_URL"] ?? "";
     this.key = values["MAILLATCH_KEY"] ?? "";
@@ -96,15 +98,15 @@ export class Server {
   }
 }
 
-async function ready(child: ChildProcess): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
+async function ready(child: ChildProcess): Promise<{ ops_url: string }> {
+  return new Promise((resolve, reject) => {
     const fail = (why: string) => reject(new MaillatchError(`the server did not start: ${why}`));
     const timer = setTimeout(() => fail("it was not ready in time"), START_MS);
     child.once("error", (error) => fail(error.message));
     child.once("exit", (code) => fail(`it ended with status ${code}`));
-    child.stdout?.once("data", () => {
+    child.stdout?.once("data", (line: Buffer) => {
       clearTimeout(timer);
-      resolve();
+      resolve(JSON.parse(line.toString()) as { ops_url: string });
     });
   });
 }

@@ -30,7 +30,7 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>): Prom
 /** Resolves when the server has a wait open. */
 function untilWaiting(): Promise<void> {
   return until("a wait", async () => {
-    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    const metrics = await (await fetch(`${server.opsUrl}/metrics`)).text();
     return metrics.includes("\nmaillatch_waiting 1\n");
   });
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::Check;
+use super::running::failing_parts;
 use crate::dev;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -100,24 +101,18 @@ async fn ready(client: &Client, url: &Url) -> Vec<Check> {
     if answer.status() == StatusCode::MISDIRECTED_REQUEST {
         let host = url.host_str().unwrap_or_default();
         let next = format!("not shown to the name {host}; add it to server.hosts to see it here");
-        return vec![Check::warning("ready", next)];
+        return vec![Check::failed("ready", next)];
     }
     let status = answer.status();
     let Ok(body) = answer.json::<Value>().await else {
         let why = format!("/readyz is answered with {status} and no report: a proxy answers");
         return vec![Check::failed("ready", why)];
     };
-    let mut failing: Vec<String> = Vec::new();
-    let parts = body.get("checks").and_then(Value::as_object);
-    for (part, state) in parts.into_iter().flatten() {
-        if state != "ok" {
-            failing.push(format!("{part}: {}", state.as_str().unwrap_or("?")));
-        }
-    }
+    let failing = failing_parts(&body);
     let mut checks = vec![if failing.is_empty() && status.is_success() {
         Check::ok("ready", "every part works")
     } else {
-        let next = "run `maillatch doctor` on the server's machine, and read its log";
+        let next = "`maillatch doctor` on the server's machine says more";
         Check::failed("ready", format!("{}; {next}", failing.join("; ")))
     }];
     let warnings = body.get("warnings").and_then(Value::as_array);

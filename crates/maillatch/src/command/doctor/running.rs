@@ -7,39 +7,96 @@ use serde_json::Value;
 use super::Check;
 use crate::config::Config;
 
-const TIMEOUT: Duration = Duration::from_secs(2);
+/// A server answers at once, even if its database does not.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Names the parts of the server that do not work and the tasks that were restarted
-/// lately. A server that does not run is no fault: each role listens on its own address.
+/// What was learned from a server.
+enum Answer {
+    /// Nothing listens there.
+    NotRunning,
+    /// It accepts connections and does not answer.
+    Hangs,
+    /// What `/readyz` says.
+    Ready(Value),
+}
+
+/// Names the parts of the server that do not work, and the tasks that were restarted
+/// lately or do nothing. A server that does not run is no fault: each role listens on its
+/// own address.
 pub(super) async fn tasks(config: &Config) -> Check {
-    let listen = &config.server.listen;
-    let Some(ready) = ready(listen).await else {
-        let next = "if it should run here, start it with `maillatch up` or its role";
-        return Check::ok("server", format!("none answers on {listen}; {next}"));
+    let (listen, ops) = (&config.server.listen, config.server.ops_listen());
+    // The operators' listener says more.
+    let asked = match ask(&ops).await {
+        Answer::NotRunning => ask(listen).await,
+        answered => answered,
     };
-    report(listen, &ready)
+    match asked {
+        Answer::NotRunning => {
+            let next = "if it should run here, start it with `maillatch up` or its role";
+            Check::ok("server", format!("none answers on {listen}; {next}"))
+        }
+        Answer::Hangs => Check::failed(
+            "server",
+            format!(
+                "a process listens on {listen} or {ops} and does not answer; if it is this server, \
+                 restart it, and read its log"
+            ),
+        ),
+        Answer::Ready(ready) => report(listen, &ready),
+    }
 }
 
 /// What the answer of `/readyz` means.
 fn report(listen: &str, ready: &Value) -> Check {
-    let checks = ready.get("checks").and_then(Value::as_object);
-    let failing: Vec<String> = checks
-        .into_iter()
-        .flatten()
-        .filter(|(_, state)| *state != "ok")
-        .map(|(part, state)| format!("{part}: {}", state.as_str().unwrap_or("?")))
-        .collect();
+    let failing = failing_parts(ready);
     if failing.is_empty() {
         return Check::ok("server", format!("answers on {listen}; every task runs"));
     }
-    let next = "read its log; a task that fails again and again needs a new version or a restart";
-    Check::failed("server", format!("{}; {next}", failing.join("; ")))
+    Check::failed("server", failing.join("; "))
 }
 
-async fn ready(listen: &str) -> Option<Value> {
-    let client = reqwest::Client::builder().timeout(TIMEOUT).build().ok()?;
-    let answer = client.get(format!("http://{listen}/readyz")).send().await;
-    serde_json::from_str(&answer.ok()?.text().await.ok()?).ok()
+/// The parts that fail, each with what to do next.
+pub(super) fn failing_parts(ready: &Value) -> Vec<String> {
+    let checks = ready.get("checks").and_then(Value::as_object);
+    checks
+        .into_iter()
+        .flatten()
+        .filter(|(_, state)| *state != "ok")
+        .map(|(part, state)| {
+            let state = state.as_str().unwrap_or("?");
+            format!("{part}: {state} ({})", next_step(part))
+        })
+        .collect()
+}
+
+fn next_step(part: &str) -> &'static str {
+    match part {
+        "database" => "check that the database runs and that its disk is not full",
+        "queue" => "check that the broker runs, and queue.url; mail is still processed",
+        "tasks" => {
+            "read the log of the server for the task, then restart it; if the task fails again, \
+             report it with that log"
+        }
+        "process" => "it stops now; wait, and start it again if that was not intended",
+        _ => "read the log of the server",
+    }
+}
+
+async fn ask(address: &str) -> Answer {
+    let Ok(client) = reqwest::Client::builder().timeout(TIMEOUT).build() else {
+        return Answer::NotRunning;
+    };
+    let answer = client.get(format!("http://{address}/readyz")).send().await;
+    let answer = match answer {
+        Ok(answer) => answer.json().await,
+        Err(error) => Err(error),
+    };
+    match answer {
+        Ok(ready) => Answer::Ready(ready),
+        Err(error) if error.is_timeout() => Answer::Hangs,
+        // Another program, or none.
+        Err(_) => Answer::NotRunning,
+    }
 }
 
 #[cfg(test)]
@@ -50,12 +107,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn task_that_was_restarted_fails_and_is_named() {
+    fn task_that_was_restarted_or_does_nothing_fails_and_is_named() {
         let ready =
             |tasks| json!({ "ready": true, "checks": { "database": "ok", "tasks": tasks } });
         assert_eq!(report("here", &ready("ok")).health, Health::Ok);
-        let failed = report("here", &ready("janitor was restarted 3 times"));
-        assert_eq!(failed.health, Health::Failed);
-        assert!(failed.detail.contains("janitor"), "{}", failed.detail);
+        for tasks in [
+            "janitor was restarted 3 times",
+            "janitor has finished nothing for 300 s",
+        ] {
+            let failed = report("here", &ready(tasks));
+            assert_eq!(failed.health, Health::Failed);
+            assert!(failed.detail.contains(tasks), "{}", failed.detail);
+            assert!(failed.detail.contains("restart it"), "{}", failed.detail);
+        }
     }
 }

@@ -18,7 +18,10 @@ pub(super) async fn storage(config: &Config, store: &Store) -> Option<Check> {
         quota.set_freeing(unfinished.saturating_add(finished) > most - most / 10);
     }
     Some(match (quota.warning(), quota.bytes()) {
-        (Some(warning), _) => Check::warning("storage", format!("{detail}; {warning}")),
+        (Some(warning), _) => {
+            let next = "raise retention.max_bytes, shorten retention.bodies, or add workers";
+            Check::warning("storage", format!("{detail}; {warning}; {next}"))
+        }
         (None, Some(most)) => Check::ok("storage", format!("{detail}; the quota is {most}")),
         (None, None) => Check::ok("storage", format!("{detail}; no quota")),
     })

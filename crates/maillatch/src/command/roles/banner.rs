@@ -48,7 +48,12 @@ impl Banner {
     }
 
     /// Prints everything but the ready line.
-    pub(super) fn print(&self, out: &mut impl Write, url: &str) -> io::Result<()> {
+    pub(super) fn print(
+        &self,
+        out: &mut impl Write,
+        url: &str,
+        ops: Option<&str>,
+    ) -> io::Result<()> {
         let version = env!("CARGO_PKG_VERSION");
         let (role, profile) = (self.roles.name, self.profile.name());
         writeln!(out, "maillatch {version}  {role}  {profile} profile\n")?;
@@ -63,12 +68,12 @@ impl Banner {
             let docs = "the API described; OpenAPI at /openapi.json";
             line(out, "Docs", &format!("{url}/docs"), docs)?;
         }
-        line(
-            out,
-            "Health",
-            &format!("{url}/readyz"),
-            "metrics at /metrics",
-        )?;
+        if let Some(ops) = ops {
+            let metrics = "what is wrong, if anything; metrics at /metrics";
+            line(out, "Health", &format!("{ops}/readyz"), metrics)?;
+        } else {
+            line(out, "Health", &format!("{url}/readyz"), "no metrics")?;
+        }
         writeln!(out)?;
         if !self.roles.is_separate() {
             self.print_next_steps(out)?;

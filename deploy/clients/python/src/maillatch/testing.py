@@ -44,6 +44,8 @@ class Server:
         self._directory = Path(tempfile.mkdtemp(prefix="maillatch-"))
         self._process: subprocess.Popen[str] | None = None
         self.url = ""
+        #: Where the server serves its metrics, and what is wrong with it.
+        self.ops_url = ""
         self.key = ""
         self._secret = ""
 
@@ -56,9 +58,12 @@ class Server:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
-                env={k: v for k, v in os.environ.items() if not k.startswith("MAILLATCH_")},
+                env={
+                    **{k: v for k, v in os.environ.items() if not k.startswith("MAILLATCH_")},
+                    "MAILLATCH_SERVER__OPS_LISTEN": "127.0.0.1:0",
+                },
             )
-        self._wait_until_ready()
+        self.ops_url = self._wait_until_ready()["ops_url"]
         values = _variables(Path(self.data) / "dev.env")
         self.url = values["MAILLATCH_URL"]
         self.key = values["MAILLATCH_KEY"]
@@ -69,15 +74,18 @@ class Server:
     def data(self) -> str:
         return str(self._directory / "data")
 
-    def _wait_until_ready(self) -> None:
+    def _wait_until_ready(self) -> dict[str, str]:
         process = self._process
         assert process is not None and process.stdout is not None
         ready, _, _ = select.select([process.stdout], [], [], START_SECONDS)
-        if not ready or not process.stdout.readline():
+        line = process.stdout.readline() if ready else ""
+        if not line:
             process.kill()
             process.wait()
             log = (self._directory / "server.log").read_text(errors="replace")[-2000:]
             raise MaillatchError(f"the server did not start:\n{log}")
+        said: dict[str, str] = json.loads(line)
+        return said
 
     def kill(self) -> None:
         """Ends the process at once, as a crash would. ``start`` brings it back."""

@@ -1,0 +1,145 @@
+//! Metrics by convention: labels are named by what they are, every metric has a help text in
+//! plain words, and they are served on the operators' listener alone.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use crate::harness::{Harness, Role, on_both_profiles, otp_delivery};
+
+on_both_profiles!(
+    metrics_follow_the_conventions,
+    public_listener_shows_neither_metrics_nor_details,
+);
+
+/// Every label that a metric may have.
+const LABELS: [&str; 16] = [
+    "source", "kind", "layer", "callback", "outcome", "verdict", "way", "task", "cause", "reason",
+    "route", "method", "status", "state", "version", "le",
+];
+
+async fn metrics_follow_the_conventions(harness: Harness) {
+    let attempt = harness.open(json!({})).await;
+    let mail = otp_delivery(attempt["inbox"].as_str().unwrap(), "m1", "493817");
+    harness.post_until_accepted(0, "d1", &mail).await;
+    harness.post_until_accepted(0, "d1", &mail).await;
+    harness.take(&attempt, "k1").await;
+    let path = format!("/v1/attempts/{}/finish", attempt["id"].as_str().unwrap());
+    let outcome = json!({ "outcome": "succeeded" });
+    assert_eq!(harness.post_json(&path, "k2", &outcome).await.0, 200);
+    let mut all = String::new();
+    for role in [Role::Webhook, Role::Worker, Role::Feed] {
+        all.push_str(&harness.all_metrics(role).await);
+    }
+    let helps: BTreeMap<&str, &str> = all
+        .lines()
+        .filter_map(|line| line.strip_prefix("# HELP ")?.split_once(' '))
+        .collect();
+    for (name, help) in &helps {
+        assert!(help.split(' ').count() >= 3, "{name}: {help}");
+        let is_ours = name.starts_with("maillatch_") || name.starts_with("process_");
+        assert!(is_ours, "{name}");
+    }
+    let samples = all.lines().filter(|line| !line.starts_with('#'));
+    for sample in samples {
+        let Some((_, labels)) = sample.split_once('{') else {
+            continue;
+        };
+        let (labels, _) = labels.rsplit_once('}').unwrap();
+        for label in labels.split("\",") {
+            let (name, _) = label.split_once('=').unwrap();
+            assert!(LABELS.contains(&name), "{name} in {sample}");
+        }
+    }
+    for sample in [
+        "maillatch_deliveries_total{source=\"dev\",outcome=\"accepted\"} ",
+        "maillatch_dedupe_hits_total{layer=\"delivery\"} ",
+        "maillatch_processed_total{source=\"dev\",outcome=\"done\"} ",
+        "maillatch_artifacts_total{kind=\"code\",verdict=\"usable\"} ",
+        "maillatch_attempts_total{outcome=\"opened\"} 1",
+        "maillatch_attempts_total{outcome=\"ready\"} 1",
+        "maillatch_attempts_total{outcome=\"succeeded\"} 1",
+        "maillatch_artifacts_consumed_total{way=\"attempt\",outcome=\"first\"} 1",
+        "maillatch_request_duration_seconds_count{route=\"/v1/attempts\",method=\"POST\",\
+         status=\"201\"} 1",
+        "maillatch_database_connections{state=\"idle\"} ",
+        "maillatch_database_connections_max ",
+        "maillatch_build_info{version=\"",
+        "process_resident_memory_bytes ",
+        "process_cpu_seconds_total ",
+        "process_open_fds ",
+        "process_start_time_seconds ",
+    ] {
+        let is_there = all.lines().any(|line| line.starts_with(sample));
+        assert!(is_there, "{sample} is not in {all}");
+    }
+    harness.end().await;
+}
+
+async fn public_listener_shows_neither_metrics_nor_details(harness: Harness) {
+    for role in [Role::Webhook, Role::Worker, Role::Feed] {
+        let metrics = harness.get(role, "metrics").await;
+        assert_eq!(metrics.status, 404, "{metrics:?}");
+        let ready = harness.get(role, "readyz").await;
+        assert_eq!(ready.status, 200, "{ready:?}");
+        let words = json!({
+            "ready": true, "checks": { "database": "ok", "queue": "ok", "tasks": "ok" },
+        });
+        assert_eq!(ready.body, words);
+        let detailed = harness.ops(role, "readyz").await;
+        assert!(detailed.body["warnings"].is_array(), "{detailed:?}");
+        let ops = harness.deployment.ops_url(role).unwrap();
+        assert_eq!(ops.host_str(), Some("127.0.0.1"));
+        let hook = harness.ops(role, "hooks/dev").await;
+        assert_eq!(hook.status, 404, "operators' listener has nothing else");
+    }
+    harness.end().await;
+}
+
+/// Two servers on one machine: the second one serves without metrics and says so. A
+/// configured address that is taken is an error.
+#[tokio::test(flavor = "multi_thread")]
+async fn taken_ops_address_is_a_warning_by_default_and_an_error_if_configured() {
+    use std::process::{Command, Stdio};
+
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let ops = taken.local_addr().unwrap().port();
+    let dir = tempfile::tempdir().unwrap();
+    let mut configured = Command::new(crate::harness::binary());
+    configured
+        .args(["up", "--listen", "127.0.0.1:0"])
+        .env("MAILLATCH_SERVER__OPS_LISTEN", format!("127.0.0.1:{ops}"))
+        .current_dir(dir.path());
+    let output = tokio::task::spawn_blocking(move || configured.output().unwrap());
+    let output = output.await.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains(&format!("another process listens on 127.0.0.1:{ops}")),
+        "{said}"
+    );
+
+    let mut server = Command::new(crate::harness::binary())
+        .args([
+            "up",
+            "--json",
+            "--listen",
+            &format!("127.0.0.1:{}", ops - 1000),
+        ])
+        .current_dir(dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(server.stdout.take().unwrap()));
+    let ready: serde_json::Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!(ready["ops_url"], json!(null), "{ready}");
+    assert!(
+        ready["url"]
+            .as_str()
+            .unwrap()
+            .starts_with("http://127.0.0.1:")
+    );
+}
