@@ -21,6 +21,7 @@ mod callbacks;
 mod commands;
 mod consume_once;
 mod crash;
+mod deploy_readme;
 mod doctor;
 mod duplicates;
 mod fetched_mail;

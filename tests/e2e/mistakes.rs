@@ -9,7 +9,7 @@ use maillatch::deployment::Role;
 use secrecy::ExposeSecret;
 use serde_json::json;
 use tempfile::TempDir;
-use testkit::server::shared_url;
+use testkit::server::{Server, shared_url};
 
 use crate::clock;
 use crate::harness::{Harness, binary};
@@ -235,6 +235,62 @@ async fn mistakes_with_the_database_server() {
         "maillatch: failed to migrate the database: nothing listens at HOST:1; check that PostgreSQL runs there, and the host and \
          port of database.url"
     );
+}
+
+/// The shared server trusts everybody, so this one has a rule that asks for a password.
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_password_names_the_user_and_where_to_correct_it() {
+    use sqlx::Connection;
+
+    let mut server = Server::postgres();
+    let mut url = url::Url::parse(server.url()).unwrap();
+    let mut admin = sqlx::PgConnection::connect(url.as_str()).await.unwrap();
+    let role = "CREATE ROLE walled LOGIN PASSWORD 'the right one'";
+    sqlx::raw_sql(role).execute(&mut admin).await.unwrap();
+    admin.close().await.unwrap();
+    server.stop();
+    let rules = server.directory().join("data/pg_hba.conf");
+    let trusting = std::fs::read_to_string(&rules).unwrap();
+    let asking = format!("host all walled all scram-sha-256\n{trusting}");
+    std::fs::write(&rules, asking).unwrap();
+    server.start();
+    url.set_username("walled").unwrap();
+    url.set_password(Some("the-wrong-one")).unwrap();
+    let place = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
+    let dir = empty();
+    let migrate = run(dir.path(), &["migrate", "--database-url", url.as_str()]);
+    assert_eq!(
+        said(migrate, 1, &[(place.as_str(), "SERVER")]).await,
+        "maillatch: failed to migrate the database: PostgreSQL at SERVER does not accept the \
+         password of user `walled`; correct the user and the password in database.url, or the \
+         rules of pg_hba.conf"
+    );
+}
+
+/// Fresh addresses at a domain that no source receives mail for.
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_domain_of_fresh_addresses_names_the_source_to_use() {
+    let settings = "inbox.mint_domain = \"wrong.shop.dev\"\nsource.dev.domains = [\"dev.test\"]\n\
+         source.shop = { provider = \"standard-webhooks\", domains = [\"mail.shop.dev\"], \
+         secrets = [\"whsec_dGhpcyBpcyBub3QgYSBzZWNyZXQgYXQgYWxs\"] }\n";
+    let harness = Harness::embedded_with(settings).await;
+    let dir = empty();
+    let (url, key) = harness.agent();
+    let mut attempt = run(dir.path(), &["attempt", "new"]);
+    attempt.env("MAILLATCH_URL", url).env("MAILLATCH_KEY", key);
+    assert_eq!(
+        said(attempt, 1, &[]).await,
+        "maillatch: the server answered 409: this server has no domain for new addresses: mail to \
+         them would not arrive; name an inbox in the request, or ask the operator to run `maillatch \
+         doctor`"
+    );
+    let line = "no source receives mail for wrong.shop.dev, the domain of fresh addresses; add it \
+                to the `domains` of a source, or set inbox.mint_domain to a domain of source `shop`";
+    let doctor = harness.doctor().await;
+    assert!(doctor.contains(line), "{doctor}");
+    let log = harness.deployment.logs().unwrap();
+    assert!(log.contains(line), "{log}");
+    harness.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
