@@ -1,8 +1,8 @@
 //! Downloads the certificates that providers sign with.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
 use async_trait::async_trait;
 use reqwest::{Client, redirect};
 use webhook::{CertificateFetch, CertificateUnavailable};
@@ -11,17 +11,29 @@ use webhook::{CertificateFetch, CertificateUnavailable};
 const MAX_BYTES: usize = 64 * 1024;
 
 /// Downloads certificates. The caller decides which URLs are allowed.
-pub(crate) struct CertificateClient(Client);
+///
+/// The client is built when it is needed first: few providers sign with certificates, and
+/// a machine without certificates for TLS can serve the others.
+#[derive(Default)]
+pub(crate) struct CertificateClient(OnceLock<Option<Client>>);
 
 impl CertificateClient {
-    pub(crate) fn new() -> Result<Self> {
-        // The caller has checked the URL; a redirect would lead to another one.
-        let client = Client::builder()
-            .redirect(redirect::Policy::none())
-            .timeout(Duration::from_secs(4))
-            .build()
-            .context("failed to build the client for certificates")?;
-        Ok(Self(client))
+    fn client(&self) -> Option<&Client> {
+        let build = || {
+            // The caller has checked the URL; a redirect would lead to another one.
+            let client = Client::builder()
+                .redirect(redirect::Policy::none())
+                .timeout(Duration::from_secs(4));
+            let client = client.build().inspect_err(|error| {
+                let error: &dyn std::error::Error = error;
+                tracing::error!(
+                    error,
+                    "no client for certificates; install CA certificates and restart"
+                );
+            });
+            client.ok()
+        };
+        self.0.get_or_init(build).as_ref()
     }
 }
 
@@ -29,7 +41,8 @@ impl CertificateClient {
 impl CertificateFetch for CertificateClient {
     async fn fetch(&self, url: &str) -> Result<Vec<u8>, CertificateUnavailable> {
         let away = CertificateUnavailable::Away;
-        let mut answer = self.0.get(url).send().await.ok().ok_or(away)?;
+        let client = self.client().ok_or(away)?;
+        let mut answer = client.get(url).send().await.ok().ok_or(away)?;
         if answer.status().is_client_error() {
             return Err(CertificateUnavailable::NotThere);
         }

@@ -4,7 +4,7 @@
 
 mod message_url;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use base64::Engine;
@@ -77,11 +77,6 @@ impl FetchError {
     }
 }
 
-/// The HTTP client could not be built.
-#[derive(Debug, thiserror::Error)]
-#[error("failed to build the client for providers' APIs")]
-pub struct FetcherError(#[from] reqwest::Error);
-
 /// A message as the provider's API has it.
 pub(crate) struct FetchedMessage {
     pub(crate) raw: Vec<u8>,
@@ -103,7 +98,9 @@ impl FetchedMessage {
 
 /// Fetches mail from providers' APIs.
 pub struct Fetcher {
-    client: Client,
+    /// Built when it is needed first: a machine without certificates for TLS can process
+    /// mail that its posts contain.
+    client: OnceLock<Option<Client>>,
     clock: Arc<dyn Clock>,
     budget: Duration,
     most_bytes: usize,
@@ -112,21 +109,30 @@ pub struct Fetcher {
 impl Fetcher {
     /// A fetcher that spends at most `budget` on one mail of at most `most_bytes`.
     /// `clock` dates signed requests.
-    pub fn new(
-        clock: Arc<dyn Clock>,
-        budget: Duration,
-        most_bytes: usize,
-    ) -> Result<Self, FetcherError> {
-        // Redirects are followed in `get`, which checks each target.
-        let client = Client::builder()
-            .redirect(redirect::Policy::none())
-            .build()?;
-        Ok(Self {
-            client,
+    pub fn new(clock: Arc<dyn Clock>, budget: Duration, most_bytes: usize) -> Self {
+        Self {
+            client: OnceLock::new(),
             clock,
             budget,
             most_bytes,
-        })
+        }
+    }
+
+    fn client(&self) -> Result<&Client, FetchError> {
+        let build = || {
+            // Redirects are followed in `get`, which checks each target.
+            let client = Client::builder().redirect(redirect::Policy::none());
+            let client = client.build().inspect_err(|error| {
+                let error: &dyn std::error::Error = error;
+                tracing::error!(
+                    error,
+                    "no client for providers' APIs; install CA certificates and restart"
+                );
+            });
+            client.ok()
+        };
+        let client = self.client.get_or_init(build).as_ref();
+        client.ok_or(FetchError::Unavailable)
     }
 
     /// Fetches the message.
@@ -149,7 +155,7 @@ impl Fetcher {
             .ok()
             .ok_or(FetchError::UnexpectedAnswer)?;
         url.query_pairs_mut().extend_pairs(&confirmation.query);
-        let answer = self.client.get(url).timeout(self.budget).send().await;
+        let answer = self.client()?.get(url).timeout(self.budget).send().await;
         let status = answer.ok().ok_or(FetchError::Unavailable)?.status();
         match status {
             status if status.is_success() => Ok(()),
@@ -201,7 +207,7 @@ impl Fetcher {
             if !is_own_host(base, &url) {
                 return Err(FetchError::ForeignHost);
             }
-            let mut request = self.client.get(url.clone());
+            let mut request = self.client()?.get(url.clone());
             if url.origin() == base.origin() {
                 request = self.authorize(request, api, &url)?;
             }

@@ -39,7 +39,7 @@ mod settings;
 
 pub use callback::{Callbacks, CallbacksError, Receiver};
 pub use deps::Deps;
-pub use fetch::{Fetcher, FetcherError};
+pub use fetch::Fetcher;
 pub use janitor::Janitor;
 pub use outcome::DeliveryOutcome;
 pub use parser_threads::ParserThreads;

@@ -71,7 +71,7 @@ pub(super) fn start_worker(
         sources: Arc::clone(&parts.sources),
         reading: RwLock::default(),
         parser_threads: worker::ParserThreads::default(),
-        fetcher: fetcher(&parts.config)?,
+        fetcher: fetcher(&parts.config),
         dkim: dkim(&parts.config)?,
         callback_due,
         server_key: parts.server_key.clone(),

@@ -102,12 +102,12 @@ pub(crate) fn janitor(parts: &Parts) -> Janitor {
 }
 
 /// The client that fetches mail from providers' APIs.
-pub(crate) fn fetcher(config: &Config) -> Result<Fetcher> {
-    Ok(Fetcher::new(
+pub(crate) fn fetcher(config: &Config) -> Fetcher {
+    Fetcher::new(
         Arc::new(SystemClock),
         config.worker.fetch_budget.0,
         config.webhook.body_limit,
-    )?)
+    )
 }
 
 /// The sender of callbacks.

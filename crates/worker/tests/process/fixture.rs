@@ -195,7 +195,7 @@ pub(crate) fn new_delivery(source: &str, id: &str, content_type: &str, body: &[u
 }
 
 fn fetcher() -> Fetcher {
-    Fetcher::new(Arc::new(SystemClock), Duration::from_secs(5), 100_000).unwrap()
+    Fetcher::new(Arc::new(SystemClock), Duration::from_secs(5), 100_000)
 }
 
 fn settings() -> Settings {
