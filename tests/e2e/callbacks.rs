@@ -8,7 +8,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Duration, Instant, sleep};
 
-use crate::harness::{Harness, TIMEOUT, otp_delivery};
+use crate::harness::{Harness, Role, TIMEOUT, otp_delivery};
+use crate::openapi::assert_fits;
 
 const SECRET: &str = "whsec_c2VjcmV0IG9mIHRoZSBlbmQtdG8tZW5kIHRlc3Rz";
 
@@ -160,6 +161,13 @@ async fn callback_is_retried_until_accepted(harness: Harness, receiver: Receiver
     let body: Value = serde_json::from_str(&posts[0].body).unwrap();
     assert_eq!(body["data"]["value"], "493817");
     assert_eq!(body["data"]["attempt"], attempt["id"]);
+    let document = harness.get(Role::Feed, "openapi.json").await.body;
+    let described = &document["webhooks"]["artifactConsumed"]["post"]["requestBody"];
+    assert_fits(
+        &document,
+        &described["content"]["application/json"]["schema"],
+        &body,
+    );
     // Nobody else gets the value.
     let told = harness.until_state(&attempt, "consumed").await;
     let path = format!("/v1/attempts/{}/consume", attempt["id"].as_str().unwrap());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use pipeline::{Clock, SystemClock};
+use pipeline::{Clock, Reason, SenderProof, SystemClock};
 use reqwest::header::HeaderMap;
 use reqwest::{Client, RequestBuilder, StatusCode};
 use secrecy::ExposeSecret;
@@ -205,9 +205,27 @@ async fn answer(request: RequestBuilder) -> Result<HttpAnswer> {
     let (status, headers) = (response.status(), response.headers().clone());
     let text = response.text().await?;
     let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    assert_known_words(&body);
     Ok(HttpAnswer {
         status,
         headers,
         body,
     })
+}
+
+/// Every reason in an attempt or an item is one that the `OpenAPI` document lists.
+fn assert_known_words(body: &Value) {
+    let is_known = |word: &Value, list: &[(&str, &str)]| {
+        word.is_null() || list.iter().any(|(known, _)| word == known)
+    };
+    if body["sender_proof"].is_string() || body["resends_left"].is_number() {
+        assert!(is_known(&body["reason"], Reason::FOR_AGENTS), "{body}");
+        let proof = &body["sender_proof"];
+        assert!(is_known(proof, SenderProof::FOR_AGENTS), "{body}");
+    }
+    let members = body.as_object().into_iter().flatten();
+    let items = body.as_array().into_iter().flatten();
+    for part in members.map(|(_, member)| member).chain(items) {
+        assert_known_words(part);
+    }
 }

@@ -38,6 +38,7 @@ mod metrics;
 mod mint_domain;
 mod mistakes;
 mod no_disclosure;
+mod openapi;
 mod outage;
 mod outside;
 mod placeholders;

@@ -20,6 +20,8 @@ impl fmt::Display for Complaint {
         let sentence = self.detail.as_deref().or(self.slug.as_deref());
         f.write_str(sentence.unwrap_or("no reason was given"))?;
         match (&self.field, &self.rule) {
+            // The sentence names the field, too.
+            (_, Some(rule)) if sentence.is_some_and(|sentence| sentence.contains(rule)) => Ok(()),
             (Some(field), Some(rule)) => write!(f, " ({field}: {rule})"),
             (Some(word), None) | (None, Some(word)) => write!(f, " ({word})"),
             (None, None) => Ok(()),

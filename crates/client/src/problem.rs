@@ -98,6 +98,9 @@ mod tests {
             said.contains("no such thing (deadline: 1 to 86400 seconds)"),
             "{said}"
         );
+        let body = body.replace("no such thing", "`deadline`: 1 to 86400 seconds");
+        let said = message(400, &body);
+        assert_eq!(said.matches("86400").count(), 1, "{said}");
     }
 
     #[test]

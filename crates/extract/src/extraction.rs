@@ -69,6 +69,25 @@ pub enum AbstainReason {
 }
 
 impl AbstainReason {
+    /// All of them.
+    pub const ALL: [Self; 15] = [
+        Self::NoCandidate,
+        Self::NotConvincing,
+        Self::Ambiguous,
+        Self::PartsDisagree,
+        Self::FromAmbiguous,
+        Self::Truncated,
+        Self::AutoReply,
+        Self::SelfSent,
+        Self::MaybeHidden,
+        Self::OtherKind,
+        Self::ReadsAsWords,
+        Self::ProtectedLink,
+        Self::HostNotAllowed,
+        Self::UnsafeLink,
+        Self::WrappedOpaque,
+    ];
+
     /// The stable public word.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -113,7 +113,7 @@ fn find_invalid(
     parses: impl Fn(Map<String, Value>) -> bool,
 ) -> InvalidBody {
     if object.keys().any(|name| !fields.contains(name)) {
-        return InvalidBody::whole("unknown_field");
+        return fields.unknown();
     }
     for (name, value) in object {
         if !parses(Map::from_iter([(name.clone(), value)])) {

@@ -115,8 +115,13 @@ impl Fields {
     pub(crate) fn violated(&self, name: &str) -> InvalidBody {
         match self.find(name) {
             Some(field) => InvalidBody::field(field.name, field.rule.clone()),
-            None => InvalidBody::whole("unknown_field"),
+            None => self.unknown(),
         }
+    }
+
+    /// There is no such field; which there are.
+    pub(crate) fn unknown(&self) -> InvalidBody {
+        InvalidBody::unknown_field(self.0.iter().map(|field| field.name).collect())
     }
 
     /// The problem for an invalid field.

@@ -36,7 +36,7 @@ pub(crate) enum Problem {
     #[error("the database was restored after this cursor was issued; list again without a cursor")]
     CursorEpochChanged,
     /// 400: not an object, or an invalid field; which one, and what it may contain.
-    #[error("the body must be a JSON object with valid fields; see /openapi.json")]
+    #[error("{0}")]
     InvalidBody(InvalidBody),
     /// 400: no idempotency key.
     #[error("send an Idempotency-Key header: a new key for each request, the same on a retry")]
@@ -180,6 +180,11 @@ impl Problem {
                 | Self::RateLimited(_)
                 | Self::TemporarilyUnavailable
         )
+    }
+
+    /// The document as an example of the description of the API.
+    pub(crate) fn example(&self) -> serde_json::Value {
+        serde_json::to_value(self.document()).unwrap_or_default()
     }
 
     /// The document as text, for a stream whose status was already sent.

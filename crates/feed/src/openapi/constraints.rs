@@ -1,7 +1,10 @@
 //! What the Rust types do not express: the limits of request fields, and the fixed
 //! words of response fields.
 
-use pipeline::{ArtifactKind, AttemptOutcome, KeyView, Permission, SendState, Verdict, Wanted};
+use pipeline::{
+    ArtifactKind, AttemptOutcome, KeyView, Permission, Reason, SendState, SenderProof, Verdict,
+    Wanted,
+};
 use serde_json::{Value, json};
 
 use crate::http::field::{Field, RequestBody};
@@ -9,6 +12,22 @@ use crate::http::problem::Problem;
 use crate::policy::Policy;
 use crate::settings::Settings;
 use crate::{attempt, guard, inbox, keys, send};
+
+/// The names of the request bodies.
+pub(super) const REQUEST_BODIES: [&str; 12] = [
+    "AttemptWish",
+    "ConsumeWish",
+    "Report",
+    "InboxWish",
+    "KeyWish",
+    "SendWish",
+    "SendBatchWish",
+    "Settlement",
+    "GuardWish",
+    "Confirmation",
+    "Release",
+    "Extension",
+];
 
 /// The request bodies, with their fields.
 fn request_bodies(settings: &Settings, policy: &Policy) -> [(&'static str, Vec<Field>); 12] {
@@ -93,6 +112,8 @@ pub(super) fn add_response_words(document: &mut Value) {
         ("Guard", "next", json!(guard::NEXT)),
         ("Problem", "type", json!(problems)),
         ("Problem", "scope", json!(scopes)),
+        ("Consume", "kind", json!(kinds)),
+        ("Consume", "way", json!(["attempt", "artifact", "callback"])),
     ] {
         // An optional field is left out instead of being null.
         add(
@@ -104,6 +125,38 @@ pub(super) fn add_response_words(document: &mut Value) {
     }
     let items = json!({ "items": { "type": "string", "enum": scopes } });
     add(document, "Key", "scopes", items);
+    add_reasons(document);
+}
+
+/// Adds the closed lists of reasons, each as a schema of its own with the meanings.
+fn add_reasons(document: &mut Value) {
+    for (name, words) in [
+        ("Reason", Reason::FOR_AGENTS),
+        ("SenderProof", SenderProof::FOR_AGENTS),
+    ] {
+        let meanings = words
+            .iter()
+            .map(|(word, meaning)| format!("- `{word}`: {meaning}"));
+        let meanings: Vec<String> = meanings.collect();
+        let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let schema = json!({ "type": "string", "enum": words, "description": meanings.join("\n") });
+        if let Some(Value::Object(schemas)) = document.pointer_mut("/components/schemas") {
+            schemas.insert(name.to_owned(), schema);
+        }
+    }
+    for (body, field, schema) in [
+        ("Attempt", "reason", "Reason"),
+        ("Item", "reason", "Reason"),
+        ("Problem", "reason", "Reason"),
+        ("Item", "sender_proof", "SenderProof"),
+    ] {
+        let place = format!("/components/schemas/{body}/properties/{field}");
+        if let Some(Value::Object(members)) = document.pointer_mut(&place) {
+            members.remove("type");
+            let schema = format!("#/components/schemas/{schema}");
+            members.insert("$ref".to_owned(), json!(schema));
+        }
+    }
 }
 
 /// All words for the states of sends and guards.
@@ -136,7 +189,9 @@ mod tests {
     #[test]
     fn every_request_field_has_a_rule() {
         let document = described();
-        for (body, fields) in request_bodies(&Settings::default(), &Policy::default()) {
+        let bodies = request_bodies(&Settings::default(), &Policy::default());
+        assert_eq!(bodies.each_ref().map(|(body, _)| *body), REQUEST_BODIES);
+        for (body, fields) in bodies {
             let place = format!("/components/schemas/{body}/properties");
             let described = document.pointer(&place).unwrap().as_object().unwrap();
             let mut described: Vec<&str> = described.keys().map(String::as_str).collect();
@@ -178,6 +233,12 @@ mod tests {
             ("Guard", "state", 5),
             ("Guard", "next", 4),
             ("Problem", "scope", 6),
+            ("Consume", "kind", 3),
+            ("Consume", "way", 3),
+            ("Attempt", "reason", Reason::FOR_AGENTS.len()),
+            ("Item", "reason", Reason::FOR_AGENTS.len()),
+            ("Problem", "reason", Reason::FOR_AGENTS.len()),
+            ("Item", "sender_proof", SenderProof::FOR_AGENTS.len()),
         ] {
             assert_eq!(words(body, field).len(), count, "{body}.{field}");
         }
@@ -185,6 +246,10 @@ mod tests {
         assert_eq!(
             (&deadline["minimum"], &deadline["maximum"]),
             (&json!(1), &json!(86_400))
+        );
+        assert_eq!(
+            deadline["description"],
+            "After how many seconds the attempt ends. `600` if it is left out."
         );
         let required = &document["components"]["schemas"]["KeyWish"]["required"];
         assert_eq!(*required, json!(["name"]));

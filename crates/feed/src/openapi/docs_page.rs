@@ -1,173 +1,151 @@
-//! `/openapi.json`, and `/docs`: the same as a page for people. The page is built once,
-//! has no script and loads nothing, so it works without internet access.
+//! `/docs`: the document as a page for people. It begins with how to get a code.
+
+mod bodies;
+mod operations;
 
 use std::fmt::Write;
-use std::future::{Ready, ready};
 
-use actix_web::web::{self, ServiceConfig};
-use actix_web::{HttpResponse, Resource, ResponseError};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use pipeline::Reason;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-use super::document::document;
-use crate::http::problem::Problem;
-use crate::http::reply;
-use crate::policy::Policy;
-use crate::settings::Settings;
+use super::html::{STYLE, at, elements, escape, members, prose};
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
-padding:0 1rem}code,h2{font-family:ui-monospace,monospace}h2{font-size:1rem;margin-top:2.5rem;\
-border-top:1px solid #8888;padding-top:1rem}table{border-collapse:collapse;width:100%}\
-td{vertical-align:top;padding:.2rem .8rem .2rem 0;border-bottom:1px solid #8883}\
-pre{overflow-x:auto;background:#8881;padding:.8rem}@media(prefers-color-scheme:dark){\
-body{background:#111;color:#ddd}a{color:#9cf}}";
+use bodies::write_bodies;
+use operations::{write_operation, write_webhook};
 
-/// The two routes. They need no key.
-pub(crate) fn routes(
-    settings: &Settings,
-    policy: &Policy,
-) -> impl FnOnce(&mut ServiceConfig) + Clone + use<> {
-    let document = document(settings, policy);
-    let (json, page) = (reply::text(&document), page(&document));
-    // The policy allows this one style, by its hash, and nothing else.
-    let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
-    let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; frame-ancestors 'none'");
-    move |config: &mut ServiceConfig| {
-        let json = move || ready(respond("application/json", json.clone(), None));
-        let page = move || {
-            let policy = Some(policy.clone());
-            ready(respond("text/html; charset=utf-8", page.clone(), policy))
-        };
-        config
-            .service(readable("/openapi.json", json))
-            .service(readable("/docs", page));
-    }
-}
+/// The steps to a code: what to do, the command, and its answer. Tests run the commands.
+const STEPS: [(&str, &str, &str); 4] = [
+    (
+        "Say where the server is and who you are. On the server's own machine, in the folder \
+         where it was started, `maillatch env` prints both.",
+        "eval \"$(maillatch env)\"",
+        "",
+    ),
+    (
+        "Open an attempt before the site sends its mail. Name the domain that the mail will come \
+         from.",
+        "curl -s \"$MAILLATCH_URL/v1/attempts\" \\\n  \
+         -H \"Authorization: Bearer $MAILLATCH_KEY\" \\\n  \
+         -d '{\"kind\": \"code\", \"from\": [\"example.com\"]}'",
+        "{\"id\": \"att_0193f2c44d5a\", \"inbox\": \"kx7mz2-dvq9t4hw@inbox.test\", \"state\": \"pending\", ...}",
+    ),
+    (
+        "Give the address in `inbox` to the site, and let it send its mail. Without a site, \
+         `trigger` posts a signed sample.",
+        "maillatch trigger otp --to \"$ADDRESS\"",
+        "",
+    ),
+    (
+        "Wait for the code and consume it, in one request. A retry with the same \
+         `Idempotency-Key` gets the same answer; anybody else gets 409.",
+        "curl -s \"$MAILLATCH_URL/v1/attempts/$ATTEMPT/consume\" \\\n  \
+         -H \"Authorization: Bearer $MAILLATCH_KEY\" \\\n  \
+         -H \"Idempotency-Key: any-text-you-choose\" \\\n  \
+         -d '{\"wait\": 25}'",
+        "{\"state\": \"consumed\", \"kind\": \"code\", \"value\": \"493817\", ...}",
+    ),
+];
 
-/// A page that answers GET and HEAD.
-fn readable<F>(path: &str, page: F) -> Resource
-where
-    F: Fn() -> Ready<HttpResponse> + Clone + 'static,
-{
-    web::resource(path)
-        .route(web::get().to(page.clone()))
-        .route(web::head().to(page))
-        .default_service(web::to(async || {
-            reply::guarded(Problem::MethodNotAllowed("GET, HEAD".to_owned()).error_response())
-        }))
-}
-
-fn respond(content_type: &'static str, body: String, policy: Option<String>) -> HttpResponse {
-    let mut response = HttpResponse::Ok();
-    response.content_type(content_type);
-    if let Some(policy) = policy {
-        response.insert_header(("Content-Security-Policy", policy));
-    }
-    reply::guarded(response.body(body))
-}
+/// What `next` of an answer without a value asks for.
+const NEXT: [(&str, &str); 6] = [
+    ("wait", "ask again with a wait"),
+    ("consume", "consume the value"),
+    (
+        "resend",
+        "ask `/resend`, then request another mail from the site",
+    ),
+    ("open", "open another attempt"),
+    (
+        "tell_operator",
+        "the agent cannot solve it; tell the operator",
+    ),
+    ("nothing", "it is done"),
+];
 
 /// The document as a page.
-fn page(document: &Value) -> String {
+pub(super) fn page(document: &Value) -> String {
     let mut page = format!(
         "<!doctype html><html lang=en><meta charset=utf-8><title>Maillatch API</title>\
-         <meta name=viewport content=\"width=device-width\"><style>{STYLE}</style>\
-         <h1>Maillatch API</h1><p>{}</p><p>For machines: \
-         <a href=/openapi.json>openapi.json</a></p>",
-        escaped(at(document, "/info/description"))
+         <meta name=viewport content=\"width=device-width,initial-scale=1\">\
+         <style>{STYLE}</style><h1>Maillatch API</h1>"
     );
-    for (path, methods) in members(at(document, "/paths")) {
-        for (method, operation) in members(methods) {
-            let title = format!("{} {path}", method.to_uppercase());
-            let _ = write!(page, "<h2>{}</h2>", escape(&title));
-            write_operation(&mut page, operation);
-        }
+    write_first_code(&mut page);
+    let _ = write!(
+        page,
+        "<h2>The whole API</h2><p>{}</p><p>For generators: \
+         <a href=/openapi.json>openapi.json</a>. For models: <a href=/llms.txt>llms.txt</a>.</p><nav>",
+        prose(at(document, "/info/description"))
+    );
+    for tag in elements(at(document, "/tags")) {
+        let name = escape(at(tag, "/name").as_str().unwrap_or_default());
+        let _ = write!(page, "<a href=#{name}>{name}</a>");
     }
-    page.push_str("<h1>Bodies</h1>");
-    for (name, schema) in members(at(document, "/components/schemas")) {
-        let text = serde_json::to_string_pretty(schema).unwrap_or_default();
-        let (name, text) = (escape(name), escape(&text));
-        let _ = write!(page, "<h2 id={name}>{name}</h2><pre>{text}</pre>");
+    page.push_str("<a href=#reasons>reasons</a><a href=#bodies>bodies</a></nav>");
+    for tag in elements(at(document, "/tags")) {
+        write_group(&mut page, document, tag);
     }
+    page.push_str("<h2 id=reasons>Reasons</h2><dl>");
+    for (word, meaning) in Reason::FOR_AGENTS {
+        let meaning = prose(&Value::from(*meaning));
+        let _ = write!(page, "<dt><code>{word}</code><dd>{meaning}");
+    }
+    page.push_str("</dl><h2 id=bodies>Bodies</h2>");
+    write_bodies(&mut page, document);
     page
 }
 
-fn write_operation(page: &mut String, operation: &Value) {
-    let (summary, needs) = (at(operation, "/summary"), at(operation, "/description"));
-    let _ = write!(
-        page,
-        "<p>{}. {}</p><table>",
-        escaped(summary),
-        escaped(needs)
-    );
-    for parameter in at(operation, "/parameters")
-        .as_array()
-        .into_iter()
-        .flatten()
-    {
-        let note = if *at(parameter, "/required") == true {
-            "required"
-        } else {
-            ""
-        };
-        let description = match at(parameter, "/description") {
-            Value::Null => at(parameter, "/schema/description"),
-            description => description,
-        };
-        let cells = (
-            escaped(at(parameter, "/name")),
-            escaped(at(parameter, "/in")),
-        );
-        let _ = write!(
-            page,
-            "<tr><td><code>{}</code><td>{}<td>{note}<td>{}",
-            cells.0,
-            cells.1,
-            escaped(description)
-        );
-    }
-    let body = at(
-        operation,
-        "/requestBody/content/application~1json/schema/$ref",
-    );
-    if let Some(name) = body.as_str().and_then(|path| path.rsplit('/').next()) {
-        let name = escape(name);
-        let _ = write!(page, "<tr><td>body<td><td><td><a href=#{name}>{name}</a>");
-    }
-    for (status, response) in members(at(operation, "/responses")) {
-        let description = escaped(at(response, "/description"));
-        let _ = write!(
-            page,
-            "<tr><td><code>{}</code><td><td><td>{description}",
-            escape(status)
-        );
-    }
-    page.push_str("</table>");
-}
-
-/// The value at a JSON pointer, or null.
-fn at<'v>(value: &'v Value, place: &str) -> &'v Value {
-    value.pointer(place).unwrap_or(&Value::Null)
-}
-
-fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    value.as_object().into_iter().flatten()
-}
-
-fn escaped(value: &Value) -> String {
-    escape(value.as_str().unwrap_or_default())
-}
-
-/// Escapes HTML markup and non-ASCII characters as numeric references.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if letter.is_ascii() && !matches!(letter, '&' | '<' | '>' | '"') {
-            escaped.push(letter);
-        } else {
-            let _ = write!(escaped, "&#{};", u32::from(letter));
+fn write_first_code(page: &mut String) {
+    page.push_str("<h2>Get a code</h2><ol>");
+    for (step, command, answer) in STEPS {
+        let (step, command) = (prose(&Value::from(step)), escape(command));
+        let _ = write!(page, "<li>{step}<pre>{command}</pre>");
+        if !answer.is_empty() {
+            let _ = write!(page, "<p>Answer:<pre>{}</pre>", escape(answer));
         }
     }
-    escaped
+    page.push_str(
+        "</ol><p>Without a value, the answer says why (<code>reason</code>) and what to do next \
+         (<code>next</code>):<dl>",
+    );
+    for (word, meaning) in NEXT {
+        let meaning = prose(&Value::from(meaning));
+        let _ = write!(page, "<dt><code>{word}</code><dd>{meaning}");
+    }
+    page.push_str("</dl>");
+}
+
+/// The operations of one group.
+fn write_group(page: &mut String, document: &Value, tag: &Value) {
+    let name = at(tag, "/name");
+    let id = escape(name.as_str().unwrap_or_default());
+    let description = prose(at(tag, "/description"));
+    let _ = write!(page, "<h2 id={id}>{id}</h2><p>{description}</p>");
+    let is_of_group = |operation: &Value| at(operation, "/tags/0") == name;
+    for (path, methods) in members(at(document, "/paths")) {
+        for (method, operation) in members(methods).filter(|(_, it)| is_of_group(it)) {
+            let title = format!("{} {path}", method.to_uppercase());
+            write_operation(page, &title, operation);
+        }
+    }
+    for (_, methods) in members(at(document, "/webhooks")) {
+        for (_, operation) in members(methods).filter(|(_, it)| is_of_group(it)) {
+            write_webhook(page, operation);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_next_step_of_the_document_is_explained() {
+        let document = crate::openapi::document::document(
+            &crate::settings::Settings::default(),
+            &crate::policy::Policy::default(),
+        );
+        let words = at(&document, "/components/schemas/Next/enum");
+        let words: Vec<&str> = elements(words).filter_map(Value::as_str).collect();
+        assert_eq!(words, NEXT.map(|(word, _)| word));
+    }
 }

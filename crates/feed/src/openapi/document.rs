@@ -1,21 +1,24 @@
 //! The `OpenAPI` 3.1 document, built from what the code reads and writes.
 //!
 //! Bodies come from their types, paths and scopes from the access table, problems from
-//! the complete list. This file adds what a type cannot express: which body and which
-//! problem belongs to which operation.
+//! the complete list. The files beside this one add what a type cannot express.
 
 use std::collections::BTreeMap;
 
-use actix_web::ResponseError;
-use pipeline::SendState;
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
 use super::constraints::{add_request_rules, add_response_words};
+use super::examples::request_example;
+use super::hooks;
 use super::operation::{Operation, operations};
+use super::optional_fields::simplify;
+use super::parameters::parameters;
+use super::responses::{reference, responses};
+use super::tag::{TAGS, tag_of};
 use crate::http::access::{Access, TABLE};
 use crate::http::body::EmptyBody;
-use crate::http::problem::{Document, Problem};
+use crate::http::problem::Document;
 use crate::policy::Policy;
 use crate::settings::Settings;
 use crate::{attempt, audit, guard, inbox, items, keys, send};
@@ -68,6 +71,7 @@ struct Bodies;
 /// The whole document.
 pub(super) fn document(settings: &Settings, policy: &Policy) -> Value {
     let mut document = serde_json::to_value(Bodies::openapi()).unwrap_or_default();
+    simplify(&mut document);
     add_request_rules(&mut document, settings, policy);
     add_response_words(&mut document);
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
@@ -79,184 +83,69 @@ pub(super) fn document(settings: &Settings, policy: &Policy) -> Value {
             path.insert(method, describe(access, operation, settings));
         }
     }
-    if let Some(members) = document.as_object_mut() {
-        members.insert("paths".to_owned(), json!(paths));
-        members.insert("security".to_owned(), json!([{ "key": [] }]));
-    }
+    let hook = Map::from_iter([("post".to_owned(), hooks::hook())]);
+    paths.insert(hooks::PATH, hook);
+    let tags: Vec<Value> = TAGS
+        .iter()
+        .map(|(name, description)| json!({ "name": name, "description": description }))
+        .collect();
+    extend(
+        &mut document,
+        "",
+        json!({
+            "tags": tags,
+            "paths": paths,
+            "webhooks": { "artifactConsumed": { "post": hooks::callback() } },
+            "security": [{ "key": [] }],
+        }),
+    );
+    extend(&mut document, "/components/schemas", hooks::schemas());
     let key = json!({
         "type": "http",
         "scheme": "bearer",
-        "description": "A key from `maillatch api-key create` or from the configuration: `mlk_…`",
+        "description": "A key from `maillatch api-key create` or from the configuration: `mlk_…`. \
+                        The names beside it are the scopes that an operation needs.",
     });
-    if let Some(components) = document
-        .pointer_mut("/components")
-        .and_then(Value::as_object_mut)
-    {
-        components.insert("securitySchemes".to_owned(), json!({ "key": key }));
-    }
+    let schemes = json!({ "securitySchemes": { "key": key } });
+    extend(&mut document, "/components", schemes);
     document
 }
 
+/// Adds members to the object at a place.
+fn extend(document: &mut Value, place: &str, members: Value) {
+    let object = document.pointer_mut(place).and_then(Value::as_object_mut);
+    if let (Some(object), Value::Object(members)) = (object, members) {
+        object.extend(members);
+    }
+}
+
 fn describe(access: &Access, operation: &Operation, settings: &Settings) -> Value {
+    let scope = access.permission.as_str();
     let mut description = json!({
         "operationId": operation.id,
+        "tags": [tag_of(operation.path)],
         "summary": operation.summary,
-        "description": format!("Needs the scope `{}`.", access.permission.as_str()),
+        "description": format!("Needs the scope `{scope}`."),
+        "security": [{ "key": [scope] }],
         "parameters": parameters(access, operation, settings),
         "responses": responses(access, operation),
     });
-    if let (Some(body), Some(members)) = (operation.body, description.as_object_mut()) {
-        let content = json!({ "application/json": { "schema": reference(body) } });
+    if let Some(body) = operation.body {
+        let mut content = json!({ "schema": reference(body) });
+        if let Some(example) = request_example(operation.id) {
+            extend(&mut content, "", json!({ "example": example }));
+        }
+        let content = json!({ "application/json": content });
         let body = json!({ "required": operation.needs_body, "content": content });
-        members.insert("requestBody".to_owned(), body);
+        extend(&mut description, "", json!({ "requestBody": body }));
     }
     description
-}
-
-fn parameters(access: &Access, operation: &Operation, settings: &Settings) -> Vec<Value> {
-    let in_path = operation.path.split('/').filter_map(|part| {
-        let name = part.strip_prefix('{')?.strip_suffix('}')?;
-        Some(json!({ "name": name, "in": "path", "required": true, "schema": text(name) }))
-    });
-    let in_query = access.query.iter().map(|&name| {
-        let schema = match name {
-            "limit" => json!({ "type": "integer", "minimum": 1, "maximum": settings.page_limit }),
-            "wait" => {
-                let max = settings.wait_limit.as_secs();
-                json!({ "type": "integer", "minimum": 0, "maximum": max })
-            }
-            "sender" => json!({
-                "type": "string", "enum": ["domain", "full"],
-                "description": "`full` shows the whole address of a sender that is proven.",
-            }),
-            "state" => {
-                json!({ "type": "string", "enum": SendState::ALL.map(SendState::as_str) })
-            }
-            name => text(name),
-        };
-        let is_required = name == "inbox";
-        json!({ "name": name, "in": "query", "required": is_required, "schema": schema })
-    });
-    let in_headers = operation.headers(access).map(|(name, is_required, description)| {
-        let schema = match name {
-            "Idempotency-Key" => {
-                json!({ "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[!-~]+$" })
-            }
-            _ => json!({ "type": "string" }),
-        };
-        json!({
-            "name": name, "in": "header", "required": is_required,
-            "description": description, "schema": schema,
-        })
-    });
-    in_path.chain(in_query).chain(in_headers).collect()
-}
-
-/// The schema of a text parameter.
-fn text(name: &str) -> Value {
-    let description = match name {
-        "inbox" => "The address of an inbox.",
-        "artifact" => "The id of an artifact, `art_…`.",
-        "attempt" => "The id of an attempt, `att_…`.",
-        "guard" => "The id of a guard, `grd_…`.",
-        "send" => "The id of a send, `snd_…`; to settle it also `grd_…`.",
-        "before" => "The id of the last one of the page before.",
-        "name" => "The consumer that a key stands for.",
-        "from" => "Domains, separated by commas. A sender that lies in one is shown as that one.",
-        _ => "The cursor of an earlier response. Without it the list begins with the oldest item.",
-    };
-    json!({ "type": "string", "minLength": 1, "description": description })
-}
-
-fn responses(access: &Access, operation: &Operation) -> Map<String, Value> {
-    let mut all = Map::new();
-    for &(status, bodies, description) in operation.answers {
-        let content = match bodies {
-            [] => json!({ "text/event-stream": { "schema": { "type": "string" } } }),
-            [one] => json!({ "application/json": { "schema": reference(one) } }),
-            many => {
-                let any: Vec<Value> = many.iter().map(|name| reference(name)).collect();
-                json!({ "application/json": { "schema": { "anyOf": any } } })
-            }
-        };
-        let mut headers = limit_headers();
-        if operation.replays() {
-            let text = "`true` if this repeats the response to the same request.";
-            headers.insert("Idempotency-Replayed".to_owned(), header(text));
-        }
-        if access.query.contains(&"wait") {
-            let text = "`wait=N`: the wait of the `Prefer` header, reduced to the limit.";
-            headers.insert("Preference-Applied".to_owned(), header(text));
-        }
-        let response =
-            json!({ "description": description, "headers": headers, "content": content });
-        all.insert(status.to_string(), response);
-    }
-    let possible = operation.problems(access);
-    let problems = Problem::all();
-    for status in problems.iter().map(|it| it.status_code().as_u16()) {
-        let of_status = problems.iter().filter(|problem| {
-            problem.status_code().as_u16() == status && possible.contains(&problem.slug())
-        });
-        let of_status: Vec<&Problem> = of_status.collect();
-        if !of_status.is_empty() {
-            all.insert(status.to_string(), problem_response(status, &of_status));
-        }
-    }
-    all
-}
-
-/// The response with these problems of one status.
-fn problem_response(status: u16, problems: &[&Problem]) -> Value {
-    let sentences: Vec<String> = problems
-        .iter()
-        .map(|problem| format!("`{}`: {problem}.", problem.slug()))
-        .collect();
-    let mut headers = limit_headers();
-    match status {
-        401 => {
-            headers.insert("WWW-Authenticate".to_owned(), header("`Bearer`."));
-        }
-        409 if problems
-            .iter()
-            .any(|problem| problem.slug() == "in-progress") =>
-        {
-            let text = "In how many seconds to ask again, for `in-progress`.";
-            headers.insert("Retry-After".to_owned(), header(text));
-        }
-        429 | 503 => {
-            let text = "In how many seconds to retry.";
-            headers.insert("Retry-After".to_owned(), header(text));
-        }
-        _ => {}
-    }
-    json!({
-        "description": sentences.join(" "),
-        "headers": headers,
-        "content": { "application/problem+json": { "schema": reference("Problem") } },
-    })
-}
-
-fn limit_headers() -> Map<String, Value> {
-    let policy = "The rate limit: its name, requests and seconds, `\"reads\";q=6000;w=60`.";
-    let left = "What is left, and in how many seconds it is full, `\"reads\";r=5999;t=1`.";
-    Map::from_iter([
-        ("RateLimit-Policy".to_owned(), header(policy)),
-        ("RateLimit".to_owned(), header(left)),
-    ])
-}
-
-fn header(description: &str) -> Value {
-    json!({ "description": description, "schema": { "type": "string" } })
-}
-
-fn reference(name: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::problem::Problem;
 
     #[test]
     fn openapi_describes_every_route_once() {

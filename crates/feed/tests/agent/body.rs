@@ -153,6 +153,8 @@ async fn invalid_body_problem_names_the_field_and_its_rule() {
         assert_eq!(problem["field"], field, "{path} {body}");
         let text = problem["rule"].as_str().unwrap();
         assert!(text.contains(rule), "{path} {body}: {text}");
+        let detail = format!("the field `{field}` is invalid; allowed: {text}");
+        assert_eq!(problem["detail"], detail);
         assert!(!refused.text.contains("hostile"), "{refused:?}");
     }
 }
@@ -181,6 +183,12 @@ async fn malformed_bodies_and_unknown_fields_are_not_echoed() {
             (&problem["field"], &problem["rule"]),
             (&Value::Null, &json!(rule))
         );
+        let detail = problem["detail"].as_str().unwrap();
+        let said = match rule {
+            "unknown_field" => "the body has an unknown field; allowed: `kind`, `from`",
+            rule => &format!("the body is invalid; allowed: {rule}"),
+        };
+        assert!(detail.starts_with(said), "{detail}");
         assert!(!refused.text.contains("hostile"), "{refused:?}");
     }
 }

@@ -24,7 +24,8 @@ async fn unknown_or_repeated_parameters_return_400_for_every_operation() {
     let token = full_key(&server).await;
     let document = ask(server.bare(Method::GET, "/openapi.json")).await.json();
     let mut asked = 0;
-    for (path, methods) in document["paths"].as_object().unwrap() {
+    let paths = document["paths"].as_object().unwrap();
+    for (path, methods) in paths.iter().filter(|(path, _)| path.starts_with("/v1/")) {
         let path = path
             .replace("{inbox}", INBOX)
             .replace("{attempt}", "att_00000000000000000000000000000000")

@@ -8,7 +8,6 @@ use crate::harness::{INBOX, Server, ask, feed_of};
 async fn unknown_paths_return_404_problem() {
     let server = Server::start().await;
     for path in [
-        "/",
         "/index.html",
         "/v2/attempts",
         "/v1",
@@ -25,7 +24,7 @@ async fn unknown_paths_return_404_problem() {
 #[tokio::test]
 async fn head_works_for_pages_and_returns_405_elsewhere() {
     let server = Server::start().await;
-    for path in ["/openapi.json", "/docs"] {
+    for path in ["/", "/openapi.json", "/docs"] {
         let head = ask(server.bare(Method::HEAD, path)).await;
         assert_eq!((head.status, head.text.as_str()), (200, ""));
         let refused = ask(server.bare(Method::DELETE, path)).await;

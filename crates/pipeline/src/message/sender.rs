@@ -25,6 +25,35 @@ pub enum SenderProof {
 }
 
 impl SenderProof {
+    /// Every word that an agent can get for a sender, with its meaning.
+    pub const FOR_AGENTS: &'static [(&'static str, &'static str)] = &[
+        ("provider", "proven: the provider signed its own check"),
+        (
+            "dkim",
+            "proven: a valid DKIM signature of the sender's domain",
+        ),
+        (
+            "not_addressed",
+            "the signature is valid, but the mail was signed for another recipient",
+        ),
+        ("no_signature", "there is no signature"),
+        ("not_aligned", "no signature is of the sender's domain"),
+        ("signature_failed", "the signature is wrong"),
+        ("signature_unfit", "the signature leaves something out"),
+        ("signature_stale", "the signature is too old"),
+        ("signature_unreadable", "the signature cannot be read"),
+        ("key_missing", "the public key does not exist"),
+        ("dns_away", "DNS did not answer"),
+        (
+            "provider_refuted",
+            "the provider says that the sender is forged",
+        ),
+        ("sender_odd", "the `From` field does not name one sender"),
+        ("rebuilt", "the provider passed on no original mail"),
+        ("unchecked", "nothing was checked"),
+        ("unknown", "a word that this server cannot show"),
+    ];
+
     /// Whether the sender is proven.
     pub fn holds(&self) -> bool {
         !matches!(self, Self::Missing(_))

@@ -126,8 +126,6 @@ interface Problem {
   title?: string;
   detail?: string;
   reason?: string | null;
-  field?: string | null;
-  rule?: string | null;
 }
 
 type ErrorClass = new (message: string, reason?: string) => MaillatchError;
@@ -152,8 +150,7 @@ function failureOf(status: number, problem: Problem): MaillatchError {
   const kind = problem.type?.split(":").pop() ?? "";
   const failure =
     BY_TYPE[kind] ?? BY_STATUS[status] ?? (status >= 500 ? Unhealthy : InvalidRequest);
-  let text = problem.detail ?? problem.title ?? `status ${status}`;
-  if (problem.field) text += ` (field: ${problem.field}; rule: ${problem.rule})`;
+  const text = problem.detail ?? problem.title ?? `status ${status}`;
   return new failure(text, problem.reason ?? undefined);
 }
 

@@ -12,9 +12,9 @@ impl Problem {
         vec![
             Self::InvalidParameter,
             Self::InvalidCursor,
-            Self::CursorExpired(String::new()),
+            Self::CursorExpired("AgAAAAAAAAAH".to_owned()),
             Self::CursorEpochChanged,
-            Self::InvalidBody(InvalidBody::whole("")),
+            Self::InvalidBody(InvalidBody::whole("the fields of its schema")),
             Self::IdempotencyKeyRequired,
             Self::IdempotencyKeyInvalid,
             Self::Unauthenticated,

@@ -175,6 +175,4 @@ def _failure(status: int, problem: Mapping[str, Any]) -> MaillatchError:
     error = by_type.get(kind) or by_status.get(status)
     if error is None:
         error = Unhealthy if status >= 500 else InvalidRequest
-    if field := problem.get("field"):
-        detail = f"{detail} (field: {field}; rule: {problem.get('rule')})"
     return error(detail, reason=reason)
