@@ -2,6 +2,7 @@
 //! `complete.rs` how it ends with one.
 
 pub(crate) mod end;
+mod give_back;
 pub(crate) mod held;
 pub(crate) mod large;
 
@@ -17,6 +18,9 @@ use crate::column::{List, Moment};
 use crate::database::Session;
 use crate::fault::Fault;
 use crate::stored::{attempts, millis, span};
+use crate::uncancelled::Uncancelled;
+
+use give_back::UntilKept;
 
 /// A delivery that somebody asks for, and for how long.
 pub(crate) struct Wish {
@@ -25,10 +29,18 @@ pub(crate) struct Wish {
 }
 
 /// The outcome of asking for a claim.
-pub(crate) enum Taken {
-    Yours(Claim, ClaimedRow),
+pub(crate) enum Taken<B: Backend> {
+    Yours(Box<TakenClaim<B>>),
     NotNow,
     Finished,
+}
+
+/// A claim that was committed just now.
+pub(crate) struct TakenClaim<B: Backend> {
+    pub(crate) claim: Claim,
+    pub(crate) row: ClaimedRow,
+    /// Gives the claim back if no worker gets it.
+    pub(crate) until_kept: UntilKept<B>,
 }
 
 row! {
@@ -52,7 +64,8 @@ row! {
 pub(crate) async fn claim<B: Backend>(
     session: Session<B>,
     wishes: Arc<Vec<Wish>>,
-) -> Result<Vec<Taken>, Fault> {
+    work: Uncancelled,
+) -> Result<Vec<Taken<B>>, Fault> {
     let mut by_lease: BTreeMap<i64, Vec<Uuid>> = BTreeMap::new();
     for wish in wishes.iter() {
         let deliveries = by_lease.entry(millis(wish.lease)).or_default();
@@ -62,8 +75,9 @@ pub(crate) async fn claim<B: Backend>(
     let mut claimed = HashMap::new();
     for (lease, deliveries) in by_lease {
         let token = ClaimToken::new();
-        let rows = take::<B>(&mut connection, deliveries, token, lease).await?;
-        claimed.extend(rows.into_iter().map(|row| (row.id, (token, row))));
+        for row in take::<B>(&mut connection, deliveries, token, lease).await? {
+            claimed.insert(row.id, yours(row, token, &session, &work)?);
+        }
     }
     let others = wishes.iter().map(|wish| wish.delivery.as_uuid());
     let others = others.filter(|id| !claimed.contains_key(id)).collect();
@@ -74,23 +88,33 @@ pub(crate) async fn claim<B: Backend>(
     let answer = |wish: &Wish| {
         let id = wish.delivery.as_uuid();
         match claimed.remove(&id) {
-            Some((token, row)) => yours(wish.delivery, token, row),
-            None if unfinished.contains(&id) => Ok(Taken::NotNow),
-            None => Ok(Taken::Finished),
+            Some(taken) => taken,
+            None if unfinished.contains(&id) => Taken::NotNow,
+            None => Taken::Finished,
         }
     };
-    wishes.iter().map(answer).collect()
+    Ok(wishes.iter().map(answer).collect())
 }
 
-fn yours(delivery: DeliveryId, token: ClaimToken, row: ClaimedRow) -> Result<Taken, Fault> {
+fn yours<B: Backend>(
+    row: ClaimedRow,
+    token: ClaimToken,
+    session: &Session<B>,
+    work: &Uncancelled,
+) -> Result<Taken<B>, Fault> {
     let claim = Claim {
-        delivery,
+        delivery: DeliveryId::from_uuid(row.id),
         token,
         attempt: attempts(row.attempts)?.saturating_add(1),
         unended: attempts(row.unended)?,
         age: span(row.age),
     };
-    Ok(Taken::Yours(claim, row))
+    let until_kept = UntilKept::new(&claim, session.clone(), work.clone());
+    Ok(Taken::Yours(Box::new(TakenClaim {
+        claim,
+        row,
+        until_kept,
+    })))
 }
 
 /// Claims those that may be claimed, locking them in the order of their ids.

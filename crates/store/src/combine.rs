@@ -23,6 +23,27 @@ use crate::uncancelled::{ABANDONED_AFTER, ended_without_answer, no_answer};
 /// The most calls in one unit of work.
 const MOST_CALLS: usize = 64;
 
+/// How long a call waits, and how long its unit of work may take.
+#[derive(Clone, Copy)]
+pub(crate) struct TimeLimit {
+    call: Duration,
+    work: Duration,
+}
+
+impl TimeLimit {
+    /// The caller gives up at the limit; the work goes on, as in `uncancelled.rs`.
+    pub(crate) fn of_call(limit: Duration) -> Self {
+        let work = limit * ABANDONED_AFTER;
+        Self { call: limit, work }
+    }
+
+    /// The caller waits as long as work with this limit may take.
+    pub(crate) fn of_work(limit: Duration) -> Self {
+        let work = limit * ABANDONED_AFTER;
+        Self { call: work, work }
+    }
+}
+
 /// The calls of one operation that wait for a unit of work.
 pub(crate) struct Combiner<I, O> {
     waiting: Arc<Mutex<Waiting<I, O>>>,
@@ -61,7 +82,7 @@ where
     pub(crate) async fn call<B, F, W>(
         &self,
         database: &Database<B>,
-        limit: Duration,
+        limit: TimeLimit,
         input: I,
         work: F,
     ) -> Result<O, StoreError>
@@ -87,14 +108,14 @@ where
             database.work.spawn(async move {
                 while let Some(calls) = runner.next() {
                     let work = |inputs| work(session.clone(), inputs);
-                    answer_all(calls, limit, work).await;
+                    answer_all(calls, limit.work, work).await;
                 }
             });
         }
-        match timeout(limit, answered).await {
+        match timeout(limit.call, answered).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_dropped)) => Err(ended_without_answer()),
-            Err(_elapsed) => Err(no_answer(limit)),
+            Err(_elapsed) => Err(no_answer(limit.call)),
         }
     }
 }
@@ -163,7 +184,7 @@ where
         return Vec::new();
     }
     let inputs = Arc::new(inputs);
-    let error = match timeout(limit * ABANDONED_AFTER, work(Arc::clone(&inputs))).await {
+    let error = match timeout(limit, work(Arc::clone(&inputs))).await {
         Ok(Ok(answers)) => {
             for (caller, answer) in callers.into_iter().zip(answers) {
                 // The caller may have given up meanwhile.

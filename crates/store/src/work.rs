@@ -14,17 +14,17 @@ use crate::backend::Backend;
 use crate::claims::end::{self, Counted};
 use crate::claims::held::{extend, set_attempts};
 use crate::claims::large::LargeBodies;
-use crate::claims::{self, Taken, Wish};
-use crate::combine::Combiner;
+use crate::claims::{self, Taken, TakenClaim, Wish};
+use crate::combine::{Combiner, TimeLimit};
 use crate::complete::{self, Completion};
 use crate::database::Database;
 use crate::expectations;
 use crate::uncancelled::{LONG, SHORT};
 
 /// A database, for workers.
-pub(crate) struct Work<B> {
+pub(crate) struct Work<B: Backend> {
     database: Arc<Database<B>>,
-    claims: Combiner<Wish, Taken>,
+    claims: Combiner<Wish, Taken<B>>,
     expectations: Combiner<Vec<InboxId>, Vec<Expectation>>,
     completions: Combiner<Completion, Completed<Finished>>,
     large: LargeBodies,
@@ -46,11 +46,27 @@ impl<B: Backend> Work<B> {
 impl<B: Backend> WorkLog for Work<B> {
     async fn claim(&self, delivery: DeliveryId, lease: Duration) -> Result<Claimed, StoreError> {
         let wish = Wish { delivery, lease };
-        let taken = self.claims.call(&self.database, SHORT, wish, claims::claim);
+        let work = self.database.work.clone();
+        let take = move |session, wishes| claims::claim(session, wishes, work.clone());
+        // To give up early would only delay the mail: the claim may be committed all the same.
+        let limit = TimeLimit::of_work(SHORT);
+        let taken = self.claims.call(&self.database, limit, wish, take);
         match taken.await? {
             Taken::Finished => Ok(Claimed::Finished),
             Taken::NotNow => Ok(Claimed::NotNow),
-            Taken::Yours(claim, row) => self.large.open(&self.database, claim, row).await,
+            Taken::Yours(taken) => {
+                let TakenClaim {
+                    claim,
+                    row,
+                    until_kept,
+                } = *taken;
+                let opened = self.large.open(&self.database, claim, row).await;
+                // The claim of a damaged row stays: it would be claimed again and again.
+                if !matches!(opened, Err(StoreError::Unavailable(_))) {
+                    until_kept.keep();
+                }
+                opened
+            }
         }
     }
 
@@ -78,7 +94,12 @@ impl<B: Backend> WorkLog for Work<B> {
     async fn expectations(&self, addresses: &[InboxId]) -> Result<Vec<Expectation>, StoreError> {
         let (database, addresses) = (&self.database, addresses.to_vec());
         self.expectations
-            .call(database, SHORT, addresses, expectations::expectations)
+            .call(
+                database,
+                TimeLimit::of_call(SHORT),
+                addresses,
+                expectations::expectations,
+            )
             .await
     }
 
@@ -90,7 +111,12 @@ impl<B: Backend> WorkLog for Work<B> {
         let secrets = &self.database.session.secrets;
         let completion = Completion::seal(claim, processed, &secrets.keyring)?;
         self.completions
-            .call(&self.database, LONG, completion, complete::complete)
+            .call(
+                &self.database,
+                TimeLimit::of_call(LONG),
+                completion,
+                complete::complete,
+            )
             .await
     }
 

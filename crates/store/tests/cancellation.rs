@@ -10,6 +10,7 @@ use sqlx::{Connection, PgConnection, SqliteConnection};
 use testkit::store_contract::{
     LONG, Seams, StoreSubject, code, delivery, held, inbox, mail, must, request,
 };
+use testkit::wait::until;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -146,4 +147,71 @@ async fn claim_any(seams: &Seams, name: &str) -> Result<Claimed, StoreError> {
         return Ok(Claimed::NotNow);
     };
     seams.work.claim(answer.id(), LONG).await
+}
+
+/// How long a worker waits here before it gives up.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Claims while something in the database is in the way, and gives up.
+async fn claim_and_give_up(seams: &Seams, id: DeliveryId) {
+    let claimed = timeout(PATIENCE, seams.work.claim(id, LONG)).await;
+    assert!(claimed.is_err(), "{claimed:?}");
+}
+
+/// Waits until the delivery can be claimed, long before the lease of another claim ends.
+async fn claim_again(seams: &Seams, id: DeliveryId) {
+    let claim = until("the delivery can be claimed", || async {
+        match must(seams.work.claim(id, LONG).await) {
+            Claimed::Yours(claim, _) => Some(claim),
+            _ => None,
+        }
+    });
+    assert_eq!(claim.await.unended, 0, "it counts as a crash of the worker");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_gives_back_the_claim_of_a_worker_that_gave_up() {
+    let subject = PostgresDatabase::open().await;
+    let seams = subject.seams();
+    let id = record_until_acknowledged(&seams, 1).await;
+    let mut other = must(PgConnection::connect(&subject.database.url).await);
+    let lock = "BEGIN; SELECT FROM deliveries FOR UPDATE";
+    must(sqlx::raw_sql(lock).execute(&mut other).await);
+    claim_and_give_up(&seams, id).await;
+    must(sqlx::raw_sql("COMMIT").execute(&mut other).await);
+    claim_again(&seams, id).await;
+    drop(other);
+    subject.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sqlite_gives_back_the_claim_of_a_worker_that_gave_up() {
+    let subject = SqliteFile::open().await;
+    let seams = subject.seams();
+    let id = record_until_acknowledged(&seams, 1).await;
+    let mut other = must(SqliteConnection::connect(&subject.directory.url()).await);
+    must(sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut other).await);
+    claim_and_give_up(&seams, id).await;
+    must(sqlx::raw_sql("COMMIT").execute(&mut other).await);
+    claim_again(&seams, id).await;
+    must(other.close().await);
+    subject.close().await;
+}
+
+/// A disk may take seconds for a commit.
+#[tokio::test(flavor = "multi_thread")]
+async fn claim_that_a_slow_disk_delays_for_three_seconds_reaches_its_worker() {
+    let subject = SqliteFile::open().await;
+    let seams = subject.seams();
+    let id = record_until_acknowledged(&seams, 1).await;
+    let mut other = must(SqliteConnection::connect(&subject.directory.url()).await);
+    must(sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut other).await);
+    let slow = async {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        must(sqlx::raw_sql("COMMIT").execute(&mut other).await);
+    };
+    let (claimed, ()) = tokio::join!(seams.work.claim(id, LONG), slow);
+    assert!(matches!(claimed, Ok(Claimed::Yours(..))), "{claimed:?}");
+    must(other.close().await);
+    subject.close().await;
 }

@@ -10,11 +10,12 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::ClaimedRow;
+use super::give_back::{GivenBack, give_back};
 use crate::backend::{Backend, Sql, query};
 use crate::database::{Database, Session};
 use crate::fault::Fault;
 use crate::seal::{Keyring, Row};
-use crate::stored::{millis, source};
+use crate::stored::source;
 use crate::uncancelled::SHORT;
 
 /// A sealed body of more bytes is large.
@@ -53,7 +54,8 @@ impl LargeBodies {
         } else {
             let lent = timeout(WAIT, Arc::clone(&self.loans).acquire_owned()).await;
             let Ok(Ok(loan)) = lent else {
-                let given_back = database.run(SHORT, |session| give_back(session, claim));
+                let claim = GivenBack::of(&claim);
+                let given_back = database.run(SHORT, |session| give_back(session, claim, WAIT));
                 given_back.await?;
                 return Ok(Claimed::NotNow);
             };
@@ -64,29 +66,6 @@ impl LargeBodies {
         let keyring = &database.session.secrets.keyring;
         Ok(unseal(claim, row, &body, loan, keyring)?)
     }
-}
-
-/// Makes the delivery claimable again soon, as if it had not been claimed.
-async fn give_back<B: Backend>(session: Session<B>, claim: Claim) -> Result<(), Fault> {
-    query::<B>(Sql {
-        postgres: "UPDATE deliveries
-             SET state = 'pending', claim_token = NULL, unended_claims = $4,
-                 claimable_at = clock_timestamp() + $3 * interval '1 millisecond',
-                 ring_at = clock_timestamp() + $3 * interval '1 millisecond'
-             WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
-        sqlite: "UPDATE deliveries
-             SET state = 'pending', claim_token = NULL, unended_claims = $4,
-                 claimable_at = (SELECT now FROM clock) + $3,
-                 ring_at = (SELECT now FROM clock) + $3
-             WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
-    })
-    .bind(claim.delivery.as_uuid())
-    .bind(claim.token.as_uuid())
-    .bind(millis(WAIT))
-    .bind(i64::from(claim.unended))
-    .execute(&mut *session.writer().await?)
-    .await?;
-    Ok(())
 }
 
 async fn read<B: Backend>(session: Session<B>, delivery: Uuid) -> Result<Vec<u8>, Fault> {
