@@ -61,9 +61,11 @@ pub(crate) fn failure(answer: &Answer) -> CallError {
         },
         StatusCode::NOT_FOUND => CallError::NotFound,
         StatusCode::TOO_MANY_REQUESTS => CallError::Busy,
-        StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
-            CallError::Unavailable
-        }
+        // 408: the request did not reach the server in time, as on a busy machine.
+        StatusCode::REQUEST_TIMEOUT
+        | StatusCode::BAD_GATEWAY
+        | StatusCode::SERVICE_UNAVAILABLE
+        | StatusCode::GATEWAY_TIMEOUT => CallError::Unavailable,
         // A body that is not our problem document comes from another version or program.
         StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY if problem.slug().is_some() => {
             CallError::Invalid(problem.complaint())
