@@ -1,4 +1,10 @@
 //! Searches an inbox and consumes a value: reads what is there, then waits for more.
+//!
+//! It reads the list of the inbox and not only its own attempt. Mail from before the
+//! attempt never belongs to the attempt, and a wait takes such mail, too. And only the
+//! list names the other attempt that got a mail. Which mail counts, who sent it, what is
+//! withheld and what is superseded is what the server says; the choice of the newest item
+//! (`candidates.rs`) is the command's own.
 
 use std::time::Duration;
 

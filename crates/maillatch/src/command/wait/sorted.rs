@@ -64,17 +64,15 @@ fn explains_if(counts: bool, miss: Miss) -> Sorted {
     }
 }
 
-/// Whether the sender has the domain or a subdomain of it.
+/// Whether the sender has the domain or a subdomain of it. The server decides that: the
+/// list was asked for with this domain, and then shows it as the domain of such senders.
 fn is_from(item: &Item, domain: Option<&str>) -> bool {
-    let Some(wanted) = domain else { return true };
-    item.sender_domain.as_deref().is_some_and(|domain| {
-        let rest = domain.strip_suffix(wanted);
-        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    })
+    domain.is_none() || item.sender_domain.as_deref() == domain
 }
 
-/// Whether an item has expired, so that it explains nothing. The server decides for
-/// items that can be consumed; for the others this machine's clock does.
+/// Whether an item is too old to explain anything. The server decides whether an item can
+/// be consumed. For the others this machine's clock does, and only the explanation
+/// depends on it.
 fn is_expired(item: &Item) -> bool {
     let ends = OffsetDateTime::parse(&item.expires_at, &Rfc3339);
     let is_past = ends.is_ok_and(|ends| ends.unix_timestamp() <= SystemClock.now().as_seconds());
