@@ -1,5 +1,7 @@
 //! Examples of request and response bodies. A test holds each against its schema.
 
+mod sends;
+
 use serde_json::{Value, json};
 
 const ATTEMPT: &str = "att_0193f2c44d5a7c11a3b0c9d8e7f60512";
@@ -19,7 +21,7 @@ pub(super) fn request_example(operation: &str) -> Option<Value> {
         "createInbox" => json!({ "from": ["example.com"], "expires_in": 3600 }),
         "createKey" => json!({ "name": "agent-7", "scopes": ["attempt", "feed", "consume"] }),
         "resendAttempt" | "rotateInbox" | "consumeArtifact" => json!({}),
-        _ => return None,
+        other => return sends::request(other),
     })
 }
 
@@ -50,7 +52,7 @@ pub(super) fn response_example(operation: &str, body: &str) -> Option<Value> {
         (_, "Key") => key(),
         (_, "KeyPage") => json!({ "items": [key()] }),
         (_, "NewKey") => new_key(),
-        _ => return None,
+        (_, other) => return sends::response(other),
     })
 }
 
