@@ -32,8 +32,8 @@ pub(crate) struct KeyRequestBody {
     #[serde(default)]
     #[schema(required = true)]
     name: String,
-    /// What it may do: `attempt`, `feed`, `consume`, `operator`. Empty means all but
-    /// `operator`.
+    /// What it may do: `attempt`, `feed`, `consume`, `operator`, `send`, `guard`. Empty
+    /// means the first three.
     #[serde(default)]
     scopes: Vec<String>,
     /// The inboxes it may see besides its own; `["*"]` for all.

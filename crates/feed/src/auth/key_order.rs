@@ -34,7 +34,7 @@ pub enum KeyOrderError {
     #[error("a name is 1 to 64 letters, digits, `-`, `_` or `.`")]
     Name,
     /// A scope is unknown or repeated.
-    #[error("a scope is attempt, feed, consume or operator, each at most once")]
+    #[error("a scope is attempt, feed, consume, operator, send or guard, each at most once")]
     Scope,
     /// An entry of the list is not an address.
     #[error("an inbox is an address, or `*` alone for all; at most 100")]

@@ -36,8 +36,8 @@ pub struct KeySettings {
     /// The inboxes it may see besides its own; `["*"]` for all.
     #[serde(default)]
     pub inboxes: Vec<String>,
-    /// What it may do: `attempt`, `feed`, `consume`, `operator`. Empty means all but
-    /// `operator`.
+    /// What it may do: `attempt`, `feed`, `consume`, `operator`, `send`, `guard`. Empty
+    /// means the first three.
     #[serde(default)]
     pub scopes: Vec<String>,
 }

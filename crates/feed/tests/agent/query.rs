@@ -12,7 +12,7 @@ use crate::keys::order;
 async fn full_key(server: &Server) -> String {
     let mut order = order("root");
     order.inboxes = vec!["*".to_owned()];
-    order.scopes = ["attempt", "feed", "consume", "operator"]
+    order.scopes = ["attempt", "feed", "consume", "operator", "send", "guard"]
         .map(str::to_owned)
         .to_vec();
     server.create_key_token(order).await
@@ -30,6 +30,8 @@ async fn unknown_or_repeated_parameters_return_400_for_every_operation() {
             .replace("{inbox}", INBOX)
             .replace("{attempt}", "att_00000000000000000000000000000000")
             .replace("{artifact}", "art_00000000000000000000000000000000")
+            .replace("{guard}", "grd_00000000000000000000000000000000")
+            .replace("{send}", "snd_00000000000000000000000000000000")
             .replace("{name}", "root");
         for (method, operation) in methods.as_object().unwrap() {
             let method: Method = method.to_uppercase().parse().unwrap();

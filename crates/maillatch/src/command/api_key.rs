@@ -48,8 +48,8 @@ Examples:
     Create {
         /// The consumer's name; attempts and inboxes that it opens belong to it.
         name: String,
-        /// What it may do: attempt, feed, consume, operator; the default is all but
-        /// operator.
+        /// What it may do: attempt, feed, consume, operator, send, guard; the default is
+        /// the first three.
         #[arg(long = "scope", value_delimiter = ',', value_name = "SCOPE")]
         scopes: Vec<String>,
         /// An inbox that it may see besides its own; `*` for all of them.
