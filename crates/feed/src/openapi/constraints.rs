@@ -2,8 +2,8 @@
 //! words of response fields.
 
 use pipeline::{
-    ArtifactKind, AttemptOutcome, KeyView, Permission, Reason, SendState, SenderProof, Verdict,
-    Wanted,
+    ArtifactKind, AttemptOutcome, CapKind, KeyView, Permission, Reason, SendState, SenderProof,
+    Verdict, Wanted,
 };
 use serde_json::{Value, json};
 
@@ -144,10 +144,13 @@ fn add_reasons(document: &mut Value) {
             schemas.insert(name.to_owned(), schema);
         }
     }
+    // Why an item is withheld, or which cap a send has reached.
+    let reasons = Reason::FOR_AGENTS.iter().map(|(word, _)| *word);
+    let words: Vec<&str> = reasons.chain(CapKind::ALL.map(CapKind::as_str)).collect();
+    add(document, "Problem", "reason", json!({ "enum": words }));
     for (body, field, schema) in [
         ("Attempt", "reason", "Reason"),
         ("Item", "reason", "Reason"),
-        ("Problem", "reason", "Reason"),
         ("Item", "sender_proof", "SenderProof"),
     ] {
         let place = format!("/components/schemas/{body}/properties/{field}");
@@ -237,7 +240,11 @@ mod tests {
             ("Consume", "way", 3),
             ("Attempt", "reason", Reason::FOR_AGENTS.len()),
             ("Item", "reason", Reason::FOR_AGENTS.len()),
-            ("Problem", "reason", Reason::FOR_AGENTS.len()),
+            (
+                "Problem",
+                "reason",
+                Reason::FOR_AGENTS.len() + CapKind::ALL.len(),
+            ),
             ("Item", "sender_proof", SenderProof::FOR_AGENTS.len()),
         ] {
             assert_eq!(words(body, field).len(), count, "{body}.{field}");

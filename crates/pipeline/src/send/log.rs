@@ -93,6 +93,9 @@ pub enum CapKind {
 }
 
 impl CapKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Recipient, Self::Key, Self::Installation];
+
     /// The word used in the database and in answers.
     pub fn as_str(self) -> &'static str {
         match self {
