@@ -202,8 +202,8 @@ fn modules_of_a_crate_do_not_import_each_other_in_a_cycle() {
 /// How many names each crate may show to the others: what `lib.rs` re-exports.
 /// `pipeline` is the vocabulary of all.
 const SURFACE: [(&str, usize); 12] = [
-    ("pipeline", 168),
-    ("providers", 50),
+    ("pipeline", 172),
+    ("providers", 51),
     ("extract", 34),
     ("store", 20),
     ("queue", 6),

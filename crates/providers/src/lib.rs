@@ -26,7 +26,7 @@ mod source;
 mod sources;
 
 pub use api::Api;
-pub use api::aws_signature::{Scope, escape};
+pub use api::aws_signature::{Scope, SignedPost, escape};
 pub use api::own_hosts::is_own_host;
 pub use contract::answers::Answers;
 pub use contract::polling::{InboxSetting, PollClient, Polling};

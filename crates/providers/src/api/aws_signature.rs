@@ -1,6 +1,6 @@
-//! AWS Signature Version 4, as far as fetching an object from S3 needs it: a `GET`
-//! with an empty body. AWS's own signer would add a dozen crates for these lines; the
-//! tests compare ours with it.
+//! AWS Signature Version 4, as far as fetching an object from S3 needs it (a `GET` with an
+//! empty body) and sending a mail by SES (a `POST` with a body). AWS's own signer would
+//! add a dozen crates for these lines; the tests compare ours with it.
 //!
 //! <https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html>
 
@@ -35,30 +35,72 @@ impl Scope {
         path: &str,
         now: Timestamp,
     ) -> Option<[(&'static str, String); 3]> {
-        let (day, moment) = aws_time(now)?;
+        let (_, moment) = aws_time(now)?;
         let signed = "host;x-amz-content-sha256;x-amz-date";
         let request = format!(
             "GET\n{path}\n\nhost:{host}\nx-amz-content-sha256:{EMPTY_BODY}\nx-amz-date:{moment}\n\n\
              {signed}\n{EMPTY_BODY}"
         );
-        let scope = format!("{day}/{}/s3/aws4_request", self.region);
-        let request = Encoding::Hex.encode(&Sha256::digest(request));
-        let text = format!("AWS4-HMAC-SHA256\n{moment}\n{scope}\n{request}");
-        let secret = format!("AWS4{}", secret.expose_secret());
-        let key = [&day, self.region.as_str(), "s3", "aws4_request"]
-            .into_iter()
-            .try_fold(secret.into_bytes(), |key, part| mac(&key, part))?;
-        let signature = Encoding::Hex.encode(&mac(&key, &text)?);
-        let authorization = format!(
-            "AWS4-HMAC-SHA256 Credential={}/{scope},SignedHeaders={signed},Signature={signature}",
-            self.access_key
-        );
+        let authorization = self.authorization(secret, "s3", (&request, signed), now)?;
         Some([
             ("authorization", authorization),
             ("x-amz-content-sha256", EMPTY_BODY.to_owned()),
             ("x-amz-date", moment),
         ])
     }
+
+    /// The headers that sign a `POST`.
+    pub fn sign_post(
+        &self,
+        secret: &SecretString,
+        post: &SignedPost<'_>,
+        now: Timestamp,
+    ) -> Option<[(&'static str, String); 2]> {
+        let (_, moment) = aws_time(now)?;
+        let (path, host) = (post.path, post.host);
+        let signed = "host;x-amz-date";
+        let body = Encoding::Hex.encode(&Sha256::digest(post.body));
+        let request =
+            format!("POST\n{path}\n\nhost:{host}\nx-amz-date:{moment}\n\n{signed}\n{body}");
+        let authorization = self.authorization(secret, post.service, (&request, signed), now)?;
+        Some([("authorization", authorization), ("x-amz-date", moment)])
+    }
+
+    /// The header that signs a canonical request with these signed headers.
+    fn authorization(
+        &self,
+        secret: &SecretString,
+        service: &str,
+        (request, signed): (&str, &str),
+        now: Timestamp,
+    ) -> Option<String> {
+        let (day, moment) = aws_time(now)?;
+        let scope = format!("{day}/{}/{service}/aws4_request", self.region);
+        let request = Encoding::Hex.encode(&Sha256::digest(request));
+        let text = format!("AWS4-HMAC-SHA256\n{moment}\n{scope}\n{request}");
+        let secret = format!("AWS4{}", secret.expose_secret());
+        let key = [&day, self.region.as_str(), service, "aws4_request"]
+            .into_iter()
+            .try_fold(secret.into_bytes(), |key, part| mac(&key, part))?;
+        let signature = Encoding::Hex.encode(&mac(&key, &text)?);
+        Some(format!(
+            "AWS4-HMAC-SHA256 Credential={}/{scope},SignedHeaders={signed},Signature={signature}",
+            self.access_key
+        ))
+    }
+}
+
+/// A `POST` to sign.
+#[derive(Debug, Clone, Copy)]
+pub struct SignedPost<'a> {
+    /// The AWS service, such as `ses`.
+    pub service: &'a str,
+    /// The host, with its port if it is not the usual one.
+    pub host: &'a str,
+    /// The path, of unreserved characters and slashes. It has no query.
+    pub path: &'a str,
+    /// The body.
+    pub body: &'a [u8],
 }
 
 /// All but the unreserved characters. AWS signs exactly this spelling of a path, and
