@@ -24,6 +24,12 @@ pub mod dkim;
 pub mod dns;
 /// The contract of a database for API keys; `crates/store` runs it on each database.
 pub mod key_contract;
+/// A fake provider that sends mail, by the contracts of the real ones.
+#[expect(
+    clippy::expect_used,
+    reason = "used only in tests, where a failure is a panic"
+)]
+pub mod mail_provider;
 /// The contract of a database for polling; `crates/store` runs it on each database.
 pub mod poll_contract;
 /// Makes posts as Postal signs them.
@@ -56,6 +62,12 @@ pub mod sendgrid;
 pub mod server;
 /// Signs posts with a shared secret.
 pub mod shared_secret;
+/// An SMTP server on loopback.
+#[expect(
+    clippy::expect_used,
+    reason = "used only in tests, where a failure is a panic"
+)]
+pub mod smtp_server;
 /// Makes posts as Amazon SNS signs them.
 #[expect(
     clippy::expect_used,

@@ -1,0 +1,292 @@
+//! A fake provider that speaks the real contracts for sending mail over loopback: Resend,
+//! Postmark, Amazon SES and AgentMail, on one port. It counts what it accepts, recognises
+//! idempotency keys where the real one does, and lies when a test tells it to.
+
+mod accepted;
+mod contract;
+mod wire;
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+pub use accepted::{Accepted, send_key};
+use contract::Contract;
+use wire::Exchange;
+
+/// What the provider does with one request to send. It is honest unless told otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lie {
+    /// Accepts the mail and answers 500.
+    ErrorAfterAccepting,
+    /// Accepts the mail and answers 200 with a body that is not the contract's.
+    GarbageAfterAccepting,
+    /// Resets the connection after the head of the request. Accepts nothing.
+    ResetBeforeBody,
+    /// Resets the connection in the middle of the body. Accepts nothing.
+    ResetInBody,
+    /// Accepts the mail and resets the connection.
+    ResetAfterAccepting,
+    /// Accepts the mail and answers never.
+    SilenceAfterAccepting,
+    /// Accepts nothing and answers never.
+    Silence,
+    /// Accepts nothing and answers with this status and body.
+    Answer(u16, String),
+    /// Reads nothing until [`MailProvider::release`] is called, then is honest.
+    StallBeforeReading,
+    /// Reads the request, waits until [`MailProvider::release`] is called, then is honest.
+    StallBeforeAccepting,
+    /// Accepts the mail, waits until [`MailProvider::release`] is called, then answers.
+    StallAfterAccepting,
+}
+
+/// The provider. Clones share their state.
+#[derive(Clone)]
+pub struct MailProvider {
+    /// Its URL, the same for every contract.
+    pub url: String,
+    state: Arc<Mutex<State>>,
+    /// How many requests to send have arrived, stalled ones included.
+    arrivals: Arc<watch::Sender<usize>>,
+    gate: Arc<watch::Sender<bool>>,
+    door: Arc<tokio::sync::Mutex<Door>>,
+}
+
+/// How connections are met.
+#[derive(Default)]
+enum Door {
+    /// They are accepted.
+    Open(JoinHandle<()>),
+    /// The queue of connections is full, and nothing is taken from it.
+    #[expect(dead_code, reason = "they are kept open")]
+    Closed(TcpListener, Vec<TcpStream>),
+    /// They are refused.
+    #[default]
+    Refusing,
+}
+
+#[derive(Default)]
+struct State {
+    lies: VecDeque<Lie>,
+    always: Option<Lie>,
+    accepted: Vec<Accepted>,
+    hides: bool,
+    requests: usize,
+    bodies: Vec<(String, String)>,
+}
+
+impl MailProvider {
+    /// An honest provider.
+    pub async fn start() -> Self {
+        let listener = listen("127.0.0.1:0".parse().expect("an address"), 1024);
+        let address = listener.local_addr().expect("an address");
+        let provider = Self {
+            url: format!("http://{address}"),
+            state: Arc::default(),
+            arrivals: Arc::new(watch::Sender::new(0)),
+            gate: Arc::new(watch::Sender::new(false)),
+            door: Arc::default(),
+        };
+        *provider.door.lock().await = Door::Open(provider.accept_from(listener));
+        provider
+    }
+
+    fn accept_from(&self, listener: TcpListener) -> JoinHandle<()> {
+        let serving = self.clone();
+        tokio::spawn(async move {
+            while let Ok((connection, _)) = listener.accept().await {
+                tokio::spawn(serving.clone().serve(connection));
+            }
+        })
+    }
+
+    /// Refuses connections.
+    pub async fn refuse(&self) {
+        let door = std::mem::take(&mut *self.door.lock().await);
+        if let Door::Open(accepting) = door {
+            accepting.abort();
+            let _ = accepting.await;
+        }
+    }
+
+    /// Leaves clients waiting for a connection: nothing that they send arrives.
+    pub async fn close(&self) {
+        self.refuse().await;
+        let listener = listen(self.address(), 1);
+        let mut queue = Vec::new();
+        // A full queue answers no more; a client then waits.
+        while let Ok(Ok(waiting)) = tokio::time::timeout(
+            Duration::from_millis(300),
+            TcpStream::connect(self.address()),
+        )
+        .await
+        {
+            queue.push(waiting);
+        }
+        *self.door.lock().await = Door::Closed(listener, queue);
+    }
+
+    /// Accepts connections again.
+    pub async fn open(&self) {
+        self.refuse().await;
+        let listener = listen(self.address(), 1024);
+        *self.door.lock().await = Door::Open(self.accept_from(listener));
+    }
+
+    fn address(&self) -> SocketAddr {
+        let address = self.url.trim_start_matches("http://");
+        address.parse().expect("an address")
+    }
+
+    /// The next requests to send are answered by these lies, each once.
+    pub fn lie(&self, lies: impl IntoIterator<Item = Lie>) {
+        self.state().lies.extend(lies);
+    }
+
+    /// Every request to send is answered by this lie, after those of [`Self::lie`].
+    pub fn always(&self, lie: Option<Lie>) {
+        self.state().always = lie;
+    }
+
+    /// Look-ups find nothing, as if the index were behind.
+    pub fn hide_accepted(&self, hides: bool) {
+        self.state().hides = hides;
+    }
+
+    /// Lets stalled requests continue, and later ones too.
+    pub fn release(&self) {
+        self.gate.send_replace(true);
+    }
+
+    /// Stalls again.
+    pub fn stall(&self) {
+        self.gate.send_replace(false);
+    }
+
+    /// Everything that was accepted. A repetition that was recognised by its key is not
+    /// accepted again.
+    pub fn accepted(&self) -> Vec<Accepted> {
+        self.state().accepted.clone()
+    }
+
+    /// How often a mail with this key was accepted.
+    pub fn accepted_times(&self, key: &str) -> usize {
+        let state = self.state();
+        state.accepted.iter().filter(|mail| mail.key == key).count()
+    }
+
+    /// How many requests to send have arrived.
+    pub fn requests(&self) -> usize {
+        self.state().requests
+    }
+
+    /// The idempotency keys and the bodies of all requests to send, in their order.
+    pub fn bodies(&self) -> Vec<(String, String)> {
+        self.state().bodies.clone()
+    }
+
+    /// Waits until so many requests to send have arrived.
+    pub async fn arrived(&self, count: usize) {
+        let mut arrivals = self.arrivals.subscribe();
+        let arriving = arrivals.wait_for(|arrived| *arrived >= count);
+        let arrived = tokio::time::timeout(Duration::from_secs(30), arriving).await;
+        assert!(arrived.is_ok(), "{count} requests did not arrive");
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no panic")
+    }
+
+    async fn serve(self, connection: TcpStream) {
+        let mut exchange = Exchange::new(connection);
+        let Some(head) = exchange.read_head().await else {
+            return;
+        };
+        let Some(contract) = Contract::of(&head) else {
+            exchange.answer(404, "{}").await;
+            return;
+        };
+        if contract.is_look_up() {
+            let state = self.state().view();
+            let (status, body) = contract.look_up(&head, &state);
+            exchange.answer(status, &body).await;
+            return;
+        }
+        let lie = {
+            let mut state = self.state();
+            state.requests += 1;
+            let always = state.always.clone();
+            state.lies.pop_front().or(always)
+        };
+        self.arrivals.send_modify(|arrived| *arrived += 1);
+        self.send(exchange, contract, lie).await;
+    }
+
+    async fn send(self, mut exchange: Exchange, contract: Contract, lie: Option<Lie>) {
+        match &lie {
+            Some(Lie::ResetBeforeBody) => return exchange.reset(),
+            Some(Lie::ResetInBody) => {
+                exchange.read_half().await;
+                return exchange.reset();
+            }
+            Some(Lie::StallBeforeReading) => self.released().await,
+            _ => {}
+        }
+        let Some(body) = exchange.read_body().await else {
+            return;
+        };
+        let seen = (exchange.idempotency_key(), body.clone());
+        self.state().bodies.push(seen);
+        match &lie {
+            Some(Lie::Silence) => return exchange.stay_silent().await,
+            Some(Lie::Answer(status, answer)) => return exchange.answer(*status, answer).await,
+            Some(Lie::StallBeforeAccepting) => self.released().await,
+            _ => {}
+        }
+        let (status, answer) = {
+            let mut state = self.state();
+            contract.accept(&exchange.head, &body, &mut state.accepted)
+        };
+        match lie {
+            Some(Lie::ErrorAfterAccepting) => exchange.answer(500, "{}").await,
+            Some(Lie::GarbageAfterAccepting) => exchange.answer(200, "<html>ok</html>").await,
+            Some(Lie::ResetAfterAccepting) => exchange.reset(),
+            Some(Lie::SilenceAfterAccepting) => exchange.stay_silent().await,
+            Some(Lie::StallAfterAccepting) => {
+                self.released().await;
+                exchange.answer(status, &answer).await;
+            }
+            _ => exchange.answer(status, &answer).await,
+        }
+    }
+
+    async fn released(&self) {
+        let mut gate = self.gate.subscribe();
+        let _ = gate.wait_for(|open| *open).await;
+    }
+}
+
+impl State {
+    /// What a look-up sees.
+    fn view(&self) -> Vec<Accepted> {
+        if self.hides {
+            Vec::new()
+        } else {
+            self.accepted.clone()
+        }
+    }
+}
+
+/// Listens on an address that was used a moment ago.
+fn listen(address: SocketAddr, backlog: u32) -> TcpListener {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_reuseaddr(true).expect("an option");
+    socket.bind(address).expect("a free port");
+    socket.listen(backlog).expect("a listener")
+}
