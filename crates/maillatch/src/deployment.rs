@@ -45,6 +45,8 @@ pub enum Role {
     Feed,
     /// Polls sources for their mail.
     Poll,
+    /// Hands mail to providers.
+    Send,
 }
 
 impl Role {
@@ -54,6 +56,7 @@ impl Role {
             Self::Worker => "worker",
             Self::Feed => "feed",
             Self::Poll => "poll",
+            Self::Send => "send",
         }
     }
 }

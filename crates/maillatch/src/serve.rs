@@ -22,7 +22,7 @@ use crate::{log_limit, shutdown};
 use connections::Connections;
 use http::{Http, Posts, http, ops_deps};
 use ops_listener::OpsListener;
-use work::{report_refused, start_measuring, start_poller, start_worker};
+use work::{report_refused, start_measuring, start_poller, start_sending, start_worker};
 
 /// A role that a process can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,7 @@ pub(crate) enum Role {
     Worker,
     Feed,
     Poll,
+    Send,
 }
 
 /// The roles of a process.
@@ -47,6 +48,7 @@ impl Roles {
     pub(crate) const WORKER: Self = Self::of("worker", &[Role::Worker]);
     pub(crate) const FEED: Self = Self::of("feed", &[Role::Feed]);
     pub(crate) const POLL: Self = Self::of("poll", &[Role::Poll]);
+    pub(crate) const SEND: Self = Self::of("send", &[Role::Send]);
 
     const fn of(name: &'static str, roles: &'static [Role]) -> Self {
         Self { name, roles }
@@ -101,6 +103,10 @@ impl Serving {
         }
         if roles.has(Role::Poll) {
             workers.push(start_poller(&parts, &stop)?);
+        }
+        let sends_too = roles.has(Role::Worker) && parts.config.send.in_worker;
+        if roles.has(Role::Send) || sends_too {
+            workers.extend(start_sending(&parts, &stop, &supervisor));
         }
         let refused = Arc::<RefusedPosts>::default();
         if roles.has(Role::Webhook) {

@@ -1,6 +1,7 @@
 //! Builds the concrete parts of the roles from a [`Config`]. No other module knows
 //! them.
 
+mod sending;
 mod working;
 
 use std::sync::Arc;
@@ -13,12 +14,14 @@ use prometheus_client::registry::Registry;
 use providers::{Source, Sources};
 use queue::Queue;
 use secrecy::ExposeSecret;
+use send::{SendBell, Senders};
 use store::Store;
 
 use crate::config::{Config, MintDomain, Profile};
 use crate::ops;
 use crate::secrets::{secrets, server_key};
 
+pub(crate) use sending::{desk, sending};
 pub(crate) use working::{callbacks, dkim, fetcher, janitor, worker_settings};
 
 /// Everything that a role may need, opened and checked.
@@ -31,6 +34,9 @@ pub(crate) struct Parts {
     pub(crate) server_key: ServerKey,
     pub(crate) meters: Meters,
     pub(crate) poll_meters: poll::Meters,
+    pub(crate) send_meters: send::Meters,
+    pub(crate) senders: Arc<Senders>,
+    pub(crate) send_bell: SendBell,
     pub(crate) registry: Arc<Registry>,
     pub(crate) quota: Arc<StorageQuota>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -64,6 +70,8 @@ pub(crate) async fn wire_as_guest(config: Config) -> Result<Parts> {
 async fn open(config: Config, server_key: ServerKey, settings: &store::Settings) -> Result<Parts> {
     let sources = Sources::build(config.source.clone()).context("a source is not valid")?;
     let keys = Keys::build(config.key.clone()).context("a key is not valid")?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let senders = sending::senders(&config, &clock)?;
     let mut registry = Registry::default();
     let meters = Meters::register(&mut registry);
     let settings = store::Settings {
@@ -83,6 +91,7 @@ async fn open(config: Config, server_key: ServerKey, settings: &store::Settings)
     let poll_meters = poll::Meters::register(&mut registry);
     ops::register_database(&mut registry, &store);
     ops::register_process(&mut registry);
+    let send_meters = send::Meters::register(&mut registry);
     Ok(Parts {
         queue,
         sources: Arc::new(sources),
@@ -91,9 +100,12 @@ async fn open(config: Config, server_key: ServerKey, settings: &store::Settings)
         server_key,
         meters,
         poll_meters,
+        send_meters,
+        senders: Arc::new(senders),
+        send_bell: SendBell::default(),
         registry: Arc::new(registry),
         quota: Arc::new(StorageQuota::new(config.retention.max_bytes)),
-        clock: Arc::new(SystemClock),
+        clock,
         config,
     })
 }

@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Feed(ServeArgs),
     /// Poll sources for mail that their webhooks missed, and report silent sources.
     Poll(ServeArgs),
+    /// Hand mail to providers only; workers do it too, unless `send.in_worker` is off.
+    Send(ServeArgs),
     /// Create or update the database's tables.
     Migrate(migrate::Migrate),
     /// Post a correctly signed, realistic sample mail to a running server.

@@ -1,4 +1,4 @@
-//! `up`, `webhook`, `worker`, `feed`, `poll`: serve until stopped.
+//! `up`, `webhook`, `worker`, `feed`, `poll`, `send`: serve until stopped.
 
 mod banner;
 

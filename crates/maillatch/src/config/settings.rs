@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use feed::KeySettings;
 use providers::SourceSettings;
 use secrecy::{ExposeSecret, SecretString};
+use send::{SenderSettings, TemplateSettings};
 use serde::Deserialize;
 
 use super::span::Span;
@@ -35,6 +36,11 @@ pub(crate) struct Config {
     pub(crate) key: BTreeMap<String, KeySettings>,
     #[serde(default)]
     pub(crate) callback: BTreeMap<String, Callback>,
+    pub(crate) send: Send,
+    #[serde(default)]
+    pub(crate) senders: BTreeMap<String, SenderSettings>,
+    #[serde(default)]
+    pub(crate) templates: BTreeMap<String, TemplateSettings>,
 }
 
 /// The two ways to run.
@@ -217,6 +223,23 @@ pub(crate) struct Callback {
     pub(crate) url: String,
     pub(crate) secret: SecretString,
     pub(crate) timeout: Option<Span>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Send {
+    pub(crate) in_worker: bool,
+    pub(crate) every: Span,
+    pub(crate) concurrency: usize,
+    pub(crate) timeout: Span,
+    pub(crate) smtp_timeout: Span,
+    pub(crate) lease_margin: Span,
+    pub(crate) give_up: Span,
+    pub(crate) hold: Span,
+    pub(crate) per_day: u32,
+    pub(crate) settle_first: Span,
+    pub(crate) settle_ceiling: Span,
+    pub(crate) retry_after: Span,
 }
 
 #[derive(Debug, Deserialize)]

@@ -24,7 +24,7 @@ use crate::certificates::CertificateClient;
 use crate::ops;
 use crate::supervise::Supervisor;
 use crate::wire::{
-    Parts, dead_mint_domain, feed_policy, feed_settings, unnamed_cautions, webhook_settings,
+    Parts, dead_mint_domain, desk, feed_policy, feed_settings, unnamed_cautions, webhook_settings,
 };
 
 /// How long a client may go on sending a body that was refused. Closing at once could
@@ -228,7 +228,7 @@ fn feed_deps(parts: &Parts, shutdown: CancellationToken) -> Result<feed::Deps> {
         audit: Arc::clone(&parts.store.audit),
         guards: Arc::clone(&parts.store.guards),
         sends: Arc::clone(&parts.store.sends),
-        desk: None,
+        desk: desk(parts),
         deliveries: Arc::clone(&parts.store.deliveries),
         keys: Arc::clone(&parts.keys),
         cursor_key: parts.server_key.clone(),

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use webhook::RefusedPosts;
 
 use crate::supervise::Supervisor;
-use crate::wire::{Parts, callbacks, dkim, fetcher, janitor, poll_deps, worker_settings};
+use crate::wire::{Parts, callbacks, dkim, fetcher, janitor, poll_deps, sending, worker_settings};
 
 /// How often unfinished mail is measured.
 const MEASURE_EVERY: Duration = Duration::from_secs(2);
@@ -99,6 +99,19 @@ pub(super) fn start_worker(
             async move { callbacks.run(every, stop).await }
         }),
     ])
+}
+
+/// Starts the task that hands mail to providers, if there is a sender.
+pub(super) fn start_sending(
+    parts: &Parts,
+    stop: &CancellationToken,
+    supervisor: &Supervisor,
+) -> Option<JoinHandle<()>> {
+    if parts.senders.is_empty() {
+        return None;
+    }
+    let (sending, stop) = (sending(parts), stop.clone());
+    Some(supervisor.spawn("sending", move || send::run(sending.clone(), stop.clone())))
 }
 
 /// Starts the task that writes down the counts of refused posts.

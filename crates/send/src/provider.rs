@@ -1,0 +1,18 @@
+//! The senders, one file for each.
+
+mod agentmail;
+mod postmark;
+mod resend;
+mod ses;
+mod smtp;
+
+pub(crate) use agentmail::AgentMail;
+pub(crate) use postmark::Postmark;
+pub(crate) use resend::Resend;
+pub(crate) use ses::Ses;
+pub(crate) use smtp::{Security, Smtp};
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod vectors;

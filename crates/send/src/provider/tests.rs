@@ -1,0 +1,207 @@
+//! Each sender against a fake provider that lies.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::{Clock, ProviderKey, SystemClock, Timestamp};
+use testkit::mail_provider::{Lie, MailProvider};
+use testkit::smtp_server::{SmtpFault, SmtpServer};
+
+use super::vectors::{Kind, assert_kind};
+use crate::acceptance::{Acceptance, LookUp};
+use crate::mail::Mail;
+use crate::prepared::Prepared;
+use crate::sender::Sender;
+use crate::settings::{SendSettings, SenderSettings};
+
+const PROVIDERS: [&str; 4] = ["resend", "postmark", "ses", "agentmail"];
+
+fn shared() -> SendSettings {
+    SendSettings {
+        timeout: Duration::from_millis(400),
+        smtp_timeout: Duration::from_millis(400),
+        lease_margin: Duration::from_secs(1),
+        every: Duration::from_millis(50),
+        concurrency: 4,
+        hold: Duration::from_hours(24),
+        per_day: 1000,
+        give_up: Duration::from_hours(24),
+        settle_first: Duration::from_millis(50),
+        settle_ceiling: Duration::from_millis(50),
+        retry_after: Duration::ZERO,
+    }
+}
+
+fn build(settings: &str) -> Sender {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let settings: SenderSettings = serde_json::from_str(settings).unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    Sender::build("shop", settings, &shared(), &clock).unwrap()
+}
+
+fn sender(provider: &str, url: &str) -> Sender {
+    let keys = match provider {
+        "ses" => r#""region":"eu-west-1","access_key":"AK","secret_key":"SK""#,
+        _ => r#""api_key":"key""#,
+    };
+    build(&format!(
+        r#"{{"provider":"{provider}","from":"Shop <shop@mail.example.com>","api_url":"{url}",{keys}}}"#
+    ))
+}
+
+fn mail(number: u8) -> (Mail, ProviderKey) {
+    let key = ProviderKey::from_bytes([number; 32]);
+    let mail = Mail {
+        from: "Shop <shop@mail.example.com>".parse().unwrap(),
+        to: "user@example.com".parse().unwrap(),
+        subject: "Größe".to_owned(),
+        text: "One\r\n.\r\n..two\r\n".to_owned(),
+        html: Some("<p>One</p>".to_owned()),
+        answers: None,
+        key,
+        date: Timestamp::from_millis(1_763_164_800_250),
+    };
+    (mail, key)
+}
+
+async fn hand_over(sender: &Sender, number: u8) -> Acceptance {
+    let (mail, key) = mail(number);
+    // What is stored is what is sent.
+    let payload = sender.transport.prepare(&mail).payload().unwrap();
+    let prepared = Prepared::read(&payload).unwrap();
+    sender.transport.hand_over(&prepared, &key).await
+}
+
+#[tokio::test]
+async fn accepted_mail_is_sent_and_its_key_is_recognised_where_the_provider_has_one() {
+    for provider in PROVIDERS {
+        let fake = MailProvider::start().await;
+        let sender = sender(provider, &fake.url);
+        let first = hand_over(&sender, 1).await;
+        assert!(
+            matches!(first, Acceptance::Sent { .. }),
+            "{provider}: {first:?}"
+        );
+        let again = hand_over(&sender, 1).await;
+        let has_key = sender.transport.window().is_some();
+        let copies = fake.accepted_times(&ProviderKey::from_bytes([1; 32]).to_string());
+        assert_eq!(copies, if has_key { 1 } else { 2 }, "{provider}");
+        assert_eq!(first == again, has_key, "{provider}");
+    }
+}
+
+#[tokio::test]
+async fn every_lie_has_its_meaning_and_one_request_is_made() {
+    use Kind::{Maybe, NotSent, Refused, SenderUnfit};
+    let answer = |status| Lie::Answer(status, "{}".to_owned());
+    for provider in PROVIDERS {
+        for (lie, expected) in [
+            (Lie::ErrorAfterAccepting, Maybe),
+            (Lie::GarbageAfterAccepting, Maybe),
+            (Lie::ResetBeforeBody, Maybe),
+            (Lie::ResetInBody, Maybe),
+            (Lie::ResetAfterAccepting, Maybe),
+            (Lie::SilenceAfterAccepting, Maybe),
+            (Lie::Silence, Maybe),
+            (answer(200), Maybe),
+            (answer(307), Maybe),
+            (answer(408), Maybe),
+            (answer(503), Maybe),
+            (answer(429), NotSent),
+            (answer(401), SenderUnfit),
+            (answer(422), Refused),
+        ] {
+            let fake = MailProvider::start().await;
+            fake.lie([lie.clone()]);
+            let sender = sender(provider, &fake.url);
+            let acceptance = hand_over(&sender, 1).await;
+            assert_kind(&acceptance, expected, &format!("{provider} {lie:?}"));
+            assert_eq!(fake.requests(), 1, "{provider} {lie:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn refused_connections_and_failed_handshakes_prove_that_nothing_was_sent() {
+    let fake = MailProvider::start().await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let closed = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    for url in [closed, fake.url.replace("http:", "https:")] {
+        let acceptance = hand_over(&sender("resend", &url), 1).await;
+        assert_kind(&acceptance, Kind::NotSent, &url);
+    }
+    assert_eq!(fake.requests(), 0);
+}
+
+#[tokio::test]
+async fn look_ups_find_what_was_accepted() {
+    for provider in ["postmark", "agentmail"] {
+        let fake = MailProvider::start().await;
+        let sender = sender(provider, &fake.url);
+        let look_up = async |number| {
+            let (mail, key) = mail(number);
+            let prepared = sender.transport.prepare(&mail);
+            sender.transport.look_up(&prepared, &key).await
+        };
+        assert_eq!(look_up(1).await, LookUp::Absent, "{provider}");
+        fake.lie([Lie::ResetAfterAccepting]);
+        hand_over(&sender, 1).await;
+        let found = look_up(1).await;
+        assert!(
+            matches!(found, LookUp::Sent { .. }),
+            "{provider}: {found:?}"
+        );
+        assert_eq!(look_up(2).await, LookUp::Absent, "{provider}");
+        fake.hide_accepted(true);
+        assert_eq!(look_up(1).await, LookUp::Absent, "{provider}");
+    }
+}
+
+fn smtp(port: u16, rest: &str) -> Sender {
+    build(&format!(
+        r#"{{"provider":"smtp","from":"shop@mail.example.com","host":"127.0.0.1","port":{port},"tls":"off"{rest}}}"#
+    ))
+}
+
+#[tokio::test]
+async fn smtp_mail_arrives_as_it_was_rendered() {
+    let server = SmtpServer::start().await;
+    let sender = smtp(server.port, r#","username":"u","password":"p""#);
+    let acceptance = hand_over(&sender, 1).await;
+    assert_kind(&acceptance, Kind::Sent("FAKE1"), "honest server");
+    let (mail, key) = mail(1);
+    let message = mail.message();
+    assert_eq!(
+        server.accepted(),
+        [message.trim_end_matches("\r\n").to_owned() + "\r\n\r\n"]
+    );
+    assert_eq!(server.accepted_times(&key.to_string()), 1);
+}
+
+#[tokio::test]
+async fn every_smtp_fault_has_its_meaning() {
+    use Kind::{Maybe, NotSent, Refused};
+    for (fault, expected, copies) in [
+        (SmtpFault::CutAtGreeting, NotSent, 0),
+        (SmtpFault::CutAtData, NotSent, 0),
+        (SmtpFault::CutInMessage, Maybe, 0),
+        (SmtpFault::CutAtDot, Maybe, 0),
+        (SmtpFault::CutAfterDot, Maybe, 1),
+        (SmtpFault::SilenceAfterDot, Maybe, 1),
+        (SmtpFault::GarbageAfterDot, Maybe, 1),
+        (SmtpFault::Recipient(450), NotSent, 0),
+        (SmtpFault::Recipient(550), Refused, 0),
+        (SmtpFault::Dot(451), NotSent, 0),
+        (SmtpFault::Dot(554), Refused, 0),
+        (SmtpFault::Dot(354), Maybe, 0),
+    ] {
+        let server = SmtpServer::start().await;
+        server.fail([fault]);
+        let acceptance = hand_over(&smtp(server.port, ""), 1).await;
+        assert_kind(&acceptance, expected, &format!("{fault:?}"));
+        assert_eq!(server.accepted().len(), copies, "{fault:?}");
+    }
+    let closed = hand_over(&smtp(1, ""), 1).await;
+    assert_kind(&closed, NotSent, "no server");
+}
