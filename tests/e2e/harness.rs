@@ -242,6 +242,26 @@ impl Harness {
         }
     }
 
+    /// Executes statements: the first on Postgres, the second on SQLite.
+    pub(crate) async fn execute(&self, [postgres, sqlite]: [&'static str; 2]) {
+        match &self.database {
+            Database::Sqlite(url) => {
+                let mut connection = sqlx::SqliteConnection::connect(url).await.unwrap();
+                sqlx::raw_sql(sqlite)
+                    .execute(&mut connection)
+                    .await
+                    .unwrap();
+            }
+            Database::Postgres { url, .. } => {
+                let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
+                sqlx::raw_sql(postgres)
+                    .execute(&mut connection)
+                    .await
+                    .unwrap();
+            }
+        }
+    }
+
     /// Which consumer consumed which artifact, from the database.
     pub(crate) async fn consumes(&self) -> BTreeSet<(String, String)> {
         let rows: Vec<(String, String)> = match &self.database {

@@ -57,6 +57,7 @@ mod readme;
 mod received;
 mod refused_posts;
 mod seal;
+mod send_once;
 mod senders;
 mod signed;
 mod sources;

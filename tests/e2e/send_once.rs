@@ -1,0 +1,8 @@
+//! One intent is handed to a provider at most once: processes killed and frozen at each
+//! point, providers that lie, and twins.
+
+mod cuts;
+mod killed;
+mod lies;
+mod office;
+mod twins;
