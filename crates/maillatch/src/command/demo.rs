@@ -1,11 +1,14 @@
 //! `demo`: runs the whole pipeline against real processes. Each line is a real request
 //! and a check.
 
+mod provider;
+mod sends;
 mod story;
 mod transcript;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -14,7 +17,12 @@ use url::Url;
 
 use crate::deployment::{Backing, Deployment};
 
+use provider::Provider;
+use sends::Mailer;
 use transcript::Transcript;
+
+/// How long the demo waits without any progress before it gives up.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs the whole pipeline against temporary processes and checks each step.
 #[derive(Debug, Args)]
@@ -22,6 +30,7 @@ use transcript::Transcript;
 Examples:
   maillatch demo
   maillatch demo --json
+  maillatch demo --send
   maillatch demo --database-url postgres://… --amqp-url amqp://…
 
 Without flags it runs one process on SQLite in a temporary directory. With both
@@ -37,12 +46,19 @@ pub(crate) struct Demo {
     /// Print the transcript as JSON on standard output.
     #[arg(long)]
     json: bool,
+    /// Show how mail is sent once, by a provider of the demo's own that lies.
+    #[arg(long)]
+    send: bool,
 }
 
 pub(crate) async fn run(args: Demo) -> Result<ExitCode> {
     let scratch = Scratch::prepare(&args).await?;
     let mut transcript = Transcript::new(args.json);
-    let outcome = play(scratch.backing(), &mut transcript).await;
+    let outcome = if args.send {
+        play_sends(scratch.backing(), &mut transcript).await
+    } else {
+        play(scratch.backing(), &mut transcript).await
+    };
     let dropped = scratch.discard().await;
     transcript.finish(outcome.as_ref().err())?;
     outcome.and(dropped)?;
@@ -58,6 +74,17 @@ async fn play(backing: Backing, transcript: &mut Transcript) -> Result<()> {
     let settings = "worker.lease = \"2s\"\nworker.sweep_every = \"200ms\"\n";
     let mut deployment = Deployment::launch(&binary, backing, settings).await?;
     let outcome = story::play(&mut deployment, transcript).await;
+    let stopped = deployment.stop().await;
+    outcome.and(stopped)
+}
+
+async fn play_sends(backing: Backing, transcript: &mut Transcript) -> Result<()> {
+    let binary: PathBuf = std::env::current_exe().context("failed to find this binary")?;
+    let (provider, token) = (Provider::start().await?, feed::Keys::mint());
+    let settings = sends::settings(&provider, &token);
+    let mut deployment = Deployment::launch(&binary, backing, &settings).await?;
+    let mailer = Mailer::new(token)?;
+    let outcome = sends::play(&mut deployment, &provider, &mailer, transcript).await;
     let stopped = deployment.stop().await;
     outcome.and(stopped)
 }

@@ -14,14 +14,13 @@ use client::{
     Consumption, Delivery, Hook, Item, Kind, Posted, Sample, SampleKind, State, sample_mail,
 };
 
+use super::TIMEOUT;
 use super::transcript::Transcript;
 
 /// Mails that are posted before the kill; posted again if the workers were too fast.
 const BATCH: usize = 30;
 /// Lines of text in each mail, so that processing takes some milliseconds.
 const FILLER_LINES: usize = 7_000;
-/// How long the demo waits without any progress before it gives up.
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) async fn play(deployment: &mut Deployment, transcript: &mut Transcript) -> Result<()> {
     let inbox: InboxId = "demo@inbox.test".parse()?;
