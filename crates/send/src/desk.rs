@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    ActionName, CanonicalObject, CapKind, Clock, Intent, InvalidValue, NewSend, OutcomeLabel,
-    ProviderKey, SendCap, SendDesk, SendId, SendLog, SendOrder, SendOrdered, SendRecorded,
-    SendState, ServerKey, StoreError,
+    ActionName, CanonicalObject, CapKind, Clock, Intent, InvalidValue, NewSend, ProviderKey,
+    SendCap, SendDesk, SendId, SendLog, SendOrder, SendOrdered, SendRecorded, SendState, ServerKey,
+    StoreError,
 };
 
 use crate::bell::SendBell;
 use crate::mail::Mail;
-use crate::meters::Meters;
+use crate::meters::{Meters, OfSender};
 use crate::sender::Sender;
 use crate::senders::{Senders, needs_approval};
 use crate::template::{Content, ValuesError};
@@ -45,7 +45,10 @@ impl SendDesk for Desk {
         };
         let sender = send.sender.clone();
         let recorded = self.log.record_send(send).await?;
-        let label = OutcomeLabel::new(sender.as_str(), word(&recorded));
+        let label = OfSender {
+            sender: sender.to_string(),
+            outcome: word(&recorded),
+        };
         self.meters.asked.get_or_create(&label).inc();
         if let SendRecorded::New(view) = &recorded
             && view.state == SendState::Ready

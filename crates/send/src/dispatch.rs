@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use pipeline::{
-    ClaimedSend, Outbox, OutcomeLabel, Reason, Receipt, SendClaim, SendPermit, SendResult,
-    SendState, SendWritten,
+    ClaimedSend, Outbox, Reason, Receipt, SendClaim, SendPermit, SendResult, SendState, SendWritten,
 };
 use tokio::time::{Instant, sleep};
 
 use crate::acceptance::Acceptance;
 use crate::backoff::wait_after;
-use crate::meters::Meters;
+use crate::meters::{Meters, OfSender};
 use crate::patience::within;
 use crate::prepared::Prepared;
 use crate::sender::Sender;
@@ -116,7 +115,10 @@ impl Dispatch<'_> {
     /// until the database takes it.
     async fn end(&self, send: &ClaimedSend, result: SendResult) {
         let (outcome, reason) = words(&result);
-        let label = OutcomeLabel::new(self.sender.name.as_str(), outcome);
+        let label = OfSender {
+            sender: self.sender.name.to_string(),
+            outcome,
+        };
         self.meters.handed_over.get_or_create(&label).inc();
         tracing::info!(
             send.id = %send.claim.send, sender = %self.sender.name, outcome, reason, "send handed over"

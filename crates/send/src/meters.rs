@@ -1,6 +1,6 @@
 //! Metrics of sending. Labels are configured names and fixed words.
 
-use pipeline::{OutcomeLabel, SendCount, SendState};
+use pipeline::{SendCount, SendState};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -21,6 +21,20 @@ impl SenderLabel {
     }
 }
 
+/// What became of a mail of a sender.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct OfSender {
+    pub(crate) sender: String,
+    pub(crate) outcome: &'static str,
+}
+
+/// What an uncertain send was settled by, and the outcome.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct OfSettlement {
+    pub(crate) by: &'static str,
+    pub(crate) outcome: &'static str,
+}
+
 /// Label of a state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct StateLabel {
@@ -30,9 +44,9 @@ pub(crate) struct StateLabel {
 /// The metrics of sending.
 #[derive(Debug, Clone)]
 pub struct Meters {
-    pub(crate) asked: Family<OutcomeLabel, Counter>,
-    pub(crate) handed_over: Family<OutcomeLabel, Counter>,
-    pub(crate) settled: Family<OutcomeLabel, Counter>,
+    pub(crate) asked: Family<OfSender, Counter>,
+    pub(crate) handed_over: Family<OfSender, Counter>,
+    pub(crate) settled: Family<OfSettlement, Counter>,
     pub(crate) doubled: Counter,
     pub(crate) paused: Family<SenderLabel, Gauge>,
     pub(crate) state: Family<StateLabel, Gauge>,

@@ -9,12 +9,13 @@
 
 use std::time::Duration;
 
-use pipeline::{ClaimedSend, OutcomeLabel, Reason, Receipt, SendPermit, Settlement};
+use pipeline::{ClaimedSend, Reason, Receipt, SendPermit, Settlement};
 use tokio::time::Instant;
 
 use crate::acceptance::{Acceptance, LookUp};
 use crate::backoff::wait_after;
 use crate::dispatch::Dispatch;
+use crate::meters::OfSettlement;
 use crate::patience::within;
 use crate::prepared::Prepared;
 use crate::settings::OnUncertain;
@@ -55,7 +56,10 @@ impl Dispatch<'_> {
             return;
         };
         let (outcome, reason) = words(&settlement);
-        let label = OutcomeLabel::new(by.word(), outcome);
+        let label = OfSettlement {
+            by: by.word(),
+            outcome,
+        };
         self.meters.settled.get_or_create(&label).inc();
         tracing::info!(
             send.id = %send.claim.send, sender = %self.sender.name, by = by.word(), outcome, reason,

@@ -71,9 +71,9 @@ impl<T> Columns for T where
 /// The connections of one process to its database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionCount {
-    /// ConnectionCount that do nothing now.
+    /// Connections that do nothing now.
     pub idle: u32,
-    /// ConnectionCount that are in use.
+    /// Connections that are in use.
     pub used: u32,
     /// The most connections that are opened.
     pub most: u32,

@@ -74,12 +74,11 @@ impl Tasks {
         let at = Instant::now();
         let round = Some(Round { at, within });
         let mut known = self.known();
-        match known.get_mut(task) {
-            Some(known) => known.round = round,
-            None => {
-                let failures = None;
-                known.insert(task.to_owned(), Task { failures, round });
-            }
+        if let Some(known) = known.get_mut(task) {
+            known.round = round;
+        } else {
+            let failures = None;
+            known.insert(task.to_owned(), Task { failures, round });
         }
     }
 

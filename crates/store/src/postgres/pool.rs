@@ -1,4 +1,4 @@
-//! ConnectionCount are lent and returned, both within a bounded time.
+//! Connections are lent and returned, both within a bounded time.
 //!
 //! The driver's pool pings a connection that is returned, and waits for the answer
 //! without a timeout. A connection that freezes at this moment would keep its place in

@@ -47,12 +47,7 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
         (false, false) => None,
     };
     if let Some(reason) = withheld {
-        let extraction = Extraction::Withheld(reason);
-        return LinkDecision {
-            extraction,
-            flags,
-            refused_host: None,
-        };
+        return without_refused_host(Extraction::Withheld(reason), flags);
     }
     if !refused.is_empty() {
         flags.push(Flag::OtherLinks);
@@ -66,6 +61,10 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
         unwrapped: destination.unwrapped,
         confidence: percent(best.score),
     });
+    without_refused_host(extraction, flags)
+}
+
+fn without_refused_host(extraction: Extraction<Link>, flags: Vec<Flag>) -> LinkDecision {
     LinkDecision {
         extraction,
         flags,
