@@ -23,7 +23,6 @@ mod commands;
 mod consume_once;
 mod crash;
 mod deploy;
-mod deploy_readme;
 mod doctor;
 mod duplicates;
 mod fetched_mail;

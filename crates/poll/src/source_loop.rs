@@ -249,22 +249,14 @@ async fn report(deps: &Deps, held: &HeldLease, why: Why, outcome: &Result<Tally,
     let source = held.lease.source.as_str();
     let (label, failure) = match outcome {
         Ok(tally) => {
-            let (listed, recorded) = (tally.listed, tally.recorded);
-            tracing::debug!(
-                source,
-                cause = why.label(),
-                listed,
-                recorded,
-                "source polled"
-            );
-            (
-                if tally.is_incomplete {
-                    "continued"
-                } else {
-                    "done"
-                },
-                None,
-            )
+            let (cause, recorded) = (why.label(), tally.recorded);
+            tracing::debug!(source, cause, recorded, "source polled");
+            let label = if tally.is_incomplete {
+                "continued"
+            } else {
+                "done"
+            };
+            (label, None)
         }
         Err(Stop::Lost) => {
             tracing::warn!(source, "another poller holds the lease of this source now");

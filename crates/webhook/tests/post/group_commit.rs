@@ -52,8 +52,8 @@ async fn two_hundred_posts_of_one_delivery_write_one_row() {
     server.finish().await;
     assert_eq!(server.notifications().concat().len(), 1, "one notification");
     let meters = server.meters();
-    assert!(meters.contains(r#"deliveries_total{of="main",outcome="accepted"} 1"#));
-    assert!(meters.contains(r#"deliveries_total{of="main",outcome="duplicate"} 199"#));
+    assert!(meters.contains(r#"deliveries_total{source="main",outcome="accepted"} 1"#));
+    assert!(meters.contains(r#"deliveries_total{source="main",outcome="duplicate"} 199"#));
     assert!(meters.contains(r#"outcome="duplicate"} 199"#));
 }
 

@@ -48,7 +48,7 @@ async fn failing_doorbell_does_not_change_the_answer() {
     assert_eq!(server.post("msg_1", b"{}").await.status, 200);
     assert_eq!(server.rows().await, 1);
     until("the failed notification to be counted", || async {
-        let line = r#"rings_total{of="webhook",outcome="failed"} 1"#;
+        let line = r#"notifications_total{task="webhook",outcome="failed"} 1"#;
         server.meters().contains(line).then_some(())
     })
     .await;

@@ -37,7 +37,7 @@ async fn single_use_token_accepts_the_retry_and_refuses_another_body() {
     assert!(forged.is_problem(401, "signature-invalid"), "{forged:?}");
     assert_eq!(server.rows().await, 1);
     let meters = server.meters();
-    assert!(meters.contains(r#"deliveries_total{of="mailgun",outcome="token_replayed"} 1"#));
+    assert!(meters.contains(r#"deliveries_total{source="mailgun",outcome="token_replayed"} 1"#));
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ async fn signed_post_from_an_unlisted_address_returns_401() {
     }
     assert_eq!(server.rows().await, 0);
     let meters = server.meters();
-    assert!(meters.contains(r#"deliveries_total{of="listed",outcome="address_foreign"} 2"#));
+    assert!(meters.contains(r#"deliveries_total{source="listed",outcome="address_foreign"} 2"#));
 }
 
 #[tokio::test]

@@ -115,8 +115,8 @@ async fn refusal_reasons_appear_in_metrics_only() {
     server.exchange(&valid("main", SECRET, NOW - 301)).await;
     server.exchange(&valid("other", SECRET, NOW)).await;
     let meters = server.meters();
-    assert!(meters.contains(r#"deliveries_total{of="main",outcome="stale"} 1"#));
-    assert!(meters.contains(r#"deliveries_total{of="other",outcome="signature_mismatch"} 1"#));
+    assert!(meters.contains(r#"deliveries_total{source="main",outcome="stale"} 1"#));
+    assert!(meters.contains(r#"deliveries_total{source="other",outcome="signature_mismatch"} 1"#));
 }
 
 #[tokio::test]

@@ -202,15 +202,21 @@ async fn post_batch(
     Ok(())
 }
 
-/// Posts a delivery, and retries while the server answers 503.
+/// How long a post is repeated.
+const POST_TIMEOUT: Duration = Duration::from_mins(2);
+
+/// Posts a delivery, and retries while the server answers 503. The waits grow: on a busy
+/// machine, posts that are all repeated at once would keep the server from its commits.
 async fn post_with_retries(hook: &Hook, delivery: &Delivery) -> Result<Posted> {
-    let deadline = Instant::now() + TIMEOUT;
+    let deadline = Instant::now() + POST_TIMEOUT;
+    let mut wait = Duration::from_millis(200);
     loop {
         let posted = hook.post_signed(delivery).await?;
         if posted.http != 503 || Instant::now() > deadline {
             return Ok(posted);
         }
-        sleep(Duration::from_millis(200)).await;
+        sleep(wait.mul_f64(0.5 + rand::random::<f64>())).await;
+        wait = (wait * 2).min(Duration::from_secs(5));
     }
 }
 
