@@ -6,6 +6,8 @@
 //! A backend keeps what really differs: connecting, lending connections, locking,
 //! notifying other processes, and the schema.
 
+mod connection_count;
+mod sql;
 mod transaction;
 
 use std::ops::DerefMut;
@@ -17,24 +19,9 @@ use uuid::Uuid;
 use crate::batch::{Batch, Unrecorded};
 use crate::fault::Fault;
 
+pub use connection_count::ConnectionCount;
+pub(crate) use sql::Sql;
 pub(crate) use transaction::Transaction;
-
-/// One statement in both dialects.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sql {
-    pub(crate) postgres: &'static str,
-    pub(crate) sqlite: &'static str,
-}
-
-impl Sql {
-    /// A statement that both databases read alike.
-    pub(crate) const fn both(text: &'static str) -> Self {
-        Self {
-            postgres: text,
-            sqlite: text,
-        }
-    }
-}
 
 /// A value that both databases can store.
 pub(crate) trait Value<'v>:
@@ -66,29 +53,6 @@ impl<T> Columns for T where
         + Send
         + Unpin
 {
-}
-
-/// The connections of one process to its database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConnectionCount {
-    /// Connections that do nothing now.
-    pub idle: u32,
-    /// Connections that are in use.
-    pub used: u32,
-    /// The most connections that are opened.
-    pub most: u32,
-}
-
-impl ConnectionCount {
-    /// The connections of a driver's pool.
-    pub(crate) fn of<D: Database>(pool: &sqlx::Pool<D>) -> Self {
-        let idle = u32::try_from(pool.num_idle()).unwrap_or(u32::MAX);
-        Self {
-            idle,
-            used: pool.size().saturating_sub(idle),
-            most: pool.options().get_max_connections(),
-        }
-    }
 }
 
 /// What a database's driver calls a statement with its values.
