@@ -54,7 +54,7 @@ pub(crate) struct Answered {
 
 impl Mail {
     /// The Message-ID, without angle brackets. It contains half of the provider key, so
-    /// that a copy of the mail names its send, and nobody can guess it.
+    /// that a copy of the mail names its send, and others cannot guess it.
     pub(crate) fn message_id(&self) -> String {
         self.key.message_id(self.from.domain())
     }
@@ -77,6 +77,11 @@ impl Mail {
         headers.push(("Auto-Submitted", automatic.to_owned()));
         headers.push((SEND_HEADER, self.key.to_string()));
         headers
+    }
+
+    /// The same headers as a JSON object, for APIs that take one.
+    pub(crate) fn own_headers_as_json(&self) -> serde_json::Value {
+        self.own_headers().into_iter().collect()
     }
 
     /// The mail as a message, in ASCII, with CRLF line ends.
@@ -107,7 +112,7 @@ impl Mail {
         let Some(html) = &self.html else {
             return text;
         };
-        // Half of a key that nobody can guess appears in no text.
+        // Half of a secret key appears in no text.
         let boundary = self.message_id().replace('@', "_");
         let html = part("text/html", html);
         format!(

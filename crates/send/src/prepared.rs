@@ -3,6 +3,9 @@
 
 use pipeline::SendPayload;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::mail::Mail;
 
 /// The request to a provider, without what changes from try to try (keys, signatures).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +24,27 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
+    /// A request of JSON to a provider's API.
+    pub(crate) fn request(provider: &str, mail: &Mail, path: &[&str], body: &Value) -> Self {
+        let path = path.iter().map(|&segment| segment.to_owned()).collect();
+        Self::new(provider, mail, path, body.to_string())
+    }
+
+    /// A message for a server that takes messages as they are.
+    pub(crate) fn message(provider: &str, mail: &Mail) -> Self {
+        Self::new(provider, mail, Vec::new(), mail.message())
+    }
+
+    fn new(provider: &str, mail: &Mail, path: Vec<String>, body: String) -> Self {
+        Self {
+            provider: provider.to_owned(),
+            from: mail.from.address().to_string(),
+            to: mail.to.as_str().to_owned(),
+            path,
+            body,
+        }
+    }
+
     /// The bytes to store.
     pub(crate) fn payload(&self) -> Option<SendPayload> {
         serde_json::to_vec(self).ok().map(SendPayload::new)

@@ -3,8 +3,19 @@
 use crate::acceptance::Acceptance;
 use crate::http::{Answer, NoAnswer};
 
+/// What a request came to: the provider's own meaning of its answer, or that of no answer.
+pub(crate) fn acceptance(
+    result: Result<Answer, NoAnswer>,
+    meaning: fn(&Answer) -> Acceptance,
+) -> Acceptance {
+    match result {
+        Ok(answer) => meaning(&answer),
+        Err(no_answer) => without_answer(no_answer),
+    }
+}
+
 /// The meaning of no answer.
-pub(crate) fn without_answer(no_answer: NoAnswer) -> Acceptance {
+fn without_answer(no_answer: NoAnswer) -> Acceptance {
     match no_answer {
         NoAnswer::NotConnected => Acceptance::not_sent("not_connected", None),
         NoAnswer::TimedOut => Acceptance::maybe("no_answer"),

@@ -20,14 +20,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pipeline::ProviderKey;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use url::Url;
 
 use crate::acceptance::{Acceptance, LookUp};
 use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
-use crate::status::{by_status, without_answer};
+use crate::status::{acceptance, by_status};
 use crate::transport::{TWENTY_HOURS, Transport};
 
 /// `AgentMail`'s API.
@@ -53,28 +53,18 @@ impl Transport for AgentMail {
     }
 
     fn prepare(&self, mail: &Mail) -> Prepared {
-        let headers = mail.own_headers().into_iter();
-        let headers: Map<String, Value> = headers
-            .map(|(name, value)| (name.to_owned(), Value::from(value)))
-            .collect();
         let mut body = json!({
             "to": [mail.to.as_str()],
             "subject": mail.subject,
             "text": mail.text,
-            "headers": headers,
+            "headers": mail.own_headers_as_json(),
             "labels": [mail.key.to_string()],
         });
-        if let (Some(html), Some(body)) = (&mail.html, body.as_object_mut()) {
-            body.insert("html".to_owned(), html.as_str().into());
+        if let Some(html) = &mail.html {
+            body["html"] = html.as_str().into();
         }
         let path = ["v0", "inboxes", &self.inbox, "messages", "send"];
-        Prepared {
-            provider: Self::NAME.to_owned(),
-            from: mail.from.address().to_string(),
-            to: mail.to.as_str().to_owned(),
-            path: path.map(str::to_owned).to_vec(),
-            body: body.to_string(),
-        }
+        Prepared::request(Self::NAME, mail, &path, &body)
     }
 
     async fn hand_over(&self, mail: &Prepared, key: &ProviderKey) -> Acceptance {
@@ -84,10 +74,7 @@ impl Transport for AgentMail {
             .post(url, &mail.body)
             .bearer_auth(self.api_key.expose_secret())
             .header("idempotency-key", key.to_string());
-        match self.http.answer_to(request).await {
-            Ok(answer) => meaning(&answer),
-            Err(no_answer) => without_answer(no_answer),
-        }
+        acceptance(self.http.answer_to(request).await, meaning)
     }
 
     fn timeout(&self) -> Duration {

@@ -25,7 +25,7 @@ use crate::acceptance::{Acceptance, LookUp};
 use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
-use crate::status::{by_status, without_answer};
+use crate::status::{acceptance, by_status};
 use crate::transport::Transport;
 
 const TOKEN: &str = "x-postmark-server-token";
@@ -69,26 +69,17 @@ impl Transport for Postmark {
             "TrackOpens": false,
             "TrackLinks": "None",
         });
-        if let (Some(html), Some(body)) = (&mail.html, body.as_object_mut()) {
-            body.insert("HtmlBody".to_owned(), html.as_str().into());
+        if let Some(html) = &mail.html {
+            body["HtmlBody"] = html.as_str().into();
         }
-        Prepared {
-            provider: Self::NAME.to_owned(),
-            from: mail.from.address().to_string(),
-            to: mail.to.as_str().to_owned(),
-            path: vec!["email".to_owned()],
-            body: body.to_string(),
-        }
+        Prepared::request(Self::NAME, mail, &["email"], &body)
     }
 
     async fn hand_over(&self, mail: &Prepared, _key: &ProviderKey) -> Acceptance {
         let url = below(&self.api, &mail.segments());
         let request = self.http.post(url, &mail.body);
         let request = request.header(TOKEN, self.api_key.expose_secret());
-        match self.http.answer_to(request).await {
-            Ok(answer) => meaning(&answer),
-            Err(no_answer) => without_answer(no_answer),
-        }
+        acceptance(self.http.answer_to(request).await, meaning)
     }
 
     fn timeout(&self) -> Duration {

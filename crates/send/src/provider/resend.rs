@@ -20,14 +20,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pipeline::ProviderKey;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use url::Url;
 
 use crate::acceptance::Acceptance;
 use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
-use crate::status::{by_status, without_answer};
+use crate::status::{acceptance, by_status};
 use crate::transport::{TAG, TWENTY_HOURS, Transport};
 
 /// Resend's API.
@@ -51,28 +51,18 @@ impl Transport for Resend {
     }
 
     fn prepare(&self, mail: &Mail) -> Prepared {
-        let headers = mail.own_headers().into_iter();
-        let headers: Map<String, Value> = headers
-            .map(|(name, value)| (name.to_owned(), Value::from(value)))
-            .collect();
         let mut body = json!({
             "from": mail.from.plain(),
             "to": [mail.to.as_str()],
             "subject": mail.subject,
             "text": mail.text,
-            "headers": headers,
+            "headers": mail.own_headers_as_json(),
             "tags": [{"name": TAG, "value": mail.key.to_string()}],
         });
-        if let (Some(html), Some(body)) = (&mail.html, body.as_object_mut()) {
-            body.insert("html".to_owned(), html.as_str().into());
+        if let Some(html) = &mail.html {
+            body["html"] = html.as_str().into();
         }
-        Prepared {
-            provider: Self::NAME.to_owned(),
-            from: mail.from.address().to_string(),
-            to: mail.to.as_str().to_owned(),
-            path: vec!["emails".to_owned()],
-            body: body.to_string(),
-        }
+        Prepared::request(Self::NAME, mail, &["emails"], &body)
     }
 
     async fn hand_over(&self, mail: &Prepared, key: &ProviderKey) -> Acceptance {
@@ -82,10 +72,7 @@ impl Transport for Resend {
             .post(url, &mail.body)
             .bearer_auth(self.api_key.expose_secret())
             .header("idempotency-key", key.to_string());
-        match self.http.answer_to(request).await {
-            Ok(answer) => meaning(&answer),
-            Err(no_answer) => without_answer(no_answer),
-        }
+        acceptance(self.http.answer_to(request).await, meaning)
     }
 
     fn timeout(&self) -> Duration {

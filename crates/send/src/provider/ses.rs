@@ -29,7 +29,7 @@ use crate::acceptance::Acceptance;
 use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
-use crate::status::{by_status, without_answer};
+use crate::status::{acceptance, by_status};
 use crate::transport::{TAG, Transport};
 
 /// The SES API of a region.
@@ -65,13 +65,7 @@ impl Transport for Ses {
             "EmailTags": [{"Name": TAG, "Value": mail.key.to_string()}],
         });
         let path = ["v2", "email", "outbound-emails"];
-        Prepared {
-            provider: Self::NAME.to_owned(),
-            from: mail.from.address().to_string(),
-            to: mail.to.as_str().to_owned(),
-            path: path.map(str::to_owned).to_vec(),
-            body: body.to_string(),
-        }
+        Prepared::request(Self::NAME, mail, &path, &body)
     }
 
     async fn hand_over(&self, mail: &Prepared, _key: &ProviderKey) -> Acceptance {
@@ -95,10 +89,7 @@ impl Transport for Ses {
         let request = headers.into_iter().fold(request, |request, (name, value)| {
             request.header(name, value)
         });
-        match self.http.answer_to(request).await {
-            Ok(answer) => meaning(&answer),
-            Err(no_answer) => without_answer(no_answer),
-        }
+        acceptance(self.http.answer_to(request).await, meaning)
     }
 
     fn timeout(&self) -> Duration {

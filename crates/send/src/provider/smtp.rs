@@ -178,13 +178,7 @@ impl Transport for Smtp {
     }
 
     fn prepare(&self, mail: &Mail) -> Prepared {
-        Prepared {
-            provider: Self::NAME.to_owned(),
-            from: mail.from.address().to_string(),
-            to: mail.to.as_str().to_owned(),
-            path: Vec::new(),
-            body: mail.message(),
-        }
+        Prepared::message(Self::NAME, mail)
     }
 
     async fn hand_over(&self, mail: &Prepared, key: &ProviderKey) -> Acceptance {
