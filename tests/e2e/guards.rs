@@ -1,5 +1,5 @@
 //! Guards with real processes that are killed: of all who want to act on one intent, one
-//! may, and what nobody knows is said to be uncertain.
+//! may, and what is unknown is reported as uncertain.
 
 use std::time::Duration;
 
@@ -143,7 +143,7 @@ async fn twins_during_kills_act_at_most_once(mut harness: Harness) {
     }
     assert!(acted.iter().all(|count| *count <= 1), "{acted:?}");
     for (body, acted) in bodies.iter().zip(acted) {
-        // Nobody reports, so each intent ends as uncertain; one that no server recorded is
+        // No caller reports, so each intent ends as uncertain; one that no server recorded is
         // claimed now, and not by two.
         let (status, answer) = wait::until("the end of the lease", async || {
             let answer = claim(&harness, &keys[0], body).await;

@@ -17,7 +17,7 @@ pub struct Attempt {
     pub state: String,
     /// Why there is no value: a policy, or what the extractor found.
     pub reason: Option<String>,
-    /// The domain that a list lacks, of the sender or of the link's host. Whoever wrote the
+    /// The domain that a list lacks, of the sender or of the link's host. The sender of the
     /// mail chose it.
     pub seen: Option<String>,
     /// What to do next, as the API names it.

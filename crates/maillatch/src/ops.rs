@@ -166,7 +166,7 @@ impl Readiness {
 }
 
 /// Returns: 200 when every part works, 503 when one does not or while the process stops.
-/// It names the parts that fail and says nothing more: anybody may ask.
+/// It names the parts that fail and says nothing more: every client may ask.
 async fn ready(deps: web::Data<Deps>) -> HttpResponse {
     let readiness = Readiness::of(&deps).await;
     let checks = readiness.checks.iter();

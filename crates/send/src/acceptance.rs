@@ -23,7 +23,7 @@ pub(crate) enum Acceptance {
         /// Why.
         reason: Reason,
     },
-    /// Nobody can tell.
+    /// It is unknown whether the provider accepted it.
     Maybe {
         /// Why.
         reason: Reason,

@@ -2,7 +2,7 @@
 //!
 //! When is it proven that a provider received nothing? Every request has a connection of
 //! its own, so an error while that is opened (DNS, TCP, TLS) happens before the first byte
-//! of the request. Every other error happens after it, and then nobody can tell. A
+//! of the request. Every other error happens after it, and then it is unknown. A
 //! connection that is kept for the next request would blur this: the provider may close
 //! it in the moment in which the request is written.
 

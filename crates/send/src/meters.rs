@@ -72,7 +72,7 @@ impl Meters {
         registry.register("asked", "Orders by sender and outcome", m.asked);
         let help = "Mails handed to providers, by sender and what the answer meant";
         registry.register("handed_over", help, m.handed_over);
-        let help = "Looks at uncertain sends, by what was done and what came of it";
+        let help = "Looks at uncertain sends, by action and outcome";
         registry.register("uncertain_settled", help, m.settled);
         let help = "Proofs of acceptance for sends that were settled as not sent";
         registry.register("doubled", help, m.doubled);

@@ -23,7 +23,7 @@ pub struct SenderSettings {
     pub links: Vec<String>,
     /// The templates that it may use; all if left out.
     pub templates: Option<Vec<String>>,
-    /// What happens to a send of which nobody knows whether it was accepted.
+    /// What happens to a send when it is unknown whether the provider accepted it.
     #[serde(default)]
     pub on_uncertain: OnUncertain,
     /// Whether an operator must approve each mail.
@@ -61,7 +61,7 @@ pub struct SenderSettings {
     pub password: Option<SecretString>,
 }
 
-/// What happens to a send of which nobody knows whether it was accepted, when neither its
+/// What happens to a send when it is unknown whether the provider accepted it, when neither its
 /// key nor a look-up can tell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

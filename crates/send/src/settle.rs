@@ -1,4 +1,4 @@
-//! Settles sends of which nobody knows whether the provider accepted them.
+//! Settles sends when it is unknown whether the provider accepted them.
 //!
 //! 1. Within the provider's window the same bytes are sent again under the same key: the
 //!    provider recognises them, so there is one mail in any case.

@@ -29,7 +29,7 @@ pub(crate) struct AttemptBody {
     #[schema(value_type = Option<String>)]
     reason: Option<Reason>,
     /// The domain that a list lacks: of the sender for `sender_not_allowed`, of the link's
-    /// host for `host_not_allowed`. Whoever wrote the mail chose it.
+    /// host for `host_not_allowed`. The sender of the mail chose it.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<String>,
     /// Which part of the server does not work.

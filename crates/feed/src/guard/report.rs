@@ -95,7 +95,7 @@ impl RequestBody for ExtendRequestBody {
 }
 
 /// Reports that the action is done. It is accepted at any time, also after the lease and
-/// under a token that was replaced: whoever acted says so.
+/// under a token that was replaced: the caller that acted reports it.
 ///
 /// Returns: 200 with the guard, whose first result stays; 400 for an invalid body; 401
 /// without a valid key; 403 without the scope; 404 for an unknown guard, or a token that

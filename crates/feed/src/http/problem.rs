@@ -97,7 +97,7 @@ pub(crate) enum Problem {
     AttemptOver,
     /// 409: another caller may act on this intent now; in how many seconds to ask again.
     #[error(
-        "somebody else acts on this intent now; ask again after the time in Retry-After, and do \
+        "another caller acts on this intent now; ask again after the time in Retry-After, and do \
          not act until then"
     )]
     InProgress(UsedIntent, u64),

@@ -37,7 +37,7 @@ const STEPS: [(&str, &str, &str); 4] = [
     ),
     (
         "Wait for the code and consume it, in one request. A retry with the same \
-         `Idempotency-Key` gets the same answer; anybody else gets 409.",
+         `Idempotency-Key` gets the same answer; every other caller gets 409.",
         "curl -s \"$MAILLATCH_URL/v1/attempts/$ATTEMPT/consume\" \\\n  \
          -H \"Authorization: Bearer $MAILLATCH_KEY\" \\\n  \
          -H \"Idempotency-Key: any-text-you-choose\" \\\n  \

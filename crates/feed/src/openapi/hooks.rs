@@ -119,7 +119,7 @@ pub(super) fn callback() -> Value {
         "tags": ["attempts"],
         "summary": "Posts the value of an attempt with a `callback` to the operator's URL",
         "description": "The operator configures the URL and the secret as `callback.NAME`. The \
-                        value was consumed in the callback's name, so nobody else gets it. Id \
+                        value was consumed in the callback's name: no other consumer gets it. Id \
                         and body are the same in every retry; deduplicate by the id.",
         "parameters": headers,
         "requestBody": { "required": true, "content": { "application/json": {

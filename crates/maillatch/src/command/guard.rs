@@ -29,7 +29,7 @@ Example: open one ticket for one order, however often the script runs
       maillatch guard confirm \"$id\" \"$token\" --result \"$ticket\"
   fi
 
-Without a report the intent becomes uncertain at its deadline, and nobody may act
+Without a report the intent becomes uncertain at its deadline, and no caller may act
 until it is confirmed late or the operator settles it (`maillatch sends settle`).
 
 Exit codes: 0 ok, 2 usage, 5 uncertain, 6 already done or in progress, 7 the key is not

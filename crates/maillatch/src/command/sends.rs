@@ -24,7 +24,7 @@ Examples:
   maillatch sends show snd_0190…
   maillatch sends settle snd_0190… sent         you found it at the provider
   maillatch sends settle snd_0190… retry        you know that it was not sent
-  maillatch sends settle grd_0190… abandon      nobody shall act on it any more
+  maillatch sends settle grd_0190… abandon      no caller may act on it any more
   maillatch sends approve snd_0190…
 
 Settle as `retry` only what you know was not sent: it is handed to the provider again.

@@ -56,7 +56,7 @@ impl OpsListener {
         }))
     }
 
-    /// Stops at once: whoever scrapes asks again.
+    /// Stops at once: a scraper asks again.
     pub(super) async fn stop(self) {
         self.server.stop(false).await;
         let _ = self.task.await;

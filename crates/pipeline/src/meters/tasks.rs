@@ -160,7 +160,7 @@ enum Ended {
 async fn run(task: impl Future<Output = ()>) -> Ended {
     let mut task = pin!(task);
     poll_fn(|context| {
-        // After a panic the task is not polled again, so nobody sees what it left behind.
+        // After a panic the task is not polled again, so no code sees its broken state.
         match catch_unwind(AssertUnwindSafe(|| task.as_mut().poll(context))) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(())) => Poll::Ready(Ended::Returned),

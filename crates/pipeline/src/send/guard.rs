@@ -44,7 +44,7 @@ pub struct GuardClaim {
 /// The outcome of a request for the permission to act.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuardClaimed {
-    /// The caller may act. Nobody else may until it reports.
+    /// The caller may act. No other caller may until it reports.
     Yours(GuardClaim),
     /// The same request got the permission before.
     Again(GuardClaim),
@@ -81,7 +81,7 @@ pub trait GuardLog: Send + Sync {
     async fn claim_guard(&self, request: GuardRequest) -> Result<GuardClaimed, StoreError>;
 
     /// Records that the action was done. Every token that this guard ever had is
-    /// accepted, in every state: whoever acted says so.
+    /// accepted, in every state: the caller that acted reports it.
     async fn confirm_guard(
         &self,
         guard: GuardId,

@@ -1,5 +1,5 @@
 //! An intent: what an action is for. Two calls with the same intent are the same action,
-//! whoever makes them and however they are worded.
+//! by any caller and in any wording.
 
 mod canonical;
 mod recipient;

@@ -47,7 +47,7 @@ async fn expire_by<B: Backend>(
     Ok(ids.len() as u64)
 }
 
-/// A claimed send was not handed to anybody yet.
+/// A claimed send was not handed to its provider yet.
 const CLAIMED: Sql = Sql {
     postgres: "UPDATE sends
                SET state = 'ready', claim_token = NULL, lease_until = NULL, due_at = now()

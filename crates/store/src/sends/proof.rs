@@ -1,4 +1,4 @@
-//! Proof that a send was accepted. It is taken from anybody who has it, at any time and in
+//! Proof that a send was accepted. It is accepted from every caller, at any time and in
 //! any state, because it cannot be wrong about the past.
 
 use pipeline::{Receipt, SendState, SendWritten};
@@ -8,7 +8,7 @@ use super::row::{Event, lock};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::fault::Fault;
 
-/// Writes that a send was accepted. Whoever has claimed it meanwhile loses the claim, so
+/// Writes that a send was accepted. A worker that has claimed it meanwhile loses the claim, so
 /// it is not dispatched again.
 pub(super) async fn prove<B: Backend>(
     connection: &mut Connection<B>,

@@ -49,7 +49,7 @@ async fn fifty_claims(subject: &dyn SendSubject, entity: &str) -> usize {
     yours
 }
 
-/// The unique key decides, whoever asks.
+/// The unique key decides, for every caller.
 pub async fn of_fifty_claims_of_one_intent_one_succeeds(subject: &dyn SendSubject) {
     for round in 0..4 {
         assert_eq!(fifty_claims(subject, &format!("order-{round}")).await, 1);
@@ -160,13 +160,13 @@ pub async fn released_guard_is_claimed_with_another_token(subject: &dyn SendSubj
     assert_eq!(second.guard.tries, 2);
 }
 
-/// Nobody knows whether the last holder acted.
+/// It is unknown whether the last holder acted.
 pub async fn guard_without_a_report_is_uncertain_and_not_claimable(subject: &dyn SendSubject) {
     let first = claimed(subject, "order", OVER).await;
     let shown = must(subject.guards().guard(id(&first)).await);
     assert_eq!(shown.map(|view| view.state), Some(SendState::Uncertain));
     let listed = must(subject.sends().sends(SendState::Uncertain, None, 10).await);
-    assert_eq!(listed.len(), 1, "before anybody stored it");
+    assert_eq!(listed.len(), 1, "before its state was stored");
     for _ in 0..2 {
         let answer = claim(subject, guard("order")).await;
         assert!(matches!(answer, GuardClaimed::Uncertain(_)), "{answer:?}");
@@ -178,7 +178,7 @@ pub async fn guard_without_a_report_is_uncertain_and_not_claimable(subject: &dyn
     assert!(matches!(answer, GuardClaimed::Uncertain(_)), "{answer:?}");
 }
 
-/// Whoever acted may say so late, before and after the state was stored.
+/// A caller that acted may report it late, before and after the state was stored.
 pub async fn late_confirm_is_accepted_after_the_lease(subject: &dyn SendSubject) {
     for is_stored in [false, true] {
         let entity = format!("order-{is_stored}");

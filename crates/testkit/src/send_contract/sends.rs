@@ -207,7 +207,7 @@ pub async fn sends_are_listed_by_state_newest_first(subject: &dyn SendSubject) {
     assert_eq!(by, [Some("agent".to_owned())]);
 }
 
-/// Whoever waits for a send hears of it at once.
+/// A caller that waits for a send is notified at once.
 pub async fn watch_wakes_when_a_send_changes(subject: &dyn SendSubject) {
     let send = recorded(subject, "order").await;
     let mut watch = subject.sends().watch_send(send.id);

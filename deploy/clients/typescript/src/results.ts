@@ -41,7 +41,7 @@ export interface Status {
   readonly state: AttemptState;
   /** Which rule withholds the mail, or why nothing was found in it. */
   readonly reason: string | undefined;
-  /** The domain that a list lacks, of the sender or the link; whoever wrote the mail chose it. */
+  /** The domain that a list lacks, of the sender or the link; the sender of the mail chose it. */
   readonly seen: string | undefined;
   readonly next: NextStep;
   /** The next step in a sentence. */

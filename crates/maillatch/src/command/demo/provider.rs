@@ -1,5 +1,5 @@
 //! The demo's provider: it speaks Resend's contract on loopback, counts what it accepts,
-//! and lies when it is told to.
+//! and gives false answers when the demo asks for them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

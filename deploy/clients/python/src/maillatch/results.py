@@ -55,7 +55,7 @@ class Status:
     state: str
     #: Which rule withholds the mail, or why nothing was found in it.
     reason: str | None
-    #: The domain that a list lacks, of the sender or of the link. Whoever wrote the mail
+    #: The domain that a list lacks, of the sender or of the link. The sender of the mail
     #: chose it.
     seen: str | None
     #: ``wait``, ``consume``, ``resend``, ``open``, ``tell_operator`` or ``nothing``.
