@@ -5,7 +5,7 @@
 //! between, the post is claimed again, and recording the same parts again changes nothing.
 
 use pipeline::{
-    ContentDigest, DeliveryId, DeliveryKey, NewDelivery, OnConflict, Reason, Recorded, SourceName,
+    ContentDigest, DeliveryId, DeliveryKey, NewDelivery, OnConflict, Recorded, SourceName,
 };
 use providers::BatchPart;
 
@@ -24,8 +24,7 @@ pub(crate) async fn split(
         Err(error) => {
             let error: &dyn std::error::Error = &error;
             tracing::warn!(%source, error, "failed to record the mails of a post; retried later");
-            // The retry is not counted: the store was unavailable.
-            return Err(Failure::upstream(Reason::new("batch_not_recorded")));
+            return Err(Failure::store_unavailable());
         }
     };
     let new = recorded.iter().filter(|one| one.is_fresh());

@@ -227,7 +227,21 @@ async fn p19_batch_with_the_same_mail_twice_is_one_message() {
 }
 
 /// A Mandrill post with these events.
-fn mandrill_post(events: &[serde_json::Value]) -> String {
+/// A worker with a source whose posts have many mails.
+pub(crate) async fn mandrill_fixture() -> Fixture {
+    let mandrill = SourceSettings {
+        url: Some("https://example.com/hook".to_owned()),
+        ..source("mandrill")
+    };
+    Fixture::with_sources(BTreeMap::from([("mandrill".to_owned(), mandrill)])).await
+}
+
+pub(crate) fn mandrill_event(to: &str, raw: &[u8]) -> serde_json::Value {
+    let raw = String::from_utf8_lossy(raw);
+    json!({ "event": "inbound", "msg": { "email": to, "raw_msg": raw } })
+}
+
+pub(crate) fn mandrill_post(events: &[serde_json::Value]) -> String {
     form_urlencoded::Serializer::new(String::new())
         .append_pair("mandrill_events", &json!(events).to_string())
         .finish()
@@ -235,15 +249,8 @@ fn mandrill_post(events: &[serde_json::Value]) -> String {
 
 #[tokio::test]
 async fn batch_of_100_with_3_bad_mails_gives_97_artifacts_and_3_dead_letters() {
-    let mandrill = SourceSettings {
-        url: Some("https://example.com/hook".to_owned()),
-        ..source("mandrill")
-    };
-    let fixture = Fixture::with_sources(BTreeMap::from([("mandrill".to_owned(), mandrill)])).await;
-    let event = |to: &str, raw: &[u8]| {
-        let raw = String::from_utf8_lossy(raw);
-        json!({ "event": "inbound", "msg": { "email": to, "raw_msg": raw } })
-    };
+    let fixture = mandrill_fixture().await;
+    let event = mandrill_event;
     let mut events: Vec<_> = (0..97)
         .map(|n| {
             event(
@@ -267,7 +274,8 @@ async fn batch_of_100_with_3_bad_mails_gives_97_artifacts_and_3_dead_letters() {
         fixture.work_until_idle().await;
         assert_eq!(fixture.items("agent@inbox.test").await.len(), 97, "{id}");
         let backlog = fixture.store.deliveries.backlog().await.unwrap();
-        assert_eq!(backlog.dead_letters, 3, "{id}");
+        let reasons = dead_letter_reasons(&fixture).await;
+        assert_eq!(backlog.dead_letters, 3, "{id}: {reasons:?}");
     }
 }
 

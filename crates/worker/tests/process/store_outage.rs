@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    Claim, Claimed, Completed, DeliveryId, Expectation, Finished, InboxId, Processed, Reason,
-    StoreError, WorkLog,
+    Backlog, Claim, Claimed, Completed, DeliveryId, DeliveryLog, Expectation, Finished, InboxId,
+    NewDelivery, Processed, Reason, Recorded, StoreError, WorkLog,
 };
 
 use crate::fixture::{Fixture, otp_mail, payload};
+use crate::payload_rows::{mandrill_event, mandrill_fixture, mandrill_post};
 
 /// More failures than a delivery has attempts.
 const FAILURES: u32 = 8;
@@ -121,6 +122,67 @@ async fn delivery_survives_more_failed_reads_than_it_has_attempts() {
 #[tokio::test]
 async fn delivery_survives_more_failed_commits_than_it_has_attempts() {
     process_while(|operation| operation == Operation::Complete).await;
+}
+
+/// A real database that fails a number of times to record deliveries.
+struct NotRecording {
+    deliveries: Arc<dyn DeliveryLog>,
+    left: AtomicU32,
+}
+
+#[async_trait]
+impl DeliveryLog for NotRecording {
+    async fn record(&self, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, StoreError> {
+        let count = |left: u32| left.checked_sub(1);
+        let order = Ordering::SeqCst;
+        if self.left.fetch_update(order, order, count).is_ok() {
+            return Err(StoreError::Unavailable("a test asked for it".into()));
+        }
+        self.deliveries.record(batch).await
+    }
+
+    async fn due(&self, limit: u32) -> Result<Vec<DeliveryId>, StoreError> {
+        self.deliveries.due(limit).await
+    }
+
+    async fn claimable(&self, ahead: Duration, limit: u32) -> Result<Vec<DeliveryId>, StoreError> {
+        self.deliveries.claimable(ahead, limit).await
+    }
+
+    async fn mark_notified(
+        &self,
+        deliveries: &[DeliveryId],
+        again_after: Duration,
+    ) -> Result<(), StoreError> {
+        self.deliveries.mark_notified(deliveries, again_after).await
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        self.deliveries.backlog().await
+    }
+}
+
+/// The time limit is for other people's servers. It must not count for our database.
+#[tokio::test]
+async fn mails_of_one_post_survive_an_outage_longer_than_the_limit_for_providers() {
+    let mut fixture = mandrill_fixture().await;
+    let deps = Arc::get_mut(&mut fixture.deps).unwrap();
+    deps.settings.upstream_backoff.wall_clock = Duration::ZERO;
+    deps.deliveries = Arc::new(NotRecording {
+        deliveries: Arc::clone(&deps.deliveries),
+        left: AtomicU32::new(2),
+    });
+    let mails = [("1", "493817"), ("2", "604928")];
+    let events = mails.map(|(id, code)| mandrill_event("agent@inbox.test", &otp_mail(id, code)));
+    let body = mandrill_post(&events);
+    let form = "application/x-www-form-urlencoded";
+    fixture
+        .record_as("mandrill", "one", form, body.as_bytes())
+        .await;
+    fixture.work_until_idle().await;
+    assert_eq!(fixture.items("agent@inbox.test").await.len(), 2);
+    let dead_letters = fixture.store.failures.dead_letters(10).await.unwrap();
+    assert!(dead_letters.is_empty(), "{dead_letters:?}");
 }
 
 #[tokio::test]
