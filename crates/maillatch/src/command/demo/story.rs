@@ -205,15 +205,17 @@ async fn post_batch(
 /// How long a post is repeated.
 const POST_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Posts a delivery, and retries while the server answers 503. The waits grow: on a busy
-/// machine, posts that are all repeated at once would keep the server from its commits.
+/// Posts a delivery as a provider does: it retries while the server answers 503 or not at
+/// all. The waits grow: on a busy machine, posts that are all repeated at once would keep
+/// the server from its commits.
 async fn post_with_retries(hook: &Hook, delivery: &Delivery) -> Result<Posted> {
     let deadline = Instant::now() + POST_TIMEOUT;
     let mut wait = Duration::from_millis(200);
     loop {
-        let posted = hook.post_signed(delivery).await?;
-        if posted.http != 503 || Instant::now() > deadline {
-            return Ok(posted);
+        match hook.post_signed(delivery).await {
+            Ok(posted) if posted.http == 503 && Instant::now() < deadline => {}
+            Err(_no_answer) if Instant::now() < deadline => {}
+            result => return Ok(result?),
         }
         sleep(wait.mul_f64(0.5 + rand::random::<f64>())).await;
         wait = (wait * 2).min(Duration::from_secs(5));
