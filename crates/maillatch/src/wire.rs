@@ -14,7 +14,7 @@ use prometheus_client::registry::Registry;
 use providers::{Source, Sources};
 use queue::Queue;
 use secrecy::ExposeSecret;
-use send::{SendBell, Senders};
+use send::Senders;
 use store::Store;
 
 use crate::config::{Config, MintDomain, Profile};
@@ -36,7 +36,6 @@ pub(crate) struct Parts {
     pub(crate) poll_meters: poll::Meters,
     pub(crate) send_meters: send::Meters,
     pub(crate) senders: Arc<Senders>,
-    pub(crate) send_bell: SendBell,
     pub(crate) registry: Arc<Registry>,
     pub(crate) quota: Arc<StorageQuota>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -102,7 +101,6 @@ async fn open(config: Config, server_key: ServerKey, settings: &store::Settings)
         poll_meters,
         send_meters,
         senders: Arc::new(senders),
-        send_bell: SendBell::default(),
         registry: Arc::new(registry),
         quota: Arc::new(StorageQuota::new(config.retention.max_bytes)),
         clock,

@@ -6,11 +6,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pipeline::{
     ActionName, CanonicalObject, CapKind, Clock, Intent, InvalidValue, NewSend, ProviderKey,
-    SendCap, SendDesk, SendId, SendLog, SendOrder, SendOrdered, SendRecorded, SendState, ServerKey,
+    SendCap, SendDesk, SendId, SendLog, SendOrder, SendOrdered, SendRecorded, ServerKey,
     StoreError,
 };
 
-use crate::bell::SendBell;
 use crate::mail::Mail;
 use crate::meters::{Meters, OfSender};
 use crate::sender::Sender;
@@ -30,8 +29,6 @@ pub struct Desk {
     pub server_key: ServerKey,
     /// The time that a mail states.
     pub clock: Arc<dyn Clock>,
-    /// Rung when a send is ready.
-    pub bell: SendBell,
     /// The metrics.
     pub meters: Meters,
 }
@@ -50,11 +47,6 @@ impl SendDesk for Desk {
             outcome: word(&recorded),
         };
         self.meters.asked.get_or_create(&label).inc();
-        if let SendRecorded::New(view) = &recorded
-            && view.state == SendState::Ready
-        {
-            self.bell.ring();
-        }
         Ok(SendOrdered::Recorded(recorded))
     }
 }

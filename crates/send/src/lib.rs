@@ -19,7 +19,6 @@ mod approval;
 mod settings;
 
 mod backoff;
-mod bell;
 mod meters;
 mod patience;
 
@@ -46,7 +45,6 @@ mod run;
 mod settle;
 
 pub use approval::Approval;
-pub use bell::SendBell;
 pub use desk::Desk;
 pub use mailbox::MailboxError;
 pub use meters::Meters;

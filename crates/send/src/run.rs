@@ -12,7 +12,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::backoff::wait_after;
-use crate::bell::SendBell;
 use crate::dispatch::{Dispatch, Next};
 use crate::meters::{Meters, SenderLabel};
 use crate::sender::Sender;
@@ -33,8 +32,6 @@ pub struct Sending {
     pub senders: Arc<Senders>,
     /// Where sends are claimed.
     pub outbox: Arc<dyn Outbox>,
-    /// Wakes the senders of this process.
-    pub bell: SendBell,
     /// The metrics.
     pub meters: Meters,
 }
@@ -81,7 +78,7 @@ impl Sending {
             settings,
             meters: &self.meters,
         };
-        let mut bell = self.bell.listen();
+        let mut ready = self.outbox.watch_ready(&sender.name);
         let mut pause = Pause::default();
         let mut work: FuturesUnordered<BoxFuture<'_, Option<Next>>> = FuturesUnordered::new();
         let mut settle_at = Instant::now();
@@ -114,7 +111,7 @@ impl Sending {
                         self.note(sender, &mut pause, next);
                     }
                 }
-                _ = bell.changed() => {}
+                () = ready.changed() => {}
                 () = sleep_until(Instant::now() + settings.every) => {}
                 () = stop.cancelled() => {}
             }

@@ -1,14 +1,15 @@
 //! Sends and guards: one row for each intent, which its unique key lets happen once.
 //!
 //! `guards.rs` is for agents that act elsewhere, `record.rs` and `decide.rs` for those
-//! who ask for a send and decide about it, `outbox.rs` and `settle.rs` for the process
-//! that hands sends to their providers.
+//! who ask for a send and decide about it, `operator.rs` for the operator, `outbox.rs` and
+//! `settle.rs` for the process that hands sends to their providers.
 
 mod caps;
 mod content;
 mod decide;
 mod expire;
 mod guards;
+mod operator;
 mod outbox;
 mod proof;
 mod record;

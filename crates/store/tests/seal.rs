@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use pipeline::{
     Claimed, Completed, Consumed, NewAttempt, Processed, RetentionKind, RetentionPeriods,
-    StoreError, UnsealError,
+    SendRecorded, StoreError, UnsealError,
 };
 use sqlx::{Connection, PgConnection, SqliteConnection};
 use store::{Keyring, OpenError, SealKey, Sealing, Secrets, Settings, Store};
+use testkit::send_contract::{new_send, shop};
 use testkit::store_contract::{
     LONG, Seams, StoreSubject, attempt, code, delivery, held, inbox, mail, must, request,
     server_key, suited,
@@ -175,6 +176,59 @@ async fn row_sealed_under_a_retired_key_is_refused(late: &Store, new: &Store) {
     assert!(must(taken).iter().all(|taken| taken.is_fresh()));
     late.close().await;
     new.close().await;
+}
+
+#[tokio::test]
+async fn sends_under_a_retired_key_are_resealed_in_sqlite() {
+    let subject = SqliteFile::open().await;
+    let settings = || subject.directory.settings();
+    let open = async |keys: &[u8]| must(store::open(&sealing_under(settings(), keys)).await);
+    sends_under_a_retired_key_are_resealed(open).await;
+    subject.close().await;
+}
+
+#[tokio::test]
+async fn sends_under_a_retired_key_are_resealed_in_postgres() {
+    let subject = PostgresDatabase::open().await;
+    let settings = || subject.database.settings();
+    let open = async |keys: &[u8]| must(store::open(&sealing_under(settings(), keys)).await);
+    sends_under_a_retired_key_are_resealed(open).await;
+    subject.close().await;
+}
+
+/// A process without the old key dispatches the bytes that were rendered under it.
+async fn sends_under_a_retired_key_are_resealed(open: impl AsyncFn(&[u8]) -> Store) {
+    let (retired, sealing) = (SealKey::new([7; 32]), SealKey::new([9; 32]));
+    let (late, new) = (open(&[7]).await, open(&[9, 7]).await);
+    for entity in ["a", "b", "c"] {
+        let recorded = must(late.sends.record_send(new_send(entity)).await);
+        assert!(matches!(recorded, SendRecorded::New(_)), "{recorded:?}");
+    }
+    must(new.forbid(retired.id()).await);
+    let refused = late.sends.record_send(new_send("late")).await;
+    assert!(
+        matches!(refused, Err(StoreError::Unavailable(_))),
+        "{refused:?}"
+    );
+    let reseal = async |from| {
+        let resealed = new.reseal(Sealing::SendContents, sealing.id(), from, 2);
+        must(resealed.await)
+    };
+    let first = reseal(None).await;
+    assert_eq!((first.count, first.stuck), (2, 0));
+    let second = reseal(first.next).await;
+    assert_eq!((second.count, second.stuck, second.next), (1, 0, None));
+    let under = must(new.sealed_under(Sealing::SendContents).await);
+    assert_eq!(under, [(sealing.id().to_string(), 3)]);
+    late.close().await;
+    new.close().await;
+
+    let only_new = open(&[9]).await;
+    let claimed = must(only_new.outbox.claim_ready(&[shop()], 10, LONG).await);
+    let mut payloads: Vec<_> = claimed.iter().map(|it| it.payload.as_bytes()).collect();
+    payloads.sort_unstable();
+    assert_eq!(payloads, [b"rendered a", b"rendered b", b"rendered c"]);
+    only_new.close().await;
 }
 
 /// A row that was being written when its key was forbidden must be visible before anybody

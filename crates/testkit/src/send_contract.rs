@@ -13,6 +13,7 @@ use pipeline::{GuardLog, Outbox, SendLog};
 
 use crate::retention_contract::RetentionSubject;
 
+pub use fixtures::{new_send, shop};
 pub use guards::*;
 pub use outbox::*;
 pub use sends::*;
@@ -63,6 +64,7 @@ macro_rules! send_contract {
             sends_are_listed_by_state_newest_first,
             watch_wakes_when_a_send_changes,
 
+            ready_send_wakes_the_outbox_of_its_sender,
             claimed_send_has_what_was_recorded,
             of_many_dispatchers_one_claims_a_send,
             claim_without_a_dispatch_is_ready_again,

@@ -39,7 +39,6 @@ pub(crate) fn desk(parts: &Parts) -> Option<Arc<dyn SendDesk>> {
         log: Arc::clone(&parts.store.sends),
         server_key: parts.server_key.clone(),
         clock: Arc::clone(&parts.clock),
-        bell: parts.send_bell.clone(),
         meters: parts.send_meters.clone(),
     }))
 }
@@ -49,7 +48,6 @@ pub(crate) fn sending(parts: &Parts) -> Sending {
     Sending {
         senders: Arc::clone(&parts.senders),
         outbox: Arc::clone(&parts.store.outbox),
-        bell: parts.send_bell.clone(),
         meters: parts.send_meters.clone(),
     }
 }

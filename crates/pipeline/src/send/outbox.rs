@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{ClaimToken, Reason, SendId, StoreError};
+use crate::{ClaimToken, InboxWatch, Reason, SendId, StoreError};
 
 use super::action::{Receipt, SenderName};
 use super::intent::{ProviderKey, Recipient};
@@ -134,6 +134,11 @@ pub trait Outbox: Send + Sync {
         limit: u32,
         lease: Duration,
     ) -> Result<Vec<ClaimedSend>, StoreError>;
+
+    /// Begins to watch for sends of this sender that become `ready` and are due at once,
+    /// whichever process records them. Start the watch before claiming. A notification
+    /// may be lost, so look from time to time.
+    fn watch_ready(&self, sender: &SenderName) -> Box<dyn InboxWatch>;
 
     /// Commits that a claimed send is dispatched. Only after [`SendPermit::Go`] may a byte
     /// of it leave. `timeout` is the longest time that the provider's answer may take; the

@@ -1,16 +1,15 @@
-//! Sends as those see them who asked for them, and what the operator decides.
+//! Sends as those see them who asked for them, and decisions before the dispatch.
 
 use async_trait::async_trait;
 use pipeline::{
     ConsumerId, InboxWatch, NewSend, OperatorSettlement, Reason, SendDecided, SendDecision,
-    SendEvent, SendId, SendKind, SendLog, SendRecorded, SendState, SendView, SendWritten,
-    StoreError,
+    SendEvent, SendId, SendKind, SendLog, SendRecorded, SendState, SendView, StoreError,
 };
 use uuid::Uuid;
 
-use super::proof::prove;
+use super::operator::settle;
 use super::record::record;
-use super::row::{Event, SendRow, end_lease, find, lock, postgres_columns, sqlite_columns};
+use super::row::{Event, SendRow, find, outbox_of, postgres_columns, sqlite_columns};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::column::Moment;
 use crate::database::{Database, Session};
@@ -145,13 +144,19 @@ async fn decide<B: Backend>(
             "cancelled",
         ),
     };
-    if written == 1 {
-        let event = Event::new(what).by(by.as_str());
+    let row = find::<B>(&mut transaction, id).await?;
+    if let Some(row) = row.as_ref().filter(|_| written == 1) {
+        let event = Event {
+            ready: (decision == SendDecision::Approve).then_some(&row.sender),
+            ..Event::new(what).by(by.as_str())
+        };
         event.add::<B>(&mut transaction, id).await?;
     }
-    let row = find::<B>(&mut transaction, id).await?;
     transaction.commit().await?;
     session.announce(&send.to_string());
+    if let Some(row) = &row {
+        session.announce(&outbox_of(&row.sender));
+    }
     if written == 1 && decision != SendDecision::Approve {
         B::truncate_log(&mut *session.writer().await?).await?;
     }
@@ -196,103 +201,4 @@ async fn cancel<B: Backend>(
     .bind(also)
     .execute(connection)
     .await
-}
-
-async fn settle<B: Backend>(
-    session: Session<B>,
-    send: SendId,
-    how: OperatorSettlement,
-    by: ConsumerId,
-) -> Result<SendDecided, Fault> {
-    let id = send.as_uuid();
-    let mut transaction = session.begin().await?;
-    let Some(row) = lock::<B>(&mut transaction, id).await? else {
-        transaction.rollback().await?;
-        return Ok(SendDecided::Unknown);
-    };
-    end_lease::<B>(&mut transaction, &row).await?;
-    let is_uncertain = row.state()? == SendState::Uncertain;
-    let by = Some(by.as_str());
-    let is_written = match how {
-        OperatorSettlement::Sent(receipt) => {
-            let written = prove::<B>(&mut transaction, id, receipt.as_ref(), by).await?;
-            matches!(written, SendWritten::Late(_) | SendWritten::Done(_))
-        }
-        OperatorSettlement::Retry if is_uncertain => reopen::<B>(&mut transaction, id, by).await?,
-        OperatorSettlement::Abandon if is_uncertain => {
-            abandon::<B>(&mut transaction, id, by).await?
-        }
-        OperatorSettlement::Retry | OperatorSettlement::Abandon => false,
-    };
-    let row = find::<B>(&mut transaction, id).await?;
-    transaction.commit().await?;
-    session.announce(&send.to_string());
-    let view = row.ok_or(Fault::Conflict)?.view()?;
-    Ok(if is_written {
-        SendDecided::Done(view)
-    } else {
-        SendDecided::NotNow(view)
-    })
-}
-
-/// Makes an uncertain send ready, or an uncertain guard free.
-async fn reopen<B: Backend>(
-    connection: &mut Connection<B>,
-    id: Uuid,
-    by: Option<&str>,
-) -> Result<bool, Fault> {
-    let written = query::<B>(Sql {
-        postgres: "UPDATE sends
-                   SET state = 'ready', reason = 'settled_by_operator', claim_token = NULL,
-                       lease_until = NULL, asked = NULL,
-                       due_at = CASE WHEN kind = 'send' THEN clock_timestamp() END
-                   WHERE id = $1 AND state = 'uncertain'
-                     AND (kind = 'guard' OR content IS NOT NULL)",
-        sqlite: "UPDATE sends
-                 SET state = 'ready', reason = 'settled_by_operator', claim_token = NULL,
-                     lease_until = NULL, asked = NULL,
-                     due_at = CASE WHEN kind = 'send' THEN (SELECT now FROM clock) END
-                 WHERE id = $1 AND state = 'uncertain'
-                   AND (kind = 'guard' OR content IS NOT NULL)",
-    })
-    .bind(id)
-    .execute(connection)
-    .await?;
-    let event = Event {
-        by,
-        ..Event::new("settled_retry")
-    };
-    if written == 1 {
-        event.add::<B>(connection, id).await?;
-    }
-    Ok(written == 1)
-}
-
-/// Ends an uncertain send or guard for good.
-async fn abandon<B: Backend>(
-    connection: &mut Connection<B>,
-    id: Uuid,
-    by: Option<&str>,
-) -> Result<bool, Fault> {
-    let written = query::<B>(Sql {
-        postgres: "UPDATE sends
-                   SET state = 'failed', reason = 'abandoned', claim_token = NULL,
-                       lease_until = NULL, due_at = NULL, finished_at = clock_timestamp()
-                   WHERE id = $1 AND state = 'uncertain'",
-        sqlite: "UPDATE sends
-                 SET state = 'failed', reason = 'abandoned', claim_token = NULL,
-                     lease_until = NULL, due_at = NULL, finished_at = (SELECT now FROM clock)
-                 WHERE id = $1 AND state = 'uncertain'",
-    })
-    .bind(id)
-    .execute(connection)
-    .await?;
-    let event = Event {
-        by,
-        ..Event::new("settled_abandon")
-    };
-    if written == 1 {
-        event.add::<B>(connection, id).await?;
-    }
-    Ok(written == 1)
 }

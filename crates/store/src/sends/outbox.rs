@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    ClaimedSend, ExpiredLeases, Outbox, ProviderKey, Receipt, SendClaim, SendCount, SendPermit,
-    SendResult, SendState, SendWritten, SenderName, Settlement, StoreError,
+    ClaimedSend, ExpiredLeases, InboxWatch, Outbox, ProviderKey, Receipt, SendClaim, SendCount,
+    SendPermit, SendResult, SendState, SendWritten, SenderName, Settlement, StoreError,
 };
 use uuid::Uuid;
 
 use super::proof::prove;
-use super::row::Event;
+use super::row::{Event, outbox_of};
 use super::{expire, settle};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::database::{Database, Session};
@@ -32,6 +32,11 @@ impl<B: Backend> Outbox for Database<B> {
             settle::claim(session, settle::Pool::Ready, senders, limit, lease)
         })
         .await
+    }
+
+    fn watch_ready(&self, sender: &SenderName) -> Box<dyn InboxWatch> {
+        self.session.backend.watch();
+        self.session.watches.watch_name(&outbox_of(sender.as_str()))
     }
 
     async fn dispatch(
@@ -228,17 +233,24 @@ async fn find_key<B: Backend>(
         .await
 }
 
+/// A guard whose lease is over is `uncertain`, also when no process has stored it.
 async fn count_states<B: Backend>(session: Session<B>) -> Result<Vec<SendCount>, Fault> {
     let rows: Vec<(String, i64, i64)> = query::<B>(Sql {
-        postgres: "SELECT state, count(*),
+        postgres: "SELECT CASE WHEN kind = 'guard' AND state = 'dispatched'
+                                    AND lease_until <= now()
+                               THEN 'uncertain' ELSE state END AS shown,
+                          count(*),
                           (extract(epoch FROM now() - min(created_at)) * 1000)::bigint
                    FROM sends
                    WHERE state IN ('held', 'ready', 'claimed', 'dispatched', 'uncertain')
-                   GROUP BY state",
-        sqlite: "SELECT state, count(*), (SELECT now FROM clock) - min(created_at)
+                   GROUP BY shown",
+        sqlite: "SELECT CASE WHEN kind = 'guard' AND state = 'dispatched'
+                                  AND lease_until <= (SELECT now FROM clock)
+                             THEN 'uncertain' ELSE state END AS shown,
+                        count(*), (SELECT now FROM clock) - min(created_at)
                  FROM sends
                  WHERE state IN ('held', 'ready', 'claimed', 'dispatched', 'uncertain')
-                 GROUP BY state",
+                 GROUP BY shown",
     })
     .fetch_all(&mut *session.reader().await?)
     .await?;

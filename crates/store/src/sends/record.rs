@@ -3,7 +3,7 @@
 use pipeline::{NewSend, SendId, SendKind, SendRecorded};
 use uuid::Uuid;
 
-use super::row::{Event, SendRow, find, lock_intent};
+use super::row::{Event, SendRow, find, lock_intent, outbox_of};
 use super::{caps, content};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::database::Session;
@@ -23,6 +23,9 @@ pub(super) async fn record<B: Backend>(
     if let SendRecorded::New(_) = recorded {
         transaction.commit().await?;
         session.announce(&send.id.to_string());
+        if send.hold.is_none() {
+            session.announce(&outbox_of(send.sender.as_str()));
+        }
     } else {
         transaction.rollback().await?;
     }
@@ -52,8 +55,12 @@ async fn record_in<B: Backend>(
     if let Some((what, left)) = caps::count::<B>(connection, &send.caps).await? {
         return Ok(SendRecorded::Capped(what, left));
     }
-    let what = if send.hold.is_some() { "held" } else { "ready" };
-    let event = Event::new(what).by(send.by.as_str());
+    let event = if send.hold.is_some() {
+        Event::new("held")
+    } else {
+        Event::new("ready").ready_for(send.sender.as_str())
+    };
+    let event = event.by(send.by.as_str());
     event.add::<B>(connection, send.id.as_uuid()).await?;
     let row: Option<SendRow> = find::<B>(connection, send.id.as_uuid()).await?;
     Ok(SendRecorded::New(row.ok_or(Fault::Conflict)?.view()?))

@@ -13,7 +13,7 @@ row! {
     pub(super) struct SendRow {
         pub(super) id: Uuid,
         kind: String,
-        sender: String,
+        pub(super) sender: String,
         action: String,
         provider_key: Vec<u8>,
         intent_type: Option<String>,
@@ -179,6 +179,14 @@ pub(super) struct Event<'e> {
     pub(super) why: Option<&'e str>,
     pub(super) by: Option<&'e str>,
     pub(super) token: Option<Uuid>,
+    /// The sender whose outbox is notified: its send may be dispatched now.
+    pub(super) ready: Option<&'e str>,
+}
+
+/// The name that notifications to the outbox of a sender carry. No address and no id has
+/// a colon.
+pub(super) fn outbox_of(sender: &str) -> String {
+    format!("outbox:{sender}")
 }
 
 impl<'e> Event<'e> {
@@ -210,9 +218,16 @@ impl<'e> Event<'e> {
         }
     }
 
+    pub(super) fn ready_for(self, sender: &'e str) -> Self {
+        Self {
+            ready: Some(sender),
+            ..self
+        }
+    }
+
     /// Adds the event in the transaction of what happened, and notifies those who wait
-    /// for the send when it commits. In `SQLite` call [`crate::database::Session::announce`]
-    /// after the commit.
+    /// for the send, and the outbox if it is ready, when it commits. In `SQLite` call
+    /// [`crate::database::Session::announce`] for each after the commit.
     pub(super) async fn add<B: Backend>(
         self,
         connection: &mut Connection<B>,
@@ -221,9 +236,10 @@ impl<'e> Event<'e> {
         query::<B>(Sql {
             postgres: "INSERT INTO send_events (send_id, at, what, why, by_key, claim_token)
                        VALUES ($1, clock_timestamp(), $2, $3, $4, $5)
-                       RETURNING pg_notify('maillatch_arrivals', $6)",
+                       RETURNING pg_notify('maillatch_arrivals', $6),
+                           CASE WHEN $7 <> '' THEN pg_notify('maillatch_arrivals', $7) END",
             sqlite: "INSERT INTO send_events (send_id, at, what, why, by_key, claim_token)
-                     SELECT $1, now, $2, $3, $4, $5 FROM clock WHERE $6 <> ''",
+                     SELECT $1, now, $2, $3, $4, $5 FROM clock WHERE $6 <> $7",
         })
         .bind(id)
         .bind(self.what)
@@ -231,6 +247,7 @@ impl<'e> Event<'e> {
         .bind(self.by)
         .bind(self.token)
         .bind(SendId::from_uuid(id).to_string())
+        .bind(self.ready.map(outbox_of).unwrap_or_default())
         .execute(connection)
         .await?;
         Ok(())

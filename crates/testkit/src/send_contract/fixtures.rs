@@ -14,7 +14,7 @@ use crate::store_contract::{LONG, must, server_key};
 pub(super) const OVER: Duration = Duration::ZERO;
 
 /// The sender in every test.
-pub(super) fn shop() -> SenderName {
+pub fn shop() -> SenderName {
     must("shop".parse())
 }
 
@@ -64,7 +64,7 @@ pub(super) async fn claimed(
 }
 
 /// A mail for this order.
-pub(super) fn new_send(entity: &str) -> NewSend {
+pub fn new_send(entity: &str) -> NewSend {
     let key = key("mail", &shop(), entity);
     NewSend {
         id: SendId::new(),

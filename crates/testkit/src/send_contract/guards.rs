@@ -167,6 +167,9 @@ pub async fn guard_without_a_report_is_uncertain_and_not_claimable(subject: &dyn
     assert_eq!(shown.map(|view| view.state), Some(SendState::Uncertain));
     let listed = must(subject.sends().sends(SendState::Uncertain, None, 10).await);
     assert_eq!(listed.len(), 1, "before its state was stored");
+    let counts = must(subject.outbox().count_sends().await);
+    let counts: Vec<_> = counts.iter().map(|it| (it.state, it.count)).collect();
+    assert_eq!(counts, [(SendState::Uncertain, 1)]);
     for _ in 0..2 {
         let answer = claim(subject, guard("order")).await;
         assert!(matches!(answer, GuardClaimed::Uncertain(_)), "{answer:?}");

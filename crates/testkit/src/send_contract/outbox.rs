@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use pipeline::{
-    OperatorSettlement, Reason, Receipt, SendClaim, SendDecided, SendDecision, SendPermit,
-    SendResult, SendState, SendWritten,
+    NewSend, OperatorSettlement, Reason, Receipt, SendClaim, SendDecided, SendDecision, SendPermit,
+    SendRecorded, SendResult, SendState, SendWritten,
 };
 use tokio::task::JoinSet;
 
 use super::SendSubject;
 use super::fixtures::{OVER, claim_one, claim_ready, new_send, now, recorded, shop};
 use crate::store_contract::{LONG, must};
-use crate::wait::until;
+use crate::wait::{soon, until, until_quiet};
 
 /// Shorter than [`LONG`].
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -67,6 +67,41 @@ pub(super) async fn abandoned(subject: &dyn SendSubject, entity: &str) -> SendCl
 
 async fn recorded_once(subject: &dyn SendSubject, entity: &str) {
     must(subject.sends().record_send(new_send(entity)).await);
+}
+
+/// A send is ready when it is recorded, approved, or settled as not sent by the operator.
+/// The watch of another sender hears nothing.
+pub async fn ready_send_wakes_the_outbox_of_its_sender(subject: &dyn SendSubject) {
+    let by = must("operator".parse());
+    let mut other = subject.outbox().watch_ready(&must("other".parse()));
+    let mut watch = subject.outbox().watch_ready(&shop());
+    until_quiet(&mut *watch).await;
+    until_quiet(&mut *other).await;
+    recorded(subject, "order").await;
+    soon("a recorded send wakes", watch.changed()).await;
+
+    let held = NewSend {
+        hold: Some(LONG),
+        ..new_send("held")
+    };
+    let SendRecorded::New(held) = must(subject.sends().record_send(held).await) else {
+        panic!("the intent is new");
+    };
+    until_quiet(&mut *watch).await;
+    let approve = SendDecision::Approve;
+    must(subject.sends().decide_send(held.id, approve, &by).await);
+    soon("an approved send wakes", watch.changed()).await;
+
+    for send in claim_ready(subject, LONG).await {
+        must(subject.outbox().dispatch(send.claim, TIMEOUT).await);
+        end(subject, send.claim, SendResult::Maybe(LONG, WHY)).await;
+    }
+    until_quiet(&mut *watch).await;
+    let retry = OperatorSettlement::Retry;
+    must(subject.sends().settle_send(held.id, retry, &by).await);
+    soon("a send to retry wakes", watch.changed()).await;
+    let quiet = tokio::time::timeout(Duration::from_millis(1), other.changed()).await;
+    assert!(quiet.is_err(), "the watch of another sender woke");
 }
 
 /// The bytes are those that were recorded.
