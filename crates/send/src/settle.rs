@@ -2,7 +2,7 @@
 //!
 //! 1. Within the provider's window the same bytes are sent again under the same key: the
 //!    provider recognises them, so there is one mail in any case.
-//! 2. Otherwise the provider is asked for the mail. That it is found is proof; that it is
+//! 2. If that proves nothing, the provider is asked for the mail. That it is found is proof; that it is
 //!    not found is none.
 //! 3. Otherwise the send waits for the provider's events or for the operator, unless the
 //!    sender is configured to send once more.
@@ -82,7 +82,7 @@ impl Dispatch<'_> {
             let permit = self.outbox.permit_replay(send.claim, timeout, window);
             match permit.await {
                 Ok(SendPermit::Go) if asked.elapsed() < self.settings.lease_margin => {
-                    return Some((By::Replay, self.replay(send, mail).await));
+                    return Some(self.replay_or_look_up(send, mail).await);
                 }
                 Ok(SendPermit::WindowOver) => {}
                 Ok(SendPermit::Go | SendPermit::Lost) | Err(_) => return None,
@@ -98,6 +98,23 @@ impl Dispatch<'_> {
             None => hold("not_proved"),
         };
         Some((By::Policy, settlement))
+    }
+
+    /// Sends the same bytes again. If that proves nothing, the provider is asked for the
+    /// mail: after a restored backup the bytes are other ones than those that it accepted,
+    /// and not every provider says so.
+    async fn replay_or_look_up(&self, send: &ClaimedSend, mail: &Prepared) -> (By, Settlement) {
+        let replayed = self.replay(send, mail).await;
+        let transport = &self.sender.transport;
+        let is_open = matches!(replayed, Settlement::Unknown(..));
+        if is_open
+            && transport.can_look_up()
+            && let LookUp::Sent { provider_id } = transport.look_up(mail, &send.key).await
+        {
+            let receipt = Receipt::from_provider(&provider_id);
+            return (By::LookUp, Settlement::Sent(receipt));
+        }
+        (By::Replay, replayed)
     }
 
     /// Sends the same bytes again under the same key. Only an acceptance proves something:
