@@ -8,8 +8,11 @@ use base64::engine::general_purpose::STANDARD;
 use maillatch::deployment::Role;
 use secrecy::ExposeSecret;
 use serde_json::Value;
+use testkit::mail_provider::MailProvider;
 use testkit::proxy::Proxy;
 use testkit::server::shared_url;
+use testkit::smtp_server::{SmtpFault, SmtpServer};
+use testkit::wait;
 
 use crate::clock;
 use crate::harness::{Harness, binary, on_both_profiles, otp_delivery};
@@ -19,6 +22,8 @@ on_both_profiles!(
     sealing_key_that_does_not_open_the_newest_rows_fails_doctor,
     changed_server_secret_fails_doctor_until_it_is_accepted,
     unreachable_provider_api_fails_doctor,
+    unreachable_or_refusing_sender_fails_doctor,
+    uncertain_send_is_named_by_doctor,
     doctor_checks_a_server_from_outside,
 );
 
@@ -116,6 +121,73 @@ async fn unreachable_provider_api_fails_doctor(harness: Harness) {
     let why = report.failure("apis");
     for wanted in ["shop", "http://127.0.0.1:1", "api_url"] {
         assert!(why.contains(wanted), "{why}");
+    }
+    harness.end().await;
+}
+
+/// The doctor with a sender `shop` in addition.
+async fn doctor_with_sender(harness: &Harness, sender: &str) -> Report {
+    let file = harness.deployment.config();
+    let settings = std::fs::read_to_string(&file).unwrap();
+    let from = "from = \"shop@mail.example.com\"";
+    let settings = format!("{settings}\nsenders.shop = {{ {from}, {sender} }}\n");
+    let file = file.with_file_name("with-sender.toml");
+    std::fs::write(&file, settings).unwrap();
+    let mut command = Command::new(binary());
+    command.args(["doctor", "--json", "--config"]).arg(file);
+    Report::of(command).await
+}
+
+async fn unreachable_or_refusing_sender_fails_doctor(harness: Harness) {
+    let resend =
+        |url: &str| format!("provider = \"resend\", api_key = \"a-key\", api_url = \"{url}\"");
+    let report = doctor_with_sender(&harness, &resend("http://127.0.0.1:1")).await;
+    let why = report.failure("senders");
+    for wanted in ["shop", "http://127.0.0.1:1", "senders.shop"] {
+        assert!(why.contains(wanted), "{why}");
+    }
+    let api = MailProvider::start().await;
+    let report = doctor_with_sender(&harness, &resend(&api.url)).await;
+    assert!(report.is_healthy(), "{:?}", report.checks);
+    assert_eq!(api.requests(), 0, "a request to send");
+
+    let smtp = SmtpServer::start().await;
+    let port = smtp.port.to_string();
+    let sender = format!(
+        "provider = \"smtp\", host = \"127.0.0.1\", port = {port}, tls = \"off\", \
+         username = \"shop\", password = \"a-password\""
+    );
+    let report = doctor_with_sender(&harness, &sender).await;
+    assert!(report.is_healthy(), "{:?}", report.checks);
+    smtp.fail([SmtpFault::Login(535)]);
+    let report = doctor_with_sender(&harness, &sender).await;
+    let why = report.failure("senders");
+    assert!(why.contains("password") && why.contains(&port), "{why}");
+    assert!(smtp.accepted().is_empty());
+    harness.end().await;
+}
+
+async fn uncertain_send_is_named_by_doctor(harness: Harness) {
+    let (url, _) = harness.agent();
+    let mut create = harness.command(&["api-key", "create", "g", "--scope", "guard"]);
+    let made = tokio::task::spawn_blocking(move || create.output().unwrap());
+    let token = String::from_utf8(made.await.unwrap().stdout).unwrap();
+    let mut claim = Command::new(binary());
+    claim
+        .args(["guard", "claim", "shop", "--key", "k", "--lease", "1s"])
+        .env("MAILLATCH_URL", url)
+        .env("MAILLATCH_KEY", token.trim());
+    let claimed = tokio::task::spawn_blocking(move || claim.output().unwrap());
+    assert!(claimed.await.unwrap().status.success());
+    let detail = wait::until("the end of the lease", async || {
+        let report = Report::of(doctor(&harness)).await;
+        let mut checks = report.checks.iter();
+        let check = checks.find(|check| check["check"] == "sends").unwrap();
+        (check["health"] == "warn").then(|| check["detail"].to_string())
+    })
+    .await;
+    for wanted in ["1 uncertain", "maillatch sends list"] {
+        assert!(detail.contains(wanted), "{detail}");
     }
     harness.end().await;
 }

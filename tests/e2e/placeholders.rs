@@ -58,3 +58,27 @@ fn published_secrets_stop_the_start_and_are_not_repeated() {
         assert!(!said.contains(secret), "{said}");
     }
 }
+
+#[test]
+fn sender_with_a_placeholder_stops_the_start() {
+    for (provider, credential) in [
+        ("provider = \"resend\"", "api_key = \"…\""),
+        ("provider = \"resend\"", "api_key = \"re_…\""),
+        ("provider = \"postmark\"", "api_key = \"PASTE THE TOKEN\""),
+        (
+            "provider = \"ses\"\nregion = \"eu-west-1\"\naccess_key = \"AK\"",
+            "secret_key = \"…\"",
+        ),
+        (
+            "provider = \"smtp\"\nhost = \"mail.example.com\"\nusername = \"u\"",
+            "password = \"…\"",
+        ),
+    ] {
+        let said = refused(&format!(
+            "[senders.shop]\n{provider}\nfrom = \"shop@example.com\"\n{credential}\n"
+        ));
+        let name = credential.split(' ').next().unwrap();
+        assert!(said.contains(&format!("senders.shop.{name}")), "{said}");
+        assert!(said.contains("replace it"), "{said}");
+    }
+}

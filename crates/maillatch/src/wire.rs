@@ -21,7 +21,7 @@ use crate::config::{Config, MintDomain, Profile};
 use crate::ops;
 use crate::secrets::{secrets, server_key};
 
-pub(crate) use sending::{desk, sending};
+pub(crate) use sending::{desk, senders, sending};
 pub(crate) use working::{callbacks, dkim, fetcher, janitor, worker_settings};
 
 /// Everything that a role may need, opened and checked.
@@ -70,7 +70,7 @@ async fn open(config: Config, server_key: ServerKey, settings: &store::Settings)
     let sources = Sources::build(config.source.clone()).context("a source is not valid")?;
     let keys = Keys::build(config.key.clone()).context("a key is not valid")?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let senders = sending::senders(&config, &clock)?;
+    let senders = senders(&config, &clock)?;
     let mut registry = Registry::default();
     let meters = Meters::register(&mut registry);
     let settings = store::Settings {

@@ -13,6 +13,7 @@ use reqwest::{Client, RequestBuilder, redirect, retry};
 use url::{Host, Url};
 
 use crate::patience::{GRACE, within};
+use crate::reach::Reach;
 
 /// The most bytes of an answer that are read. Answers to a send are short.
 const LONGEST_ANSWER: usize = 1024 * 1024;
@@ -97,6 +98,14 @@ impl Http {
     pub(crate) async fn answer_to(&self, request: RequestBuilder) -> Result<Answer, NoAnswer> {
         let answer = within(self.timeout, complete_answer(request)).await;
         answer.unwrap_or(Err(NoAnswer::TimedOut))
+    }
+
+    /// Whether an API answers at all. The request has no key.
+    pub(crate) async fn reach(&self, api: &Url) -> Reach {
+        match self.answer_to(self.get(api.clone())).await {
+            Ok(_) => Reach::Reached,
+            Err(_) => Reach::NotReached,
+        }
     }
 
     /// The longest time that a request takes.

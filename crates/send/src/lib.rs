@@ -32,6 +32,7 @@ mod template;
 
 mod http;
 mod provider;
+mod reach;
 mod status;
 mod transport;
 
@@ -48,6 +49,7 @@ pub use approval::Approval;
 pub use desk::Desk;
 pub use mailbox::MailboxError;
 pub use meters::Meters;
+pub use reach::Reach;
 pub use run::{Sending, run};
 pub use sender::SenderFlaw;
 pub use senders::{Senders, SendersError};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pipeline::{Clock, SenderName};
 
 use crate::approval::Approval;
+use crate::reach::Reach;
 use crate::sender::{Sender, SenderFlaw};
 use crate::settings::{SendSettings, SendSettingsError, SenderSettings};
 use crate::template::{Template, TemplateFlaw, TemplateSettings};
@@ -82,6 +83,17 @@ impl Senders {
     /// The names of all senders.
     pub fn names(&self) -> impl Iterator<Item = &SenderName> {
         self.by_name.keys()
+    }
+
+    /// Whether the provider of each sender can be reached, and where it is. Nothing is
+    /// sent.
+    pub async fn reach(&self) -> Vec<(SenderName, String, Reach)> {
+        let reached = self.by_name.values().map(|sender| async {
+            let transport = &sender.transport;
+            let reach = transport.reach().await;
+            (sender.name.clone(), transport.place(), reach)
+        });
+        futures_util::future::join_all(reached).await
     }
 
     /// All senders.

@@ -10,6 +10,7 @@ use pipeline::ProviderKey;
 use crate::acceptance::{Acceptance, LookUp};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
+use crate::reach::Reach;
 
 /// A way to hand mail to one provider.
 #[async_trait]
@@ -22,6 +23,12 @@ pub(crate) trait Transport: Send + Sync {
 
     /// Hands a mail over, in one request. A send that was dispatched calls this once.
     async fn hand_over(&self, mail: &Prepared, key: &ProviderKey) -> Acceptance;
+
+    /// Where the provider is, for the operator.
+    fn place(&self) -> String;
+
+    /// Whether the provider can be reached. Nothing is sent.
+    async fn reach(&self) -> Reach;
 
     /// The longest time that [`Self::hand_over`] takes.
     fn timeout(&self) -> Duration;

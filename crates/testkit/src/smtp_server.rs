@@ -31,6 +31,8 @@ pub enum SmtpFault {
     GarbageAfterDot,
     /// Accepts the mail, waits for [`SmtpServer::release`], and then answers.
     StallAfterDot,
+    /// Answers `AUTH` with this code.
+    Login(u16),
     /// Answers `RCPT` with this code.
     Recipient(u16),
     /// Answers the final dot with this code and accepts nothing.
@@ -121,7 +123,10 @@ impl SmtpServer {
             let command = line.to_ascii_uppercase();
             let answer = match command.split([' ', '\r']).next().unwrap_or_default() {
                 "EHLO" => "250-fake\r\n250 AUTH PLAIN LOGIN".to_owned(),
-                "AUTH" => "235 ok".to_owned(),
+                "AUTH" => match fault {
+                    Some(SmtpFault::Login(code)) => format!("{code} no"),
+                    _ => "235 ok".to_owned(),
+                },
                 "QUIT" => return say(connection, "221 bye").await,
                 "RCPT" => match fault {
                     Some(SmtpFault::Recipient(code)) => format!("{code} no"),

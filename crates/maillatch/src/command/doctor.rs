@@ -8,6 +8,7 @@ mod refusals;
 mod remote;
 mod running;
 mod secrets;
+mod senders;
 mod source_health;
 mod storage;
 
@@ -29,7 +30,7 @@ use crate::dev::DevEnv;
 use crate::secrets::{keyring, will_create_key_file};
 use crate::wire::{cautions, queue_settings, store_settings, worker_settings};
 
-/// Checks configuration, database, queue, sources, keys and clock.
+/// Checks configuration, database, queue, sources, senders, keys and clock.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -94,6 +95,7 @@ async fn check_all(config: &Config) -> Vec<Check> {
     checks.extend(database(config).await);
     checks.push(queue(config).await);
     checks.push(provider_apis::provider_apis(config).await);
+    checks.push(senders::senders(config).await);
     checks.push(running::tasks(config).await);
     checks
 }
@@ -207,6 +209,7 @@ async fn database(config: &Config) -> Vec<Check> {
     checks.extend(storage::storage(config, &store).await);
     checks.extend(source_health::source_health(config, &store).await);
     checks.extend(refusals::refusals(&store).await);
+    checks.extend(senders::sends(&store).await);
     store.close().await;
     checks
 }

@@ -10,7 +10,7 @@ use super::Parts;
 use crate::config::Config;
 
 /// The configured senders and templates.
-pub(super) fn senders(config: &Config, clock: &Arc<dyn Clock>) -> Result<Senders> {
+pub(crate) fn senders(config: &Config, clock: &Arc<dyn Clock>) -> Result<Senders> {
     let send = &config.send;
     let settings = SendSettings {
         timeout: send.timeout.0,

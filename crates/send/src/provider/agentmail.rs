@@ -27,6 +27,7 @@ use crate::acceptance::{Acceptance, LookUp};
 use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
+use crate::reach::Reach;
 use crate::status::{acceptance, by_status};
 use crate::transport::{TWENTY_HOURS, Transport};
 
@@ -75,6 +76,14 @@ impl Transport for AgentMail {
             .bearer_auth(self.api_key.expose_secret())
             .header("idempotency-key", key.to_string());
         acceptance(self.http.answer_to(request).await, meaning)
+    }
+
+    fn place(&self) -> String {
+        self.api.to_string()
+    }
+
+    async fn reach(&self) -> Reach {
+        self.http.reach(&self.api).await
     }
 
     fn timeout(&self) -> Duration {

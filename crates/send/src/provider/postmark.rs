@@ -25,6 +25,7 @@ use crate::acceptance::{Acceptance, LookUp};
 use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
+use crate::reach::Reach;
 use crate::status::{acceptance, by_status};
 use crate::transport::Transport;
 
@@ -80,6 +81,14 @@ impl Transport for Postmark {
         let request = self.http.post(url, &mail.body);
         let request = request.header(TOKEN, self.api_key.expose_secret());
         acceptance(self.http.answer_to(request).await, meaning)
+    }
+
+    fn place(&self) -> String {
+        self.api.to_string()
+    }
+
+    async fn reach(&self) -> Reach {
+        self.http.reach(&self.api).await
     }
 
     fn timeout(&self) -> Duration {

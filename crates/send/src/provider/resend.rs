@@ -27,6 +27,7 @@ use crate::acceptance::Acceptance;
 use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
+use crate::reach::Reach;
 use crate::status::{acceptance, by_status};
 use crate::transport::{TAG, TWENTY_HOURS, Transport};
 
@@ -73,6 +74,14 @@ impl Transport for Resend {
             .bearer_auth(self.api_key.expose_secret())
             .header("idempotency-key", key.to_string());
         acceptance(self.http.answer_to(request).await, meaning)
+    }
+
+    fn place(&self) -> String {
+        self.api.to_string()
+    }
+
+    async fn reach(&self) -> Reach {
+        self.http.reach(&self.api).await
     }
 
     fn timeout(&self) -> Duration {

@@ -29,6 +29,7 @@ use crate::acceptance::Acceptance;
 use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
+use crate::reach::Reach;
 use crate::status::{acceptance, by_status};
 use crate::transport::{TAG, Transport};
 
@@ -90,6 +91,14 @@ impl Transport for Ses {
             request.header(name, value)
         });
         acceptance(self.http.answer_to(request).await, meaning)
+    }
+
+    fn place(&self) -> String {
+        self.api.to_string()
+    }
+
+    async fn reach(&self) -> Reach {
+        self.http.reach(&self.api).await
     }
 
     fn timeout(&self) -> Duration {

@@ -33,6 +33,7 @@ use crate::acceptance::Acceptance;
 use crate::mail::Mail;
 use crate::patience::{GRACE, within};
 use crate::prepared::Prepared;
+use crate::reach::Reach;
 use crate::transport::Transport;
 
 /// How long everything before the message may take.
@@ -201,6 +202,24 @@ impl Transport for Smtp {
         let text = answer.message().collect::<Vec<_>>().join(" ");
         tokio::spawn(async move { within(GOODBYE, connection.quit()).await });
         Acceptance::sent(queue_id(&text).unwrap_or(&key.to_string()))
+    }
+
+    fn place(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    async fn reach(&self) -> Reach {
+        match within(self.session_timeout(), self.log_in()).await {
+            Some(Ok(mut connection)) => {
+                within(GOODBYE, connection.quit()).await;
+                Reach::Reached
+            }
+            Some(Err(error)) => match meaning(Stage::Login, (&error).into()) {
+                Acceptance::NotSent(not_sent) if not_sent.concerns_sender => Reach::LoginRefused,
+                _ => Reach::NotReached,
+            },
+            None => Reach::NotReached,
+        }
     }
 
     fn timeout(&self) -> Duration {
