@@ -1,8 +1,6 @@
 //! Guards with real processes that are killed: of all who want to act on one intent, one
 //! may, and what is unknown is reported as uncertain.
 
-use std::time::Duration;
-
 use futures_util::future::join_all;
 use maillatch::deployment::Process;
 use serde_json::{Value, json};
@@ -121,16 +119,19 @@ async fn twins_during_kills_act_at_most_once(mut harness: Harness) {
     let mut acted = vec![0; bodies.len()];
     for _ in 0..3 {
         let feeds = feeds(&harness);
+        let (answered, mut answers) = tokio::sync::watch::channel(0);
         let twins = bodies.iter().enumerate().flat_map(|(index, body)| {
-            let (feeds, keys) = (&feeds, &keys);
+            let (feeds, keys, answered) = (&feeds, &keys, &answered);
             (0..4).map(move |n| async move {
                 let feed = &feeds[n % feeds.len()];
                 let answer = post(feed, &keys[n % 2], "v1/guards", body).await;
+                answered.send_modify(|answered| *answered += 1);
                 (index, answer)
             })
         });
         let killing = async {
-            tokio::time::sleep(Duration::from_millis(30)).await;
+            // In the middle: some are answered, and most are not.
+            answers.wait_for(|answered| *answered > 5).await.unwrap();
             harness.deployment.kill(Role::Feed).await.unwrap();
         };
         let (answers, ()) = futures_util::future::join(join_all(twins), killing).await;

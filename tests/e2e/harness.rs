@@ -262,6 +262,33 @@ impl Harness {
         }
     }
 
+    /// Ends every process with SIGKILL.
+    pub(crate) async fn kill_all(&mut self) {
+        for role in [Role::Webhook, Role::Worker, Role::Feed] {
+            self.deployment.kill(role).await.unwrap();
+        }
+    }
+
+    /// Makes a copy of the database, while no process runs.
+    pub(crate) fn save_database(&self) {
+        match &self.database {
+            Database::Sqlite(url) => copy_sqlite(url.trim_start_matches("sqlite:"), ["", ".copy"]),
+            Database::Postgres { url, .. } => copy_postgres(url, ["", "_copy"]),
+        }
+    }
+
+    /// Puts that copy in the place of the database, while no process runs.
+    pub(crate) fn restore_database(&self) {
+        match &self.database {
+            Database::Sqlite(url) => copy_sqlite(url.trim_start_matches("sqlite:"), [".copy", ""]),
+            Database::Postgres { url, .. } => {
+                client_of_postgres(url, "dropdb", &["--force", name_in(url)]);
+                copy_postgres(url, ["_copy", ""]);
+                client_of_postgres(url, "dropdb", &[&format!("{}_copy", name_in(url))]);
+            }
+        }
+    }
+
     /// Which consumer consumed which artifact, from the database.
     pub(crate) async fn consumes(&self) -> BTreeSet<(String, String)> {
         let rows: Vec<(String, String)> = match &self.database {
@@ -400,6 +427,37 @@ impl Harness {
             .arg(self.deployment.config());
         command
     }
+}
+
+/// Copies a database file with its log; the two are named by their endings.
+fn copy_sqlite(file: &str, [from, to]: [&str; 2]) {
+    for part in ["", "-wal"] {
+        let (from, to) = (format!("{file}{part}{from}"), format!("{file}{part}{to}"));
+        let _ = std::fs::remove_file(&to);
+        if std::fs::exists(&from).unwrap() {
+            std::fs::copy(from, to).unwrap();
+        }
+    }
+    let _ = std::fs::remove_file(format!("{file}-shm"));
+}
+
+fn copy_postgres(url: &str, [from, to]: [&str; 2]) {
+    let name = name_in(url);
+    let (from, to) = (format!("{name}{from}"), format!("{name}{to}"));
+    client_of_postgres(url, "createdb", &["--template", &from, &to]);
+}
+
+fn name_in(url: &str) -> &str {
+    url.rsplit('/').next().unwrap()
+}
+
+/// Runs a client of Postgres against the server of this database.
+fn client_of_postgres(url: &str, program: &str, args: &[&str]) {
+    let server = url.replace(name_in(url), "postgres");
+    let mut command = std::process::Command::new(program);
+    let output = command.arg("--maintenance-db").arg(server).args(args);
+    let output = output.output().unwrap();
+    assert!(output.status.success(), "{program} {args:?}: {output:?}");
 }
 
 /// The native payload around a raw mail.

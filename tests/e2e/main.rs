@@ -56,6 +56,7 @@ mod readme;
 mod received;
 mod refused_posts;
 mod seal;
+mod send_commands;
 mod send_once;
 mod senders;
 mod signed;

@@ -5,4 +5,8 @@ mod cuts;
 mod killed;
 mod lies;
 mod office;
+mod real_server;
+mod restored;
 mod twins;
+mod wake_up;
+mod wire;

@@ -239,6 +239,17 @@ impl Deployment {
         Ok(())
     }
 
+    /// Kills one process of a role with SIGKILL; `which` chooses among several.
+    pub async fn kill_one(&mut self, role: Role, which: usize) -> Result<()> {
+        let count = self.playing(role).count().max(1);
+        let has_role = |(roles, _): &&mut (Vec<Role>, Process)| roles.contains(&role);
+        let mut chosen = self.processes.iter_mut().filter(has_role);
+        let (_, process) = chosen
+            .nth(which % count)
+            .context("no process has this role")?;
+        process.kill().await
+    }
+
     /// Restarts the processes that were killed.
     pub async fn revive(&mut self) -> Result<()> {
         for index in 0..self.processes.len() {

@@ -1,4 +1,4 @@
-//! A private PostgreSQL, RabbitMQ or Dovecot, run by `tests/services`.
+//! A private PostgreSQL, RabbitMQ, Dovecot or aiosmtpd, run by `tests/services`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -43,6 +43,13 @@ impl Server {
     #[track_caller]
     pub fn dovecot() -> Self {
         Self::new("dovecot")
+    }
+
+    /// Starts an aiosmtpd, an SMTP server that keeps what it accepts in the Maildir
+    /// `mail/box`, and waits until it is ready.
+    #[track_caller]
+    pub fn aiosmtpd() -> Self {
+        Self::new("aiosmtpd")
     }
 
     #[track_caller]

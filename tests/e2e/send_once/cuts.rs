@@ -11,7 +11,7 @@ on_each_database!(
 
 async fn smtp_cut_before_the_message_is_retried_and_later_is_uncertain(profile: Profile) {
     let server = SmtpServer::start().await;
-    let office = Office::open_smtp(profile, &server).await;
+    let office = Office::open_smtp(profile, server.port).await;
     server.fail([SmtpFault::CutAtGreeting, SmtpFault::CutAtData]);
     office.order("before").await;
     office.harness.until_count(SENT, 1).await;
@@ -42,7 +42,7 @@ async fn smtp_cut_before_the_message_is_retried_and_later_is_uncertain(profile: 
 
 async fn smtp_killed_after_the_final_dot_is_uncertain(profile: Profile) {
     let server = SmtpServer::start().await;
-    let mut office = Office::open_smtp(profile, &server).await;
+    let mut office = Office::open_smtp(profile, server.port).await;
     server.fail([SmtpFault::StallAfterDot]);
     office.order("o1").await;
     server.dotted(1).await;

@@ -22,7 +22,6 @@ on_each_database!(
     frozen_during_the_send_it_ends_as_sent,
     frozen_processes_send_nothing_twice,
     window_that_has_passed_is_not_used,
-    restored_database_has_the_same_key,
 );
 
 /// Refuses the insert of a send.
@@ -240,20 +239,5 @@ async fn window_that_has_passed_is_not_used(profile: Profile) {
     office.harness.until_count(UNCERTAIN, 1).await;
     office.stays(UNCERTAIN).await;
     assert_eq!((office.accepted(), office.provider.requests()), (1, 1));
-    office.harness.end().await;
-}
-
-async fn restored_database_has_the_same_key(profile: Profile) {
-    let office = Office::open(profile, "resend").await;
-    office.order("o1").await;
-    office.harness.until_count(SENT, 1).await;
-    // The backup is from before the order.
-    let forget = "DELETE FROM sends";
-    office.harness.execute([forget, forget]).await;
-    office.order("o1").await;
-    office.harness.until_count(SENT, 1).await;
-    // The date in the mail is another one, so the provider sees another body under the
-    // same key, and says that it accepted the first.
-    assert_eq!((office.accepted(), office.provider.requests()), (1, 2));
     office.harness.end().await;
 }

@@ -6,19 +6,25 @@ use std::time::Duration;
 use reqwest::Client;
 use serde_json::{Value, json};
 use testkit::mail_provider::MailProvider;
-use testkit::smtp_server::SmtpServer;
 use tokio::time::sleep;
 
 use crate::harness::{Harness, Role};
 
 /// Short times. A lease is the timeout and the margin: three seconds.
 const FAST: &str = "send.timeout = \"2s\"\nsend.smtp_timeout = \"2s\"\n\
-    send.lease_margin = \"1s\"\nsend.every = \"50ms\"\n\
+    send.lease_margin = \"1s\"\nsend.per_day = 1000000\n\
+    feed.attempts_per_minute = 1000000\n\
     send.settle_first = \"100ms\"\nsend.settle_ceiling = \"200ms\"\n\
     templates.shipped.subject = \"Order {{order}}\"\n\
     templates.shipped.text = \"Order {{order}} is {{state}}.\\n\"\n\
     templates.shipped.values.order.type = \"id\"\n\
     templates.shipped.values.state = { type = \"choice\", choices = [\"paid\", \"sent\"] }\n";
+
+/// How often the database is looked at, unless a test says something else.
+const OFTEN: &str = "send.every = \"50ms\"\n";
+
+/// How many API keys may send.
+pub(super) const KEYS: usize = 3;
 
 /// All sends in a state.
 pub(super) const UNCERTAIN: &str = "SELECT count(*) FROM sends WHERE state = 'uncertain'";
@@ -36,11 +42,27 @@ pub(super) enum Profile {
     Full,
 }
 
+/// The settings of a sender that uses an SMTP server on this machine.
+fn smtp(port: u16) -> String {
+    format!("provider = \"smtp\", host = \"127.0.0.1\", port = {port}, tls = \"off\"")
+}
+
+/// The request for the mail about an order. The intent is the same in other words, too.
+pub(super) fn request(order: &str, state: &str) -> Value {
+    json!({
+        "sender": "shop",
+        "intent": {"type": "order.shipped", "entity": order, "version": 1},
+        "to": "user@example.com",
+        "template": "shipped",
+        "values": {"order": order, "state": state},
+    })
+}
+
 /// A deployment that sends mail.
 pub(super) struct Office {
     pub(super) harness: Harness,
     pub(super) provider: MailProvider,
-    token: String,
+    pub(super) tokens: Vec<String>,
     http: Client,
 }
 
@@ -63,21 +85,35 @@ impl Office {
     }
 
     /// A deployment whose sender uses an SMTP server.
-    pub(super) async fn open_smtp(profile: Profile, server: &SmtpServer) -> Self {
-        let sender = format!(
-            "provider = \"smtp\", host = \"127.0.0.1\", port = {}, tls = \"off\"",
-            server.port
-        );
+    pub(super) async fn open_smtp(profile: Profile, port: u16) -> Self {
+        let sender = smtp(port);
         Self::start(profile, MailProvider::start().await, &sender, "").await
     }
 
+    /// The same, and what is uncertain is sent once more.
+    pub(super) async fn open_retrying_smtp(profile: Profile, port: u16) -> Self {
+        let sender = format!("{}, on_uncertain = \"retry\"", smtp(port));
+        let extra = "send.retry_after = \"1s\"\n";
+        Self::start(profile, MailProvider::start().await, &sender, extra).await
+    }
+
     async fn start(profile: Profile, provider: MailProvider, sender: &str, extra: &str) -> Self {
-        let token = feed::Keys::mint();
-        let settings = format!(
-            "{FAST}{extra}senders.shop = {{ {sender}, from = \"Shop <shop@mail.example.com>\", \
-             recipients = [\"@example.com\"] }}\n\
-             key.mailer = {{ token = \"{token}\", inboxes = [], scopes = [\"send\", \"operator\"] }}\n"
+        let tokens: Vec<String> = (0..KEYS).map(|_| feed::Keys::mint()).collect();
+        let often = if extra.contains("send.every") {
+            ""
+        } else {
+            OFTEN
+        };
+        let mut settings = format!(
+            "{FAST}{often}{extra}\
+             senders.shop = {{ {sender}, from = \"Shop <shop@mail.example.com>\", \
+             recipients = [\"@example.com\"] }}\n"
         );
+        for (number, token) in tokens.iter().enumerate() {
+            let scopes = "inboxes = [], scopes = [\"send\", \"operator\"]";
+            let key = format!("key.mailer-{number} = {{ token = \"{token}\", {scopes} }}\n");
+            settings.push_str(&key);
+        }
         let harness = match profile {
             Profile::Embedded => Harness::embedded_with(&settings).await,
             Profile::Full => Harness::full_with(&settings).await,
@@ -86,13 +122,13 @@ impl Office {
         Self {
             harness,
             provider,
-            token,
+            tokens,
             http: http.unwrap(),
         }
     }
 
-    /// Asks for the mail about an order; returns the status and the body. `None`: there
-    /// was no answer.
+    /// Asks for the mail about an order with one of the keys; returns the status and the
+    /// body. `None`: there was no answer.
     pub(super) async fn try_order(
         &self,
         which: usize,
@@ -100,18 +136,11 @@ impl Office {
         state: &str,
     ) -> Option<(u16, Value)> {
         let url = self.harness.deployment.url(Role::Feed, which).ok()?;
-        let request = json!({
-            "sender": "shop",
-            "intent": {"type": "order.shipped", "entity": order, "version": 1},
-            "to": "user@example.com",
-            "template": "shipped",
-            "values": {"order": order, "state": state},
-        });
         let request = self
             .http
             .post(url.join("v1/sends").ok()?)
-            .bearer_auth(&self.token)
-            .json(&request);
+            .bearer_auth(&self.tokens[which % KEYS])
+            .json(&request(order, state));
         let answer = request.send().await.ok()?;
         let status = answer.status().as_u16();
         Some((status, answer.json().await.ok()?))
@@ -124,12 +153,17 @@ impl Office {
         body["id"].as_str().unwrap().to_owned()
     }
 
-    /// The state of a send, as an agent sees it.
-    pub(super) async fn state(&self, id: &str) -> String {
+    /// A send, as an agent sees it.
+    pub(super) async fn show(&self, id: &str) -> Value {
         let url = self.harness.deployment.url(Role::Feed, 0).unwrap();
         let url = url.join(&format!("v1/sends/{id}")).unwrap();
-        let answer = self.http.get(url).bearer_auth(&self.token).send().await;
-        let body: Value = answer.unwrap().json().await.unwrap();
+        let answer = self.http.get(url).bearer_auth(&self.tokens[0]).send().await;
+        answer.unwrap().json().await.unwrap()
+    }
+
+    /// The state of a send, as an agent sees it.
+    pub(super) async fn state(&self, id: &str) -> String {
+        let body = self.show(id).await;
         body["state"].as_str().unwrap_or("-").to_owned()
     }
 
