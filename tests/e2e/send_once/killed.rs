@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use maillatch::deployment::Role;
 use testkit::mail_provider::Lie;
+use testkit::wait;
 use tokio::time::sleep;
 
 use super::office::{ALL, CLAIMED, DISPATCHED, Office, Profile, SENT, UNCERTAIN, on_each_database};
@@ -96,6 +97,13 @@ async fn killed_between_claim_and_dispatch_it_is_sent_once(profile: Profile) {
     office.harness.execute(NO_DISPATCH).await;
     office.order("o1").await;
     office.harness.until_count(CLAIMED, 1).await;
+    // The process has tried to dispatch it, and the database has refused.
+    wait::until("a refused dispatch", async || {
+        let logs = office.harness.deployment.logs().unwrap();
+        logs.contains("a send could not be dispatched")
+            .then_some(())
+    })
+    .await;
     office.harness.deployment.kill(Role::Worker).await.unwrap();
     assert_eq!(
         office.provider.requests(),
