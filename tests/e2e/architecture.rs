@@ -184,7 +184,7 @@ fn files_stay_within_their_line_budget() {
             path.display()
         );
         // The one of `pipeline` is also the list of words that all crates share.
-        let budget = if name == "lib.rs" { 85 } else { 300 };
+        let budget = if name == "lib.rs" { 90 } else { 300 };
         let lines = code_lines(&path);
         assert!(
             lines <= budget,
@@ -208,13 +208,13 @@ fn modules_of_a_crate_do_not_import_each_other_in_a_cycle() {
 /// How many names each crate may show to the others: what `lib.rs` re-exports.
 /// `pipeline` is the vocabulary of all.
 const SURFACE: [(&str, usize); 13] = [
-    ("pipeline", 172),
+    ("pipeline", 196),
     ("providers", 51),
-    ("extract", 34),
+    ("extract", 35),
     ("store", 20),
     ("queue", 6),
     ("webhook", 11),
-    ("worker", 18),
+    ("worker", 19),
     ("feed", 13),
     ("poll", 12),
     ("send", 20),

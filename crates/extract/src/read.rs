@@ -10,6 +10,7 @@ use crate::mail::{self, Bodies};
 use crate::policy::Policy;
 use crate::reading::{Reading, TextSource};
 use crate::refusal::Refusal;
+use crate::reply_headers::{self, ReplyHeaders};
 use crate::sender::{self, FromAddress};
 use crate::steps::Steps;
 use crate::{html, structure};
@@ -27,6 +28,8 @@ pub struct ReadMail {
     pub identity: Identity,
     /// Who the mail says it is from.
     pub sender: FromAddress,
+    /// What the mail says about answering it.
+    pub reply: ReplyHeaders,
     /// The flags that do not depend on a policy.
     flags: Vec<Flag>,
     codes: Codes,
@@ -57,6 +60,8 @@ pub struct Extracted {
     pub identity: Identity,
     /// Who the mail says it is from.
     pub sender: FromAddress,
+    /// What the mail says about answering it.
+    pub reply: ReplyHeaders,
     /// What is unusual about the mail, sorted, each flag once.
     pub flags: Vec<Flag>,
     /// The one-time code.
@@ -77,6 +82,7 @@ pub fn extract(raw: &[u8], policy: &Policy) -> Result<Extracted, Refusal> {
     Ok(Extracted {
         identity: mail.identity,
         sender: mail.sender,
+        reply: mail.reply,
         flags: decision.flags,
         code: decision.code,
         link: decision.link,
@@ -122,6 +128,7 @@ pub fn read_within(raw: &[u8], steps: &Steps<'_>) -> Result<ReadMail, Refusal> {
     Ok(ReadMail {
         identity,
         sender: stated.sender,
+        reply: reply_headers::read(&structure.headers),
         withheld: withholding(&flags, is_incomplete),
         sources: sources(&readings),
         flags,

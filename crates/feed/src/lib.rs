@@ -28,6 +28,10 @@ mod items;
 mod keys;
 mod send;
 
+// What uses the body of a send.
+mod message;
+mod thread;
+
 // The description of all of it, and the table of routes.
 mod openapi;
 mod routes;

@@ -12,7 +12,7 @@ use crate::http::authenticate::ValidKey;
 use crate::http::problem::Problem;
 use crate::http::reply;
 use crate::state::{Charge, Deps, Feed, announce, is_failed_consume};
-use crate::{attempt, audit, guard, inbox, items, keys, openapi, send};
+use crate::{attempt, audit, guard, inbox, items, keys, message, openapi, send, thread};
 
 /// The routes of the feed, for `App::configure`. Every thread gets a clone, and all
 /// clones share rate limits and wait slots.
@@ -59,6 +59,7 @@ pub fn routes_and(
                 .configure(inboxes)
                 .configure(guards)
                 .configure(sends)
+                .configure(replies)
                 .configure(operators)
                 .service(at("/events", [(GET, web::get().to(items::events))]))
                 .service(at(
@@ -169,6 +170,13 @@ fn inboxes(config: &mut ServiceConfig) {
             [(POST, web::post().to(inbox::rotate))],
         ))
         .service(at(
+            "/inboxes/{inbox}/rules",
+            [
+                (GET, web::get().to(inbox::show_rules)),
+                (POST, web::post().to(inbox::set_rules)),
+            ],
+        ))
+        .service(at(
             "/inboxes/{inbox}/artifacts",
             [(GET, web::get().to(items::list))],
         ));
@@ -221,6 +229,27 @@ fn sends(config: &mut ServiceConfig) {
         .service(at(
             "/sends/{send}/settle",
             [(POST, web::post().to(send::settle))],
+        ));
+}
+
+fn replies(config: &mut ServiceConfig) {
+    config
+        .service(at(
+            "/messages/{message}",
+            [(GET, web::get().to(message::show))],
+        ))
+        .service(at(
+            "/messages/{message}/replies",
+            [(POST, web::post().to(send::reply_to))],
+        ))
+        .service(at("/threads", [(GET, web::get().to(thread::list))]))
+        .service(at(
+            "/threads/{thread}",
+            [(GET, web::get().to(thread::show))],
+        ))
+        .service(at(
+            "/threads/{thread}/release",
+            [(POST, web::post().to(thread::release))],
         ));
 }
 

@@ -6,6 +6,7 @@ mod decide;
 mod list;
 mod order;
 mod order_body;
+mod reply;
 mod send_body;
 mod show;
 
@@ -18,6 +19,7 @@ pub(crate) use decide::{SettleRequestBody, approve, cancel, refuse, settle};
 pub(crate) use list::list;
 pub(crate) use order::order;
 pub(crate) use order_body::SendRequestBody;
+pub(crate) use reply::{ReplyRequestBody, reply_to};
 pub(crate) use send_body::{NEXT, SendBody, SendPageBody};
 pub(crate) use show::show;
 

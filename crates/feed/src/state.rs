@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use pipeline::{
     AgentLog, AttemptLog, AuditLog, DeliveryLog, GuardLog, InboxLog, Meters, SendDesk, SendLog,
-    ServerKey,
+    ServerKey, ThreadLog,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +38,8 @@ pub struct Deps {
     pub guards: Arc<dyn GuardLog>,
     /// The sends that agents have asked for.
     pub sends: Arc<dyn SendLog>,
+    /// Messages and the threads that they are answered in, without what people wrote.
+    pub threads: Arc<dyn ThreadLog>,
     /// Renders and records sends; `None` if no sender is configured.
     pub desk: Option<Arc<dyn SendDesk>>,
     /// The valid API keys.

@@ -23,6 +23,7 @@ pub(crate) mod roles;
 pub(crate) mod seal_key;
 pub(crate) mod sends;
 pub(crate) mod source;
+pub(crate) mod threads;
 pub(crate) mod trigger;
 pub(crate) mod wait;
 
@@ -95,6 +96,7 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Import(args) => Box::pin(import::run(args)).await,
         Command::Failures(args) => failures::run(args).await,
         Command::Sends(args) => sends::run(args).await,
+        Command::Threads(args) => threads::run(args).await,
         Command::Audit(args) => audit::run(args).await,
         Command::ApiKey(args) => api_key::run(args).await,
         Command::SealKey(args) => seal_key::run(args).await,

@@ -4,6 +4,7 @@ mod args;
 mod layers;
 mod mint_domain;
 mod placeholder;
+mod sending;
 mod settings;
 mod span;
 mod variables;

@@ -22,7 +22,7 @@ use crate::ops;
 use crate::secrets::{secrets, server_key};
 
 pub(crate) use sending::{desk, senders, sending};
-pub(crate) use working::{callbacks, dkim, fetcher, janitor, worker_settings};
+pub(crate) use working::{callbacks, dkim, fetcher, janitor, reply_settings, worker_settings};
 
 /// Everything that a role may need, opened and checked.
 pub(crate) struct Parts {

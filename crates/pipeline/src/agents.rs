@@ -5,7 +5,7 @@ use async_trait::async_trait;
 
 use crate::{
     AttemptConsume, AttemptConsumed, AttemptFinished, AttemptId, AttemptOutcome, AttemptView,
-    Created, InboxId, InboxView, NewAttempt, NewInbox, Opened, Request, ResendOutcome,
+    Created, InboundRule, InboxId, InboxView, NewAttempt, NewInbox, Opened, Request, ResendOutcome,
     ResendRequest, Scope, StoreError,
 };
 
@@ -44,6 +44,22 @@ pub trait InboxLog: Send + Sync {
         scope: &Scope,
         asked: Option<&Request>,
     ) -> Result<Created<InboxView>, StoreError>;
+
+    /// The inbox's own rules for mail, in order. `None` when the scope has no such inbox.
+    async fn inbound_rules(
+        &self,
+        inbox: &InboxId,
+        scope: &Scope,
+    ) -> Result<Option<Vec<InboundRule>>, StoreError>;
+
+    /// Replaces the inbox's own rules. False when the caller does not own the inbox, or
+    /// an inbox that a rule routes to.
+    async fn set_inbound_rules(
+        &self,
+        inbox: &InboxId,
+        scope: &Scope,
+        rules: Vec<InboundRule>,
+    ) -> Result<bool, StoreError>;
 }
 
 /// Attempts, for the feed.

@@ -1,6 +1,6 @@
 //! A dead letter: a delivery that was given up.
 
-use crate::{ArtifactId, DeliveryId, MessageId, Reason, SourceName, Timestamp};
+use crate::{ArtifactId, DeliveryId, InboxId, MessageId, Reason, SourceName, Timestamp};
 
 /// An id that leads to a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,23 @@ pub struct Trace {
     pub state: String,
     /// Why it was retried, ignored or given up.
     pub reason: Option<Reason>,
+    /// Its messages, and what rules did with them.
+    pub messages: Vec<TracedMessage>,
+}
+
+/// A message of a traced delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TracedMessage {
+    /// Its id.
+    pub id: MessageId,
+    /// Its inbox.
+    pub inbox: InboxId,
+    /// How many items it has.
+    pub items: u64,
+    /// What rules did with it.
+    pub rules: Vec<String>,
+    /// Why it is not answered.
+    pub no_reply: Option<Reason>,
 }
 
 /// A delivery that was given up, as shown to the operator.

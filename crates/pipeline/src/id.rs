@@ -111,6 +111,12 @@ id!(
     "grd_"
 );
 
+id!(
+    /// One thread of mails. It is derived from what the mails refer to.
+    ThreadId,
+    "thr_"
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;

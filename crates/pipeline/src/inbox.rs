@@ -4,7 +4,7 @@ mod address;
 
 use std::time::Duration;
 
-use crate::{ConsumerId, OpenAttempt, Request, Timestamp};
+use crate::{ConsumerId, InboundRule, OpenAttempt, Request, Timestamp};
 
 pub use address::{InboxError, InboxId};
 pub(crate) use address::{folded, is_host};
@@ -70,8 +70,12 @@ pub struct Expectation {
     /// The inbox it belongs to: the inbox with this address, or with this address
     /// without its `+tag`. `None` when neither exists yet.
     pub inbox: Option<InboxId>,
+    /// The owner of the inbox.
+    pub owner: Option<String>,
     /// The settings of the inbox.
     pub rules: InboxRules,
+    /// The inbox's own rules for mail, in order.
+    pub inbound: Vec<InboundRule>,
     /// Whether the inbox no longer accepts mail.
     pub is_expired: bool,
     /// The attempts that wait on the inbox, oldest first.

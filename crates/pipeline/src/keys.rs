@@ -24,17 +24,20 @@ pub enum Permission {
     Send,
     /// Claim an intent before an action outside of Maillatch.
     Guard,
+    /// Answer messages by a template.
+    Reply,
 }
 
 impl Permission {
     /// All permissions.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Attempt,
         Self::Feed,
         Self::Consume,
         Self::Operator,
         Self::Send,
         Self::Guard,
+        Self::Reply,
     ];
     /// The permissions of a key that names none.
     pub const DEFAULT: [Self; 3] = [Self::Attempt, Self::Feed, Self::Consume];
@@ -48,6 +51,7 @@ impl Permission {
             Self::Operator => "operator",
             Self::Send => "send",
             Self::Guard => "guard",
+            Self::Reply => "reply",
         }
     }
 

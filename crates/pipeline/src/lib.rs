@@ -19,6 +19,7 @@
 //! | *doorbell* | the queue: it carries delivery ids and nothing else. Losing it loses no data | |
 //! | *intent* | what an action is for; the same intent is acted on once | |
 //! | *send*, *guard* | one action, done here (a mail) or by the agent itself, at most once for its intent | `sends` |
+//! | *thread* | the mails that one person and one inbox exchange about one thing | `threads` |
 //! | *key* | an API key: names its consumer and says what that consumer may do | `keys` |
 //!
 //! Duplicates are dropped at three layers, each by a unique key in the database:
@@ -45,9 +46,11 @@ mod poll;
 mod probe;
 mod queue;
 mod reason;
+mod reply;
 mod request;
 mod retention;
 mod retry;
+mod rule;
 mod send;
 mod server_key;
 mod source;
@@ -73,9 +76,11 @@ pub use poll::*;
 pub use probe::*;
 pub use queue::*;
 pub use reason::*;
+pub use reply::*;
 pub use request::*;
 pub use retention::*;
 pub use retry::*;
+pub use rule::*;
 pub use send::*;
 pub use server_key::*;
 pub use source::*;

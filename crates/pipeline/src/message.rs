@@ -2,7 +2,7 @@
 
 mod sender;
 
-use crate::{InboxId, MessageId, Miss, NewArtifact, ServerKey, SourceName, Timestamp};
+use crate::{Handling, InboxId, MessageId, Miss, NewArtifact, ServerKey, SourceName, Timestamp};
 
 pub use sender::{Sender, SenderProof};
 
@@ -66,10 +66,13 @@ pub struct NewMessage {
     /// When the provider received it, if the provider says so. A time later than the
     /// delivery was recorded is not believed.
     pub received_at: Option<Timestamp>,
-    /// What was found in it: at least one item, even if its kind is `Nothing`.
+    /// What was found in it: at least one item, even if its kind is `Nothing`. None if a
+    /// rule dropped it.
     pub artifacts: Vec<NewArtifact>,
     /// The open attempts that it gives nothing to, and why.
     pub misses: Vec<Miss>,
+    /// What rules did with it, and what a reply to it needs.
+    pub handling: Handling,
 }
 
 #[cfg(test)]

@@ -1,20 +1,24 @@
 //! The desk: checks what an agent asks for, renders the mail once, and records it.
 
+mod answer;
+mod reply;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    ActionName, CanonicalObject, CapKind, Clock, Intent, InvalidValue, NewSend, ProviderKey,
-    SendCap, SendDesk, SendId, SendLog, SendOrder, SendOrdered, SendRecorded, ServerKey,
-    StoreError,
+    ActionName, CanonicalObject, CapKind, Clock, ConsumerId, Intent, IntentLabel, InvalidValue,
+    NewSend, ProviderKey, Recipient, ReplyLog, ReplyOrder, ReplyOrdered, Request, SendCap,
+    SendDesk, SendId, SendLog, SendOrder, SendOrdered, SendRecorded, ServerKey, StoreError,
+    ThreadCaps,
 };
 
-use crate::mail::Mail;
+use crate::mail::{Answered, Mail};
 use crate::meters::{Meters, OfSender};
 use crate::sender::Sender;
 use crate::senders::{Senders, needs_approval};
-use crate::template::{Content, ValuesError};
+use crate::template::{Content, Template, ValuesError};
 
 const DAY: Duration = Duration::from_hours(24);
 const HOUR: Duration = Duration::from_hours(1);
@@ -25,6 +29,10 @@ pub struct Desk {
     pub senders: Arc<Senders>,
     /// Where sends are recorded.
     pub log: Arc<dyn SendLog>,
+    /// Where replies are recorded, and what they need is kept.
+    pub replies: Arc<dyn ReplyLog>,
+    /// How many replies are allowed.
+    pub caps: ThreadCaps,
     /// What keys are derived from.
     pub server_key: ServerKey,
     /// The time that a mail states.
@@ -49,6 +57,23 @@ impl SendDesk for Desk {
         self.meters.asked.get_or_create(&label).inc();
         Ok(SendOrdered::Recorded(recorded))
     }
+
+    async fn reply(&self, order: ReplyOrder) -> Result<ReplyOrdered, StoreError> {
+        reply::reply(self, order).await
+    }
+}
+
+/// A mail whose sender, recipient and template are checked.
+pub(crate) struct Draft<'d> {
+    pub(crate) sender: &'d Sender,
+    pub(crate) template: &'d Template,
+    /// What the template makes of the values; a reply has another subject.
+    pub(crate) content: Content,
+    pub(crate) label: IntentLabel,
+    pub(crate) to: Recipient,
+    pub(crate) answers: Option<Answered>,
+    pub(crate) by: ConsumerId,
+    pub(crate) asked: Option<Request>,
 }
 
 impl Desk {
@@ -63,47 +88,66 @@ impl Desk {
         }
         let content = template.fill(&order.values, &sender.links);
         let content = content.map_err(|error| SendOrdered::InvalidValue(invalid(error)))?;
-        let unfit = |rule| SendOrdered::InvalidValue(InvalidValue { field: None, rule });
-        let intent = Intent::new(order.label.clone(), Some(order.to.clone()));
+        let draft = Draft {
+            sender,
+            template,
+            content,
+            label: order.label,
+            to: order.to,
+            answers: None,
+            by: order.by,
+            asked: order.asked,
+        };
+        let send = self.finish(draft);
+        send.map_err(|invalid| SendOrdered::InvalidValue(invalid).into())
+    }
+
+    /// Renders a mail, once for all.
+    pub(crate) fn finish(&self, draft: Draft<'_>) -> Result<NewSend, InvalidValue> {
+        let unfit = |rule| InvalidValue { field: None, rule };
+        let sender = draft.sender;
+        let intent = Intent::new(draft.label.clone(), Some(draft.to.clone()));
         let intent = intent.or(Err(unfit("is not a valid intent")))?;
         let mail = ActionName::mail();
         let key = ProviderKey::derive(&self.server_key, &mail, &sender.name, &intent);
-        let fingerprint = fingerprint(sender, &order, &content);
+        let fingerprint = fingerprint(&draft);
+        let caps = self.caps(&draft);
         let mail = Mail {
             from: sender.from.clone(),
-            to: order.to.clone(),
-            subject: content.subject,
-            text: content.text,
-            html: content.html,
-            answers: None,
+            to: draft.to.clone(),
+            subject: draft.content.subject,
+            text: draft.content.text,
+            html: draft.content.html,
+            answers: draft.answers,
             key,
             date: self.clock.now(),
         };
         let payload = sender.transport.prepare(&mail).payload();
-        let hold = needs_approval(sender, template).then_some(self.senders.settings().hold);
+        let hold = needs_approval(sender, draft.template).then_some(self.senders.settings().hold);
         Ok(NewSend {
             id: SendId::new(),
             sender: sender.name.clone(),
             provider: sender.transport.provider().to_owned(),
             key,
-            label: order.label.clone(),
+            label: draft.label,
             fingerprint,
-            to: order.to.clone(),
+            to: draft.to,
             payload: payload.ok_or(unfit("cannot be sent"))?,
             message_id: mail.message_id(),
             hold,
-            caps: self.caps(sender, &order),
-            by: order.by,
-            asked: order.asked,
+            caps,
+            by: draft.by,
+            asked: draft.asked,
         })
     }
 
     /// How many mails are allowed.
-    fn caps(&self, sender: &Sender, order: &SendOrder) -> Vec<SendCap> {
+    fn caps(&self, draft: &Draft<'_>) -> Vec<SendCap> {
+        let sender = draft.sender;
         let tag = |fields: &[&[u8]]| self.server_key.tag(fields);
-        let to = order.to.as_str().as_bytes();
+        let to = draft.to.as_str().as_bytes();
         let name = sender.name.as_str().as_bytes();
-        let by = order.by.as_str().as_bytes();
+        let by = draft.by.as_str().as_bytes();
         let recipient = sender.per_recipient_day.map(|most| SendCap {
             what: CapKind::Recipient,
             subject: tag(&[b"send-cap-recipient", name, to]),
@@ -140,10 +184,11 @@ fn word(recorded: &SendRecorded) -> &'static str {
 
 /// What two mails with the same intent are compared by: everything that the recipient
 /// reads, and nothing that changes from one rendering to the next, such as the date.
-fn fingerprint(sender: &Sender, order: &SendOrder, content: &Content) -> [u8; 32] {
+fn fingerprint(draft: &Draft<'_>) -> [u8; 32] {
+    let content = &draft.content;
     let envelope = CanonicalObject::new()
-        .text("from", &sender.from.plain())
-        .text("to", order.to.as_str())
+        .text("from", &draft.sender.from.plain())
+        .text("to", draft.to.as_str())
         .text("subject", &content.subject)
         .text("text", &content.text);
     match &content.html {
@@ -152,7 +197,7 @@ fn fingerprint(sender: &Sender, order: &SendOrder, content: &Content) -> [u8; 32
     }
 }
 
-fn invalid(error: ValuesError) -> InvalidValue {
+pub(crate) fn invalid(error: ValuesError) -> InvalidValue {
     let (field, rule) = match error {
         ValuesError::Missing(name) => (Some(name), "is required"),
         ValuesError::Undeclared => (None, "is not a value of the template"),

@@ -7,12 +7,14 @@
 //! sent, not sent, refused, or *maybe*. A *maybe* is settled by a repetition that the
 //! provider recognises by its key, by asking the provider, or by the operator.
 //!
-//! This crate never sees mail that was received, never speaks SQL, never repeats a request
+//! This crate never sees a mail that was received: of one that is answered it gets the
+//! sender's address, the subject and the ids. It never speaks SQL, never repeats a request
 //! by itself and never follows a redirect.
 //!
 //! Read it in this order: [`acceptance`] (what can be known), [`transport`] and
 //! [`provider`] (one file for each way to send), [`template`] and [`mail`] (what is sent),
-//! [`desk`] (the order), [`dispatch`] and [`settle`] (one send), [`run()`] (all sends).
+//! [`desk`] (the order, and that of a reply), [`dispatch`] and [`settle`] (one send),
+//! [`run()`] (all sends).
 
 mod acceptance;
 mod approval;

@@ -35,6 +35,15 @@ pub(crate) struct OfSettlement {
     pub(crate) outcome: &'static str,
 }
 
+/// What became of a reply: a fixed word.
+pub(crate) type ReplyOutcome = &'static str;
+
+/// Label of an outcome.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct OutcomeLabel {
+    pub(crate) outcome: ReplyOutcome,
+}
+
 /// Label of a state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct StateLabel {
@@ -47,6 +56,8 @@ pub struct Meters {
     pub(crate) asked: Family<OfSender, Counter>,
     pub(crate) handed_over: Family<OfSender, Counter>,
     pub(crate) settled: Family<OfSettlement, Counter>,
+    replies: Family<OutcomeLabel, Counter>,
+    pub(crate) threads_handed_over: Gauge,
     pub(crate) doubled: Counter,
     pub(crate) paused: Family<SenderLabel, Gauge>,
     pub(crate) state: Family<StateLabel, Gauge>,
@@ -61,6 +72,8 @@ impl Meters {
             asked: Family::default(),
             handed_over: Family::default(),
             settled: Family::default(),
+            replies: Family::default(),
+            threads_handed_over: Gauge::default(),
             doubled: Counter::default(),
             paused: Family::default(),
             state: Family::default(),
@@ -74,6 +87,9 @@ impl Meters {
         registry.register("handed_over", help, m.handed_over);
         let help = "Looks at uncertain sends, by action and outcome";
         registry.register("uncertain_settled", help, m.settled);
+        registry.register("replies", "Orders of replies by outcome", m.replies);
+        let help = "Threads in which a person must answer";
+        registry.register("threads_handed_over", help, m.threads_handed_over);
         let help = "Proofs of acceptance for sends that were settled as not sent";
         registry.register("doubled", help, m.doubled);
         registry.register("paused", "1 while a sender is paused", m.paused);
@@ -83,6 +99,12 @@ impl Meters {
         let help = "From the order to the provider's acceptance";
         registry.register_with_unit("latency", help, Unit::Seconds, m.latency);
         meters
+    }
+
+    /// Counts an order of a reply.
+    pub(crate) fn count_reply(&self, outcome: ReplyOutcome) {
+        let label = OutcomeLabel { outcome };
+        self.replies.get_or_create(&label).inc();
     }
 
     /// Sets the gauges of the states.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, FutureExt, join_all};
 use futures_util::stream::FuturesUnordered;
-use pipeline::{ClaimedSend, Outbox, StoreError};
+use pipeline::{ClaimedSend, Outbox, StoreError, ThreadLog};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -32,6 +32,8 @@ pub struct Sending {
     pub senders: Arc<Senders>,
     /// Where sends are claimed.
     pub outbox: Arc<dyn Outbox>,
+    /// Where threads are counted that were handed over.
+    pub threads: Arc<dyn ThreadLog>,
     /// The metrics.
     pub meters: Meters,
 }
@@ -165,6 +167,10 @@ impl Sending {
                 measure_at = Instant::now() + MEASURE_EVERY;
                 if let Ok(counts) = self.outbox.count_sends().await {
                     self.meters.set_states(&counts);
+                }
+                if let Ok(count) = self.threads.count_handed_over().await {
+                    let count = i64::try_from(count).unwrap_or(i64::MAX);
+                    self.meters.threads_handed_over.set(count);
                 }
             }
             let waiting = sleep(self.senders.settings().every);

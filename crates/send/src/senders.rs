@@ -1,6 +1,6 @@
 //! All configured senders and templates.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use pipeline::{Clock, SenderName};
@@ -94,6 +94,12 @@ impl Senders {
             (sender.name.clone(), transport.place(), reach)
         });
         futures_util::future::join_all(reached).await
+    }
+
+    /// The addresses of all senders, in lower case.
+    pub fn addresses(&self) -> BTreeSet<String> {
+        let addresses = self.iter().map(|sender| sender.from.address().to_string());
+        addresses.collect()
     }
 
     /// All senders.

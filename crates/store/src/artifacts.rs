@@ -95,7 +95,9 @@ async fn one_by_one<B: Backend>(
 ) -> Result<Option<i64>, Fault> {
     let (mut seq, mut wakes) = (arrivals.last_seq, false);
     for arrived in arrivals.new {
-        let SealedMessage { message, values } = arrived.sealed;
+        let SealedMessage {
+            message, values, ..
+        } = arrived.sealed;
         let arrival = Arrival {
             inbox: arrivals.inbox,
             received_at: arrived.received_at,

@@ -13,6 +13,7 @@ use crate::backend::{Backend, Connection, Sql, query, row};
 use crate::column::{List, Moment, Rows};
 use crate::database::Session;
 use crate::fault::Fault;
+use crate::handlings;
 use crate::messages::{self, Origin, Received};
 use crate::positions;
 use crate::seal::{Keyring, SealedMessage};
@@ -85,6 +86,7 @@ async fn write<B: Backend>(
         let inboxes = received.iter().map(Received::inbox).collect();
         let taken = positions::lock::<B>(&mut transaction, inboxes).await?;
         let new = messages::insert::<B>(&mut transaction, &received, &mut finished).await?;
+        handlings::insert::<B>(&mut transaction, &new).await?;
         changed = artifacts::insert::<B>(&mut transaction, &new, &taken, &mut finished).await?;
         positions::advance::<B>(&mut transaction, &changed).await?;
     }

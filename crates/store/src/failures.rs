@@ -1,5 +1,7 @@
 //! Dead letters: deliveries that were given up.
 
+mod trace;
+
 use async_trait::async_trait;
 use pipeline::{DeadLetter, DeliveryId, FailureLog, Reason, StoreError, Trace, TracedId};
 use uuid::Uuid;
@@ -28,7 +30,8 @@ impl<B: Backend> FailureLog for Database<B> {
     }
 
     async fn trace(&self, id: TracedId) -> Result<Option<Trace>, StoreError> {
-        self.run(SHORT, move |session| trace(session, id)).await
+        self.run(SHORT, move |session| trace::trace(session, id))
+            .await
     }
 
     async fn requeue(&self, delivery: DeliveryId) -> Result<bool, StoreError> {
@@ -124,50 +127,6 @@ async fn find_dead_letter<B: Backend>(
     });
     let body = body.transpose()?;
     Ok(Some((row.try_into()?, body)))
-}
-
-row! {
-    struct TraceRow {
-        id: Uuid,
-        state: String,
-        reason: Option<String>,
-    }
-}
-
-async fn trace<B: Backend>(session: Session<B>, id: TracedId) -> Result<Option<Trace>, Fault> {
-    let (sql, id) = match id {
-        TracedId::Delivery(id) => (
-            Sql::both("SELECT id, state, reason FROM deliveries WHERE id = $1"),
-            id.as_uuid(),
-        ),
-        TracedId::Message(id) => (
-            Sql::both(
-                "SELECT d.id, d.state, d.reason
-                 FROM messages m JOIN deliveries d ON d.id = m.delivery_id
-                 WHERE m.id = $1",
-            ),
-            id.as_uuid(),
-        ),
-        TracedId::Artifact(id) => (
-            Sql::both(
-                "SELECT d.id, d.state, d.reason
-                 FROM artifacts a
-                 JOIN messages m ON m.id = a.message_id
-                 JOIN deliveries d ON d.id = m.delivery_id
-                 WHERE a.id = $1",
-            ),
-            id.as_uuid(),
-        ),
-    };
-    let row: Option<TraceRow> = query::<B>(sql)
-        .bind(id)
-        .fetch_optional(&mut *session.reader().await?)
-        .await?;
-    Ok(row.map(|row| Trace {
-        delivery: DeliveryId::from_uuid(row.id),
-        state: row.state,
-        reason: row.reason.as_deref().map(Reason::from_stored),
-    }))
 }
 
 async fn requeue<B: Backend>(session: Session<B>, delivery: DeliveryId) -> Result<bool, Fault> {

@@ -1,9 +1,12 @@
 //! Inboxes: who owns them and which rules they have.
 
 mod end;
+mod inbound;
 
 use async_trait::async_trait;
-use pipeline::{Created, InboxId, InboxLog, InboxView, NewInbox, Request, Scope, StoreError};
+use pipeline::{
+    Created, InboundRule, InboxId, InboxLog, InboxView, NewInbox, Request, Scope, StoreError,
+};
 
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::column::List;
@@ -62,6 +65,27 @@ impl<B: Backend> InboxLog for Database<B> {
             asked: asked.cloned(),
         };
         self.run(SHORT, |session| end::rotate(session, rotation))
+            .await
+    }
+
+    async fn inbound_rules(
+        &self,
+        inbox: &InboxId,
+        scope: &Scope,
+    ) -> Result<Option<Vec<InboundRule>>, StoreError> {
+        let (inbox, scope) = (inbox.clone(), scope.clone());
+        self.run(SHORT, |session| inbound::read(session, inbox, scope))
+            .await
+    }
+
+    async fn set_inbound_rules(
+        &self,
+        inbox: &InboxId,
+        scope: &Scope,
+        rules: Vec<InboundRule>,
+    ) -> Result<bool, StoreError> {
+        let (inbox, scope) = (inbox.clone(), scope.clone());
+        self.run(SHORT, |session| inbound::set(session, inbox, scope, rules))
             .await
     }
 }

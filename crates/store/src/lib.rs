@@ -49,6 +49,7 @@ mod claims;
 mod complete;
 mod expectations;
 mod failures;
+mod handlings;
 mod messages;
 mod misses;
 mod positions;
@@ -63,7 +64,7 @@ mod inboxes;
 mod keys;
 mod requests;
 
-// Actions that happen once: sends and guards.
+// Actions that happen once: sends, replies and guards.
 mod sends;
 
 // Old data is deleted; the database is checked.

@@ -42,6 +42,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(14, "0014_server_secret"),
     twin!(15, "0015_miss_seen"),
     twin!(16, "0016_sends"),
+    twin!(17, "0017_replies"),
 ];
 
 /// The migrations that a database has, in the driver's own table.

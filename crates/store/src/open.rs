@@ -5,8 +5,9 @@ mod error;
 use std::sync::Arc;
 
 use pipeline::{
-    AgentLog, AttemptLog, AuditLog, CallbackLog, DeliveryLog, FailureLog, GuardLog, InboxLog,
-    KeyLog, Outbox, PollLog, Probe, RefusalLog, RetentionLog, SendLog, SilenceLog, WorkLog,
+    AgentLog, AttemptLog, AuditLog, CallbackLog, DeliveryLog, EchoLog, FailureLog, GuardLog,
+    InboxLog, KeyLog, Outbox, PollLog, Probe, RefusalLog, ReplyLog, RetentionLog, SendLog,
+    SilenceLog, ThreadLog, WorkLog,
 };
 use secrecy::ExposeSecret;
 
@@ -51,6 +52,12 @@ pub struct Store {
     pub guards: Arc<dyn GuardLog>,
     /// For the feed and the operator: sends.
     pub sends: Arc<dyn SendLog>,
+    /// For the crate that renders replies.
+    pub replies: Arc<dyn ReplyLog>,
+    /// For the feed, the operator and the worker: threads.
+    pub threads: Arc<dyn ThreadLog>,
+    /// For the worker: whether a mail is a copy of our own.
+    pub echoes: Arc<dyn EchoLog>,
     /// For the process that hands sends to their providers.
     pub outbox: Arc<dyn Outbox>,
     /// For the retention task.
@@ -85,6 +92,9 @@ impl Store {
             refusals: Arc::<D<B>>::clone(&database),
             guards: Arc::<D<B>>::clone(&database),
             sends: Arc::<D<B>>::clone(&database),
+            replies: Arc::<D<B>>::clone(&database),
+            threads: Arc::<D<B>>::clone(&database),
+            echoes: Arc::<D<B>>::clone(&database),
             outbox: Arc::<D<B>>::clone(&database),
             retention: Arc::<D<B>>::clone(&database),
             probe: Arc::<D<B>>::clone(&database),

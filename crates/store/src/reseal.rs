@@ -1,6 +1,6 @@
 //! Resealing: rows whose key is no longer the one that seals, a few at a time.
 
-use pipeline::{ArtifactId, DeliveryId, SendId, StoreError};
+use pipeline::{ArtifactId, DeliveryId, MessageId, SendId, StoreError};
 use uuid::Uuid;
 
 use crate::backend::{Backend, Sql, query, row};
@@ -27,7 +27,8 @@ row! {
     /// A sealed row.
     pub(crate) struct Old {
         id: Uuid,
-        /// The source of a delivery, the inbox of an artifact, the sender of a send.
+        /// The source of a delivery, the inbox of an artifact or a message, the sender of a
+        /// send.
         owner: String,
         key: String,
         sealed: Vec<u8>,
@@ -61,6 +62,7 @@ impl Old {
             Sealing::Bodies => Row::delivery(DeliveryId::from_uuid(self.id), &self.owner),
             Sealing::Values => Row::artifact(ArtifactId::from_uuid(self.id), &self.owner),
             Sealing::SendContents => Row::send(SendId::from_uuid(self.id), &self.owner),
+            Sealing::ReplyContexts => Row::handling(MessageId::from_uuid(self.id), &self.owner),
         }
     }
 
@@ -168,7 +170,7 @@ async fn retire<B: Backend>(session: Session<B>, key: KeyId) -> Result<(), Fault
     // Waits for every transaction that writes; those that begin later see the name that
     // is inserted here. The lock is held for one statement.
     query::<B>(Sql {
-        postgres: "LOCK TABLE deliveries, artifacts, sends IN SHARE MODE",
+        postgres: "LOCK TABLE deliveries, artifacts, handlings, sends IN SHARE MODE",
         // The transaction has the lock of the one writer already.
         sqlite: "SELECT 1",
     })

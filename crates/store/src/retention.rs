@@ -89,7 +89,11 @@ async fn discard<B: Backend>(
             counts.await?;
             purge(session, sends::EVENTS, keep.send_events, limit).await?
         }
-        RetentionKind::Intents => purge(session, sends::INTENTS, keep.intents, limit).await?,
+        RetentionKind::Intents => {
+            let threads = purge(session.clone(), sends::THREADS, keep.intents, limit);
+            threads.await?;
+            purge(session, sends::INTENTS, keep.intents, limit).await?
+        }
     };
     Ok(Discarded {
         count: overdue.len() as u64,

@@ -11,7 +11,7 @@ mod ring;
 
 use chacha20poly1305::XNonce;
 use chacha20poly1305::aead::{Aead, Payload};
-use pipeline::{ArtifactId, DeliveryId, NewMessage, SendId, UnsealError};
+use pipeline::{ArtifactId, DeliveryId, MessageId, NewMessage, SendId, UnsealError};
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
@@ -35,10 +35,12 @@ pub(crate) struct Sealed {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A message and the sealed values of its artifacts, in their order.
+/// A message, the sealed values of its artifacts in their order, and what a reply to it
+/// repeats.
 pub(crate) struct SealedMessage {
     pub(crate) message: NewMessage,
     pub(crate) values: Vec<Option<Sealed>>,
+    pub(crate) context: Option<Sealed>,
 }
 
 impl SealedMessage {
@@ -54,7 +56,15 @@ impl SealedMessage {
                     .transpose()
             });
             let values = values.collect::<Result<_, _>>()?;
-            Ok(Self { message, values })
+            let context = message.handling.context.as_ref().map(|context| {
+                let plain = serde_json::to_vec(context).or(Err(Fault::Damaged("handlings")))?;
+                key.seal(Row::handling(message.id, message.inbox.as_str()), &plain)
+            });
+            Ok(Self {
+                context: context.transpose()?,
+                message,
+                values,
+            })
         };
         messages.into_iter().map(seal_one).collect()
     }
@@ -82,6 +92,15 @@ impl<'a> Row<'a> {
     pub(crate) fn artifact(id: ArtifactId, inbox: &'a str) -> Self {
         Self {
             table: "artifacts",
+            id: id.as_uuid(),
+            owner: inbox,
+        }
+    }
+
+    /// What a reply to a message in this inbox repeats.
+    pub(crate) fn handling(id: MessageId, inbox: &'a str) -> Self {
+        Self {
+            table: "handlings",
             id: id.as_uuid(),
             owner: inbox,
         }

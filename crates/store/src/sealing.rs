@@ -9,11 +9,18 @@ pub enum Sealing {
     Values,
     /// The recipients and the rendered bytes of sends.
     SendContents,
+    /// What replies repeat of the messages that they answer.
+    ReplyContexts,
 }
 
 impl Sealing {
     /// All sealed columns.
-    pub const ALL: [Self; 3] = [Self::Bodies, Self::Values, Self::SendContents];
+    pub const ALL: [Self; 4] = [
+        Self::Bodies,
+        Self::Values,
+        Self::SendContents,
+        Self::ReplyContexts,
+    ];
 
     /// The rows after an id that are not sealed under a key, in the order of their ids.
     pub(crate) fn older(self) -> &'static str {
@@ -29,6 +36,10 @@ impl Sealing {
             Self::SendContents => {
                 "SELECT id, sender AS owner, content_key AS key, content AS sealed FROM sends
              WHERE id > $1 AND content_key <> $2 ORDER BY id LIMIT $3"
+            }
+            Self::ReplyContexts => {
+                "SELECT message_id AS id, inbox AS owner, content_key AS key, content AS sealed FROM handlings
+             WHERE message_id > $1 AND content_key <> $2 ORDER BY message_id LIMIT $3"
             }
         }
     }
@@ -48,6 +59,10 @@ impl Sealing {
                 "SELECT id, sender AS owner, content_key AS key, content AS sealed FROM sends
              WHERE content_key IS NOT NULL ORDER BY id DESC LIMIT $1"
             }
+            Self::ReplyContexts => {
+                "SELECT message_id AS id, inbox AS owner, content_key AS key, content AS sealed FROM handlings
+             WHERE content_key IS NOT NULL ORDER BY message_id DESC LIMIT $1"
+            }
         }
     }
 
@@ -63,6 +78,10 @@ impl Sealing {
             Self::SendContents => {
                 "UPDATE sends SET content = $3, content_key = $4
              WHERE id = $1 AND content_key = $2"
+            }
+            Self::ReplyContexts => {
+                "UPDATE handlings SET content = $3, content_key = $4
+             WHERE message_id = $1 AND content_key = $2"
             }
         }
     }
@@ -80,6 +99,10 @@ impl Sealing {
             }
             Self::SendContents => {
                 "SELECT content_key, count(*) FROM sends WHERE content_key IS NOT NULL
+             GROUP BY content_key"
+            }
+            Self::ReplyContexts => {
+                "SELECT content_key, count(*) FROM handlings WHERE content_key IS NOT NULL
              GROUP BY content_key"
             }
         }

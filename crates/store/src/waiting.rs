@@ -1,6 +1,8 @@
 //! From the rows of inboxes and attempts to the words of the pipeline.
 
-use pipeline::{AttemptRules, Expectation, InboxId, InboxRules, InboxView, OpenAttempt, Wanted};
+use pipeline::{
+    AttemptRules, Expectation, InboundRule, InboxId, InboxRules, InboxView, OpenAttempt, Wanted,
+};
 
 use crate::backend::row;
 use crate::column::Moment;
@@ -20,6 +22,7 @@ row! {
         metadata: Option<String>,
         created_at: Moment,
         pub(crate) expires_at: Option<Moment>,
+        inbound_rules: Option<String>,
         pub(crate) is_expired: bool,
     }
 }
@@ -30,7 +33,7 @@ row! {
 macro_rules! inbox_columns {
     () => {
         "inbox, owner, senders, needs_proof, links, lifetime_ms, retention_ms, metadata, \
-         created_at, expires_at"
+         created_at, expires_at, inbound_rules"
     };
 }
 
@@ -46,6 +49,14 @@ impl InboxRow {
         }
     }
 
+    /// Its own rules for mail.
+    pub(crate) fn inbound(&self) -> Result<Vec<InboundRule>, Fault> {
+        let Some(text) = &self.inbound_rules else {
+            return Ok(Vec::new());
+        };
+        serde_json::from_str(text).or(Err(Fault::Damaged("inbound_rules")))
+    }
+
     /// What the worker has to know of it for mail to `address`.
     pub(crate) fn expectation(
         &self,
@@ -55,7 +66,9 @@ impl InboxRow {
         Ok(Expectation {
             address,
             inbox: Some(inbox(&self.inbox)?),
+            owner: self.owner.clone(),
             rules: self.rules(),
+            inbound: self.inbound()?,
             is_expired: self.is_expired,
             attempts,
         })
@@ -67,7 +80,9 @@ pub(crate) fn nothing_expected(address: InboxId) -> Expectation {
     Expectation {
         address,
         inbox: None,
+        owner: None,
         rules: InboxRules::default(),
+        inbound: Vec::new(),
         is_expired: false,
         attempts: Vec::new(),
     }

@@ -23,6 +23,7 @@ mod on_postgres {
     testkit::poll_contract!(PostgresDatabase);
     testkit::retention_contract!(PostgresDatabase);
     testkit::send_contract!(PostgresDatabase);
+    testkit::reply_contract!(PostgresDatabase);
 }
 
 mod on_sqlite {
@@ -34,4 +35,5 @@ mod on_sqlite {
     testkit::poll_contract!(SqliteFile);
     testkit::retention_contract!(SqliteFile);
     testkit::send_contract!(SqliteFile);
+    testkit::reply_contract!(SqliteFile);
 }

@@ -4,11 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pipeline::{CallbackLog, GuardLog, KeyLog, Outbox, PollLog, RetentionLog, SendLog, SilenceLog};
+use pipeline::{
+    CallbackLog, EchoLog, GuardLog, KeyLog, Outbox, PollLog, ReplyLog, RetentionLog, SendLog,
+    SilenceLog, ThreadLog,
+};
 use store::{SealKey, Secrets, Settings, Store};
 use testkit::callback_contract::CallbackSubject;
 use testkit::key_contract::KeySubject;
 use testkit::poll_contract::PollSubject;
+use testkit::reply_contract::ReplySubject;
 use testkit::retention_contract::RetentionSubject;
 use testkit::send_contract::SendSubject;
 use testkit::server::shared_url;
@@ -226,5 +230,33 @@ impl SendSubject for PostgresDatabase {
 
     fn outbox(&self) -> Arc<dyn Outbox> {
         Arc::clone(&self.store.outbox)
+    }
+}
+
+impl ReplySubject for SqliteFile {
+    fn replies(&self) -> Arc<dyn ReplyLog> {
+        Arc::clone(&self.store.replies)
+    }
+
+    fn threads(&self) -> Arc<dyn ThreadLog> {
+        Arc::clone(&self.store.threads)
+    }
+
+    fn echoes(&self) -> Arc<dyn EchoLog> {
+        Arc::clone(&self.store.echoes)
+    }
+}
+
+impl ReplySubject for PostgresDatabase {
+    fn replies(&self) -> Arc<dyn ReplyLog> {
+        Arc::clone(&self.store.replies)
+    }
+
+    fn threads(&self) -> Arc<dyn ThreadLog> {
+        Arc::clone(&self.store.threads)
+    }
+
+    fn echoes(&self) -> Arc<dyn EchoLog> {
+        Arc::clone(&self.store.echoes)
     }
 }

@@ -42,6 +42,9 @@ pub mod postal;
 pub mod proxy;
 /// The contract of a queue; `crates/queue` runs it on each queue.
 pub mod queue_contract;
+/// The contract of a database for replies, threads and rules; `crates/store` runs it on
+/// each database.
+pub mod reply_contract;
 /// The contract of a database for retention; `crates/store` runs it on each database.
 pub mod retention_contract;
 #[expect(

@@ -25,7 +25,7 @@ pub trait RetentionSubject: StoreSubject {
 }
 
 /// Keeps everything for longer than any test takes.
-fn everything() -> RetentionPeriods {
+pub(crate) fn everything() -> RetentionPeriods {
     RetentionPeriods {
         consumed_values: LONG,
         expired_values: LONG,

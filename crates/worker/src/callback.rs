@@ -24,6 +24,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+mod handover;
 mod in_progress;
 mod receiver;
 
@@ -183,12 +184,17 @@ impl Callbacks {
     }
 
     async fn post(&self, callback: &Callback) -> Result<(), PostFailed> {
-        let receiver = self.receivers.get(&callback.name);
+        let id = callback.id.to_string();
+        self.post_to(&callback.name, &id, &body(callback)).await
+    }
+
+    /// Posts a body to a receiver once, signed.
+    async fn post_to(&self, name: &str, id: &str, body: &Value) -> Result<(), PostFailed> {
+        let receiver = self.receivers.get(name);
         // A receiver that was removed from the configuration may be added again.
         let receiver = receiver.ok_or(PostFailed::unanswered("callback_unknown"))?;
-        let body = body(callback).to_string().into_bytes();
-        let (id, now) = (callback.id.to_string(), SystemClock.now());
-        let signature = providers::sign(&receiver.secret, &id, now, &body)
+        let (body, now) = (body.to_string().into_bytes(), SystemClock.now());
+        let signature = providers::sign(&receiver.secret, id, now, &body)
             .map_err(|_unfit| PostFailed::unanswered("callback_secret"))?;
         let request = self
             .client

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use extract::{Allowlist, Decision, Extraction, FromAddress, Identity, Policy};
+use extract::{Allowlist, Decision, Extraction, FromAddress, Identity, Policy, ReplyHeaders};
 use pipeline::Reason;
 
 use crate::failure::Failure;
@@ -18,6 +18,7 @@ pub(crate) type LinkList = Option<Vec<String>>;
 pub(crate) struct Decisions {
     pub(crate) identity: Identity,
     pub(crate) sender: FromAddress,
+    pub(crate) reply: ReplyHeaders,
     by_list: BTreeMap<LinkList, Decision>,
     /// The decision for a list that `of` was not given: everything is withheld.
     closed: Decision,
@@ -36,12 +37,14 @@ impl Decisions {
         let ParsedMail {
             identity,
             sender,
+            reply,
             decisions,
         } = *mail(parsed)?;
         let nothing = extract::AbstainReason::HostNotAllowed;
         Ok(Self {
             identity,
             sender,
+            reply,
             by_list: lists.into_iter().zip(decisions).collect(),
             closed: Decision {
                 flags: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pipeline::{DeliveryLog, Doorbell, FailureLog, Meters, Probe, ServerKey, WorkLog};
+use pipeline::{DeliveryLog, Doorbell, EchoLog, FailureLog, Meters, Probe, ServerKey, WorkLog};
 use providers::Sources;
 use tokio::sync::{Notify, RwLock};
 
@@ -15,6 +15,8 @@ use crate::settings::Settings;
 pub struct Deps {
     /// Claims deliveries and ends claims.
     pub work: Arc<dyn WorkLog>,
+    /// Recognises copies of our own mail.
+    pub echoes: Arc<dyn EchoLog>,
     /// Finds due deliveries, for the sweeper.
     pub deliveries: Arc<dyn DeliveryLog>,
     /// Notifies workers of due deliveries, for the sweeper.

@@ -10,6 +10,7 @@ use secrecy::SecretString;
 
 use crate::decisions::Decisions;
 use crate::finding::Finding;
+use crate::handling::Handled;
 use crate::judge::{Judgement, is_of_sender, judge, judge_sender, refused_domain};
 
 /// What is needed besides the mail itself.
@@ -31,10 +32,12 @@ pub(crate) struct Recipient {
     pub(crate) expected: Expectation,
     /// The sender, and whether it is proven to this inbox.
     pub(crate) sender: Sender,
+    /// What rules did with the mail, and what a reply needs.
+    pub(crate) handled: Handled,
 }
 
 /// The message for one inbox, with at least one artifact: when nothing was
-/// found, an item that says so and why.
+/// found, an item that says so and why. A mail that a rule dropped has none.
 pub(crate) fn minimize(
     decisions: &Decisions,
     recipient: Recipient,
@@ -44,6 +47,7 @@ pub(crate) fn minimize(
         inbox,
         expected,
         sender,
+        handled,
     } = recipient;
     let mail = decisions.under(&expected.rules.links);
     let identity = &decisions.identity;
@@ -52,7 +56,11 @@ pub(crate) fn minimize(
     let named = with.named;
     let provider_key =
         named.map(|(source, id)| MessageKey::of_provider(with.server_key, source, &inbox, id));
-    let (findings, misses) = find(decisions, &expected, &sender, with.needs_proof);
+    let (findings, misses) = if handled.is_dropped {
+        (Vec::new(), Vec::new())
+    } else {
+        find(decisions, &expected, &sender, with.needs_proof)
+    };
     let lifetime = expected.rules.lifetime.unwrap_or(with.lifetime);
     let artifacts = findings.into_iter().map(|finding| {
         let key = artifact_key(&finding, (&inbox, &sender), &key, with);
@@ -68,11 +76,13 @@ pub(crate) fn minimize(
             .flags
             .iter()
             .map(|flag| flag.as_str().to_owned())
+            .chain(handled.labels)
             .collect(),
         received_at: with.received_at,
         artifacts,
         misses,
         inbox,
+        handling: handled.handling,
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use extract::{Decision, FromAddress, Identity, Policy, Refusal, Steps};
+use extract::{Decision, FromAddress, Identity, Policy, Refusal, ReplyHeaders, Steps};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
@@ -28,6 +28,7 @@ const MEMORY: u32 = 256 << 10;
 pub(crate) struct ParsedMail {
     pub(crate) identity: Identity,
     pub(crate) sender: FromAddress,
+    pub(crate) reply: ReplyHeaders,
     /// One for each policy, in the order of the policies.
     pub(crate) decisions: Vec<Decision>,
 }
@@ -194,6 +195,7 @@ fn parse(raw: &[u8], policies: &[Policy], stop: &AtomicBool) -> Result<ParsedMai
     Ok(ParsedMail {
         identity: mail.identity,
         sender: mail.sender,
+        reply: mail.reply,
         decisions,
     })
 }

@@ -1,6 +1,5 @@
 //! Reads one mail for all the inboxes it was sent to.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,21 +8,16 @@ use pipeline::{
 };
 use providers::{InboundMail, Source};
 
-use crate::decisions::{Decisions, LinkList};
+use crate::decisions::Decisions;
 use crate::deps::Deps;
 use crate::failure::Failure;
+use crate::handling::Letter;
 use crate::minimize::{Minimizer, Recipient, minimize};
 use crate::reading::reading;
 use crate::recipients::{addresses, is_other_sender};
+use crate::routing::{Addressed, Awaited};
 use crate::sender::{Evidence, Proof, ProofResult, prove};
 use crate::slot::Slot;
-
-/// An inbox that a mail was sent to.
-struct Awaited {
-    expected: Expectation,
-    /// The recipients that belong to the inbox: its address, with or without a `+tag`.
-    addresses: Vec<InboxId>,
-}
 
 /// Makes one message of the mail for each inbox it was sent to.
 pub(crate) async fn read_mail(
@@ -36,10 +30,10 @@ pub(crate) async fn read_mail(
     let (source, recorded_at) = (&delivery.source, delivery.recorded_at);
     let settings = &deps.settings;
     let origin = deps.sources.get(source.as_str());
-    let awaited = expect(deps, own_recipients(&mail, origin)?).await?;
+    let addressed = Addressed::look_up(deps, own_recipients(&mail, origin)?).await?;
     let (is_rebuilt, stated_from, verdict) = (mail.rebuilt, mail.stated_from, mail.sender);
     let raw = Arc::new(mail.raw);
-    let lists = link_lists(&awaited);
+    let lists = addressed.link_lists();
     let deciding = Decisions::of(&deps.parser_threads, settings, Arc::clone(&raw), lists);
     let decisions = reading(deps, claim, deciding).await?;
     let is_implausible = mail
@@ -47,6 +41,7 @@ pub(crate) async fn read_mail(
         .is_some_and(|at| !is_plausible(at, recorded_at));
     let received_at = mail.received_at.filter(|_| !is_implausible);
     let stated = &decisions.sender;
+    let letter = Letter::of(deps, &decisions, mail.provider_id.as_deref()).await?;
     let evidence = Evidence {
         raw,
         is_rebuilt,
@@ -55,7 +50,7 @@ pub(crate) async fn read_mail(
         received_at: received_at.unwrap_or(recorded_at),
         slot,
     };
-    let proof = proof(deps, evidence, &awaited).await?;
+    let proof = proof(deps, evidence, &addressed).await?;
     let minimizer = Minimizer {
         server_key: &deps.server_key,
         named: mail.provider_id.as_deref().map(|id| (source, id)),
@@ -70,17 +65,13 @@ pub(crate) async fn read_mail(
         (differs, "provider_mismatch"),
         (is_implausible, "received_at_odd"),
     ];
-    let message = |(inbox, awaited): (InboxId, Awaited)| {
+    let message = |(inbox, awaited): (&InboxId, &Awaited)| {
         let sender = Sender {
             address: stated.address.clone(),
             domain: stated.domain.clone(),
             proof: proof_for(&proof, &awaited.addresses, origin),
         };
-        let recipient = Recipient {
-            inbox,
-            expected: awaited.expected,
-            sender,
-        };
+        let recipient = recipient(deps, &addressed, &letter, (inbox, awaited), sender);
         let mut message = minimize(&decisions, recipient, &minimizer);
         let held = marks.iter().filter(|(holds, _)| *holds);
         message
@@ -90,7 +81,29 @@ pub(crate) async fn read_mail(
         message.flags.extend(of_provider);
         message
     };
-    Ok(awaited.into_iter().map(message).collect())
+    Ok(addressed.awaited.iter().map(message).collect())
+}
+
+/// The inbox that gets the mail, after its rules.
+fn recipient(
+    deps: &Deps,
+    addressed: &Addressed,
+    letter: &Letter<'_>,
+    (inbox, awaited): (&InboxId, &Awaited),
+    sender: Sender,
+) -> Recipient {
+    let (settings, expected) = (&deps.settings.replies, &awaited.expected);
+    let mut effects = letter.effects(settings, &expected.inbound, &sender, &awaited.addresses);
+    let routed = addressed.route(deps, &mut effects, expected);
+    let (inbox, expected) = routed.unwrap_or_else(|| (inbox.clone(), expected.clone()));
+    let place = (&deps.server_key, &inbox);
+    let handled = letter.handled(settings, effects, &sender, place);
+    Recipient {
+        inbox,
+        expected,
+        sender,
+        handled,
+    }
 }
 
 /// The recipients at the source's own domains.
@@ -118,57 +131,18 @@ fn proof_for(proof: &Proof, own: &[InboxId], origin: Option<&Source>) -> SenderP
 async fn proof(
     deps: &Deps,
     evidence: Evidence<'_>,
-    awaited: &BTreeMap<InboxId, Awaited>,
+    addressed: &Addressed,
 ) -> Result<Proof, Failure> {
-    let needs_proof = |Awaited { expected, .. }: &Awaited| {
+    let needs_proof = |expected: &Expectation| {
         let mut attempts = expected.attempts.iter();
         expected.rules.needs_proof || attempts.any(|attempt| attempt.rules.needs_proof)
     };
-    let is_needed = deps.settings.needs_proof || awaited.values().any(needs_proof);
+    let is_needed = deps.settings.needs_proof || addressed.expectations().any(needs_proof);
     match prove(deps.dkim.as_ref(), evidence).await {
         ProofResult::Known(proof) => Ok(proof),
         ProofResult::NotNow if is_needed => Err(Failure::upstream(Reason::new("dns_away"))),
         ProofResult::NotNow => Ok(Proof::missing("dns_away")),
     }
-}
-
-/// The inboxes of the recipients, each once, and what is expected there.
-async fn expect(
-    deps: &Deps,
-    addresses: Vec<InboxId>,
-) -> Result<BTreeMap<InboxId, Awaited>, Failure> {
-    let expectations = deps.work.expectations(&addresses).await;
-    let expectations = expectations.map_err(|_unavailable| Failure::store_unavailable())?;
-    let is_expired = expectations.iter().any(|expected| expected.is_expired);
-    let mut inboxes: BTreeMap<InboxId, Awaited> = BTreeMap::new();
-    for expected in expectations.into_iter().filter(|it| !it.is_expired) {
-        let Some(inbox) = deps.settings.inboxes.inbox(&expected) else {
-            continue;
-        };
-        let own = [inbox.clone(), expected.address.clone()];
-        let addresses = Vec::new();
-        let awaited = inboxes.entry(inbox).or_insert(Awaited {
-            expected,
-            addresses,
-        });
-        awaited.addresses.extend(own);
-    }
-    match (inboxes.is_empty(), is_expired) {
-        (false, _) => Ok(inboxes),
-        (true, true) => Err(Failure::permanent(Reason::new("inbox_expired"))),
-        (true, false) => Err(Failure::permanent(Reason::new("inbox_unknown"))),
-    }
-}
-
-/// The allowlists of the inboxes and of their attempts, each once.
-fn link_lists(awaited: &BTreeMap<InboxId, Awaited>) -> BTreeSet<LinkList> {
-    let of_inbox = |Awaited { expected, .. }: &Awaited| {
-        let attempts = expected.attempts.iter();
-        let of_attempts = attempts.map(|attempt| expected.links_of(attempt));
-        let lists: Vec<LinkList> = of_attempts.collect();
-        lists.into_iter().chain([expected.rules.links.clone()])
-    };
-    awaited.values().flat_map(of_inbox).collect()
 }
 
 /// Whether the provider's time of receipt can be right. Providers retry for three days

@@ -87,7 +87,9 @@ mod tests {
         let unknown = |address| Expectation {
             address,
             inbox: None,
+            owner: None,
             rules: InboxRules::default(),
+            inbound: Vec::new(),
             is_expired: false,
             attempts: Vec::new(),
         };
@@ -166,7 +168,9 @@ mod tests {
         let expected = Expectation {
             address: inbox.clone(),
             inbox: Some(inbox.clone()),
+            owner: None,
             rules: InboxRules::default(),
+            inbound: Vec::new(),
             is_expired: false,
             attempts: Vec::new(),
         };

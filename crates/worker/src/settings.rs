@@ -1,9 +1,10 @@
 //! What an operator may set.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use extract::Policy;
-use pipeline::{Backoff, UpstreamBackoff};
+use pipeline::{Backoff, InboundRule, UpstreamBackoff};
 
 use crate::recipients::InboxPolicy;
 
@@ -31,8 +32,21 @@ pub struct Settings {
     pub same_value_window: Duration,
     /// Whether every mail is withheld unless its sender is proven.
     pub needs_proof: bool,
+    /// What happens to mail before it reaches an inbox, and whether it can be answered.
+    pub replies: ReplySettings,
     /// How often the sweeper looks for due deliveries.
     pub sweep_every: Duration,
     /// How long the sweeper waits before it notifies again of the same delivery.
     pub notify_again_after: Duration,
+}
+
+/// What happens to mail before it reaches an inbox, and whether it can be answered.
+#[derive(Debug, Clone, Default)]
+pub struct ReplySettings {
+    /// The configured rules, in order.
+    pub rules: Vec<InboundRule>,
+    /// Whether what a reply needs is kept: there is a sender that could answer.
+    pub keeps_context: bool,
+    /// The addresses of the configured senders, in lower case.
+    pub own_addresses: BTreeSet<String>,
 }

@@ -11,7 +11,7 @@ mod used_intent;
 use actix_web::body::BoxBody;
 use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, Responder, ResponseError};
-use pipeline::{CapKind, Permission, Reason, StoreError, Timestamp};
+use pipeline::{CapKind, Permission, Reason, ReplyRefusal, StoreError, Timestamp};
 
 use super::reply;
 
@@ -122,6 +122,15 @@ pub(crate) enum Problem {
     /// 409: the state of a send does not allow this.
     #[error("the state of this send does not allow that")]
     StateConflict(UsedIntent),
+    /// 409: the message is not answered, and why.
+    #[error("this message is not answered; `reason` says why, and a retry gets the same answer")]
+    NoReply(ReplyRefusal),
+    /// 409: a person answers in this thread.
+    #[error(
+        "too many replies: a person answers in this thread now; do not retry, an operator \
+         releases it"
+    )]
+    ThreadHandedOver(String),
     /// 403: the operator does not allow mail to this recipient.
     #[error("the operator does not allow mail to this recipient")]
     RecipientNotAllowed,

@@ -2,8 +2,8 @@
 //! words of response fields.
 
 use pipeline::{
-    ArtifactKind, AttemptOutcome, CapKind, KeyView, Permission, Reason, SendState, SenderProof,
-    Verdict, Wanted,
+    ArtifactKind, AttemptOutcome, CapKind, KeyView, Permission, Reason, ReplyRefusal, SendState,
+    SenderProof, ThreadState, Verdict, Wanted,
 };
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::{attempt, guard, inbox, keys, send};
 
 /// The names of the request bodies.
-pub(super) const REQUEST_BODIES: [&str; 12] = [
+pub(super) const REQUEST_BODIES: [&str; 14] = [
     "AttemptWish",
     "ConsumeWish",
     "Report",
@@ -27,10 +27,12 @@ pub(super) const REQUEST_BODIES: [&str; 12] = [
     "Confirmation",
     "Release",
     "Extension",
+    "ReplyWish",
+    "InboundRules",
 ];
 
 /// The request bodies, with their fields.
-fn request_bodies(settings: &Settings, policy: &Policy) -> [(&'static str, Vec<Field>); 12] {
+fn request_bodies(settings: &Settings, policy: &Policy) -> [(&'static str, Vec<Field>); 14] {
     [
         (
             "AttemptWish",
@@ -74,6 +76,11 @@ fn request_bodies(settings: &Settings, policy: &Policy) -> [(&'static str, Vec<F
             "Extension",
             guard::ExtendRequestBody::fields(settings, policy),
         ),
+        (
+            "ReplyWish",
+            send::ReplyRequestBody::fields(settings, policy),
+        ),
+        ("InboundRules", inbox::RulesBody::fields(settings, policy)),
     ]
 }
 
@@ -108,6 +115,16 @@ pub(super) fn add_response_words(document: &mut Value) {
         ("Key", "state", json!(KeyView::STATES)),
         ("Send", "state", json!(send_states())),
         ("Send", "next", json!(send::NEXT)),
+        (
+            "Thread",
+            "state",
+            json!(ThreadState::ALL.map(ThreadState::as_str)),
+        ),
+        (
+            "Message",
+            "no_reply",
+            json!(ReplyRefusal::ALL.map(ReplyRefusal::as_str)),
+        ),
         ("Guard", "state", json!(guard::STATES)),
         ("Guard", "next", json!(guard::NEXT)),
         ("Problem", "type", json!(problems)),
@@ -144,9 +161,11 @@ fn add_reasons(document: &mut Value) {
             schemas.insert(name.to_owned(), schema);
         }
     }
-    // Why an item is withheld, or which cap a send has reached.
+    // Why an item is withheld or not answered, or which cap a send has reached.
     let reasons = Reason::FOR_AGENTS.iter().map(|(word, _)| *word);
-    let words: Vec<&str> = reasons.chain(CapKind::ALL.map(CapKind::as_str)).collect();
+    let caps = CapKind::ALL.map(CapKind::as_str);
+    let refusals = ReplyRefusal::ALL.map(ReplyRefusal::as_str);
+    let words: Vec<&str> = reasons.chain(caps).chain(refusals).collect();
     add(document, "Problem", "reason", json!({ "enum": words }));
     for (body, field, schema) in [
         ("Attempt", "reason", "Reason"),
@@ -235,7 +254,9 @@ mod tests {
             ("Send", "next", 3),
             ("Guard", "state", 5),
             ("Guard", "next", 4),
-            ("Problem", "scope", 6),
+            ("Problem", "scope", 7),
+            ("Thread", "state", 2),
+            ("Message", "no_reply", 11),
             ("Consume", "kind", 3),
             ("Consume", "way", 3),
             ("Attempt", "reason", Reason::FOR_AGENTS.len()),
@@ -243,7 +264,7 @@ mod tests {
             (
                 "Problem",
                 "reason",
-                Reason::FOR_AGENTS.len() + CapKind::ALL.len(),
+                Reason::FOR_AGENTS.len() + CapKind::ALL.len() + ReplyRefusal::ALL.len(),
             ),
             ("Item", "sender_proof", SenderProof::FOR_AGENTS.len()),
         ] {

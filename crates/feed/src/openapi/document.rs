@@ -21,7 +21,7 @@ use crate::http::body::EmptyBody;
 use crate::http::problem::Document;
 use crate::policy::Policy;
 use crate::settings::Settings;
-use crate::{attempt, audit, guard, inbox, items, keys, send};
+use crate::{attempt, audit, guard, inbox, items, keys, message, send, thread};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -49,11 +49,16 @@ use crate::{attempt, audit, guard, inbox, items, keys, send};
         send::BatchRequestBody,
         send::BatchBody,
         send::SettleRequestBody,
+        send::ReplyRequestBody,
+        message::MessageBody,
+        thread::ThreadBody,
+        thread::ThreadPageBody,
         send::SendBody,
         send::SendPageBody,
         inbox::InboxRequestBody,
         inbox::InboxBody,
         inbox::InboxPageBody,
+        inbox::RulesBody,
         items::PageBody,
         items::ItemBody,
         keys::KeyRequestBody,

@@ -1,6 +1,7 @@
 //! Each operation of the API: its bodies, its responses and its problems.
 
 mod guards;
+mod replies;
 mod sends;
 
 use crate::http::access::Access;
@@ -104,7 +105,9 @@ const DEFAULT: Operation = Operation {
 
 /// All operations.
 pub(super) fn operations() -> impl Iterator<Item = &'static Operation> {
-    [MAIL, guards::GUARDS, sends::SENDS].into_iter().flatten()
+    [MAIL, guards::GUARDS, sends::SENDS, replies::REPLIES]
+        .into_iter()
+        .flatten()
 }
 
 /// The operations for inbound mail, and those of the operator.

@@ -58,6 +58,8 @@ fn text(name: &str) -> Value {
         "attempt" => "The id of an attempt, `att_…`.",
         "guard" => "The id of a guard, `grd_…`.",
         "send" => "The id of a send, `snd_…`; to settle it also `grd_…`.",
+        "message" => "The id of a message, `msg_…`.",
+        "thread" => "The id of a thread, `thr_…`.",
         "before" => "The id of the last one of the page before.",
         "name" => "The consumer that a key stands for.",
         "from" => "Domains, separated by commas. A sender that lies in one is shown as that one.",

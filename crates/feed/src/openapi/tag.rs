@@ -13,7 +13,8 @@ pub(super) const TAGS: &[(&str, &str)] = &[
     ("inboxes", "The addresses of a key."),
     (
         "sends",
-        "Guards for actions, and mails that are sent once for each intent.",
+        "Guards for actions, mails that are sent once for each intent, and one reply to a \
+         message.",
     ),
     ("operators", "Keys, and who consumed what."),
     ("mail", "How a provider or a mail server delivers mail."),
@@ -27,6 +28,7 @@ pub(super) fn tag_of(path: &str) -> &'static str {
         path if path.starts_with("/v1/attempts") => "attempts",
         path if path.starts_with("/v1/inboxes") => "inboxes",
         path if path.starts_with("/v1/guards") || path.starts_with("/v1/sends") => "sends",
+        path if path.starts_with("/v1/messages") || path.starts_with("/v1/threads") => "sends",
         _ => "operators",
     }
 }

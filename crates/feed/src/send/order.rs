@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{RequestKind, SendOrder, SendOrdered, SendRecorded, SendView};
+use pipeline::{InvalidValue, RequestKind, SendOrder, SendOrdered, SendRecorded, SendView};
 
 use super::order_body::SendRequestBody;
 use super::send_body::SendBody;
@@ -70,14 +70,7 @@ pub(super) async fn place(feed: &Feed, order: SendOrder) -> Result<Outcome, Prob
         SendOrdered::UnknownSender => return Err(invalid("sender")),
         SendOrdered::UnknownTemplate => return Err(invalid("template")),
         SendOrdered::RecipientNotAllowed => return Err(Problem::RecipientNotAllowed),
-        SendOrdered::InvalidValue(value) => {
-            let rule = match value.field {
-                Some(field) => format!("{field}: {}", value.rule),
-                None => value.rule.to_owned(),
-            };
-            let invalid = InvalidBody::field("values", rule);
-            return Err(Problem::InvalidBody(invalid));
-        }
+        SendOrdered::InvalidValue(value) => return Err(invalid_value(value)),
     };
     match recorded {
         SendRecorded::New(view) => Ok(Outcome::New(view)),
@@ -86,4 +79,13 @@ pub(super) async fn place(feed: &Feed, order: SendOrder) -> Result<Outcome, Prob
         SendRecorded::KeyReused => Err(Problem::IdempotencyKeyReused),
         SendRecorded::Capped(what, left) => Err(Problem::SendCap(what, left.as_secs().max(1))),
     }
+}
+
+/// A value that the template cannot use.
+pub(super) fn invalid_value(value: InvalidValue) -> Problem {
+    let rule = match value.field {
+        Some(field) => format!("{field}: {}", value.rule),
+        None => value.rule.to_owned(),
+    };
+    Problem::InvalidBody(InvalidBody::field("values", rule))
 }

@@ -52,7 +52,7 @@ pub(crate) enum ValueBody {
 /// The longest value of a template.
 const MAX_VALUE: usize = 4096;
 /// The most values of a template.
-const MAX_VALUES: usize = 64;
+pub(super) const MAX_VALUES: usize = 64;
 
 impl RequestBody for SendRequestBody {
     fn fields(settings: &Settings, _: &Policy) -> Vec<Field> {
@@ -89,31 +89,44 @@ impl SendRequestBody {
         let label = intent.label();
         Intent::new(label.clone(), Some(to.clone()))
             .map_err(|_invalid| fields.invalid("intent"))?;
-        let fits = |value: &ValueBody| match value {
-            ValueBody::Text(text) => text.len() <= MAX_VALUE && !text.contains('\0'),
-            ValueBody::Number(_) => true,
-        };
-        if self.values.len() > MAX_VALUES || !self.values.values().all(fits) {
-            return Err(fields.invalid("values"));
-        }
-        if !(1..=40).contains(&self.template.len()) {
+        if !is_template(&self.template) {
             return Err(fields.invalid("template"));
         }
-        let values = self.values.into_iter().map(|(name, value)| {
-            let value = match value {
-                ValueBody::Text(text) => TemplateValue::Text(text),
-                ValueBody::Number(number) => TemplateValue::Number(number),
-            };
-            (name, value)
-        });
+        let values = template_values(self.values);
         Ok(SendOrder {
             sender,
             label,
             to,
             template: self.template,
-            values: values.collect(),
+            values: values.ok_or_else(|| fields.invalid("values"))?,
             by: caller.consumer.clone(),
             asked,
         })
     }
+}
+
+/// Whether a text can be the name of a template.
+pub(super) fn is_template(name: &str) -> bool {
+    (1..=40).contains(&name.len())
+}
+
+/// The values for a template; `None` if there are too many, or one is too long.
+pub(super) fn template_values(
+    values: BTreeMap<String, ValueBody>,
+) -> Option<BTreeMap<String, TemplateValue>> {
+    let fits = |value: &ValueBody| match value {
+        ValueBody::Text(text) => text.len() <= MAX_VALUE && !text.contains('\0'),
+        ValueBody::Number(_) => true,
+    };
+    if values.len() > MAX_VALUES || !values.values().all(fits) {
+        return None;
+    }
+    let values = values.into_iter().map(|(name, value)| {
+        let value = match value {
+            ValueBody::Text(text) => TemplateValue::Text(text),
+            ValueBody::Number(number) => TemplateValue::Number(number),
+        };
+        (name, value)
+    });
+    Some(values.collect())
 }

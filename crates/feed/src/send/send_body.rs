@@ -1,6 +1,6 @@
 //! A send, as agents and operators see it: its state, and never its content.
 
-use pipeline::{SendState, SendView, Timestamp};
+use pipeline::{MessageId, SendState, SendView, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -26,6 +26,16 @@ pub(crate) struct SendBody {
     /// What it is for; left out if the caller named its intent by a key.
     #[serde(skip_serializing_if = "Option::is_none")]
     intent: Option<SendIntentBody>,
+    /// The message that it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    reply_to: Option<MessageId>,
+    /// The message had this reply before it was asked for now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate: Option<bool>,
+    /// Whether the reply that it had says the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    same_content: Option<bool>,
     /// How often it was handed to the provider, or claimed.
     tries: u32,
     /// Why it has its state.
@@ -58,7 +68,7 @@ pub(crate) struct SendPageBody {
 }
 
 impl SendBody {
-    pub(super) fn new(view: SendView) -> Self {
+    pub(crate) fn new(view: SendView) -> Self {
         Self {
             id: view.public_id(),
             state: send_state(&view),
@@ -74,11 +84,23 @@ impl SendBody {
                 entity: label.entity,
                 version: label.version,
             }),
+            reply_to: view.reply_to,
+            duplicate: None,
+            same_content: None,
             tries: view.tries,
             reason: view.reason.map(|reason| reason.to_string()),
             result: view.receipt.map(|receipt| receipt.to_string()),
             created_at: view.created_at,
             finished_at: view.finished_at,
+        }
+    }
+
+    /// The same, for a caller who asked for a reply that the message has already.
+    pub(super) fn duplicate(self, is_same: bool) -> Self {
+        Self {
+            duplicate: Some(true),
+            same_content: Some(is_same),
+            ..self
         }
     }
 }

@@ -6,20 +6,35 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    ActionName, CapKind, Intent, InvalidValue, NewSend, ProviderKey, SendCap, SendDesk, SendId,
-    SendLog, SendOrder, SendOrdered, SendPayload, ServerKey, StoreError, TemplateValue,
+    ActionName, CapKind, ConsumerId, Intent, IntentLabel, InvalidValue, NewReply, NewSend,
+    ProviderKey, Recipient, ReplyLog, ReplyOrder, ReplyOrdered, ReplyRefusal, Request, SendCap,
+    SendDesk, SendId, SendLog, SendOrder, SendOrdered, SendPayload, SenderName, ServerKey,
+    StoreError, TemplateValue, ThreadCaps,
 };
 
 pub(crate) struct Desk {
     sends: Arc<dyn SendLog>,
+    replies: Arc<dyn ReplyLog>,
 }
 
 impl Desk {
-    pub(crate) fn over(sends: &Arc<dyn SendLog>) -> Arc<dyn SendDesk> {
-        let sends = Arc::clone(sends);
-        Arc::new(Self { sends })
+    pub(crate) fn over(store: &store::Store) -> Arc<dyn SendDesk> {
+        Arc::new(Self {
+            sends: Arc::clone(&store.sends),
+            replies: Arc::clone(&store.replies),
+        })
     }
 }
+
+/// Few enough for a test.
+const CAPS: ThreadCaps = ThreadCaps {
+    burst_window: Duration::from_mins(5),
+    burst: 3,
+    day: 20,
+    person_burst: 10,
+    person_day: 60,
+    callback: None,
+};
 
 #[async_trait]
 impl SendDesk for Desk {
@@ -39,31 +54,88 @@ impl SendDesk for Desk {
                 rule: "a text",
             }));
         };
-        let intent = Intent::new(order.label.clone(), Some(order.to.clone())).unwrap();
-        let server = ServerKey::new([7; 32]);
-        let key = ProviderKey::derive(&server, &ActionName::mail(), &order.sender, &intent);
-        let mut fingerprint = [0; 32];
-        for (to, from) in fingerprint.iter_mut().zip(name.bytes()) {
-            *to = from;
-        }
         let is_capped = order.to.as_str().starts_with("capped");
+        let of = (order.by, order.asked);
         let send = NewSend {
-            id: SendId::new(),
-            sender: order.sender,
-            provider: "test".to_owned(),
-            key,
-            label: order.label,
-            fingerprint,
-            to: order.to,
-            payload: SendPayload::new(name.clone().into_bytes()),
-            message_id: key.message_id("shop.test"),
             hold: (order.template == "held").then_some(Duration::from_hours(1)),
-            by: order.by,
-            asked: order.asked,
             caps: is_capped.then_some(CAP).into_iter().collect(),
+            ..new_send(order.sender, order.label, order.to, name, of)
         };
         let recorded = self.sends.record_send(send).await?;
         Ok(SendOrdered::Recorded(recorded))
+    }
+
+    async fn reply(&self, order: ReplyOrder) -> Result<ReplyOrdered, StoreError> {
+        let target = self.replies.reply_target(order.message, &order.scope);
+        let Some(target) = target.await? else {
+            return Ok(ReplyOrdered::UnknownMessage);
+        };
+        let sender = order.sender.unwrap_or_else(|| "shop".parse().unwrap());
+        if sender.as_str() != "shop" {
+            return Ok(ReplyOrdered::UnknownSender);
+        }
+        if order.template != "plain" {
+            return Ok(ReplyOrdered::UnknownTemplate);
+        }
+        if let Some(why) = target.no_reply {
+            return Ok(ReplyOrdered::Refused(why));
+        }
+        let (Some(context), Some(thread)) = (target.context, target.thread) else {
+            return Ok(ReplyOrdered::Refused(ReplyRefusal::NotKept));
+        };
+        let Some(TemplateValue::Text(name)) = order.values.get("name") else {
+            return Ok(ReplyOrdered::InvalidValue(InvalidValue {
+                field: Some("name".to_owned()),
+                rule: "a text",
+            }));
+        };
+        let label = IntentLabel {
+            kind: "reply".to_owned(),
+            entity: order.message.to_string(),
+            version: 1,
+        };
+        let to: Recipient = context.from.parse().unwrap();
+        let send = new_send(sender, label, to, name, (order.by, order.asked));
+        let reply = NewReply {
+            send,
+            message: order.message,
+            inbox: target.inbox,
+            thread,
+            caps: CAPS,
+        };
+        let recorded = self.replies.record_reply(reply).await?;
+        Ok(ReplyOrdered::Recorded(recorded))
+    }
+}
+
+fn new_send(
+    sender: SenderName,
+    label: IntentLabel,
+    to: Recipient,
+    name: &str,
+    (by, asked): (ConsumerId, Option<Request>),
+) -> NewSend {
+    let intent = Intent::new(label.clone(), Some(to.clone())).unwrap();
+    let server = ServerKey::new([7; 32]);
+    let key = ProviderKey::derive(&server, &ActionName::mail(), &sender, &intent);
+    let mut fingerprint = [0; 32];
+    for (to, from) in fingerprint.iter_mut().zip(name.bytes()) {
+        *to = from;
+    }
+    NewSend {
+        id: SendId::new(),
+        sender,
+        provider: "test".to_owned(),
+        key,
+        label,
+        fingerprint,
+        to,
+        payload: SendPayload::new(name.as_bytes().to_vec()),
+        message_id: key.message_id("shop.test"),
+        hold: None,
+        by,
+        asked,
+        caps: Vec::new(),
     }
 }
 

@@ -134,7 +134,8 @@ impl Server {
             audit: Arc::clone(&store.audit),
             guards: Arc::clone(&store.guards),
             sends: Arc::clone(&store.sends),
-            desk: Some(Desk::over(&store.sends)),
+            threads: Arc::clone(&store.threads),
+            desk: Some(Desk::over(&store)),
             deliveries: Arc::clone(&store.deliveries),
             keys: Arc::new(keys(&tokens).with(database_keys)),
             cursor_key: ServerKey::new([7; 32]),
@@ -335,6 +336,7 @@ fn message(inbox: InboxId, artifact: NewArtifact) -> NewMessage {
         received_at: None,
         artifacts: vec![artifact],
         misses: Vec::new(),
+        handling: pipeline::Handling::default(),
     }
 }
 

@@ -44,6 +44,8 @@ mod query;
 #[cfg(test)]
 mod rate_limits;
 #[cfg(test)]
+mod reply;
+#[cfg(test)]
 mod send;
 #[cfg(test)]
 mod tenants;

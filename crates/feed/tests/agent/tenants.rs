@@ -107,6 +107,7 @@ async fn ten_thousand_requests_for_other_keys_data_return_404() {
         audit: Arc::clone(&store.audit),
         guards: Arc::clone(&store.guards),
         sends: Arc::clone(&store.sends),
+        threads: Arc::clone(&store.threads),
         desk: None,
         deliveries: Arc::clone(&store.deliveries),
         keys: Arc::new(keys(&all)),

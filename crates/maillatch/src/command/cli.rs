@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use super::roles::ServeArgs;
 use super::{
     api_key, attempt, audit, bench, completions, demo, doctor, env, eval, explain, failures, guard,
-    healthcheck, import, mcp, migrate, relay, seal_key, sends, source, trigger, wait,
+    healthcheck, import, mcp, migrate, relay, seal_key, sends, source, threads, trigger, wait,
 };
 
 /// Receives verification mail by webhook and gives out its code or link at most once.
@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Failures(failures::Failures),
     /// List, show and settle sends, and guards of actions elsewhere.
     Sends(sends::Sends),
+    /// List, show and release threads that were handed over to a person.
+    Threads(threads::Threads),
     /// Show who consumed which artifact, and when.
     #[command(alias = "show")]
     Audit(audit::Audit),

@@ -120,6 +120,8 @@ fn as_json(mail: &Extracted, values: bool) -> Value {
         "message_id": mail.identity.message_id,
         "content_sha256": hex(&mail.identity.content),
         "flags": flags,
+        "automated": mail.reply.automated,
+        "list": mail.reply.list,
         "code": verdict(&mail.code, |code| json!({
             "value": values.then_some(&code.value),
             "length": code.compact.len(),
@@ -174,6 +176,7 @@ fn report(out: &mut impl Write, mail: &Extracted, values: bool) -> Result<()> {
             flags.join(", ")
         }
     )?;
+    answered(out, mail)?;
     match &mail.code {
         Extraction::Found(code) => {
             let value = if values { code.value.as_str() } else { "***" };
@@ -211,6 +214,17 @@ fn report(out: &mut impl Write, mail: &Extracted, values: bool) -> Result<()> {
         )?,
     }
     evidence(out, mail)
+}
+
+/// Whether the built-in rules let the mail be answered.
+fn answered(out: &mut impl Write, mail: &Extracted) -> Result<()> {
+    let why = match (mail.reply.automated, mail.reply.list) {
+        (Some(field), _) => format!("no: automated ({field})"),
+        (None, Some(field)) => format!("no: list ({field})"),
+        (None, None) => "may be answered, if its sender is proven or listed".to_owned(),
+    };
+    writeln!(out, "reply      {why}")?;
+    Ok(())
 }
 
 fn evidence(out: &mut impl Write, mail: &Extracted) -> Result<()> {

@@ -248,6 +248,7 @@ fn as_object(send: &SendView) -> Value {
         "intent": label.map(|label| json!({
             "type": label.kind, "entity": label.entity, "version": label.version,
         })),
+        "reply_to": send.reply_to,
         "provider_key": send.provider_key.to_string(),
         "provider": send.provider,
         "state": send.state.as_str(),

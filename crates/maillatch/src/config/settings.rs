@@ -5,11 +5,13 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use feed::KeySettings;
+use pipeline::InboundRule;
 use providers::SourceSettings;
 use secrecy::{ExposeSecret, SecretString};
 use send::{SenderSettings, TemplateSettings};
 use serde::Deserialize;
 
+use super::sending::{Reply, Send};
 use super::span::Span;
 
 /// The whole configuration: parsed, its values not checked yet.
@@ -37,6 +39,9 @@ pub(crate) struct Config {
     #[serde(default)]
     pub(crate) callback: BTreeMap<String, Callback>,
     pub(crate) send: Send,
+    pub(crate) reply: Reply,
+    #[serde(default)]
+    pub(crate) rules: Vec<InboundRule>,
     #[serde(default)]
     pub(crate) senders: BTreeMap<String, SenderSettings>,
     #[serde(default)]
@@ -223,23 +228,6 @@ pub(crate) struct Callback {
     pub(crate) url: String,
     pub(crate) secret: SecretString,
     pub(crate) timeout: Option<Span>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Send {
-    pub(crate) in_worker: bool,
-    pub(crate) every: Span,
-    pub(crate) concurrency: usize,
-    pub(crate) timeout: Span,
-    pub(crate) smtp_timeout: Span,
-    pub(crate) lease_margin: Span,
-    pub(crate) give_up: Span,
-    pub(crate) hold: Span,
-    pub(crate) per_day: u32,
-    pub(crate) settle_first: Span,
-    pub(crate) settle_ceiling: Span,
-    pub(crate) retry_after: Span,
 }
 
 #[derive(Debug, Deserialize)]

@@ -228,6 +228,7 @@ fn feed_deps(parts: &Parts, shutdown: CancellationToken) -> Result<feed::Deps> {
         audit: Arc::clone(&parts.store.audit),
         guards: Arc::clone(&parts.store.guards),
         sends: Arc::clone(&parts.store.sends),
+        threads: Arc::clone(&parts.store.threads),
         desk: desk(parts),
         deliveries: Arc::clone(&parts.store.deliveries),
         keys: Arc::clone(&parts.keys),

@@ -13,7 +13,9 @@ use tokio_util::sync::CancellationToken;
 use webhook::RefusedPosts;
 
 use crate::supervise::Supervisor;
-use crate::wire::{Parts, callbacks, dkim, fetcher, janitor, poll_deps, sending, worker_settings};
+use crate::wire::{
+    Parts, callbacks, dkim, fetcher, janitor, poll_deps, reply_settings, sending, worker_settings,
+};
 
 /// How often unfinished mail is measured.
 const MEASURE_EVERY: Duration = Duration::from_secs(2);
@@ -60,10 +62,14 @@ pub(super) fn start_worker(
 ) -> Result<Vec<JoinHandle<()>>> {
     let callback_due: Arc<Notify> = Arc::default();
     let callbacks = callbacks(parts, Arc::clone(&callback_due))?;
-    let settings = worker_settings(&parts.config)?;
+    let settings = worker::Settings {
+        replies: reply_settings(parts),
+        ..worker_settings(&parts.config)?
+    };
     let every = settings.sweep_every;
     let deps = Arc::new(worker::Deps {
         work: Arc::clone(&parts.store.work),
+        echoes: Arc::clone(&parts.store.echoes),
         deliveries: Arc::clone(&parts.store.deliveries),
         doorbell: Arc::clone(&parts.queue.doorbell),
         queue: Arc::clone(&parts.queue.probe),
@@ -80,8 +86,15 @@ pub(super) fn start_worker(
     });
     let (janitor, callbacks) = (Arc::new(janitor(parts)), Arc::new(callbacks));
     let queue = parts.queue.clone();
-    let (sweeping, stops) = (Arc::clone(&deps), [(); 4].map(|()| stop.clone()));
-    let [stop_janitor, stop_worker, stop_sweeper, stop_callbacks] = stops;
+    let (sweeping, stops) = (Arc::clone(&deps), [(); 5].map(|()| stop.clone()));
+    let [
+        stop_janitor,
+        stop_worker,
+        stop_sweeper,
+        stop_callbacks,
+        stop_handovers,
+    ] = stops;
+    let (threads, handovers) = (Arc::clone(&parts.store.threads), Arc::clone(&callbacks));
     Ok(vec![
         supervisor.spawn("janitor", move || {
             let (janitor, stop) = (Arc::clone(&janitor), stop_janitor.clone());
@@ -97,6 +110,11 @@ pub(super) fn start_worker(
         supervisor.spawn("callbacks", move || {
             let (callbacks, stop) = (Arc::clone(&callbacks), stop_callbacks.clone());
             async move { callbacks.run(every, stop).await }
+        }),
+        supervisor.spawn("handovers", move || {
+            let (callbacks, threads) = (Arc::clone(&handovers), Arc::clone(&threads));
+            let stop = stop_handovers.clone();
+            async move { callbacks.run_handovers(threads, every, stop).await }
         }),
     ])
 }

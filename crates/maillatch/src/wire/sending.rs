@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
-use pipeline::{Clock, SendDesk};
+use anyhow::{Context, Result, bail};
+use pipeline::{Clock, SendDesk, ThreadCaps};
 use send::{Desk, SendSettings, Senders, Sending};
 
 use super::Parts;
@@ -11,6 +11,10 @@ use crate::config::Config;
 
 /// The configured senders and templates.
 pub(crate) fn senders(config: &Config, clock: &Arc<dyn Clock>) -> Result<Senders> {
+    let callback = &config.reply.callback;
+    if !callback.is_empty() && !config.callback.contains_key(callback) {
+        bail!("reply.callback: there is no callback of this name");
+    }
     let send = &config.send;
     let settings = SendSettings {
         timeout: send.timeout.0,
@@ -37,10 +41,25 @@ pub(crate) fn desk(parts: &Parts) -> Option<Arc<dyn SendDesk>> {
     Some(Arc::new(Desk {
         senders: Arc::clone(&parts.senders),
         log: Arc::clone(&parts.store.sends),
+        replies: Arc::clone(&parts.store.replies),
+        caps: thread_caps(&parts.config),
         server_key: parts.server_key.clone(),
         clock: Arc::clone(&parts.clock),
         meters: parts.send_meters.clone(),
     }))
+}
+
+/// How many replies are allowed.
+fn thread_caps(config: &Config) -> ThreadCaps {
+    let reply = &config.reply;
+    ThreadCaps {
+        burst_window: reply.burst_window.0,
+        burst: reply.burst,
+        day: reply.day,
+        person_burst: reply.person_burst,
+        person_day: reply.person_day,
+        callback: (!reply.callback.is_empty()).then(|| reply.callback.clone()),
+    }
 }
 
 /// What hands sends to their providers.
@@ -48,6 +67,7 @@ pub(crate) fn sending(parts: &Parts) -> Sending {
     Sending {
         senders: Arc::clone(&parts.senders),
         outbox: Arc::clone(&parts.store.outbox),
+        threads: Arc::clone(&parts.store.threads),
         meters: parts.send_meters.clone(),
     }
 }

@@ -10,7 +10,7 @@ use extract::{Allowlist, Policy};
 use pipeline::{Backoff, RetentionPeriods, SystemClock, UpstreamBackoff};
 use tokio::sync::Notify;
 use tracing::info;
-use worker::{Callbacks, Dkim, Fetcher, InboxPolicy, Janitor, Receiver};
+use worker::{Callbacks, Dkim, Fetcher, InboxPolicy, Janitor, Receiver, ReplySettings};
 
 use super::Parts;
 use crate::config::Config;
@@ -39,9 +39,19 @@ pub(crate) fn worker_settings(config: &Config) -> Result<worker::Settings> {
         lifetime: config.inbox.lifetime.0,
         same_value_window: config.inbox.same_value_window.0,
         needs_proof: config.sender.require_verified,
+        replies: ReplySettings::default(),
         sweep_every: worker.sweep_every.0,
         notify_again_after: worker.ring_patience.0,
     })
+}
+
+/// The rules for mail, and whether it can be answered.
+pub(crate) fn reply_settings(parts: &Parts) -> ReplySettings {
+    ReplySettings {
+        rules: parts.config.rules.clone(),
+        keeps_context: !parts.senders.is_empty(),
+        own_addresses: parts.senders.addresses(),
+    }
 }
 
 /// The DKIM checker, if it is enabled and a DNS server is known.

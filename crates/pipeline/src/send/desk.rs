@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 
-use crate::{ConsumerId, Request, StoreError};
+use crate::{ConsumerId, MessageId, ReplyRecorded, ReplyRefusal, Request, Scope, StoreError};
 
 use super::action::SenderName;
 use super::intent::{IntentLabel, Recipient};
@@ -27,6 +27,47 @@ pub struct SendOrder {
     pub by: ConsumerId,
     /// The request, if it has an idempotency key.
     pub asked: Option<Request>,
+}
+
+/// An answer to a message that an agent wants to send. To whom, with which subject and with
+/// which ids is not its choice.
+#[derive(Debug, Clone)]
+pub struct ReplyOrder {
+    /// The message.
+    pub message: MessageId,
+    /// The inboxes whose messages the agent may answer.
+    pub scope: Scope,
+    /// The configured sender; `None` for the one of the inbox's address, or the only one.
+    pub sender: Option<SenderName>,
+    /// The configured template.
+    pub template: String,
+    /// The values for the template.
+    pub values: BTreeMap<String, TemplateValue>,
+    /// The API key that asks.
+    pub by: ConsumerId,
+    /// The request, if it has an idempotency key.
+    pub asked: Option<Request>,
+}
+
+/// The outcome of a [`ReplyOrder`].
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each request, and it is moved once"
+)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReplyOrdered {
+    /// The order is valid; this is what the store did.
+    Recorded(ReplyRecorded),
+    /// There is no such message, or not in the scope.
+    UnknownMessage,
+    /// The message is not answered, for this reason.
+    Refused(ReplyRefusal),
+    /// There is no such sender, or several that could answer.
+    UnknownSender,
+    /// The sender has no such template.
+    UnknownTemplate,
+    /// A value is missing, unknown or does not have the form that the template requires.
+    InvalidValue(InvalidValue),
 }
 
 /// A value for a template.
@@ -73,4 +114,8 @@ pub struct InvalidValue {
 pub trait SendDesk: Send + Sync {
     /// Checks, renders and records an order.
     async fn order(&self, order: SendOrder) -> Result<SendOrdered, StoreError>;
+
+    /// Checks, renders and records an answer to a message. A message that has an answer
+    /// keeps it, whatever is ordered.
+    async fn reply(&self, order: ReplyOrder) -> Result<ReplyOrdered, StoreError>;
 }

@@ -1,6 +1,6 @@
 //! What is known of a send or a guard, without its content.
 
-use crate::{GuardId, Reason, SendId, Timestamp};
+use crate::{GuardId, MessageId, Reason, SendId, Timestamp};
 
 use super::action::{ActionName, Receipt, SenderName};
 use super::intent::{IntentLabel, ProviderKey};
@@ -106,6 +106,8 @@ pub struct SendView {
     pub action: ActionName,
     /// What it is for; `None` when the caller named the intent by a key of its own.
     pub label: Option<IntentLabel>,
+    /// The message that it answers.
+    pub reply_to: Option<MessageId>,
     /// The key that the provider recognises a repetition by.
     pub provider_key: ProviderKey,
     /// The configured provider of a send.

@@ -78,9 +78,9 @@ async fn insert_copy<B: Backend>(
         postgres: concat!(
             "INSERT INTO inboxes
                  (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
-                  needs_proof, expires_at, created_at)
+                  needs_proof, inbound_rules, expires_at, created_at)
              SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata,
-                    needs_proof, $3, clock_timestamp()
+                    needs_proof, inbound_rules, $3, clock_timestamp()
              FROM inboxes WHERE inbox = $1
              ON CONFLICT (inbox) DO NOTHING
              RETURNING ",
@@ -90,9 +90,9 @@ async fn insert_copy<B: Backend>(
         sqlite: concat!(
             "INSERT INTO inboxes
                  (inbox, owner, senders, links, lifetime_ms, retention_ms, metadata,
-                  needs_proof, expires_at, created_at)
+                  needs_proof, inbound_rules, expires_at, created_at)
              SELECT $2, owner, senders, links, lifetime_ms, retention_ms, metadata,
-                    needs_proof, $3, (SELECT now FROM clock)
+                    needs_proof, inbound_rules, $3, (SELECT now FROM clock)
              FROM inboxes WHERE inbox = $1
              ON CONFLICT (inbox) DO NOTHING
              RETURNING ",

@@ -53,6 +53,16 @@ pub(super) async fn purge<B: Backend>(
                      flags = ''
                  WHERE id IN (SELECT unhex(value) FROM json_each($1))",
     })
+    .bind(messages.clone())
+    .execute(&mut transaction)
+    .await?;
+    query::<B>(Sql {
+        postgres: "UPDATE handlings SET content = NULL, content_key = NULL
+                   WHERE message_id = ANY($1) AND content IS NOT NULL",
+        sqlite: "UPDATE handlings SET content = NULL, content_key = NULL
+                 WHERE message_id IN (SELECT unhex(value) FROM json_each($1))
+                   AND content IS NOT NULL",
+    })
     .bind(messages)
     .execute(&mut transaction)
     .await?;

@@ -84,3 +84,23 @@ pub(super) const REQUESTS: Sql = Sql {
                  ORDER BY created_at LIMIT $2)
              RETURNING (SELECT now FROM clock) - created_at - $1",
 };
+
+/// Threads without a reply for as long as intents are kept. One that was handed over stays
+/// until it is released.
+pub(super) const THREADS: Sql = Sql {
+    postgres: "DELETE FROM threads
+               WHERE id IN (SELECT id FROM threads
+                            WHERE created_at <= now() - $1 * interval '1 millisecond'
+                              AND state = 'open'
+                              AND coalesce(last_ours, created_at)
+                                  <= now() - $1 * interval '1 millisecond'
+                            ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+               RETURNING (extract(epoch FROM now() - created_at) * 1000)::bigint - $1",
+    sqlite: "DELETE FROM threads
+             WHERE id IN (SELECT id FROM threads
+                          WHERE created_at <= (SELECT now FROM clock) - $1
+                            AND state = 'open'
+                            AND coalesce(last_ours, created_at) <= (SELECT now FROM clock) - $1
+                          ORDER BY created_at LIMIT $2)
+             RETURNING (SELECT now FROM clock) - created_at - $1",
+};

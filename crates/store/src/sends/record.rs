@@ -48,22 +48,27 @@ async fn record_in<B: Backend>(
             return Ok(SendRecorded::Again(row.ok_or(Fault::Conflict)?.view()?));
         }
     }
-    if !insert::<B>(connection, send, sealed).await? {
+    if !insert::<B>(connection, send, sealed, None).await? {
         let row = lock_intent::<B>(connection, send.sender.as_str(), &send.key).await?;
         return known(row.ok_or(Fault::Conflict)?, send);
     }
     if let Some((what, left)) = caps::count::<B>(connection, &send.caps).await? {
         return Ok(SendRecorded::Capped(what, left));
     }
+    let event = first_event(send);
+    event.add::<B>(connection, send.id.as_uuid()).await?;
+    let row: Option<SendRow> = find::<B>(connection, send.id.as_uuid()).await?;
+    Ok(SendRecorded::New(row.ok_or(Fault::Conflict)?.view()?))
+}
+
+/// The first event of a send. One that is ready notifies its sender.
+pub(super) fn first_event(send: &NewSend) -> Event<'_> {
     let event = if send.hold.is_some() {
         Event::new("held")
     } else {
         Event::new("ready").ready_for(send.sender.as_str())
     };
-    let event = event.by(send.by.as_str());
-    event.add::<B>(connection, send.id.as_uuid()).await?;
-    let row: Option<SendRow> = find::<B>(connection, send.id.as_uuid()).await?;
-    Ok(SendRecorded::New(row.ok_or(Fault::Conflict)?.view()?))
+    event.by(send.by.as_str())
 }
 
 /// What to answer when the intent has a row.
@@ -78,29 +83,31 @@ fn known(row: SendRow, send: &NewSend) -> Result<SendRecorded, Fault> {
     })
 }
 
-/// Inserts the row; false if the intent has one.
-async fn insert<B: Backend>(
+/// Inserts the row; false if the intent has one, or the message that it answers. A reply
+/// names that message and its thread.
+pub(super) async fn insert<B: Backend>(
     connection: &mut Connection<B>,
     send: &NewSend,
     sealed: Sealed,
+    reply: Option<(Uuid, Uuid)>,
 ) -> Result<bool, Fault> {
     let state = if send.hold.is_some() { "held" } else { "ready" };
     let id: Uuid = send.id.as_uuid();
     let written = query::<B>(Sql {
         postgres: "INSERT INTO sends (id, kind, sender, action, intent_key, provider_key,
                        intent_type, entity, version, fingerprint, provider, message_id,
-                       content, content_key, state, due_at, asked_by, created_at)
+                       content, content_key, state, due_at, asked_by, created_at, reply_to, thread)
                    SELECT $1, 'send', $2, 'mail', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-                          $13, now + $14 * interval '1 millisecond', $15, now
+                          $13, now + $14 * interval '1 millisecond', $15, now, $16, $17
                    FROM clock_timestamp() AS now
-                   ON CONFLICT (sender, intent_key) DO NOTHING",
+                   ON CONFLICT DO NOTHING",
         sqlite: "INSERT INTO sends (id, kind, sender, action, intent_key, provider_key,
                      intent_type, entity, version, fingerprint, provider, message_id,
-                     content, content_key, state, due_at, asked_by, created_at)
+                     content, content_key, state, due_at, asked_by, created_at, reply_to, thread)
                  SELECT $1, 'send', $2, 'mail', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-                        $13, now + $14, $15, now
+                        $13, now + $14, $15, now, $16, $17
                  FROM clock WHERE true
-                 ON CONFLICT (sender, intent_key) DO NOTHING",
+                 ON CONFLICT DO NOTHING",
     })
     .bind(id)
     .bind(send.sender.as_str())
@@ -117,6 +124,8 @@ async fn insert<B: Backend>(
     .bind(state)
     .bind(send.hold.map_or(0, millis))
     .bind(send.by.as_str())
+    .bind(reply.map(|(message, _)| message))
+    .bind(reply.map(|(_, thread)| thread))
     .execute(connection)
     .await?;
     Ok(written == 1)

@@ -1,6 +1,8 @@
 //! The row of a send or a guard, its events, and who waits for it.
 
-use pipeline::{IntentLabel, ProviderKey, Reason, Receipt, SendId, SendKind, SendState, SendView};
+use pipeline::{
+    IntentLabel, MessageId, ProviderKey, Reason, Receipt, SendId, SendKind, SendState, SendView,
+};
 use uuid::Uuid;
 
 use crate::backend::{Backend, Connection, Sql, query, row};
@@ -19,6 +21,7 @@ row! {
         intent_type: Option<String>,
         entity: Option<String>,
         version: Option<i64>,
+        reply_to: Option<Uuid>,
         pub(super) fingerprint: Option<Vec<u8>>,
         provider: Option<String>,
         /// The state; a guard whose lease is over is `uncertain`.
@@ -42,8 +45,8 @@ row! {
 /// The columns of a [`SendRow`] in Postgres.
 macro_rules! postgres_columns {
     () => {
-        "id, kind, sender, action, provider_key, intent_type, entity, version, fingerprint,
-         provider,
+        "id, kind, sender, action, provider_key, intent_type, entity, version, reply_to,
+         fingerprint, provider,
          CASE WHEN kind = 'guard' AND state = 'dispatched'
                    AND lease_until <= clock_timestamp()
               THEN 'uncertain' ELSE state END AS state,
@@ -56,8 +59,8 @@ macro_rules! postgres_columns {
 /// The same in `SQLite`.
 macro_rules! sqlite_columns {
     () => {
-        "id, kind, sender, action, provider_key, intent_type, entity, version, fingerprint,
-         provider,
+        "id, kind, sender, action, provider_key, intent_type, entity, version, reply_to,
+         fingerprint, provider,
          CASE WHEN kind = 'guard' AND state = 'dispatched'
                    AND lease_until <= (SELECT now FROM clock)
               THEN 'uncertain' ELSE state END AS state,
@@ -101,6 +104,7 @@ impl SendRow {
             sender: self.sender.parse().or(Err(Fault::Damaged("sender")))?,
             action: self.action.parse().or(Err(Fault::Damaged("action")))?,
             label,
+            reply_to: self.reply_to.map(MessageId::from_uuid),
             provider_key: ProviderKey::from_bytes(key),
             provider: self.provider,
             state,
@@ -144,6 +148,28 @@ pub(super) async fn lock<B: Backend>(
         sqlite: concat!("SELECT ", sqlite_columns!(), "FROM sends WHERE id = $1"),
     })
     .bind(id)
+    .fetch_optional(connection)
+    .await
+}
+
+/// The reply to a message.
+pub(super) async fn find_reply<B: Backend>(
+    connection: &mut Connection<B>,
+    message: Uuid,
+) -> Result<Option<SendRow>, Fault> {
+    query::<B>(Sql {
+        postgres: concat!(
+            "SELECT ",
+            postgres_columns!(),
+            "FROM sends WHERE reply_to = $1"
+        ),
+        sqlite: concat!(
+            "SELECT ",
+            sqlite_columns!(),
+            "FROM sends WHERE reply_to = $1"
+        ),
+    })
+    .bind(message)
     .fetch_optional(connection)
     .await
 }

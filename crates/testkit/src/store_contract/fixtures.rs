@@ -107,6 +107,7 @@ pub fn mail(inbox: &InboxId, message_id: &str, artifacts: Vec<NewArtifact>) -> N
         received_at: None,
         artifacts,
         misses: Vec::new(),
+        handling: pipeline::Handling::default(),
     }
 }
 

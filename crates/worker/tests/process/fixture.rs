@@ -48,6 +48,7 @@ impl Fixture {
         let sources = Sources::build(sources).unwrap();
         let deps = Arc::new(Deps {
             work: Arc::clone(&store.work),
+            echoes: Arc::clone(&store.echoes),
             deliveries: Arc::clone(&store.deliveries),
             doorbell: Arc::clone(&queue.doorbell),
             queue: Arc::clone(&queue.probe),
@@ -222,6 +223,7 @@ fn settings() -> Settings {
         lifetime: Duration::from_mins(15),
         same_value_window: Duration::from_hours(24 * 365),
         needs_proof: false,
+        replies: worker::ReplySettings::default(),
         sweep_every: Duration::from_millis(20),
         notify_again_after: Duration::from_secs(5),
     }

@@ -11,6 +11,7 @@ mod fetched;
 mod fixture;
 mod lists;
 mod payload_rows;
+mod rules;
 mod senders;
 mod sns;
 mod store_outage;

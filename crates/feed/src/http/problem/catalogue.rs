@@ -1,7 +1,7 @@
 //! The complete list of problems: status, type and title of each.
 
 use actix_web::http::StatusCode as S;
-use pipeline::{CapKind, Permission, Reason, Timestamp};
+use pipeline::{CapKind, Permission, Reason, ReplyRefusal, Timestamp};
 
 use super::{InvalidBody, Problem, UsedIntent};
 
@@ -38,6 +38,8 @@ impl Problem {
             Self::StaleToken(UsedIntent::example()),
             Self::AlreadyDone(UsedIntent::example()),
             Self::StateConflict(UsedIntent::example()),
+            Self::NoReply(ReplyRefusal::Automated),
+            Self::ThreadHandedOver(String::new()),
             Self::RecipientNotAllowed,
             Self::SendCap(CapKind::Recipient, 1),
             Self::Expired(at),
@@ -100,6 +102,8 @@ impl Problem {
             Self::StaleToken(_) => (S::CONFLICT, "stale-token", "Stale token"),
             Self::AlreadyDone(_) => (S::CONFLICT, "already-done", "Already done"),
             Self::StateConflict(_) => (S::CONFLICT, "state-conflict", "State conflict"),
+            Self::NoReply(_) => (S::CONFLICT, "no-reply", "No reply"),
+            Self::ThreadHandedOver(_) => (S::CONFLICT, "thread-handed-over", "Thread handed over"),
             Self::RecipientNotAllowed => (
                 S::FORBIDDEN,
                 "recipient-not-allowed",

@@ -33,7 +33,7 @@ pub(crate) struct Document<'a> {
     field: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<&'a str>,
-    /// The guard or the send that has the intent, and its state.
+    /// The guard or the send that has the intent, and its state; or a thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,6 +79,7 @@ impl Problem {
             reason: match self {
                 Self::Withheld(reason) => Some(reason.as_str()),
                 Self::SendCap(what, _) => Some(what.as_str()),
+                Self::NoReply(why) => Some(why.as_str()),
                 _ => None,
             },
             scope: match self {
@@ -97,7 +98,10 @@ impl Problem {
                 Self::InvalidBody(invalid) => Some(&invalid.rule),
                 _ => None,
             },
-            id: used.map(|used| used.id.as_str()),
+            id: match self {
+                Self::ThreadHandedOver(thread) => Some(thread),
+                _ => used.map(|used| used.id.as_str()),
+            },
             state: used.map(|used| used.state),
             since: used.map(|used| used.since),
         }

@@ -6,6 +6,8 @@ use super::set;
 
 const GUARD: &str = "grd_0193f2c44d5a7c11a3b0c9d8e7f60515";
 const SEND: &str = "snd_0193f2c44d5a7c11a3b0c9d8e7f60516";
+const MESSAGE: &str = "msg_0193f2c44d5a7c11a3b0c9d8e7f60517";
+const THREAD: &str = "thr_5d1c2b3a4f5e6d7c8b9a0f1e2d3c4b5a";
 const TOKEN: &str = "clm_5b7c1d0e9f8a4b6c8d2e3f4a5b6c7d8e";
 const CREATED: &str = "2026-01-01T00:00:00.000Z";
 const ENDED: &str = "2026-01-01T00:00:03.000Z";
@@ -24,7 +26,9 @@ pub(super) fn request(operation: &str) -> Option<Value> {
         "sendMail" => wish(),
         "sendMails" => json!({ "sends": [wish()] }),
         "settleSend" => json!({ "outcome": "sent", "result": "provider-id-1" }),
-        "cancelSend" | "approveSend" | "refuseSend" => json!({}),
+        "cancelSend" | "approveSend" | "refuseSend" | "releaseThread" => json!({}),
+        "replyToMessage" => json!({ "template": "shipped", "values": { "order": "4821" } }),
+        "setRules" => rules(),
         _ => return None,
     })
 }
@@ -41,6 +45,14 @@ pub(super) fn response(body: &str) -> Option<Value> {
             claim
         }
         "Send" => send(),
+        "InboundRules" => rules(),
+        "Message" => json!({
+            "id": MESSAGE, "inbox": "agent@inbox.example.com", "sender_domain": "example.com",
+            "sender_proven": true, "flags": [], "received_at": CREATED, "rules": [],
+            "thread": { "id": THREAD, "state": "open" },
+        }),
+        "Thread" => thread(),
+        "ThreadPage" => json!({ "items": [thread()] }),
         "SendPage" => json!({ "items": [send()] }),
         "SendBatch" => json!({ "items": [{ "status": 201, "send": send() }] }),
         _ => return None,
@@ -52,6 +64,19 @@ fn wish() -> Value {
         "sender": "shop", "to": "user@example.com", "template": "order_confirmation",
         "intent": { "type": "order.confirmation", "entity": "order_4821", "version": 1 },
         "values": { "order": "4821" },
+    })
+}
+
+fn rules() -> Value {
+    json!({
+        "rules": [{ "name": "newsletters", "list": true, "action": "label", "label": "news" }],
+    })
+}
+
+fn thread() -> Value {
+    json!({
+        "id": THREAD, "inbox": "agent@inbox.example.com", "state": "handed_over",
+        "reason": "thread_burst", "message": MESSAGE, "replies": 3, "handed_over_at": ENDED,
     })
 }
 

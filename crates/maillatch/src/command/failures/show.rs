@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use pipeline::{
     AttemptId, AttemptStatus, CallbackId, DeadCallback, DeadLetter, DeliveryId, InboxId, Reason,
-    Scope, Trace,
+    Scope, Trace, TracedMessage,
 };
 use serde_json::{Value, json};
 use store::Store;
@@ -61,21 +61,44 @@ async fn show_delivery(
 /// A delivery that is no dead letter.
 fn show_trace(trace: &Trace, as_json: bool) -> Result<ExitCode> {
     let reason = trace.reason.as_ref().map(Reason::as_str);
-    let object = json!({ "id": trace.delivery, "state": trace.state, "reason": reason });
+    let messages: Vec<Value> = trace.messages.iter().map(message_object).collect();
+    let object = json!({
+        "id": trace.delivery, "state": trace.state, "reason": reason, "messages": messages,
+    });
     let next = match trace.state.as_str() {
         "done" => "it was processed; `maillatch show art_…` says who consumed an artifact",
         _ => "a worker processes it when it is due; `maillatch doctor` says whether one runs",
     };
-    print(
-        as_json,
-        &object,
-        &[
-            ("delivery", trace.delivery.to_string()),
-            ("state", trace.state.clone()),
-            ("reason", reason.unwrap_or("-").to_owned()),
-            ("next", next.to_owned()),
-        ],
-    )
+    let mut lines = vec![
+        ("delivery", trace.delivery.to_string()),
+        ("state", trace.state.clone()),
+        ("reason", reason.unwrap_or("-").to_owned()),
+    ];
+    lines.extend(trace.messages.iter().flat_map(message_lines));
+    lines.push(("next", next.to_owned()));
+    print(as_json, &object, &lines)
+}
+
+fn message_object(message: &TracedMessage) -> Value {
+    json!({
+        "id": message.id,
+        "inbox": message.inbox,
+        "items": message.items,
+        "rules": message.rules,
+        "no_reply": message.no_reply,
+    })
+}
+
+fn message_lines(message: &TracedMessage) -> Vec<(&'static str, String)> {
+    let mut lines = vec![
+        ("message", message.id.to_string()),
+        ("inbox", message.inbox.to_string()),
+        ("items", message.items.to_string()),
+    ];
+    lines.extend(message.rules.iter().map(|rule| ("rule", rule.clone())));
+    let no_reply = message.no_reply.as_ref();
+    lines.extend(no_reply.map(|why| ("no reply", why.to_string())));
+    lines
 }
 
 async fn show_callback(store: &Store, id: CallbackId, as_json: bool) -> Result<ExitCode> {

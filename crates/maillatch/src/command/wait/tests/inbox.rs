@@ -46,6 +46,7 @@ impl Inbox {
             audit: Arc::clone(&store.audit),
             guards: Arc::clone(&store.guards),
             sends: Arc::clone(&store.sends),
+            threads: Arc::clone(&store.threads),
             desk: None,
             deliveries: Arc::clone(&store.deliveries),
             keys: Arc::new(keys(&token)),

@@ -1,0 +1,103 @@
+//! Replies, and how they are recorded.
+
+use async_trait::async_trait;
+
+use crate::{
+    CapKind, InboxId, MessageId, NewSend, ReplyContext, ReplyRefusal, Scope, SendView, SenderProof,
+    StoreError, ThreadCaps, ThreadId,
+};
+
+/// By what a copy of our own mail is recognised.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EchoClues {
+    /// The provider key in its header.
+    pub key: Option<String>,
+    /// Its Message-ID, without brackets.
+    pub message_id: Option<String>,
+    /// The id that the provider gave it, if it comes from an address of ours.
+    pub provider_id: Option<String>,
+}
+
+/// Recognises our own mail: for the worker.
+#[async_trait]
+pub trait EchoLog: Send + Sync {
+    /// Whether a send has one of these.
+    async fn is_own(&self, clues: &EchoClues) -> Result<bool, StoreError>;
+}
+
+/// A message that an agent wants to answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplyTarget {
+    /// The message.
+    pub message: MessageId,
+    /// The inbox it was sent to.
+    pub inbox: InboxId,
+    /// Whether its sender is proven.
+    pub proof: SenderProof,
+    /// Why it is not answered.
+    pub no_reply: Option<ReplyRefusal>,
+    /// Its thread, and a digest of the person who wrote it.
+    pub thread: Option<(ThreadId, [u8; 16])>,
+    /// What a reply repeats.
+    pub context: Option<ReplyContext>,
+    /// The reply that it has.
+    pub reply: Option<SendView>,
+}
+
+/// A rendered reply that is ready to be stored.
+#[derive(Debug, Clone)]
+pub struct NewReply {
+    /// The mail.
+    pub send: NewSend,
+    /// The message that it answers.
+    pub message: MessageId,
+    /// The inbox of that message.
+    pub inbox: InboxId,
+    /// Its thread, and a digest of the person who wrote it.
+    pub thread: (ThreadId, [u8; 16]),
+    /// How many replies are allowed.
+    pub caps: ThreadCaps,
+}
+
+/// The outcome of recording a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReplyRecorded {
+    /// It is recorded.
+    New(SendView),
+    /// The message has this reply. The flag says whether its content is the same.
+    Known(SendView, bool),
+    /// The intent belongs to another action.
+    IntentUsed(SendView),
+    /// The idempotency key was used for another request.
+    KeyReused,
+    /// A mail of ours followed the message.
+    AnsweredSince,
+    /// The thread belongs to a person, now or since an earlier reply.
+    HandedOver(ThreadId, HandoverTime),
+    /// A cap of sends is reached. The time is how long its window still lasts.
+    Capped(CapKind, std::time::Duration),
+}
+
+/// When a thread was handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandoverTime {
+    /// By this reply.
+    Now,
+    /// Before.
+    Before,
+}
+
+/// Replies: for the crate that renders them.
+#[async_trait]
+pub trait ReplyLog: Send + Sync {
+    /// The message that an agent wants to answer, if its inbox is in the scope.
+    async fn reply_target(
+        &self,
+        message: MessageId,
+        scope: &Scope,
+    ) -> Result<Option<ReplyTarget>, StoreError>;
+
+    /// Records a reply, if the message has none and its thread allows it. A unique key of
+    /// the message decides; the thread is locked for this transaction alone.
+    async fn record_reply(&self, reply: NewReply) -> Result<ReplyRecorded, StoreError>;
+}

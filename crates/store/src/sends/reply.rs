@@ -1,0 +1,219 @@
+//! Recording a reply: the message's unique key decides whether it is new, and its thread
+//! whether it may be sent.
+
+use async_trait::async_trait;
+use pipeline::{
+    HandoverTime, MessageId, NewReply, ReplyLog, ReplyRecorded, ReplyTarget, Scope, SendId,
+    StoreError, ThreadState,
+};
+
+use super::record::{first_event, insert};
+use super::row::{SendRow, find, find_reply, lock_intent};
+use super::{caps, content, reply_target, thread_caps};
+use crate::backend::{Backend, Connection, Sql, query, row};
+use crate::database::{Database, Session};
+use crate::fault::Fault;
+use crate::requests::{self, Noted};
+use crate::seal::Sealed;
+use crate::uncancelled::SHORT;
+
+#[async_trait]
+impl<B: Backend> ReplyLog for Database<B> {
+    async fn reply_target(
+        &self,
+        message: MessageId,
+        scope: &Scope,
+    ) -> Result<Option<ReplyTarget>, StoreError> {
+        let scope = scope.clone();
+        self.run(SHORT, move |session| {
+            reply_target::find(session, message, scope)
+        })
+        .await
+    }
+
+    async fn record_reply(&self, reply: NewReply) -> Result<ReplyRecorded, StoreError> {
+        self.run(SHORT, |session| record(session, reply)).await
+    }
+}
+
+/// What became of a reply inside of its transaction.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each request, and it is moved once"
+)]
+enum Attempted {
+    Answered(ReplyRecorded),
+    /// One reply too many, for this reason.
+    TooMany(&'static str),
+}
+
+async fn record<B: Backend>(session: Session<B>, reply: NewReply) -> Result<ReplyRecorded, Fault> {
+    let send = &reply.send;
+    let row = (send.id, send.sender.as_str());
+    let sealed = content::seal(&session.secrets.keyring, row, &send.to, &send.payload)?;
+    let mut transaction = session.begin().await?;
+    match record_in::<B>(&mut transaction, &reply, sealed).await? {
+        Attempted::Answered(recorded @ ReplyRecorded::New(_)) => {
+            transaction.commit().await?;
+            session.announce(&send.id.to_string());
+            Ok(recorded)
+        }
+        Attempted::Answered(recorded) => {
+            transaction.rollback().await?;
+            Ok(recorded)
+        }
+        Attempted::TooMany(reason) => {
+            // The rollback takes the reply back. If the next transaction fails, the caller
+            // gets an error, and the next reply is one too many again.
+            transaction.rollback().await?;
+            let mut transaction = session.begin().await?;
+            lock::<B>(&mut transaction, &reply).await?;
+            hand_over::<B>(&mut transaction, &reply, reason).await?;
+            transaction.commit().await?;
+            let now = HandoverTime::Now;
+            Ok(ReplyRecorded::HandedOver(reply.thread.0, now))
+        }
+    }
+}
+
+async fn record_in<B: Backend>(
+    connection: &mut Connection<B>,
+    reply: &NewReply,
+    sealed: Sealed,
+) -> Result<Attempted, Fault> {
+    let answered = |recorded| Ok(Attempted::Answered(recorded));
+    let send = &reply.send;
+    let made = send.id.to_string();
+    match requests::note::<B>(connection, send.asked.as_ref(), &made).await? {
+        Noted::New => {}
+        Noted::Reused => return answered(ReplyRecorded::KeyReused),
+        Noted::Before(made) => {
+            let made: SendId = made.parse().or(Err(Fault::Damaged("made")))?;
+            let row = find::<B>(connection, made.as_uuid()).await?;
+            let view = row.ok_or(Fault::Conflict)?.view()?;
+            return answered(ReplyRecorded::Known(view, true));
+        }
+    }
+    let thread = lock::<B>(connection, reply).await?;
+    let to = (reply.message.as_uuid(), reply.thread.0.as_uuid());
+    if !insert::<B>(connection, send, sealed, Some(to)).await? {
+        return answered(known::<B>(connection, reply).await?);
+    }
+    // Whoever was first is told what became of the reply, so these come after the insert.
+    if thread.state == ThreadState::HandedOver.as_str() {
+        let before = HandoverTime::Before;
+        return answered(ReplyRecorded::HandedOver(reply.thread.0, before));
+    }
+    if thread.is_answered_since {
+        return answered(ReplyRecorded::AnsweredSince);
+    }
+    if let Some(reason) = thread_caps::exceeded::<B>(connection, reply).await? {
+        return Ok(Attempted::TooMany(reason));
+    }
+    if let Some((what, left)) = caps::count::<B>(connection, &send.caps).await? {
+        return answered(ReplyRecorded::Capped(what, left));
+    }
+    note_ours::<B>(connection, reply).await?;
+    let event = first_event(send);
+    event.add::<B>(connection, send.id.as_uuid()).await?;
+    let row: Option<SendRow> = find::<B>(connection, send.id.as_uuid()).await?;
+    let view = row.ok_or(Fault::Conflict)?.view()?;
+    answered(ReplyRecorded::New(view))
+}
+
+/// The reply that the message has, or the action that has its intent.
+async fn known<B: Backend>(
+    connection: &mut Connection<B>,
+    reply: &NewReply,
+) -> Result<ReplyRecorded, Fault> {
+    let send = &reply.send;
+    if let Some(row) = find_reply::<B>(connection, reply.message.as_uuid()).await? {
+        let is_same = row.fingerprint.as_deref() == Some(&send.fingerprint[..]);
+        return Ok(ReplyRecorded::Known(row.view()?, is_same));
+    }
+    let row = lock_intent::<B>(connection, send.sender.as_str(), &send.key).await?;
+    let view = row.ok_or(Fault::Conflict)?.view()?;
+    Ok(ReplyRecorded::IntentUsed(view))
+}
+
+row! {
+    struct LockedThread {
+        state: String,
+        /// Whether a mail of ours followed the message.
+        is_answered_since: bool,
+    }
+}
+
+/// Locks the thread until the transaction ends. The first reply makes its row.
+async fn lock<B: Backend>(
+    connection: &mut Connection<B>,
+    reply: &NewReply,
+) -> Result<LockedThread, Fault> {
+    let (thread, person) = &reply.thread;
+    let locked: Option<LockedThread> = query::<B>(Sql {
+        postgres: "INSERT INTO threads (id, inbox, person, created_at)
+                   VALUES ($1, $2, $3, clock_timestamp())
+                   ON CONFLICT (id) DO UPDATE SET inbox = excluded.inbox
+                   RETURNING state,
+                       coalesce(last_ours > (SELECT received_at FROM messages WHERE id = $4),
+                                false) AS is_answered_since",
+        sqlite: "INSERT INTO threads (id, inbox, person, created_at)
+                 SELECT $1, $2, $3, now FROM clock WHERE true
+                 ON CONFLICT (id) DO UPDATE SET inbox = excluded.inbox
+                 RETURNING state,
+                     coalesce(last_ours > (SELECT received_at FROM messages WHERE id = $4),
+                              false) AS is_answered_since",
+    })
+    .bind(thread.as_uuid())
+    .bind(reply.inbox.as_str())
+    .bind(&person[..])
+    .bind(reply.message.as_uuid())
+    .fetch_optional(connection)
+    .await?;
+    locked.ok_or(Fault::Conflict)
+}
+
+async fn note_ours<B: Backend>(
+    connection: &mut Connection<B>,
+    reply: &NewReply,
+) -> Result<(), Fault> {
+    query::<B>(Sql {
+        postgres: "UPDATE threads SET last_ours = clock_timestamp() WHERE id = $1",
+        sqlite: "UPDATE threads SET last_ours = (SELECT now FROM clock) WHERE id = $1",
+    })
+    .bind(reply.thread.0.as_uuid())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Hands the thread over, and makes its callback due.
+async fn hand_over<B: Backend>(
+    connection: &mut Connection<B>,
+    reply: &NewReply,
+    reason: &str,
+) -> Result<(), Fault> {
+    query::<B>(Sql {
+        postgres: "UPDATE threads
+                   SET state = 'handed_over', reason = $2, message_id = $3, callback = $4,
+                       handed_over_at = clock_timestamp(), callback_tries = 0,
+                       callback_token = NULL,
+                       callback_due_at = CASE WHEN $4::text IS NOT NULL
+                                              THEN clock_timestamp() END
+                   WHERE id = $1 AND state = 'open'",
+        sqlite: "UPDATE threads
+                 SET state = 'handed_over', reason = $2, message_id = $3, callback = $4,
+                     handed_over_at = (SELECT now FROM clock), callback_tries = 0,
+                     callback_token = NULL,
+                     callback_due_at = CASE WHEN $4 IS NOT NULL
+                                            THEN (SELECT now FROM clock) END
+                 WHERE id = $1 AND state = 'open'",
+    })
+    .bind(reply.thread.0.as_uuid())
+    .bind(reason)
+    .bind(reply.message.as_uuid())
+    .bind(reply.caps.callback.as_deref())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
