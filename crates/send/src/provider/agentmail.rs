@@ -61,8 +61,8 @@ impl Transport for AgentMail {
             "headers": mail.own_headers_as_json(),
             "labels": [mail.key.to_string()],
         });
-        if let Some(html) = &mail.html {
-            body["html"] = html.as_str().into();
+        if let (Some(html), Some(body)) = (&mail.html, body.as_object_mut()) {
+            body.insert("html".to_owned(), html.as_str().into());
         }
         let path = ["v0", "inboxes", &self.inbox, "messages", "send"];
         Prepared::request(Self::NAME, mail, &path, &body)

@@ -70,8 +70,8 @@ impl Transport for Postmark {
             "TrackOpens": false,
             "TrackLinks": "None",
         });
-        if let Some(html) = &mail.html {
-            body["HtmlBody"] = html.as_str().into();
+        if let (Some(html), Some(body)) = (&mail.html, body.as_object_mut()) {
+            body.insert("HtmlBody".to_owned(), html.as_str().into());
         }
         Prepared::request(Self::NAME, mail, &["email"], &body)
     }

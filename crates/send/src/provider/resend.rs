@@ -60,8 +60,8 @@ impl Transport for Resend {
             "headers": mail.own_headers_as_json(),
             "tags": [{"name": TAG, "value": mail.key.to_string()}],
         });
-        if let Some(html) = &mail.html {
-            body["html"] = html.as_str().into();
+        if let (Some(html), Some(body)) = (&mail.html, body.as_object_mut()) {
+            body.insert("html".to_owned(), html.as_str().into());
         }
         Prepared::request(Self::NAME, mail, &["emails"], &body)
     }
