@@ -75,15 +75,22 @@ class Load:
                 status, answer = await self.connections.post(port, token, body)
             except (OSError, asyncio.IncompleteReadError):
                 continue
-            if status != 503:
+            if status not in (408, 503):
                 break
+            # The server is behind; the same request is sent again.
+            await asyncio.sleep(0.05)
         else:
             self.wrong.append(f"{order}: no answer")
             return
         self.took.append(time.monotonic() - began)
-        answer = json.loads(answer)
-        if status not in (200, 201, 409) or "state" not in answer:
+        try:
+            answer = json.loads(answer)
+            named = answer["id"], answer["state"]
+        except (ValueError, KeyError):
             self.wrong.append(f"{order}: {status} {answer}")
+            return
+        if status not in (200, 201, 409):
+            self.wrong.append(f"{order}: {status} {named}")
             return
         self.ids.setdefault(order, []).append((status, answer["id"]))
 
