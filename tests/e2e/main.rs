@@ -55,6 +55,7 @@ mod poll_waiting;
 mod readme;
 mod received;
 mod refused_posts;
+mod replies;
 mod seal;
 mod send_commands;
 mod send_once;
