@@ -7,6 +7,7 @@ mod candidate;
 mod context;
 mod decide;
 mod evidence;
+mod facts;
 mod features;
 mod gap;
 mod heard;
@@ -20,6 +21,7 @@ mod segment;
 mod shape;
 mod spread;
 mod token;
+mod uneven;
 mod value;
 
 pub(crate) use decide::{Codes, read, seen_by_model};

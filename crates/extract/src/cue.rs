@@ -3,6 +3,9 @@
 use crate::lexicon::{Hit, Sense};
 use crate::model::{Collector, Kind};
 
+/// How many cues there are.
+pub(crate) const KINDS: usize = CUES.len();
+
 /// The cues, with the letter that stands for each in a feature.
 const CUES: &[(Sense, u8)] = &[
     (Sense::ASK, b'a'),
@@ -41,8 +44,40 @@ pub(crate) fn add_together(kind: Kind, sense: Sense, features: &mut Collector) {
     features.add_kind(together);
 }
 
+/// The cues before and after a candidate in their order.
+pub(crate) fn add_path(before: &[Hit], after: &[Hit], features: &mut Collector) {
+    let joined = |kind: Kind, hits: &[Hit]| {
+        let senses = hits.iter().map(|hit| hit.sense);
+        senses.fold(kind, |kind, sense| {
+            letters(sense).fold(kind.then(" "), Kind::then_byte)
+        })
+    };
+    let last = before
+        .get(before.len().saturating_sub(1)..)
+        .unwrap_or_default();
+    let first = after.get(..after.len().min(1)).unwrap_or_default();
+    let last_two = before
+        .get(before.len().saturating_sub(2)..)
+        .unwrap_or_default();
+    features.add_kind(joined(Kind::of("cue path 3"), before));
+    features.add_kind(joined(Kind::of("cue path 2"), last_two));
+    features.add_kind(joined(Kind::of("cue path after"), after));
+    let around = joined(Kind::of("cue path around"), last).then(" #");
+    features.add_kind(joined(around, first));
+}
+
 /// The letters of the cues among these senses.
 fn letters(sense: Sense) -> impl Iterator<Item = u8> {
     let said = CUES.iter().filter(move |(cue, _)| sense.says(*cue));
     said.map(|(_, letter)| *letter)
+}
+
+/// How often each cue occurs.
+pub(crate) fn counts(hits: &[Hit]) -> [i32; KINDS] {
+    let mut counts = [0; KINDS];
+    for (count, (sense, _)) in counts.iter_mut().zip(CUES) {
+        let said = hits.iter().filter(|hit| hit.sense.says(*sense));
+        *count = i32::try_from(said.take(6).count()).unwrap_or(6);
+    }
+    counts
 }

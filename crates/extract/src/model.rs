@@ -6,43 +6,56 @@
 //! every machine. `train/train.py` makes the files.
 
 mod kind;
+mod trees;
 mod word;
 
 pub(crate) use kind::Kind;
+pub(crate) use trees::value_odds;
 pub(crate) use word::words;
 
-use kind::LAST;
 use word::is_unspaced;
 
 /// One unit of log odds as a sum of weights.
 pub(crate) const UNIT: i32 = 32;
 
-/// The weights of one kind of candidate.
+/// The weights of one kind of candidate. Their number is a power of two.
 pub(crate) struct Model(&'static [u8]);
 
 /// For codes.
 pub(crate) const CODES: Model = Model(include_bytes!("model/codes.bin"));
-/// The bias and the weights of the facts about a value, as 32-bit integers.
-const VALUES: &[u8] = include_bytes!("model/values.bin");
+/// For mails: whether one has a code at all.
+pub(crate) const MAILS: Model = Model(include_bytes!("model/mails.bin"));
 /// For links.
 pub(crate) const LINKS: Model = Model(include_bytes!("model/links.bin"));
 
 impl Model {
     /// The log odds that these features give, in parts of [`UNIT`].
     pub(crate) fn score(&self, features: &Features) -> i32 {
+        self.sum(&features.places)
+    }
+
+    /// The log odds that each part of these features gives.
+    pub(crate) fn score_parts(&self, features: &Features) -> [i32; PARTS] {
+        let mut from = 0;
+        features.ends.map(|end| {
+            let part = features.places.get(from..end).unwrap_or_default();
+            from = end;
+            self.sum(part)
+        })
+    }
+
+    /// The index of the last weight.
+    fn last(&self) -> u32 {
+        u32::try_from(self.0.len().saturating_sub(1)).unwrap_or(u32::MAX)
+    }
+
+    fn sum(&self, places: &[u32]) -> i32 {
         let weight = |place: &u32| {
-            let byte = usize::try_from(*place).ok().and_then(|at| self.0.get(at));
+            let byte = self.0.get((place & self.last()) as usize);
             byte.map_or(0, |byte| i32::from(byte.cast_signed()))
         };
-        features.0.iter().map(weight).sum()
+        places.iter().map(weight).sum()
     }
-}
-
-/// The bias of the log odds of a value, or the weight of one of its facts.
-pub(crate) fn value_weight(index: usize) -> i32 {
-    let (numbers, _) = VALUES.as_chunks::<4>();
-    let number = numbers.get(index).copied().unwrap_or_default();
-    i32::from_le_bytes(number)
 }
 
 /// The probability in percent of a score, from 1 to 99. Whole numbers only, so that every
@@ -62,44 +75,73 @@ const ODDS: [i32; 99] = [
     59, 61, 64, 67, 71, 75, 79, 83, 89, 95, 102, 112, 125, 148,
 ];
 
+/// How many parts the features of a candidate have at most.
+pub(crate) const PARTS: usize = 6;
+
 /// The features of a candidate or of a mail, as indexes into the table of weights.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Features(Vec<u32>);
+pub(crate) struct Features {
+    places: Vec<u32>,
+    /// Where each part ends.
+    ends: [usize; PARTS],
+}
 
 impl Features {
     /// Adds the feature that ends here, even if it is there already.
     pub(crate) fn add(&mut self, kind: Kind) {
-        self.0.push(kind.place());
+        self.places.push(kind.place());
+        if let Some(end) = self.ends.last_mut() {
+            *end = self.places.len();
+        }
     }
 
-    /// The indexes in order.
-    pub(crate) fn places(&self) -> Vec<u32> {
-        let mut places = self.0.clone();
-        places.sort_unstable();
-        places
+    /// The indexes of each part.
+    pub(crate) fn parts(&self) -> Vec<Vec<u32>> {
+        let mut from = 0;
+        let mut parts = Vec::with_capacity(PARTS);
+        for end in self.ends {
+            let part = self.places.get(from..end).unwrap_or_default();
+            parts.push(part.to_vec());
+            from = end;
+        }
+        parts
     }
 }
 
 /// Collects features, each of them once. One collector serves all candidates of a mail.
 pub(crate) struct Collector {
+    /// The index of the last weight.
+    last: u32,
     /// A bit for each weight: whether its feature is there.
     seen: Vec<u64>,
     places: Vec<u32>,
-}
-
-impl Default for Collector {
-    fn default() -> Self {
-        Self {
-            seen: vec![0; LAST as usize / 64 + 1],
-            places: Vec::with_capacity(1024),
-        }
-    }
+    /// Where the parts end that are complete.
+    ends: [usize; PARTS],
+    part: usize,
 }
 
 impl Collector {
+    /// A collector for the features of a model.
+    pub(crate) fn of(model: &Model) -> Self {
+        Self {
+            last: model.last(),
+            seen: vec![0; model.last() as usize / 64 + 1],
+            places: Vec::with_capacity(1024),
+            ends: [0; PARTS],
+            part: 0,
+        }
+    }
+
     /// The features so far. The collector is empty afterwards.
     pub(crate) fn take(&mut self) -> Features {
-        let features = Features(self.places.clone());
+        for end in self.ends.iter_mut().skip(self.part) {
+            *end = self.places.len();
+        }
+        self.part = 0;
+        let features = Features {
+            places: self.places.clone(),
+            ends: self.ends,
+        };
         for place in self.places.drain(..) {
             if let Some(bits) = self.seen.get_mut(place as usize / 64) {
                 *bits = 0;
@@ -108,9 +150,17 @@ impl Collector {
         features
     }
 
+    /// Ends a part of the features.
+    pub(crate) fn end_part(&mut self) {
+        if let Some(end) = self.ends.get_mut(self.part) {
+            *end = self.places.len();
+            self.part += 1;
+        }
+    }
+
     /// Adds the feature that ends here.
     pub(crate) fn add_kind(&mut self, kind: Kind) {
-        let place = kind.place();
+        let place = kind.place() & self.last;
         let bit = 1 << (place % 64);
         if let Some(bits) = self.seen.get_mut(place as usize / 64)
             && *bits & bit == 0
@@ -185,8 +235,10 @@ pub struct CandidateFeatures {
     pub value: String,
     /// The points of the rules.
     pub points: i32,
-    /// Indexes into the table of weights.
-    pub features: Vec<u32>,
+    /// Indexes into the table of weights, in parts.
+    pub features: Vec<Vec<u32>>,
+    /// Numbers for the trees that judge a code.
+    pub facts: Vec<i32>,
 }
 
 /// How much of a word becomes features.

@@ -148,7 +148,8 @@ impl Reading {
                 reading.truncated = true;
                 break;
             }
-            let is_quoted = line.starts_with('>');
+            // ">>> 482913 <<<" is a frame and no quotation.
+            let is_quoted = line.starts_with('>') && !line.trim_end().ends_with('<');
             if is_quoted && !quoted {
                 continue;
             }

@@ -9,7 +9,7 @@ use crate::{code, link, mail, read, structure};
 #[derive(Debug, serde::Serialize)]
 pub struct MailFeatures {
     /// The features that all candidates share: of codes, then of links.
-    pub shared: [Vec<u32>; 2],
+    pub shared: [Vec<Vec<u32>>; 2],
     /// Candidates for the code.
     pub codes: Vec<CandidateFeatures>,
     /// Candidates for the link.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the weights of the extractor's two models.
+"""Trains the weights of the extractor's models.
 
     pip install numpy scipy scikit-learn
     crates/extract/train/rows.py ROWS SHARED
@@ -9,33 +9,48 @@
 
 NN are the writers that `tests/fixtures/mail/hands/README.md` names for training. Each line
 of features.jsonl is a labelled mail and what the models see of it. The result is
-`codes.bin` and `links.bin`: one signed byte for each place in the table of weights, and
-`values.bin`: a bias and the weights with which `code/value.rs` judges a value by all of its
-occurrences and by its rivals, as 32-bit integers. The same input gives the same bytes.
 
-Before it writes, it prints precision and recall by cross-validation: each writer's mails
-are scored by models that saw none of them.
+* `codes.bin` and `links.bin`, one signed byte for each place in the table of weights;
+* `mails.bin`, the same for the question whether a mail has a code at all;
+* `trees.bin`, the trees with which `code/value.rs` judges a value by all of its
+  occurrences and by its rivals.
+
+The same input gives the same bytes. Before it writes, it prints precision and recall by
+cross-validation: each writer's mails are scored by models that saw none of them. A third
+argument, `codes` or `links`, trains only those.
 """
 
 import collections
 import json
 import pathlib
 import re
+import struct
 import sys
 
 import numpy
 from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-PLACES = 1 << 17
+PLACES = {"codes": 1 << 18, "links": 1 << 17}
 UNIT = 32
 # How strongly weights are held near zero, chosen by cross-validation.
-STRENGTH = {"codes": 0.3, "links": 0.3}
+STRENGTH = {"codes": 0.3, "links": 0.3, "mails": 0.1}
 # A link that must never be returned counts as this many others, and so does a mail of the
-# project's own corpus, whose labels are tests.
+# project's own corpus, whose labels are tests. For the trees, a row that is no mail of the
+# writers counts as several: there are few of them.
 FORBIDDEN = 25.0
 OWN = {"codes": 3.0, "links": 8.0}
+ROWS = 3.0
 FOLDS = 5
+# The trees: as many facts, levels and values of a mail as in code/value.rs.
+LEVELS = 4
+VALUES = 4
+LEAF = 512
+TREES = {
+    "max_iter": 250, "learning_rate": 0.05, "max_depth": LEVELS, "min_samples_leaf": 30,
+    "l2_regularization": 5.0, "early_stopping": False, "random_state": 0,
+}
 
 
 def compact(text):
@@ -50,39 +65,68 @@ def is_same(one, other):
     return long == short or is_prefixed
 
 
+def matrix(parts, places_of_table):
+    """A row for each list of places. A place that is there twice counts twice."""
+    places = numpy.array([place for part in parts for place in part], dtype=numpy.int64)
+    places &= places_of_table - 1
+    ends = numpy.cumsum([0, *map(len, parts)])
+    ones = numpy.ones(len(places), dtype=numpy.float32)
+    made = sparse.csr_matrix((ones, places, ends), shape=(len(parts), places_of_table))
+    made.sum_duplicates()
+    return made
+
+
+def fit(features, labels, weights, kind):
+    solver = "liblinear" if kind == "links" else "lbfgs"
+    model = LogisticRegression(
+        C=STRENGTH[kind], solver=solver, fit_intercept=False, max_iter=500, tol=1e-4
+    )
+    model.fit(features, labels, sample_weight=weights)
+    return numpy.clip(numpy.rint(model.coef_[0] * UNIT), -127, 127).astype(numpy.int8)
+
+
+def scores(features, weights):
+    return (features @ weights.astype(numpy.float32)).astype(int)
+
+
 class Candidates:
     """The candidates of all mails for one model."""
 
     def __init__(self, kind, mails):
         self.kind = kind
-        self.mails = []
+        self.mails = [
+            mail for mail in mails
+            if mail["features"] and (kind == "codes" or mail["expected_links"] is not None)
+        ]
         self.mail_of, self.values, self.labels, self.forbidden, self.usable = [], [], [], [], []
-        self.points = []
-        places, ends = [], [0]
-        for mail in mails:
-            if not mail["features"] or kind == "links" and mail["expected_links"] is None:
-                continue
-            self.mails.append(mail)
-            shared = mail["features"]["shared"][0 if kind == "codes" else 1]
-            for one in mail["features"][kind]:
-                self.mail_of.append(len(self.mails) - 1)
+        self.points, self.facts, own, shared = [], [], [], []
+        for at, mail in enumerate(self.mails):
+            shared.append(mail["features"]["shared"][0 if kind == "codes" else 1])
+            # The order of the file depends on the weights that wrote it.
+            for one in sorted(mail["features"][kind], key=lambda one: (one["value"], one["features"])):
+                self.mail_of.append(at)
                 self.values.append(one["value"])
                 self.labels.append(self.is_right(mail, one["value"]))
                 self.forbidden.append(one["value"] in (mail["forbidden_links"] or []))
                 self.points.append(one["points"])
                 self.usable.append(one["points"] > -1000)
-                # A place that is in both lists counts twice, as in the extractor.
-                places.extend(shared)
-                places.extend(one["features"])
-                ends.append(len(places))
-        ones = numpy.ones(len(places), dtype=numpy.float32)
-        shape = (len(self.labels), PLACES)
-        self.matrix = sparse.csr_matrix((ones, places, ends), shape=shape)
-        self.matrix.sum_duplicates()
+                self.facts.append(one["facts"])
+                own.append(one["features"])
+        self.mail_of = numpy.array(self.mail_of)
+        self.parts = [matrix(part, PLACES[kind]) for part in zip(*own)]
+        self.shared_parts = [matrix(part, PLACES[kind]) for part in zip(*shared)]
+        self.shared = sum(self.shared_parts[1:], self.shared_parts[0])
+        self.all = sum(self.parts[1:], self.parts[0]) + self.shared[self.mail_of]
         self.labels = numpy.array(self.labels)
-        self.writer = numpy.array([self.mails[at]["writer"] for at in self.mail_of])
-        self.weights = numpy.where(self.forbidden, FORBIDDEN, 1.0)
-        self.weights *= numpy.where(self.writer == "own", OWN[kind], 1.0)
+        self.writers = numpy.array([mail["writer"] for mail in self.mails])
+        self.has_one = numpy.array([bool(self.wanted(mail)) for mail in self.mails])
+        is_hand = numpy.array([writer.isdigit() for writer in self.writers])
+        self.mail_weights = numpy.where(self.writers == "own", OWN[kind], 1.0)
+        self.tree_weights = numpy.where(is_hand, 1.0, ROWS)
+        self.weights = numpy.where(self.forbidden, FORBIDDEN, 1.0) * self.mail_weights[self.mail_of]
+
+    def wanted(self, mail):
+        return mail["expected_otp"] if self.kind == "codes" else mail["expected_links"]
 
     def is_right(self, mail, value):
         if self.kind == "links":
@@ -90,161 +134,176 @@ class Candidates:
         accepted = [mail["expected_otp"], *(mail["accept"] or [])]
         return any(is_same(value, code) for code in accepted if code)
 
+    def folds(self):
+        """For each fold the mails that are held back: writers, then halves of the others."""
+        writers = sorted({writer for writer in self.writers if writer.isdigit()})
+        for fold in range(FOLDS):
+            yield numpy.isin(self.writers, writers[fold::FOLDS])
+        is_other = ~numpy.isin(self.writers, writers)
+        for parity in (0, 1):
+            yield is_other & (numpy.arange(len(self.mails)) % 2 == parity)
+
     def fit(self, rows):
-        model = LogisticRegression(
-            C=STRENGTH[self.kind], solver="liblinear", fit_intercept=False, max_iter=400
+        return fit(self.all[rows], self.labels[rows], self.weights[rows], self.kind)
+
+    def fit_mails(self, is_used):
+        return fit(
+            self.shared[is_used], self.has_one[is_used], self.mail_weights[is_used], "mails"
         )
-        model.fit(self.matrix[rows], self.labels[rows], sample_weight=self.weights[rows])
-        return numpy.clip(numpy.rint(model.coef_[0] * UNIT), -127, 127).astype(numpy.int8)
 
-    def scores(self, weights, rows):
-        return self.matrix[rows] @ weights.astype(numpy.float32) / UNIT
-
-    def answers(self, weights, rows):
-        """For each mail its best value, by score."""
-        best = collections.defaultdict(dict)
-        for row, score in zip(rows, self.scores(weights, rows)):
-            if self.usable[row]:
-                known = best[self.mail_of[row]]
-                value = self.values[row]
-                known[value] = max(known.get(value, (-99, False)), (score, bool(self.labels[row])))
-        return {mail: max(known.values()) for mail, known in best.items()}
-
-
-def tally(candidates, answers, mails, threshold):
-    right = wrong = expected = 0
-    for at in mails:
-        mail = candidates.mails[at]
-        wanted = mail["expected_otp"] if candidates.kind == "codes" else mail["expected_links"]
-        expected += bool(wanted)
-        score, is_right = answers.get(at, (-99, False))
-        if score >= threshold:
-            right += is_right
-            wrong += not is_right
-    precision = right / max(1, right + wrong)
-    return f"precision {precision:.3f} recall {right / max(1, expected):.3f} wrong {wrong}"
+    def held_back(self):
+        """The scores of each part of each candidate, and of each mail, by weights that saw no
+        mail of its writer."""
+        parts = [*self.parts, *(part[self.mail_of] for part in self.shared_parts)]
+        odds = numpy.zeros((len(self.labels), len(parts)), dtype=int)
+        mails = numpy.zeros(len(self.mails), dtype=int)
+        for is_held_back in self.folds():
+            rows = numpy.where(is_held_back[self.mail_of])[0]
+            weights = self.fit(numpy.where(~is_held_back[self.mail_of])[0])
+            for at, part in enumerate(parts):
+                odds[rows, at] = scores(part[rows], weights)
+            if self.kind == "codes":
+                mails[is_held_back] = scores(self.shared[is_held_back], self.fit_mails(~is_held_back))
+        return odds, mails
 
 
-def cross_validate(candidates):
-    writers = sorted({writer for writer in candidates.writer if writer.isdigit()})
-    answers = {}
-    for fold in range(FOLDS):
-        is_held_back = numpy.isin(candidates.writer, writers[fold::FOLDS])
-        weights = candidates.fit(numpy.where(~is_held_back)[0])
-        answers.update(candidates.answers(weights, numpy.where(is_held_back)[0]))
+def print_scores(candidates, answers, name):
+    """Precision and recall of the best answers, which are a score and whether it is right."""
     mails = [at for at, mail in enumerate(candidates.mails) if mail["writer"].isdigit()]
-    print(f"{candidates.kind}: {len(mails)} mails of {len(writers)} writers, cross-validated")
-    for threshold in (-0.5, 0.0, 0.5, 1.0, 1.5, 2.0):
-        print(f"  log odds >= {threshold:4.1f}: {tally(candidates, answers, mails, threshold)}")
+    expected = sum(candidates.has_one[at] for at in mails)
+    print(f"{name}: {len(mails)} mails of the writers, cross-validated")
+    for threshold in (-1.0, -0.5, 0.0, 0.5, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0):
+        given = [answers[at] for at in mails if at in answers and answers[at][0] >= threshold]
+        right = sum(is_right for _, is_right in given)
+        precision, recall = right / max(1, len(given)), right / expected
+        wrong = len(given) - right
+        print(f"  log odds >= {threshold:5.2f}: {precision:.3f} / {recall:.3f}, wrong {wrong}")
 
 
-def held_back_odds(candidates):
-    """The log odds of each candidate, by weights that saw no mail of its writer."""
-    writers = sorted({writer for writer in candidates.writer if writer.isdigit()})
-    parts = [numpy.isin(candidates.writer, writers[fold::FOLDS]) for fold in range(FOLDS)]
-    is_other = ~numpy.isin(candidates.writer, writers)
-    parity = numpy.array(candidates.mail_of) % 2
-    parts += [is_other & (parity == 0), is_other & (parity == 1)]
-    odds = numpy.zeros(len(candidates.labels))
-    for part in parts:
-        weights = candidates.fit(numpy.where(~part)[0])
-        rows = numpy.where(part)[0]
-        odds[rows] = candidates.scores(weights, rows)
-    return numpy.rint(odds * UNIT).astype(int)
+def cross_validate_links(candidates):
+    odds, _ = candidates.held_back()
+    answers = {}
+    for row, score in enumerate(odds.sum(axis=1) / UNIT):
+        if candidates.usable[row]:
+            mail = candidates.mail_of[row]
+            answers[mail] = max(answers.get(mail, (-99, False)), (score, bool(candidates.labels[row])))
+    print_scores(candidates, answers, "links")
 
 
-def value_facts(odds, others, points, count, values, value):
-    """The same whole numbers as in code/value.rs."""
+def value_facts(rows, mail, others, candidates, odds):
+    """The same whole numbers as in code/value.rs. `others` are the best odds and the lengths
+    of the other values."""
     limit = lambda number: int(max(-10 * UNIT, min(10 * UNIT, number)))  # noqa: E731
-    best, mean = limit(max(odds)), int(sum(map(limit, odds)) / len(odds))
-    other = limit(max(others)) if others else -6 * UNIT
-    above = lambda number: max(0, number)  # noqa: E731
-    flag = lambda is_so: UNIT if is_so else 0  # noqa: E731
-    digits = sum(character.isdigit() for character in value)
+    totals = odds.sum(axis=1)
+    own = [int(totals[row]) for row in rows]
+    best_row = rows[own.index(max(own))]
+    best, mean, worst = limit(max(own)), int(sum(map(limit, own)) / len(own)), limit(min(own))
+    rivals = sorted((other for other, _ in others), reverse=True)
+    rival, second = [*map(limit, rivals), -10 * UNIT, -10 * UNIT][:2]
+    length = len(compact(candidates.values[best_row]))
+    facts = [candidates.facts[row] for row in rows]
     return [
-        best, mean, other,
-        above(best - 2 * UNIT), above(-UNIT - best), above(other), above(mean), above(-mean),
-        above(best - other),
-        above(points - 60), above(points - 100), min(100, above(60 - points)),
-        flag(count == 1), UNIT * min(6, above(count - 2)),
-        flag(values == 1), UNIT * min(10, above(values - 2)),
-        flag(len(value) == 4), flag(len(value) == 6), UNIT * min(6, above(len(value) - 6)),
-        flag(digits == len(value)), flag(digits == 0),
+        best, mean, worst, rival, best - rival, second, limit(mail),
+        min(20, len(rows)), min(30, len(others) + 1),
+        max(candidates.points[row] for row in rows),
+        min(30, 1 + sum(other == length for _, other in others)),
+        max(fact[2] for fact in facts), max(fact[4] == 0 for fact in facts),
+        *map(int, odds[best_row]), *candidates.facts[best_row],
     ]
 
 
 class Values:
     """The different values of all mails."""
 
-    def __init__(self, candidates, odds):
+    def __init__(self, candidates, odds, mail_odds):
         self.candidates = candidates
         grouped = collections.defaultdict(lambda: collections.defaultdict(list))
         for row, mail in enumerate(candidates.mail_of):
             grouped[mail][compact(candidates.values[row])].append(row)
-        self.facts, self.labels, self.mail_of, self.writer, self.weights = [], [], [], [], []
+        totals = odds.sum(axis=1)
+        self.facts, self.labels, self.mail_of = [], [], []
         for mail, values in grouped.items():
-            for value, rows in values.items():
-                others = [odds[row] for name, those in values.items() if name != value for row in those]
-                points = max(candidates.points[row] for row in rows)
-                own = [odds[row] for row in rows]
-                self.facts.append(value_facts(own, others, points, len(rows), len(values), value))
+            best = {name: max(totals[row] for row in rows) for name, rows in values.items()}
+            for name in sorted(best, key=lambda name: -best[name])[:VALUES]:
+                rows = values[name]
+                others = [(odd, len(other)) for other, odd in best.items() if other != name]
+                self.facts.append(value_facts(rows, mail_odds[mail], others, candidates, odds))
                 self.labels.append(any(candidates.labels[row] for row in rows))
                 self.mail_of.append(mail)
-                self.writer.append(candidates.mails[mail]["writer"])
-                self.weights.append(OWN["codes"] if self.writer[-1] == "own" else 1.0)
-        self.facts = numpy.array(self.facts, dtype=float)
-        self.labels, self.writer = numpy.array(self.labels), numpy.array(self.writer)
-        self.weights = numpy.array(self.weights)
+        self.facts, self.labels = numpy.array(self.facts, dtype=float), numpy.array(self.labels)
+        self.mail_of = numpy.array(self.mail_of)
 
     def fit(self, rows):
-        facts = self.facts[rows] / UNIT
-        middle, width = facts.mean(axis=0), facts.std(axis=0) + 1e-9
-        model = LogisticRegression(C=0.3, max_iter=2000)
-        model.fit((facts - middle) / width, self.labels[rows], sample_weight=self.weights[rows])
-        weights = model.coef_[0] / width
-        bias = model.intercept_[0] - (weights * middle).sum()
-        return numpy.rint([bias * UNIT, *(weights * 1024)]).astype("<i4")
-
-    def scores(self, fitted, rows):
-        return (fitted[0] + self.facts[rows] @ fitted[1:] / 1024) / UNIT
+        model = HistGradientBoostingClassifier(**TREES)
+        weights = self.candidates.tree_weights[self.mail_of[rows]]
+        return model.fit(self.facts[rows], self.labels[rows], sample_weight=weights)
 
     def cross_validate(self):
-        writers = sorted({writer for writer in self.writer if writer.isdigit()})
         answers = {}
-        for fold in range(FOLDS):
-            is_held_back = numpy.isin(self.writer, writers[fold::FOLDS])
-            fitted = self.fit(numpy.where(~is_held_back)[0])
-            rows = numpy.where(is_held_back)[0]
-            for row, score in zip(rows, self.scores(fitted, rows)):
+        for is_held_back in list(self.candidates.folds())[:FOLDS]:
+            is_tested = is_held_back[self.mail_of]
+            model = self.fit(numpy.where(~is_tested)[0])
+            rows = numpy.where(is_tested)[0]
+            for row, score in zip(rows, model.decision_function(self.facts[rows])):
                 mail = self.mail_of[row]
                 answers[mail] = max(answers.get(mail, (-99, False)), (score, bool(self.labels[row])))
-        mails = [at for at, mail in enumerate(self.candidates.mails) if mail["writer"].isdigit()]
-        print(f"values: {len(mails)} mails of {len(writers)} writers, cross-validated")
-        for threshold in (-0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0):
-            print(f"  log odds >= {threshold:4.1f}: {tally(self.candidates, answers, mails, threshold)}")
+        print_scores(self.candidates, answers, "codes")
 
 
-def train_values(candidates, target):
-    values = Values(candidates, held_back_odds(candidates))
+def tree_bytes(nodes):
+    """A tree with all of its levels: for each inner node a fact and the most that goes left,
+    and then the leaves. Where a branch ends early, everything goes left."""
+    inner, leaves = [], []
+    level = [0]
+    for _ in range(LEVELS):
+        below = []
+        for at in level:
+            node = nodes[at]
+            if node["is_leaf"]:
+                inner.append((0, 32767))
+                below += [at, at]
+            else:
+                threshold = numpy.floor(node["num_threshold"])
+                inner.append((int(node["feature_idx"]), int(max(-32768, min(32767, threshold)))))
+                below += [node["left"], node["right"]]
+        level = below
+    leaves = [round(float(nodes[at]["value"]) * LEAF) for at in level]
+    packed = [struct.pack("<hh", fact, most) for fact, most in inner]
+    return b"".join(packed) + struct.pack(f"<{len(leaves)}h", *leaves)
+
+
+def train_codes(mails, target):
+    candidates = Candidates("codes", mails)
+    odds, mail_odds = candidates.held_back()
+    values = Values(candidates, odds, mail_odds)
     values.cross_validate()
-    fitted = values.fit(numpy.arange(len(values.labels)))
-    (target / "values.bin").write_bytes(fitted.tobytes())
-    print(f"  wrote {target / 'values'}.bin, {list(fitted)}")
+    model = values.fit(numpy.arange(len(values.labels)))
+    start = round(float(model._baseline_prediction[0, 0]) * LEAF)
+    trees = [tree_bytes(stage[0].nodes) for stage in model._predictors]
+    (target / "trees.bin").write_bytes(struct.pack("<i", start) + b"".join(trees))
+    everything = numpy.arange(len(candidates.labels))
+    (target / "codes.bin").write_bytes(candidates.fit(everything).tobytes())
+    all_mails = numpy.ones(len(candidates.mails), dtype=bool)
+    (target / "mails.bin").write_bytes(candidates.fit_mails(all_mails).tobytes())
+
+
+def train_links(mails, target):
+    candidates = Candidates("links", mails)
+    cross_validate_links(candidates)
+    everything = numpy.arange(len(candidates.labels))
+    (target / "links.bin").write_bytes(candidates.fit(everything).tobytes())
 
 
 def main():
     source, target = map(pathlib.Path, sys.argv[1:3])
+    kinds = sys.argv[3:] or ["codes", "links"]
     mails = [json.loads(line) for line in source.open()]
     for mail in mails:
         mail["writer"] = pathlib.Path(mail["file"]).stem
-    for kind in ("codes", "links"):
-        candidates = Candidates(kind, mails)
-        cross_validate(candidates)
-        weights = candidates.fit(numpy.arange(len(candidates.labels)))
-        (target / f"{kind}.bin").write_bytes(weights.tobytes())
-        print(f"  wrote {target / kind}.bin, {numpy.count_nonzero(weights)} weights")
-        if kind == "codes":
-            train_values(candidates, target)
+    if "codes" in kinds:
+        train_codes(mails, target)
+    if "links" in kinds:
+        train_links(mails, target)
 
 
 if __name__ == "__main__":

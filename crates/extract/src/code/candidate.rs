@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use super::mask::is_masked;
+use super::number::is_digits;
 use super::run::{Run, digit_groups, letter_groups, spelled_out};
 use super::segment::{Segment, heading};
 use super::shape::{Shape, shape_of};
 use super::token::{Form, Token, tokens};
+use super::uneven::uneven_groups;
 use crate::fold::BARRIER;
 use crate::lexicon::{Hit, Sense};
 use crate::reading::Reading;
@@ -131,11 +133,12 @@ fn run(reading: &Reading, (tokens, at): (&[Token], usize), hits: &[Hit]) -> Opti
     }
     let text = reading.text();
     let run = spelled_out(reading, tokens, at)
-        .or_else(|| digit_groups(text, tokens, at))
-        .or_else(|| letter_groups(text, tokens, at));
+        .or_else(|| digit_groups(reading, tokens, at))
+        .or_else(|| letter_groups(text, tokens, at))
+        .or_else(|| uneven_groups(text, tokens, at, hits));
     // "4821 10 minutes": the second number is counted, so the first is by itself.
     run.filter(|run| match run {
-        Run::Code { range, .. } => !is_counted(text, range, hits),
+        Run::Code { range, shape, .. } => !is_counted(text, range, *shape, hits),
         Run::Nothing { .. } => true,
     })
 }
@@ -166,7 +169,7 @@ fn candidate(
         return None;
     }
     let hits = place.hits;
-    if is_counted(text, &range, hits) || touches_barrier(text, &range) {
+    if is_counted(text, &range, shape, hits) || touches_barrier(text, &range) {
         return None;
     }
     let overlaps = |hit: &Hit| hit.start() < range.end;
@@ -185,26 +188,33 @@ fn candidate(
     })
 }
 
-/// Whether capitals have too few vowels for a word.
+/// Whether letters have too few vowels for a word.
 fn is_random(value: &str) -> bool {
     const FEW: usize = 5;
-    let vowels = value.bytes().filter(|byte| b"AEIOUY".contains(byte));
-    value.len() >= FEW
-        && value.bytes().all(|byte| byte.is_ascii_uppercase())
-        && vowels.count() * FEW <= value.len()
+    let vowels = value.bytes().filter(|byte| b"AEIOUYaeiouy".contains(byte));
+    let vowels = vowels.count();
+    let is_of = |is: fn(&u8) -> bool| value.bytes().all(|byte| is(&byte));
+    value.len() >= 4 && is_of(u8::is_ascii_uppercase) && vowels * FEW <= value.len()
+        || value.len() > FEW && is_of(u8::is_ascii_lowercase) && vowels == 0
 }
 
 /// Whether a unit follows directly, or money stands directly before or after.
-fn is_counted(text: &str, range: &Range<usize>, hits: &[Hit]) -> bool {
+fn is_counted(text: &str, range: &Range<usize>, shape: Shape, hits: &[Hit]) -> bool {
+    let is_number = matches!(shape, Shape::Digits | Shape::Grouped);
     let next = hits.partition_point(|hit| hit.start() < range.end);
     let follows = hits.get(next).is_some_and(|hit| {
         let gap = text.get(range.end..hit.start()).unwrap_or("?");
-        hit.sense.says(Sense::UNIT.or(Sense::MONEY)) && matches!(gap, "" | " " | "-")
+        is_number && hit.sense.says(Sense::UNIT.or(Sense::MONEY)) && matches!(gap, "" | " " | "-")
     });
     let prefixed = hits
         .get(hits.partition_point(|hit| hit.start() < range.start))
         .is_some_and(|hit| {
-            hit.start() == range.start && hit.end() < range.end && hit.sense.says(Sense::MONEY)
+            // One letter that names money comes after the amount.
+            let rest = text.get(hit.end()..range.end).unwrap_or_default();
+            hit.start() == range.start
+                && hit.end() > range.start + 1
+                && is_digits(rest.trim_start_matches('-'))
+                && hit.sense.says(Sense::MONEY)
         });
     let previous = hits
         .partition_point(|hit| hit.end() <= range.start)
@@ -212,7 +222,9 @@ fn is_counted(text: &str, range: &Range<usize>, hits: &[Hit]) -> bool {
         .and_then(|at| hits.get(at));
     let precedes = previous.is_some_and(|hit| {
         let gap = text.get(hit.end()..range.start).unwrap_or("?");
-        hit.sense.says(Sense::MONEY) && matches!(gap, "" | " " | "." | ". " | ":" | ": ")
+        is_number
+            && hit.sense.says(Sense::MONEY)
+            && matches!(gap, "" | " " | "." | ". " | ":" | ": ")
     });
     follows || precedes || prefixed
 }

@@ -82,8 +82,8 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Codes {
         .collect();
     let mail = MailContext::of(&contexts);
     let (mut scored, crowded) = score(&contexts, mail);
-    rate(&contexts, mail, &mut scored, steps);
-    value::judge(&mut scored);
+    let odds = rate(&contexts, mail, &mut scored, steps);
+    value::judge(&mut scored, &odds, steps);
     let bound = readings.iter().find_map(bound).map(|bound| BoundCode {
         extraction: decide_bound(&bound, &scored),
         host: bound.host,
@@ -103,20 +103,21 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Codes {
 pub(crate) fn seen_by_model(
     readings: &[Reading],
     steps: &Steps<'_>,
-) -> (Vec<u32>, Vec<CandidateFeatures>) {
+) -> (Vec<Vec<u32>>, Vec<CandidateFeatures>) {
     let contexts: Vec<_> = readings
         .iter()
         .map(|reading| Context::of(reading, steps))
         .collect();
     let mail = MailContext::of(&contexts);
     let (mut scored, _) = score(&contexts, mail);
-    let shared = rate(&contexts, mail, &mut scored, steps);
+    let odds = rate(&contexts, mail, &mut scored, steps);
     let seen = scored.iter().map(|one| CandidateFeatures {
         value: one.candidate.value.clone(),
         points: one.points,
-        features: one.features.places(),
+        features: one.features.parts(),
+        facts: one.facts.to_vec(),
     });
-    (shared.places(), seen.collect())
+    (odds.shared.parts(), seen.collect())
 }
 
 fn reaches_end(best: &ScoredCode, readings: &[Reading]) -> bool {

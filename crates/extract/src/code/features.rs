@@ -35,6 +35,16 @@ pub(super) fn of_mail(
         cue::add(kind, cues, features);
         cue::add_counts(kind, cues, features);
     }
+    let senses = mail.body.or(mail.subject);
+    for (sense, name) in SENSES {
+        if senses.says(*sense) {
+            features.add("mail says", name);
+        }
+        if mail.subject.says(*sense) {
+            features.add("subject says", name);
+        }
+    }
+    features.end_part();
     for context in contexts {
         let text = context.reading.small();
         if context.reading.source == TextSource::Subject {
@@ -43,15 +53,6 @@ pub(super) fn of_mail(
         } else {
             let all = words(text).take(MAIL_WORDS);
             features.add_words(Kind::of("mail"), all, Detail::Words);
-        }
-    }
-    let senses = mail.body.or(mail.subject);
-    for (sense, name) in SENSES {
-        if senses.says(*sense) {
-            features.add("mail says", name);
-        }
-        if mail.subject.says(*sense) {
-            features.add("subject says", name);
         }
     }
     features.take()
@@ -66,10 +67,10 @@ pub(super) fn of_candidate(
 ) -> Features {
     let candidate = &one.candidate;
     of_cues(candidate, context, cues, features);
+    features.end_part();
     of_shape(candidate, context.reading, features);
+    features.end_part();
     of_rules(candidate, &one.rules, features);
-    spread.add(candidate, features);
-    of_words(candidate, context, features);
     for (sense, name) in SENSES {
         if one.heard.sentence.says(*sense) {
             features.add("sentence says", name);
@@ -77,6 +78,10 @@ pub(super) fn of_candidate(
             features.add("near says", name);
         }
     }
+    features.end_part();
+    spread.add(candidate, features);
+    features.end_part();
+    of_words(candidate, context, features);
     features.take()
 }
 
@@ -113,12 +118,25 @@ fn of_cues(candidate: &Candidate, context: &Context<'_>, cues: &[Hit], features:
     ] {
         cue::add(Kind::of_two(prefix, name), within(range), features);
     }
-    if let Some(last) = within(line(-2).start.min(own.start)..start).last() {
+    let earlier = within(line(-2).start.min(own.start)..start);
+    let later = within(end..line(1).end.max(own.end));
+    if let Some(last) = earlier.last() {
         cue::add_together(Kind::of("cue last"), last.sense, features);
     }
-    if let Some(first) = within(end..line(1).end.max(own.end)).first() {
+    if let Some(first) = later.first() {
         cue::add_together(Kind::of("cue next"), first.sense, features);
     }
+    let before = earlier.get(earlier.len().saturating_sub(3)..);
+    let after = later.get(..later.len().min(2));
+    cue::add_path(
+        before.unwrap_or_default(),
+        after.unwrap_or_default(),
+        features,
+    );
+    let all = Hit::senses(cues);
+    let length = i32::try_from(candidate.compact.len()).map_or(9, |length| length.min(9));
+    let kind = Kind::of_two(alone, "cue all of").then_number(length);
+    cue::add_together(kind.then(" "), all, features);
 }
 
 fn of_shape(candidate: &Candidate, reading: &Reading, features: &mut Collector) {
@@ -147,12 +165,6 @@ fn of_shape(candidate: &Candidate, reading: &Reading, features: &mut Collector) 
         (is_year(&candidate.compact), "year"),
         (is_compact_date(&candidate.compact), "date"),
         (digits.first() == Some(&b'0'), "zero"),
-        (
-            digits
-                .windows(2)
-                .all(|pair| matches!(pair, [a, b] if a == b)),
-            "same",
-        ),
     ];
     for (_, flag) in flags.iter().filter(|(holds, _)| *holds) {
         features.add("flag", flag);
@@ -188,11 +200,22 @@ fn of_words(candidate: &Candidate, context: &Context<'_>, features: &mut Collect
     let mut near_left = [""; 2];
     let noted = words(left).inspect(|word| near_left = [near_left[1], word]);
     features.add_words(Kind::of("left"), noted, Detail::Pieces);
+    let [second, last] = near_left.map(sayable);
+    let mut next = words(right).map(sayable);
+    let (first, then) = (next.next().unwrap_or(""), next.next().unwrap_or(""));
+    for (kind, one, other) in [
+        ("left pair", second, last),
+        ("right pair", first, then),
+        ("between", last, first),
+    ] {
+        features.add_kind(Kind::of(kind).then(one).then(" ").then(other));
+    }
     let near_left = near_left.into_iter().filter(|word| !word.is_empty());
     features.add_words(Kind::of("left next"), near_left, Detail::Pieces);
     let near_right = words(right).take(2);
     features.add_words(Kind::of("right next"), near_right, Detail::Pieces);
     features.add_words(Kind::of("right"), words(right), Detail::Pieces);
+    features.end_part();
     let of_line = if candidate.alone { "" } else { " of line" };
     for (offset, kind) in [(-1_isize, "above"), (-2, "above 2"), (1, "below")] {
         let index = candidate.segment.checked_add_signed(offset);
@@ -208,6 +231,15 @@ fn of_words(candidate: &Candidate, context: &Context<'_>, features: &mut Collect
         };
         let near = words(text.get(range).unwrap_or_default());
         features.add_words(Kind::of_two(kind, of_line), near, Detail::Pieces);
+    }
+}
+
+/// A word, or a sign for a number: a model must not remember numbers.
+fn sayable(word: &str) -> &str {
+    if word.bytes().all(|byte| byte.is_ascii_digit()) && !word.is_empty() {
+        "#"
+    } else {
+        word
     }
 }
 

@@ -23,10 +23,11 @@ pub(super) fn is_masked(text: &str, token: &Token, core: &str) -> bool {
             .get(..2)
             .is_some_and(|start| start.eq_ignore_ascii_case("xx"));
     let after = text.get(token.range.end..).unwrap_or_default();
-    let decimal = after.starts_with(['.', ','])
-        && after
-            .get(1..)
-            .is_some_and(|next| next.starts_with(|c: char| c.is_ascii_digit()));
+    let fraction = after.strip_prefix(['.', ',']).map_or(0, |next| {
+        next.bytes().take_while(u8::is_ascii_digit).count()
+    });
+    // "739105,5 minutes": a comma without a space after it.
+    let decimal = fraction > 1 || fraction == 1 && core.len() < 6;
     let before = text.get(..token.range.start).unwrap_or_default();
     let spaced_money = before
         .trim_end_matches(' ')

@@ -40,7 +40,7 @@ pub(super) fn is_dashed_date(core: &str) -> bool {
         [year, month, day] | [day, month, year] if is_year(year) => {
             is_short(month) && is_short(day)
         }
-        [from, to] => is_year(from) && (is_year(to) || is_short(to)),
+        [from, to] => is_year(from) && (is_year(to) || is_short(to) && is_month_or_next(from, to)),
         _ => false,
     }
 }
@@ -52,8 +52,24 @@ pub(super) fn is_dashed_phone(core: &str) -> bool {
     core.split('-').all(is_digits)
         && total > 6
         && !lengths.iter().all(|length| *length == 1)
-        && !matches!(lengths.as_slice(), [4, 4] | [3, 3, 3] | [5, 5])
+        && !matches!(
+            lengths.as_slice(),
+            [4, 4] | [3, 3, 1..=3] | [5, 5] | [3, 2, 2] | [4, 4, 2]
+        )
+        && !is_pairs(&lengths)
         || total > 10
+}
+
+/// `64-93-08-17`, and with one digit at the end.
+fn is_pairs(lengths: &[usize]) -> bool {
+    let (last, pairs) = lengths.split_last().unwrap_or((&0, &[]));
+    pairs.len() > 2 && *last <= 2 && pairs.iter().all(|length| *length == 2)
+}
+
+/// `2026-03` and `2025-26`, but not `2580-46`.
+fn is_month_or_next(year: &str, part: &str) -> bool {
+    let number = |text: &str| text.parse::<u32>().unwrap_or_default();
+    number(part) <= 12 || number(part) == (number(year) + 1) % 100
 }
 
 fn is_short(part: &str) -> bool {

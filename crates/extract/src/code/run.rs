@@ -36,12 +36,12 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
     for token in tokens.get(at..)? {
         let core = text.get(token.range.clone())?;
         let gap = text.get(end..token.range.start)?;
-        // One dash in a cell of its own, in the middle, is part of the code.
-        let dash = used > 2 && !dashed && gap.trim() == "-" && gap.len() > 1;
         if used == 1 {
             first_gap = gap;
         }
         let even = gap == first_gap && is_even_gap(gap);
+        // One dash in a cell of its own, in the middle, is part of the code.
+        let dash = used > 2 && !dashed && !even && gap.trim() == "-" && gap.len() > 1;
         let joined = used == 0 || dash || even || is_cell_gap(reading.source, gap);
         // "3 0 5 9 6 2 y": the next word may have one letter.
         let is_small = core.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -98,23 +98,28 @@ fn is_cell_gap(source: TextSource, gap: &str) -> bool {
 }
 
 /// Whether characters are one code if this text is between each of them and the next: up
-/// to four spaces, or a sign that separates.
+/// to four spaces, a sign that separates, or the end of a line.
 fn is_even_gap(gap: &str) -> bool {
     let sign = gap.trim_matches(' ');
-    gap.len() - sign.len() <= 4 && matches!(sign, "" | "·" | "•" | "|") && !gap.is_empty()
+    gap.len() - sign.len() <= 4
+        && matches!(sign, "" | "·" | "•" | "|" | "-" | "\n" | "\n\n")
+        && !gap.is_empty()
 }
 
 /// Groups of digits one space apart: a code in groups, or a phone or card number.
-pub(super) fn digit_groups(text: &str, tokens: &[Token], at: usize) -> Option<Run> {
+pub(super) fn digit_groups(reading: &Reading, tokens: &[Token], at: usize) -> Option<Run> {
+    let text = reading.text();
     let first = tokens.get(at)?;
     if !text.as_bytes().get(first.range.start)?.is_ascii_digit() {
         return None;
     }
     let mut groups: Vec<&str> = Vec::new();
     let mut end = 0;
+    let in_cells = reading.source == TextSource::Html && is_row_of_numbers(text, &first.range);
     for token in tokens.get(at..)?.iter().take(8) {
         let core = text.get(token.range.clone())?;
-        let adjacent = groups.is_empty() || is_group_gap(text.get(end..token.range.start)?);
+        let gap = text.get(end..token.range.start)?;
+        let adjacent = groups.is_empty() || is_group_gap(gap) || in_cells && is_cells_gap(gap);
         let numeric = core.split('-').all(is_digits);
         if !numeric || !adjacent {
             break;
@@ -133,13 +138,16 @@ pub(super) fn digit_groups(text: &str, tokens: &[Token], at: usize) -> Option<Ru
     }
     let is_regular = matches!(
         lengths.as_slice(),
-        [3, 3] | [4, 4] | [2, 2, 2] | [3, 3, 3] | [2, 2, 2, 2] | [5, 5]
+        [3, 3] | [4, 4] | [2, 2, 2] | [3, 3, 3] | [2, 2, 2, 2] | [5, 5] | [2, 2, 2, 2, 2]
     );
     let years = groups.iter().any(|group| is_year(group)) && !is_regular
         || groups.iter().all(|group| is_year(group));
+    let years = years && !is_set_apart(text, &range);
     if (is_regular || (4..=8).contains(&total) && groups.len() <= 4) && !years {
-        let split = first.before(text) == Some('(') || is_masked(text, first, "");
-        let (value, used) = (text.get(range.clone())?.to_owned(), groups.len());
+        let value = text.get(range.clone())?;
+        let is_bracketed = text.get(end..)?.starts_with(')') && !value.contains(')');
+        let split = first.before(text) == Some('(') && !is_bracketed || is_masked(text, first, "");
+        let (value, used) = (in_one_line(value), groups.len());
         return (!split).then_some(Run::Code {
             range,
             value,
@@ -153,6 +161,58 @@ pub(super) fn digit_groups(text: &str, tokens: &[Token], at: usize) -> Option<Ru
             .iter()
             .all(|length| (3..=5).contains(length) || groups.len() > 2))
     .then_some(Run::Nothing { used: groups.len() })
+}
+
+/// A code in cells is written with one space between its groups.
+fn in_one_line(value: &str) -> String {
+    let words: Vec<&str> = value.split_whitespace().collect();
+    words.join(" ")
+}
+
+/// How far the ends of a line are looked for. A code has fewer characters.
+const NEAR: usize = 48;
+
+/// The parts of a line before and after a range, as far as they are near.
+fn line_around<'t>(text: &'t str, range: &Range<usize>) -> Option<(&'t str, &'t str)> {
+    let from = text.ceil_char_boundary(range.start.saturating_sub(NEAR));
+    let until = text.floor_char_boundary((range.end + NEAR).min(text.len()));
+    let before = text.get(from..range.start)?;
+    let after = text.get(range.end..until)?;
+    let before = match before.rsplit_once('\n') {
+        Some((_, before)) => before,
+        None if from == 0 => before,
+        None => return None,
+    };
+    let after = match after.split_once('\n') {
+        Some((after, _)) => after,
+        None if until == text.len() => after,
+        None => return None,
+    };
+    Some((before, after))
+}
+
+/// Whether the line of a number has other numbers in cells, and nothing else.
+fn is_row_of_numbers(text: &str, range: &Range<usize>) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_digit() || matches!(byte, b' ' | b'\t' | b'-');
+    line_around(text, range).is_some_and(|(before, after)| {
+        after.contains('\t') && before.bytes().chain(after.bytes()).all(is_part)
+    })
+}
+
+/// Whether a run has a line of its own, or follows a colon.
+pub(super) fn is_set_apart(text: &str, range: &Range<usize>) -> bool {
+    let is_sign = |c: char| !c.is_alphanumeric();
+    let is_alone = |(before, after): (&str, &str)| before.chars().chain(after.chars()).all(is_sign);
+    let before = text.get(..range.start).unwrap_or_default();
+    before
+        .trim_end_matches([' ', '"', '*', '\''])
+        .ends_with(':')
+        || line_around(text, range).is_some_and(is_alone)
+}
+
+/// Whether the text between two groups only separates their cells.
+fn is_cells_gap(gap: &str) -> bool {
+    gap.len() <= 5 && gap.contains('\t') && matches!(gap.trim(), "" | "-")
 }
 
 fn is_group_gap(gap: &str) -> bool {

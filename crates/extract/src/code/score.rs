@@ -7,12 +7,16 @@ use super::evidence::evidence;
 use super::heard::Heard;
 use super::rule::Rule;
 use super::shape::Shape;
+use crate::cue;
 use crate::lexicon::Sense;
-use crate::model::{Features, percent};
+use crate::model::{Features, PARTS, percent};
 use crate::reading::{Reading, TextSource};
 
 /// Steps charged for scoring a candidate.
 const PER_CANDIDATE: usize = 3_000;
+
+/// How many facts describe a candidate: those of `facts`, and one for each cue.
+pub(super) const FACTS: usize = 10 + cue::KINDS;
 
 /// A candidate with its points.
 pub(super) struct ScoredCode {
@@ -33,6 +37,10 @@ pub(super) struct ScoredCode {
     pub(super) label: Option<usize>,
     pub(super) heard: Heard,
     pub(super) features: Features,
+    /// What each part of the features adds to the odds.
+    pub(super) parts: [i32; PARTS],
+    /// What the trees see of it.
+    pub(super) facts: [i32; FACTS],
 }
 
 /// A candidate with its points, without its value.
@@ -105,6 +113,8 @@ fn score_reading(context: &Context<'_>, mail: MailContext, scored: &mut Vec<Scor
             label,
             heard: Heard::of(&around),
             features: Features::default(),
+            parts: [0; PARTS],
+            facts: [0; FACTS],
             candidate,
         });
     }

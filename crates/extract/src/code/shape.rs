@@ -109,7 +109,11 @@ fn dashed(core: &str) -> Option<Shape> {
         // "K4T9-27" is a code in groups.
         && (number.len() >= 4 || prefix.bytes().all(|byte| byte.is_ascii_uppercase()))
     {
-        return (4..=8).contains(&number.len()).then_some(Shape::Prefixed);
+        return match number.len() {
+            4..=8 => Some(Shape::Prefixed),
+            2..=3 if prefix.len() > 1 => Some(Shape::Dashed),
+            _ => None,
+        };
     }
     let has_digit = core.bytes().any(|byte| byte.is_ascii_digit());
     let equal = groups
@@ -121,13 +125,35 @@ fn dashed(core: &str) -> Option<Shape> {
         && core.bytes().filter(u8::is_ascii_alphabetic).count() <= 8;
     let upper = !core.bytes().any(|byte| byte.is_ascii_lowercase());
     let lower = !core.bytes().any(|byte| byte.is_ascii_uppercase());
+    let has_vowel = core.bytes().any(|byte| b"aeiouy".contains(&byte));
+    let single = groups.iter().all(|group| group.len() == 1);
+    if is_words_with_number(&groups, upper || lower) {
+        return Some(Shape::Dashed);
+    }
     match groups.len() {
+        5.. if has_digit && single && upper => Some(Shape::Dashed),
+        2..=4 if lower && equal && sized && !has_vowel => Some(Shape::Dashed),
         2..=4 if has_digit && sized && (upper || lower) => Some(Shape::Dashed),
         2..=4 if has_digit && short => Some(Shape::Dashed),
         2..=4 if upper && equal && sized => Some(Shape::Dashed),
         count if count >= 4 && lower && !has_digit && sized => Some(Shape::Words),
         _ => None,
     }
+}
+
+/// `VELVET-41`, `harbor-92-lime`: one or two words and a number.
+fn is_words_with_number(groups: &[&str], is_one_case: bool) -> bool {
+    let numbers = groups.iter().filter(|group| is_digits(group));
+    let is_word = |group: &&str| group.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let words = groups.iter().filter(|group| is_word(group));
+    let sized = words.clone().all(|word| (3..=8).contains(&word.len()));
+    is_one_case
+        && sized
+        && matches!(groups.len(), 2..=3)
+        && numbers.clone().count() == 1
+        && words.count() + 1 == groups.len()
+        && numbers.clone().all(|number| matches!(number.len(), 2..=3))
+        && (groups.len() == 3 || groups.first().is_some_and(is_word))
 }
 
 impl Shape {
@@ -172,6 +198,12 @@ mod tests {
             ("tt226-5398x", Shape::Dashed),
             ("sparo-ndigo-amurt-secan", Shape::Words),
             ("K4T9-27", Shape::Dashed),
+            ("B-R-N-K-8", Shape::Dashed),
+            ("kfbd-tjwm", Shape::Dashed),
+            ("KORB-73", Shape::Dashed),
+            ("velvet-cobra-19", Shape::Dashed),
+            ("64-93-08-17", Shape::Grouped),
+            ("2580-46", Shape::Grouped),
             ("MIFSUC", Shape::Letters),
             ("a9x2kq7p", Shape::MixedCase),
         ] {

@@ -188,11 +188,30 @@ fn push(text: &str, range: Range<usize>, found: &mut Vec<Token>) {
     }
     let lead = body.find(|c: char| c.is_ascii_alphanumeric()).unwrap_or(0);
     let start = range.start + lead;
-    let end = start + trimmed.len();
+    let (lead, tail) = affixes(trimmed);
+    let end = start + trimmed.len() - tail;
     found.push(Token {
-        range: start + glued(trimmed)..end,
+        range: start + lead.max(glued(trimmed))..end,
         form: Form::Any,
     });
+}
+
+/// The lengths of a prefix and an ending that grammar joins to a number with a dash:
+/// `u-482913` in Zulu, `482913-as` in Hungarian.
+fn affixes(core: &str) -> (usize, usize) {
+    let is_small = |part: &str| part.bytes().all(|byte| byte.is_ascii_lowercase());
+    let Some((first, last)) = core.split_once('-') else {
+        return (0, 0);
+    };
+    let ends_in_vowel = first.ends_with(['a', 'e', 'i', 'o', 'u']);
+    if first.len() <= 4 && is_small(first) && ends_in_vowel && super::number::is_digits(last) {
+        return (first.len() + 1, 0);
+    }
+    let is_number = (4..=8).contains(&first.len()) && super::number::is_digits(first);
+    if is_number && matches!(last.len(), 2..=4) && is_small(last) {
+        return (0, last.len() + 1);
+    }
+    (0, 0)
 }
 
 /// The length of a label that is written without a space: `OTP634809`.
@@ -239,6 +258,14 @@ mod tests {
             cores("now , later . who ? me ; x :")
         );
         assert_eq!(cores("sign.in a,b c:d"), ["sign.in", "a", "b", "c", "d"]);
+    }
+
+    #[test]
+    fn prefixes_and_endings_are_no_part_of_a_number() {
+        assert_eq!(
+            cores("u-83 17 ku-4821 482913-as 4821-x"),
+            ["83", "17", "4821", "482913", "4821-x"]
+        );
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::extraction::{Extraction, Link, LinkKind};
 use crate::flag::Flag;
 use crate::host;
 use crate::lexicon::{Sense, link_hits};
-use crate::model::{Collector, Features, UNIT};
+use crate::model::{Collector, Features, LINKS, UNIT};
 use crate::reading::{Reading, TextSource};
 use crate::rejection::Rejection;
 use crate::steps::Steps;
@@ -128,7 +128,7 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Links {
     let mut candidates = Vec::new();
     let mut search = Search {
         targets: HashMap::new(),
-        collector: Collector::default(),
+        collector: Collector::of(&LINKS),
         steps,
     };
     let mut is_cut = false;

@@ -1,8 +1,5 @@
 //! Hashes of features.
 
-/// The last index of a table of weights.
-pub(super) const LAST: u32 = (1 << 17) - 1;
-
 /// The hash of the first part of a feature, such as `left:`. More text can follow it.
 ///
 /// FNV-1a: short, and the same everywhere.
@@ -49,10 +46,11 @@ impl Kind {
         begun.then_byte(digit(number))
     }
 
-    /// The index of the feature that ends here.
+    /// A number for the feature that ends here. A table uses as many low bits of it as it
+    /// has weights.
     pub(super) fn place(self) -> u32 {
         // The high bits of this hash are better than the low ones.
-        (self.0 ^ (self.0 >> 15)) & LAST
+        self.0 ^ (self.0 >> 15)
     }
 }
 

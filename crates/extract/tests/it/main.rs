@@ -11,6 +11,7 @@ mod hidden;
 mod lexicon;
 mod mail;
 mod property;
+mod shape;
 mod speed;
 mod words;
 

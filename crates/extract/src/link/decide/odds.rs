@@ -28,7 +28,7 @@ pub(super) fn rate(
 pub(crate) fn seen_by_model(
     readings: &[Reading],
     steps: &Steps<'_>,
-) -> (Vec<u32>, Vec<CandidateFeatures>) {
+) -> (Vec<Vec<u32>>, Vec<CandidateFeatures>) {
     let links = read(readings, steps);
     let seen = links.candidates.iter().map(|one| {
         let judged = one.as_target.as_ref().unwrap_or(&one.as_written);
@@ -39,12 +39,13 @@ pub(crate) fn seen_by_model(
             } else {
                 judged.score()
             },
-            features: one.features.places(),
+            features: one.features.parts(),
+            facts: Vec::new(),
         }
     });
     let seen = seen.collect();
     (
-        features::of_mail(readings, &mut Collector::default(), steps).places(),
+        features::of_mail(readings, &mut Collector::of(&LINKS), steps).parts(),
         seen,
     )
 }

@@ -1,0 +1,123 @@
+//! Codes of capitals and digits in groups of different lengths.
+
+use super::number::is_digits;
+use super::run::{Run, is_set_apart};
+use super::shape::Shape;
+use super::token::Token;
+use crate::lexicon::{Hit, Sense};
+
+/// The most groups and characters of such a code.
+const MOST_GROUPS: usize = 4;
+const LONGEST: usize = 13;
+
+/// `KRT 907`, `8R4T 61`, `OKL 5093 TY`: groups one space apart, if they have a line of their
+/// own, or come directly after a label or a colon. A group is no term that names a code.
+pub(super) fn uneven_groups(text: &str, tokens: &[Token], at: usize, hits: &[Hit]) -> Option<Run> {
+    let first = tokens.get(at)?.range.clone();
+    let mut groups: Vec<&str> = Vec::new();
+    let mut end = first.start;
+    for token in tokens.get(at..)?.iter().take(MOST_GROUPS + 1) {
+        let group = text.get(token.range.clone())?;
+        let gap = text.get(end..token.range.start)?;
+        let is_next = groups.is_empty() || matches!(gap, " " | " - ");
+        if !is_next || !is_group(group) || is_term(token, hits) {
+            break;
+        }
+        groups.push(group);
+        end = token.range.end;
+    }
+    let total: usize = groups.iter().map(|group| group.len()).sum();
+    let has = |is: fn(&u8) -> bool| groups.iter().any(|group| group.bytes().any(|b| is(&b)));
+    let fits = (2..=MOST_GROUPS).contains(&groups.len())
+        && (4..=LONGEST).contains(&total)
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_digit);
+    // Most tokens end here: what is around them is not looked at.
+    if !fits {
+        return None;
+    }
+    let range = first.start..end;
+    let ends = text
+        .get(end..)?
+        .trim_start_matches([' ', '.', '"', '*', '\'']);
+    let is_last = ends.is_empty() || ends.starts_with(['\n', '\t']);
+    let is_apart = is_set_apart(text, &range) && is_last || is_labelled(text, first.start, hits);
+    is_apart.then(|| Run::Code {
+        value: text.get(range.clone()).unwrap_or_default().to_owned(),
+        range,
+        shape: Shape::Dashed,
+        used: groups.len(),
+    })
+}
+
+/// Capitals, up to four digits, or up to five of both.
+fn is_group(group: &str) -> bool {
+    let is_capitals = group.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is_mixed = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+    match group.len() {
+        1..=4 => is_capitals || is_digits(group) || group.bytes().all(is_mixed),
+        5 => !is_digits(group) && group.bytes().all(is_mixed),
+        6..=9 => is_capitals,
+        _ => false,
+    }
+}
+
+/// Whether a term of a lexicon begins in the token.
+fn is_term(token: &Token, hits: &[Hit]) -> bool {
+    let next = hits.partition_point(|hit| hit.start() < token.range.start);
+    hits.get(next)
+        .is_some_and(|hit| hit.start() < token.range.end)
+}
+
+/// Whether a label comes directly before.
+fn is_labelled(text: &str, start: usize, hits: &[Hit]) -> bool {
+    let last = hits
+        .partition_point(|hit| hit.end() <= start)
+        .checked_sub(1);
+    last.and_then(|last| hits.get(last)).is_some_and(|hit| {
+        let gap = text.get(hit.end()..start).unwrap_or("?");
+        matches!(gap, " " | ": " | " \"" | ": \"") && hit.sense.says(Sense::CODE.or(Sense::WORD))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::token::tokens;
+    use crate::lexicon::code_hits;
+    use crate::steps::Steps;
+
+    fn run_at(text: &str, start: &str) -> Option<String> {
+        let tokens = tokens(text);
+        let hits = code_hits(text, &Steps::for_size(text.len()));
+        let at = text.find(start)?;
+        let at = tokens.iter().position(|token| token.range.start == at)?;
+        match uneven_groups(text, &tokens, at, &hits)? {
+            Run::Code { value, .. } => Some(value),
+            Run::Nothing { .. } => None,
+        }
+    }
+
+    #[test]
+    fn groups_of_different_lengths_are_one_code() {
+        for (text, code) in [
+            ("Your code:\nKRT 907\n", "KRT 907"),
+            ("the code KRT 907 now", "KRT 907"),
+            ("Type this: OKL 5093 TY", "OKL 5093 TY"),
+            ("x\n8R4T 61\ny", "8R4T 61"),
+        ] {
+            assert_eq!(run_at(text, code).as_deref(), Some(code), "{text}");
+        }
+    }
+
+    #[test]
+    fn label_and_code_are_no_groups() {
+        for (text, start) in [
+            ("OTP 4821", "OTP"),
+            ("we fly LH 402 today", "LH"),
+            ("PIN 402", "PIN"),
+        ] {
+            assert_eq!(run_at(text, start), None, "{text}");
+        }
+    }
+}
