@@ -9,6 +9,7 @@ mod caps;
 mod content;
 mod decide;
 mod echo;
+mod event;
 mod expire;
 mod guards;
 mod operator;

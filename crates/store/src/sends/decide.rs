@@ -7,9 +7,10 @@ use pipeline::{
 };
 use uuid::Uuid;
 
+use super::event::{Event, outbox_of};
 use super::operator::settle;
 use super::record::record;
-use super::row::{Event, SendRow, find, outbox_of, postgres_columns, sqlite_columns};
+use super::row::{SendRow, find, postgres_columns, sqlite_columns};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::column::Moment;
 use crate::database::{Database, Session};

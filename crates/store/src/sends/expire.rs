@@ -4,7 +4,7 @@
 use pipeline::{ExpiredLeases, SendId};
 use uuid::Uuid;
 
-use super::row::Event;
+use super::event::Event;
 use crate::backend::{Backend, Sql, query};
 use crate::database::Session;
 use crate::fault::Fault;

@@ -9,8 +9,9 @@ use pipeline::{
 };
 use uuid::Uuid;
 
+use super::event::Event;
 use super::report::{Report, report};
-use super::row::{Event, SendRow, end_lease, find, lock_intent};
+use super::row::{SendRow, end_lease, find, lock_intent};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::database::{Database, Session};
 use crate::fault::Fault;

@@ -3,8 +3,9 @@
 use pipeline::{ConsumerId, OperatorSettlement, SendDecided, SendId, SendState, SendWritten};
 use uuid::Uuid;
 
+use super::event::{Event, outbox_of};
 use super::proof::prove;
-use super::row::{Event, SendRow, end_lease, find, lock, outbox_of};
+use super::row::{SendRow, end_lease, find, lock};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::database::Session;
 use crate::fault::Fault;

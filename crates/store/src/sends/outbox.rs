@@ -10,8 +10,8 @@ use pipeline::{
 };
 use uuid::Uuid;
 
+use super::event::{Event, outbox_of};
 use super::proof::prove;
-use super::row::{Event, outbox_of};
 use super::{expire, settle};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::database::{Database, Session};

@@ -4,7 +4,8 @@
 use pipeline::{Receipt, SendState, SendWritten};
 use uuid::Uuid;
 
-use super::row::{Event, lock};
+use super::event::Event;
+use super::row::lock;
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::fault::Fault;
 

@@ -3,7 +3,8 @@
 use pipeline::{NewSend, SendId, SendKind, SendRecorded};
 use uuid::Uuid;
 
-use super::row::{Event, SendRow, find, lock_intent, outbox_of};
+use super::event::{announce_new, first_event};
+use super::row::{SendRow, find, lock_intent};
 use super::{caps, content};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::database::Session;
@@ -22,10 +23,7 @@ pub(super) async fn record<B: Backend>(
     let recorded = record_in::<B>(&mut transaction, &send, sealed).await?;
     if let SendRecorded::New(_) = recorded {
         transaction.commit().await?;
-        session.announce(&send.id.to_string());
-        if send.hold.is_none() {
-            session.announce(&outbox_of(send.sender.as_str()));
-        }
+        announce_new(&session, &send);
     } else {
         transaction.rollback().await?;
     }
@@ -59,16 +57,6 @@ async fn record_in<B: Backend>(
     event.add::<B>(connection, send.id.as_uuid()).await?;
     let row: Option<SendRow> = find::<B>(connection, send.id.as_uuid()).await?;
     Ok(SendRecorded::New(row.ok_or(Fault::Conflict)?.view()?))
-}
-
-/// The first event of a send. One that is ready notifies its sender.
-pub(super) fn first_event(send: &NewSend) -> Event<'_> {
-    let event = if send.hold.is_some() {
-        Event::new("held")
-    } else {
-        Event::new("ready").ready_for(send.sender.as_str())
-    };
-    event.by(send.by.as_str())
 }
 
 /// What to answer when the intent has a row.

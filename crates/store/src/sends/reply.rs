@@ -7,7 +7,8 @@ use pipeline::{
     StoreError, ThreadState,
 };
 
-use super::record::{first_event, insert};
+use super::event::{announce_new, first_event};
+use super::record::insert;
 use super::row::{SendRow, find, find_reply, lock_intent};
 use super::{caps, content, reply_target, thread_caps};
 use crate::backend::{Backend, Connection, Sql, query, row};
@@ -55,7 +56,7 @@ async fn record<B: Backend>(session: Session<B>, reply: NewReply) -> Result<Repl
     match record_in::<B>(&mut transaction, &reply, sealed).await? {
         Attempted::Answered(recorded @ ReplyRecorded::New(_)) => {
             transaction.commit().await?;
-            session.announce(&send.id.to_string());
+            announce_new(&session, send);
             Ok(recorded)
         }
         Attempted::Answered(recorded) => {

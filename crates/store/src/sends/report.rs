@@ -5,7 +5,8 @@ use std::time::Duration;
 use pipeline::{ClaimToken, GuardId, GuardReported, Receipt, SendId, SendKind, SendState};
 use uuid::Uuid;
 
-use super::row::{Event, end_lease, find, lock};
+use super::event::Event;
+use super::row::{end_lease, find, lock};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::database::Session;
 use crate::fault::Fault;

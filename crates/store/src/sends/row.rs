@@ -1,4 +1,4 @@
-//! The row of a send or a guard, its events, and who waits for it.
+//! The row of a send or a guard.
 
 use pipeline::{
     IntentLabel, MessageId, ProviderKey, Reason, Receipt, SendId, SendKind, SendState, SendView,
@@ -9,6 +9,8 @@ use crate::backend::{Backend, Connection, Sql, query, row};
 use crate::column::Moment;
 use crate::fault::Fault;
 use crate::stored::attempts;
+
+use super::event::Event;
 
 row! {
     /// A send or a guard without its content.
@@ -196,88 +198,6 @@ pub(super) async fn lock_intent<B: Backend>(
     .bind(&key.intent_key()[..])
     .fetch_optional(connection)
     .await
-}
-
-/// An event of a send.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Event<'e> {
-    pub(super) what: &'static str,
-    pub(super) why: Option<&'e str>,
-    pub(super) by: Option<&'e str>,
-    pub(super) token: Option<Uuid>,
-    /// The sender whose outbox is notified: its send may be dispatched now.
-    pub(super) ready: Option<&'e str>,
-}
-
-/// The name that notifications to the outbox of a sender carry. No address and no id has
-/// a colon.
-pub(super) fn outbox_of(sender: &str) -> String {
-    format!("outbox:{sender}")
-}
-
-impl<'e> Event<'e> {
-    pub(super) fn new(what: &'static str) -> Self {
-        Self {
-            what,
-            ..Self::default()
-        }
-    }
-
-    pub(super) fn because(self, why: &'e str) -> Self {
-        Self {
-            why: Some(why),
-            ..self
-        }
-    }
-
-    pub(super) fn by(self, key: &'e str) -> Self {
-        Self {
-            by: Some(key),
-            ..self
-        }
-    }
-
-    pub(super) fn with_token(self, token: Uuid) -> Self {
-        Self {
-            token: Some(token),
-            ..self
-        }
-    }
-
-    pub(super) fn ready_for(self, sender: &'e str) -> Self {
-        Self {
-            ready: Some(sender),
-            ..self
-        }
-    }
-
-    /// Adds the event in the transaction of what happened, and notifies those who wait
-    /// for the send, and the outbox if it is ready, when it commits. In `SQLite` call
-    /// [`crate::database::Session::announce`] for each after the commit.
-    pub(super) async fn add<B: Backend>(
-        self,
-        connection: &mut Connection<B>,
-        id: Uuid,
-    ) -> Result<(), Fault> {
-        query::<B>(Sql {
-            postgres: "INSERT INTO send_events (send_id, at, what, why, by_key, claim_token)
-                       VALUES ($1, clock_timestamp(), $2, $3, $4, $5)
-                       RETURNING pg_notify('maillatch_arrivals', $6),
-                           CASE WHEN $7 <> '' THEN pg_notify('maillatch_arrivals', $7) END",
-            sqlite: "INSERT INTO send_events (send_id, at, what, why, by_key, claim_token)
-                     SELECT $1, now, $2, $3, $4, $5 FROM clock WHERE $6 <> $7",
-        })
-        .bind(id)
-        .bind(self.what)
-        .bind(self.why)
-        .bind(self.by)
-        .bind(self.token)
-        .bind(SendId::from_uuid(id).to_string())
-        .bind(self.ready.map(outbox_of).unwrap_or_default())
-        .execute(connection)
-        .await?;
-        Ok(())
-    }
 }
 
 /// Stores that the lease of a guard is over, which its row shows already.

@@ -9,8 +9,8 @@ use pipeline::{
 use uuid::Uuid;
 
 use super::content;
+use super::event::Event;
 use super::proof::prove;
-use super::row::Event;
 use crate::backend::{Backend, Connection, Sql, query, row};
 use crate::column::List;
 use crate::database::Session;
