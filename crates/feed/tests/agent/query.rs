@@ -12,9 +12,10 @@ use crate::keys::order;
 async fn full_key(server: &Server) -> String {
     let mut order = order("root");
     order.inboxes = vec!["*".to_owned()];
-    order.scopes = ["attempt", "feed", "consume", "operator", "send", "guard"]
-        .map(str::to_owned)
-        .to_vec();
+    let scopes = [
+        "attempt", "feed", "consume", "operator", "send", "reply", "guard",
+    ];
+    order.scopes = scopes.map(str::to_owned).to_vec();
     server.create_key_token(order).await
 }
 
@@ -30,6 +31,8 @@ async fn unknown_or_repeated_parameters_return_400_for_every_operation() {
             .replace("{inbox}", INBOX)
             .replace("{attempt}", "att_00000000000000000000000000000000")
             .replace("{artifact}", "art_00000000000000000000000000000000")
+            .replace("{message}", "msg_00000000000000000000000000000000")
+            .replace("{thread}", "thr_00000000000000000000000000000000")
             .replace("{guard}", "grd_00000000000000000000000000000000")
             .replace("{send}", "snd_00000000000000000000000000000000")
             .replace("{name}", "root");
