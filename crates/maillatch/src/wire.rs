@@ -66,6 +66,13 @@ pub(crate) async fn wire_as_guest(config: Config) -> Result<Parts> {
     Ok(Parts { quota, ..parts })
 }
 
+/// Opens the database alone, for a command that works beside running servers.
+pub(crate) async fn open_store_as_guest(config: &Config) -> Result<Store> {
+    let settings = store_settings(config)?.as_guest();
+    let store = store::open(&settings).await;
+    store.context("failed to open the database")
+}
+
 async fn open(config: Config, server_key: ServerKey, settings: &store::Settings) -> Result<Parts> {
     let sources = Sources::build(config.source.clone()).context("a source is not valid")?;
     let keys = Keys::build(config.key.clone()).context("a key is not valid")?;

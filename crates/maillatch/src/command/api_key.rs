@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use feed::KeyOrder;
 use pipeline::{ConsumerId, KeyView};
@@ -13,7 +13,7 @@ use store::Store;
 
 use crate::config::{Config, ConfigArgs, Profile, Span};
 use crate::dev::DevEnv;
-use crate::wire::store_settings;
+use crate::wire::open_store_as_guest;
 
 /// Creates, lists and revokes the API keys of agents.
 #[derive(Debug, Args)]
@@ -79,10 +79,7 @@ A key of the configuration cannot be revoked here; the command says so and exits
 
 pub(crate) async fn run(args: ApiKeyCommand) -> Result<ExitCode> {
     let config = args.config_args.load(None)?;
-    let settings = store_settings(&config)?.as_guest();
-    let store = store::open(&settings)
-        .await
-        .context("failed to open the database")?;
+    let store = open_store_as_guest(&config).await?;
     let outcome = act(&config, &store, args.action, args.json).await;
     store.close().await;
     outcome

@@ -3,14 +3,14 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use pipeline::{ArtifactId, ArtifactKind, ConsumeRecord, InboxId};
 use serde_json::{Value, json};
 use store::Store;
 
 use crate::config::ConfigArgs;
-use crate::wire::store_settings;
+use crate::wire::open_store_as_guest;
 
 /// Shows who consumed which artifact, and when. It never shows a value.
 #[derive(Debug, Args)]
@@ -37,10 +37,7 @@ pub(crate) struct Audit {
 
 pub(crate) async fn run(args: Audit) -> Result<ExitCode> {
     let config = args.config_args.load(None)?;
-    let settings = store_settings(&config)?.as_guest();
-    let store = store::open(&settings)
-        .await
-        .context("failed to open the database")?;
+    let store = open_store_as_guest(&config).await?;
     let records = read(&store, &args).await;
     store.close().await;
     print(&records?, args.json)

@@ -8,14 +8,14 @@ mod show;
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use pipeline::{DeadCallback, DeadLetter};
 use serde_json::{Value, json};
 use store::Store;
 
 use crate::config::{Config, ConfigArgs};
-use crate::wire::store_settings;
+use crate::wire::open_store_as_guest;
 
 use any_id::AnyId;
 use requeue::{Failed, requeue};
@@ -73,10 +73,7 @@ enum Action {
 
 pub(crate) async fn run(args: Failures) -> Result<ExitCode> {
     let config = args.config_args.load(None)?;
-    let settings = store_settings(&config)?.as_guest();
-    let store = store::open(&settings)
-        .await
-        .context("failed to open the database")?;
+    let store = open_store_as_guest(&config).await?;
     let outcome = act(&config, &store, args.action, args.json).await;
     store.close().await;
     outcome

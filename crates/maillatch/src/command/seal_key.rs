@@ -12,7 +12,7 @@ use store::{KeyFile, KeyId, Sealing, Store};
 
 use crate::config::ConfigArgs;
 use crate::secrets::key_file;
-use crate::wire::store_settings;
+use crate::wire::open_store_as_guest;
 
 /// Rows that one transaction encrypts again; a body may have ten megabytes.
 const BATCH: u32 = 16;
@@ -74,11 +74,8 @@ Example:
 
 pub(crate) async fn run(args: SealKeyCommand) -> Result<ExitCode> {
     let config = args.config_args.load(None)?;
-    let settings = store_settings(&config)?.as_guest();
     let file = key_file(&config).filter(|_| config.seal.keys.is_empty());
-    let store = store::open(&settings)
-        .await
-        .context("failed to open the database")?;
+    let store = open_store_as_guest(&config).await?;
     let outcome = act(&store, args.action, file, args.json).await;
     store.close().await;
     outcome

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use pipeline::{
     ConsumerId, GuardId, OperatorSettlement, Receipt, SendDecided, SendDecision, SendEvent, SendId,
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use store::Store;
 
 use crate::config::ConfigArgs;
-use crate::wire::store_settings;
+use crate::wire::open_store_as_guest;
 
 /// Lists, shows and settles sends, and guards of actions elsewhere.
 #[derive(Debug, Args)]
@@ -114,10 +114,7 @@ fn send_id(text: &str) -> Result<SendId, String> {
 
 pub(crate) async fn run(args: Sends) -> Result<ExitCode> {
     let config = args.config_args.load(None)?;
-    let settings = store_settings(&config)?.as_guest();
-    let store = store::open(&settings)
-        .await
-        .context("failed to open the database")?;
+    let store = open_store_as_guest(&config).await?;
     let outcome = act(&store, args.action, args.json).await;
     store.close().await;
     outcome

@@ -3,14 +3,14 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use pipeline::{ConsumerId, Scope, ThreadId, ThreadReleased, ThreadView};
 use serde_json::{Value, json};
 use store::Store;
 
 use crate::config::ConfigArgs;
-use crate::wire::store_settings;
+use crate::wire::open_store_as_guest;
 
 /// Lists, shows and releases threads in which agents sent too many replies.
 #[derive(Debug, Args)]
@@ -55,10 +55,7 @@ enum Action {
 
 pub(crate) async fn run(args: Threads) -> Result<ExitCode> {
     let config = args.config_args.load(None)?;
-    let settings = store_settings(&config)?.as_guest();
-    let store = store::open(&settings)
-        .await
-        .context("failed to open the database")?;
+    let store = open_store_as_guest(&config).await?;
     let outcome = act(&store, args.action, args.json).await;
     store.close().await;
     outcome
