@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use pipeline::{
-    ActionName, ArtifactKind, Handling, InboxId, Intent, IntentLabel, MessageId, NewArtifact,
-    NewMessage, NewReply, NewSend, ProviderKey, Reason, ReplyContext, ReplyRecorded, SendId,
-    SendPayload, SendView, SenderName, ThreadCaps, ThreadId, Verdict, person_tag,
+    ActionName, ArtifactKind, Clock, Handling, InboxId, Intent, IntentLabel, MessageId,
+    NewArtifact, NewMessage, NewReply, NewSend, ProviderKey, Reason, ReplyContext, ReplyRecorded,
+    SendId, SendPayload, SendView, SenderName, SystemClock, ThreadCaps, ThreadId, Verdict,
+    person_tag,
 };
 
 use super::ReplySubject;
@@ -23,6 +24,15 @@ pub(super) fn caps() -> ThreadCaps {
         person_burst: 5,
         person_day: 60,
         callback: Some("people".to_owned()),
+    }
+}
+
+/// Waits until the clock shows another millisecond. Times are compared in milliseconds; two
+/// of them, because a time may be rounded.
+pub(super) async fn next_millisecond() {
+    let before = SystemClock.now();
+    while SystemClock.now().since(before) < Duration::from_millis(2) {
+        tokio::task::yield_now().await;
     }
 }
 

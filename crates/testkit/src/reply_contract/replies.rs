@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::ReplySubject;
 use super::fixtures::{
-    agent, arrives, letter, nothing, record, replied, reply_by, reply_to, thread,
+    agent, arrives, letter, next_millisecond, nothing, record, replied, reply_by, reply_to, thread,
 };
 use crate::store_contract::{LONG, mail, must};
 
@@ -109,8 +109,7 @@ pub async fn mail_in_our_name_follows_a_message(subject: &dyn ReplySubject) {
         },
         ..mail(&agent(), "ours", vec![nothing()])
     };
-    // Times are compared in milliseconds.
-    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    next_millisecond().await;
     arrives(subject, ours).await;
     let late = record(subject, reply_to(message, "t")).await;
     assert_eq!(late, ReplyRecorded::AnsweredSince);
