@@ -26,7 +26,7 @@ CREATE TABLE handlings (
 -- Sealed bytes do not compress.
 ALTER TABLE handlings ALTER COLUMN content SET STORAGE EXTERNAL;
 
--- One row is one thread in which a reply was recorded, or in which somebody wrote in our
+-- One row is one thread in which a reply was recorded, or in which mail was written in our
 -- name. It is locked while a reply is recorded, and no longer.
 CREATE TABLE threads (
     id              uuid        PRIMARY KEY,
@@ -41,7 +41,7 @@ CREATE TABLE threads (
     handed_over_at  timestamptz,
     released_at     timestamptz,
     released_by     text,
-    -- The configured callback that is told, and from when it may be posted.
+    -- The configured callback that is posted, and from when it may be posted.
     callback        text,
     callback_due_at timestamptz,
     callback_tries  integer     NOT NULL DEFAULT 0,
@@ -55,7 +55,7 @@ CREATE INDEX threads_handed_over ON threads (handed_over_at) WHERE state = 'hand
 CREATE INDEX threads_callback ON threads (callback_due_at) WHERE callback_due_at IS NOT NULL;
 CREATE INDEX threads_created ON threads (created_at);
 
--- The message that a send answers. A message has one reply, whoever asks for it.
+-- The message that a send answers. A message has one reply, for all callers.
 ALTER TABLE sends ADD COLUMN reply_to uuid;
 ALTER TABLE sends ADD COLUMN thread uuid;
 CREATE UNIQUE INDEX sends_reply_to ON sends (reply_to) WHERE reply_to IS NOT NULL;

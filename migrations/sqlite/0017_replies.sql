@@ -23,7 +23,7 @@ CREATE TABLE handlings (
     CHECK ((content IS NULL) = (content_key IS NULL))
 ) STRICT;
 
--- One row is one thread in which a reply was recorded, or in which somebody wrote in our
+-- One row is one thread in which a reply was recorded, or in which mail was written in our
 -- name. It is locked while a reply is recorded, and no longer.
 CREATE TABLE threads (
     id              BLOB    PRIMARY KEY NOT NULL CHECK (length(id) = 16),
@@ -38,7 +38,7 @@ CREATE TABLE threads (
     handed_over_at  INTEGER,
     released_at     INTEGER,
     released_by     TEXT,
-    -- The configured callback that is told, and from when it may be posted.
+    -- The configured callback that is posted, and from when it may be posted.
     callback        TEXT,
     callback_due_at INTEGER,
     callback_tries  INTEGER NOT NULL DEFAULT 0,
@@ -52,7 +52,7 @@ CREATE INDEX threads_handed_over ON threads (handed_over_at) WHERE state = 'hand
 CREATE INDEX threads_callback ON threads (callback_due_at) WHERE callback_due_at IS NOT NULL;
 CREATE INDEX threads_created ON threads (created_at);
 
--- The message that a send answers. A message has one reply, whoever asks for it.
+-- The message that a send answers. A message has one reply, for all callers.
 ALTER TABLE sends ADD COLUMN reply_to BLOB;
 ALTER TABLE sends ADD COLUMN thread BLOB;
 CREATE UNIQUE INDEX sends_reply_to ON sends (reply_to) WHERE reply_to IS NOT NULL;

@@ -89,7 +89,7 @@ async fn guard_command_prints_a_claim_and_has_a_code_for_each_outcome(harness: H
     let (code, known) = guard(&harness, &key, &known).await;
     assert_eq!((code, &json(&known)["result"]), (6, &"ticket-7".into()));
 
-    // Without a report it is uncertain, and nobody may act.
+    // Without a report it is uncertain, and no caller may act.
     let unreported = ticket("order_2", "1s");
     let (code, _) = guard(&harness, &key, &unreported).await;
     assert_eq!(code, 0);
@@ -191,7 +191,7 @@ async fn sends_command_decides_and_settles(harness: Harness, provider: MailProvi
     }
     assert_eq!(provider.requests(), 0);
 
-    // Approved, and nobody knows what became of it, until the operator says it.
+    // Approved, and its outcome is unknown until the operator settles it.
     provider.lie([Lie::GarbageAfterAccepting, Lie::GarbageAfterAccepting]);
     let sent = order(&harness, &key, "order_2").await;
     let early = sends(&harness, &["settle", &sent, "retry"]).await;

@@ -59,7 +59,7 @@ pub(crate) async fn insert<B: Backend>(
     note_ours::<B>(connection, new).await
 }
 
-/// Notes that somebody wrote in our name: agents do not answer what was answered so.
+/// Notes mail that was written in our name: agents do not answer what it has answered.
 async fn note_ours<B: Backend>(
     connection: &mut Connection<B>,
     new: &[Arrived<'_>],

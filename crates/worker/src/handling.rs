@@ -109,7 +109,7 @@ impl Letter<'_> {
         };
         let handling = &mut handled.handling;
         if !settings.keeps_context {
-            // Nobody could answer, so it does not matter why not.
+            // No sender is configured to answer it, so the reason does not matter.
             handling
                 .rules
                 .retain(|rule| !(rule.starts_with("built_in.") && rule.ends_with(":no_reply")));
@@ -161,7 +161,7 @@ impl Letter<'_> {
     }
 }
 
-/// Addresses that say that nobody reads their mail.
+/// Addresses whose name says that their mail is not read.
 fn refused_address(address: &str) -> Option<ReplyRefusal> {
     let local = address.split('@').next().unwrap_or_default();
     let plain: String = local.chars().filter(char::is_ascii_alphanumeric).collect();

@@ -50,7 +50,7 @@ async fn real_server_gets_one_copy_whatever_is_cut(profile: Profile) {
     office.harness.until_count(SENT, 1).await;
     assert_eq!(numbers(&server), [1]);
 
-    // Nobody can know whether the last byte arrived, so each of these is uncertain. Only
+    // It is unknown whether the last byte arrived, so each of these is uncertain. Only
     // the last one was accepted.
     for (number, cut) in [Cut::InMessage, Cut::BeforeDot, Cut::InDot, Cut::AfterDot]
         .into_iter()

@@ -54,7 +54,7 @@ async fn database_from_before_the_order_sends_under_the_same_key(profile: Profil
     }
 }
 
-/// The row is ready in the backup, so nobody has to ask again.
+/// The row is ready in the backup, so no caller has to ask again.
 async fn database_from_before_the_dispatch_sends_the_same_bytes(profile: Profile) {
     for provider in KEYED {
         let mut office = Office::open(profile, provider).await;

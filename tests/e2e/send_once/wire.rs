@@ -96,7 +96,7 @@ async fn pass_to_server(
         let begun = passed.len();
         for byte in &chunk[..length] {
             if cut.is_some_and(|cut| cut.is_before(&passed, *byte)) {
-                // What came before the cut arrives.
+                // Bytes from before the cut are passed on.
                 let _ = to.write_all(&passed[begun..]).await;
                 return;
             }

@@ -89,7 +89,7 @@ impl ReplyRequestBody {
 /// Answers a message.
 ///
 /// Returns: 201 with the reply, `ready` or `held`; 200 with the one reply if the message
-/// has it already, whoever asked for it and whatever it says; 400 for an invalid body, an
+/// has it already, from any caller and with any content; 400 for an invalid body, an
 /// unknown sender or template; 401 without a valid key; 403 without the scope; 404 for a
 /// message that does not exist for the caller; 409 `no-reply` with the reason if the
 /// message is not answered; 409 `thread-handed-over` if a person answers in its thread,

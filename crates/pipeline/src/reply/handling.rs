@@ -11,7 +11,7 @@ pub struct Handling {
     pub no_reply: Option<ReplyRefusal>,
     /// Its thread, and a digest of the person who wrote it.
     pub thread: Option<(ThreadId, [u8; 16])>,
-    /// Whether somebody wrote it in our name: a mail from a sender's own address. It
+    /// Whether it was written in our name: a mail from a sender's own address. It
     /// counts as a mail of ours that followed the others of its thread.
     pub is_ours: bool,
     /// What a reply repeats; `None` if it is not answered.

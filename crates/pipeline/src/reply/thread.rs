@@ -65,7 +65,7 @@ pub struct ThreadCaps {
     pub person_burst: u32,
     /// The most replies to one person within a day, in all threads.
     pub person_day: u32,
-    /// The configured callback that is told when a thread is handed over.
+    /// The configured callback that is posted when a thread is handed over.
     pub callback: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! An answer to a message: at most one, and only to somebody who is proven or listed.
+//! An answer to a message: at most one, and only to a sender that is proven or listed.
 
 use pipeline::{
     HandoverTime, IntentLabel, NewReply, ReplyContext, ReplyOrder, ReplyOrdered, ReplyRecorded,

@@ -100,7 +100,7 @@ async fn record_in<B: Backend>(
     if !insert::<B>(connection, send, sealed, Some(to)).await? {
         return answered(known::<B>(connection, reply).await?);
     }
-    // Whoever was first is told what became of the reply, so these come after the insert.
+    // A repeated request gets the state of the first reply, so these come after the insert.
     if thread.state == ThreadState::HandedOver.as_str() {
         let before = HandoverTime::Before;
         return answered(ReplyRecorded::HandedOver(reply.thread.0, before));

@@ -12,7 +12,7 @@ use super::fixtures::{agent, arrives, context, letter, nothing, replied, reply_t
 use crate::retention_contract::everything;
 use crate::store_contract::{LONG, inbox, mail, must};
 
-/// It is visible to the operator, and to nobody else.
+/// It is visible to the operator alone.
 pub async fn dropped_message_has_no_item_and_is_explained(subject: &dyn ReplySubject) {
     let seams = subject.seams();
     let dropped = NewMessage {

@@ -6,7 +6,9 @@ use pipeline::{HandoverTime, ReplyRecorded, Scope, ThreadReleased, ThreadState, 
 use tokio::task::JoinSet;
 
 use super::ReplySubject;
-use super::fixtures::{arrives, letter, record, replied, reply_to, rounds, thread};
+use super::fixtures::{
+    arrives, letter, next_millisecond, record, replied, reply_to, rounds, thread,
+};
 use crate::store_contract::{LONG, must};
 
 async fn view(subject: &dyn ReplySubject, root: &str) -> ThreadView {
@@ -60,8 +62,7 @@ pub async fn of_twenty_replies_in_one_thread_at_once_one_is_recorded(subject: &d
     for n in 0..20 {
         messages.push(arrives(subject, letter(&format!("m{n}"), "t")).await);
     }
-    // Times are compared in milliseconds.
-    tokio::time::sleep(Duration::from_millis(5)).await;
+    next_millisecond().await;
     let mut tasks = JoinSet::new();
     for message in messages {
         let (replies, reply) = (subject.replies(), reply_to(message, "t"));
@@ -109,7 +110,7 @@ pub async fn new_threads_with_one_person_are_handed_over_at_the_persons_cap(
     }
 }
 
-/// The receiver is told once, and again only after a failure.
+/// The callback is posted once, and again only after a failure.
 pub async fn handover_is_claimed_by_one_worker_until_it_is_reported(subject: &dyn ReplySubject) {
     rounds(subject, "t", 3).await;
     let fourth = arrives(subject, letter("m4", "t")).await;

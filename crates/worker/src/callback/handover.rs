@@ -80,7 +80,7 @@ fn id_of(handover: &Handover) -> String {
     format!("{}-{}", handover.thread.id, at.unwrap_or_default())
 }
 
-/// Ids and words of closed lists; nothing that anybody wrote.
+/// Ids and words of closed lists; no text of a mail.
 fn body(handover: &Handover) -> Value {
     let thread = &handover.thread;
     json!({

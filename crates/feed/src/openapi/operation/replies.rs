@@ -35,7 +35,7 @@ pub(super) const REPLIES: &[Operation] = &[
         method: "POST",
         path: "/v1/messages/{message}/replies",
         id: "replyToMessage",
-        summary: "Answers a message by a template, at most once whoever asks",
+        summary: "Answers a message by a template, at most once for all callers",
         body: Some("ReplyWish"),
         needs_body: true,
         answers: &[
