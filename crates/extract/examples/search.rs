@@ -80,7 +80,7 @@ impl Worst {
         let nanoseconds = cost.taken.as_secs_f64() * 1e9;
         let a_step = nanoseconds / cost.steps;
         let bytes = mail.len();
-        if nanoseconds > 2e6 && a_step > self.a_step {
+        if nanoseconds > 2e6 && a_step.is_finite() && a_step > self.a_step {
             self.a_step = a_step;
             println!("{a_step:.2} ns a step in {bytes} bytes: {recipe:?}");
         }

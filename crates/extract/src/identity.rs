@@ -6,6 +6,8 @@ use crate::header::Headers;
 use crate::steps::Steps;
 
 const MAX_MESSAGE_ID: usize = 998;
+/// Steps charged for a line, besides its bytes.
+const PER_LINE: usize = 20;
 
 /// Two deliveries with the same identity are the same mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +42,7 @@ pub(crate) fn content_digest(fields: [&str; 5], steps: &Steps<'_>) -> [u8; 32] {
     for field in fields {
         let mut inner = Sha256::new();
         for line in field.trim_end().lines() {
-            if !steps.charge(16 + 3 * line.len()) {
+            if !steps.charge(PER_LINE + 3 * line.len()) {
                 break;
             }
             inner.update(line.trim_end());

@@ -13,6 +13,9 @@ use crate::url_text;
 const MAX_ENCODED_WORDS: usize = 200;
 /// Steps charged for decoding a body, besides its bytes.
 const PER_BODY: usize = 500;
+const PER_BODY_BYTE: usize = 10;
+/// The lines of flowed text are joined one by one, and each byte may be a line.
+const PER_FLOWED_BYTE: usize = 18;
 
 /// The decoded bodies of a mail.
 #[derive(Debug, Default)]
@@ -57,7 +60,13 @@ fn joined(leaves: &[Leaf<'_>], messages: usize, steps: &Steps<'_>) -> Bodies {
         .iter()
         .filter(|leaf| leaf.messages == messages && is_shown(leaf))
     {
-        if !steps.charge(PER_BODY + 12 * leaf.body.len()) {
+        let is_flowed = leaf.kind.flowed && leaf.kind.is_plain();
+        let per_byte = if is_flowed {
+            PER_FLOWED_BYTE
+        } else {
+            PER_BODY_BYTE
+        };
+        if !steps.charge(PER_BODY + per_byte * leaf.body.len()) {
             break;
         }
         let text = decoded(leaf);
@@ -69,7 +78,7 @@ fn joined(leaves: &[Leaf<'_>], messages: usize, steps: &Steps<'_>) -> Bodies {
         if !body.is_empty() {
             body.push('\n');
         }
-        if leaf.kind.flowed && leaf.kind.is_plain() {
+        if is_flowed {
             body.push_str(&unflowed(&text, leaf.kind.deletes_space));
         } else {
             body.push_str(&text);

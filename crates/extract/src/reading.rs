@@ -36,6 +36,8 @@ const EXAMINED: usize = 32 * 1024;
 
 /// Steps charged for folding a character.
 const PER_CHARACTER: usize = 8;
+/// Steps charged for a line of text, besides its characters.
+const PER_LINE: usize = 30;
 
 /// The visible text of one source. Lines end in `\n`, table cells in `\t`.
 #[derive(Debug)]
@@ -144,7 +146,7 @@ impl Reading {
         for line in text.split_inclusive('\n') {
             let start = at;
             at += line.len();
-            if reading.folded.len() >= limit || !steps.charge(8 + line.len()) {
+            if reading.folded.len() >= limit || !steps.charge(PER_LINE + line.len()) {
                 reading.truncated = true;
                 break;
             }

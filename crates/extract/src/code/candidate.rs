@@ -16,8 +16,11 @@ use crate::steps::Steps;
 
 /// More than any honest mail has.
 const MAX_CANDIDATES: usize = 200;
-/// Steps charged for a token, which is compared with the tokens after it.
-const PER_TOKEN: usize = 60;
+/// Steps charged for a token.
+const PER_TOKEN: usize = 30;
+/// Steps charged for a token that may begin a code of several tokens. It is compared with
+/// the tokens after it, in several ways.
+const PER_RUN: usize = 200;
 
 /// A piece of text with the shape of a code.
 #[derive(Debug, Clone)]
@@ -103,7 +106,11 @@ pub(super) fn candidates(
     let mut at = 0;
     while let Some(token) = tokens.get(at)
         && found.len() < MAX_CANDIDATES
-        && steps.charge(PER_TOKEN)
+        && steps.charge(if token.form == Form::Any {
+            PER_RUN
+        } else {
+            PER_TOKEN
+        })
     {
         match run(reading, (&tokens, at), hits) {
             Some(Run::Nothing { used }) => at += used,

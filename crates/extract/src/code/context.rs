@@ -5,6 +5,9 @@ use crate::lexicon::{Hit, Sense, code_hits};
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
 
+/// Steps charged for a byte that is split into lines.
+const PER_BYTE: usize = 4;
+
 /// A text with its lines and its terms.
 pub(super) struct Context<'r> {
     pub(super) reading: &'r Reading,
@@ -15,6 +18,7 @@ pub(super) struct Context<'r> {
 
 impl<'r> Context<'r> {
     pub(super) fn of(reading: &'r Reading, steps: &'r Steps<'r>) -> Self {
+        steps.charge(PER_BYTE * reading.text().len());
         Self {
             reading,
             segments: segments(reading.text()),

@@ -12,7 +12,7 @@ use crate::steps::Steps;
 
 /// Steps charged for the features of a byte of the mail, and for those of a candidate.
 const PER_BYTE: usize = 4;
-const PER_CANDIDATE: usize = 12_000;
+const PER_CANDIDATE: usize = 8_000;
 
 /// What the models say about a mail as a whole.
 #[derive(Debug, Default)]

@@ -233,30 +233,28 @@ pub(super) fn letter_groups(text: &str, tokens: &[Token], at: usize) -> Option<R
     if !matches!(first.len(), 2..=4) {
         return None;
     }
-    let mut groups: Vec<&str> = Vec::new();
-    let mut end = first.start;
+    let (mut used, mut mixed, mut end) = (0, 0, first.start);
+    let (mut any_letter, mut any_digit) = (false, false);
     // No code has more groups, and each token is looked at a few times only.
     for token in tokens.get(at..)?.iter().take(8) {
         let group = text.get(token.range.clone())?;
-        let is_next = groups.is_empty() || text.get(end..token.range.start)? == " ";
+        let is_next = used == 0 || text.get(end..token.range.start)? == " ";
         if !is_next || !is_group(group) {
             break;
         }
-        groups.push(group);
+        let has_letter = group.bytes().any(|byte| byte.is_ascii_uppercase());
+        let has_digit = group.bytes().any(|byte| byte.is_ascii_digit());
+        any_letter |= has_letter;
+        any_digit |= has_digit;
+        mixed += usize::from(has_letter && has_digit);
+        used += 1;
         end = token.range.end;
     }
-    let used = groups.len();
-    let has_letter = |group: &&str| group.bytes().any(|byte| byte.is_ascii_uppercase());
-    let has_digit = |group: &&str| group.bytes().any(|byte| byte.is_ascii_digit());
-    let mixed = groups
-        .iter()
-        .filter(|group| has_letter(group) && has_digit(group))
-        .count();
     let fits = match used {
         0 | 1 => false,
         // A state and a number are two groups as well.
         2 => mixed >= if first.len() == 2 { 2 } else { 1 },
-        _ => groups.iter().any(has_letter) && groups.iter().any(has_digit),
+        _ => any_letter && any_digit,
     };
     if fits && used * first.len() > LONGEST {
         // An account number.

@@ -14,24 +14,25 @@ const LONGEST: usize = 13;
 /// own, or come directly after a label or a colon. A group is no term that names a code.
 pub(super) fn uneven_groups(text: &str, tokens: &[Token], at: usize, hits: &[Hit]) -> Option<Run> {
     let first = tokens.get(at)?.range.clone();
-    let mut groups: Vec<&str> = Vec::new();
-    let mut end = first.start;
+    let (mut used, mut total, mut end) = (0, 0, first.start);
+    let (mut any_letter, mut any_digit) = (false, false);
     for token in tokens.get(at..)?.iter().take(MOST_GROUPS + 1) {
         let group = text.get(token.range.clone())?;
         let gap = text.get(end..token.range.start)?;
-        let is_next = groups.is_empty() || matches!(gap, " " | " - ");
+        let is_next = used == 0 || matches!(gap, " " | " - ");
         if !is_next || !is_group(group) || is_term(token, hits) {
             break;
         }
-        groups.push(group);
+        any_letter |= group.bytes().any(|byte| byte.is_ascii_uppercase());
+        any_digit |= group.bytes().any(|byte| byte.is_ascii_digit());
+        total += group.len();
+        used += 1;
         end = token.range.end;
     }
-    let total: usize = groups.iter().map(|group| group.len()).sum();
-    let has = |is: fn(&u8) -> bool| groups.iter().any(|group| group.bytes().any(|b| is(&b)));
-    let fits = (2..=MOST_GROUPS).contains(&groups.len())
+    let fits = (2..=MOST_GROUPS).contains(&used)
         && (4..=LONGEST).contains(&total)
-        && has(u8::is_ascii_uppercase)
-        && has(u8::is_ascii_digit);
+        && any_letter
+        && any_digit;
     // Most tokens end here: what is around them is not looked at.
     if !fits {
         return None;
@@ -46,7 +47,7 @@ pub(super) fn uneven_groups(text: &str, tokens: &[Token], at: usize, hits: &[Hit
         value: text.get(range.clone()).unwrap_or_default().to_owned(),
         range,
         shape: Shape::Dashed,
-        used: groups.len(),
+        used,
     })
 }
 

@@ -50,7 +50,7 @@ pub(super) struct Match<'s> {
 impl Sheet {
     /// Adds the rules of one `<style>` element.
     pub(super) fn add(&mut self, css: &str, steps: &Steps<'_>) {
-        if !steps.charge(8 * css.len()) {
+        if !steps.charge(6 * css.len()) {
             return;
         }
         let css = css::without_comments(css);
@@ -62,7 +62,7 @@ impl Sheet {
     fn add_blocks(&mut self, css: &str, around: Around<'_>, steps: &Steps<'_>) {
         let mut rest = css;
         while let Some((prelude, body, after)) = css::block(rest) {
-            if !steps.charge(32 + 8 * (rest.len() - after.len())) {
+            if !steps.charge(32 + 6 * (rest.len() - after.len())) {
                 return;
             }
             rest = after;

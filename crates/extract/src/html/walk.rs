@@ -18,8 +18,10 @@ use crate::steps::Steps;
 const MAX_DEPTH: usize = 256;
 /// The elements around every page: `html` and `body`.
 const IMPLIED: usize = 2;
-/// Steps charged for a tag, besides its bytes.
-const PER_TAG: usize = 400;
+/// Steps charged for a tag and for a piece of text, besides their bytes. A `<` that begins no
+/// tag is a piece of text.
+const PER_TAG: usize = 300;
+const PER_TEXT: usize = 60;
 /// Steps charged for a byte of a tag, and for a byte of text.
 const PER_TAG_BYTE: usize = 6;
 const PER_TEXT_BYTE: usize = 8;
@@ -55,7 +57,7 @@ pub(crate) fn read(html: &str, (input, limit): (usize, usize), steps: &Steps<'_>
         let length = tokens.place() - at;
         at = tokens.place();
         let cost = match token {
-            Token::Text { .. } => PER_TEXT_BYTE * length,
+            Token::Text { .. } => PER_TEXT + PER_TEXT_BYTE * length,
             Token::Start(_) | Token::End(_) => PER_TAG + PER_TAG_BYTE * length,
         };
         if !steps.charge(cost) {

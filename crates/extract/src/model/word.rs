@@ -1,5 +1,7 @@
 //! Words as features.
 
+use std::sync::LazyLock;
+
 /// The words of a text.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut at = 0;
@@ -66,7 +68,19 @@ fn class(byte: u8) -> Class {
     class.copied().unwrap_or(Class::Other)
 }
 
+/// Which characters are parts of words: the tables of Unicode are slow.
+static PARTS: LazyLock<Vec<bool>> = LazyLock::new(|| {
+    // There are no surrogates among these.
+    let chars = (0..0xd800).filter_map(char::from_u32);
+    chars.map(is_part_by_tables).collect()
+});
+
 fn is_part(c: char) -> bool {
+    let known = PARTS.get(c as usize).copied();
+    known.unwrap_or_else(|| is_part_by_tables(c))
+}
+
+fn is_part_by_tables(c: char) -> bool {
     c.is_alphanumeric() || is_mark(c)
 }
 
