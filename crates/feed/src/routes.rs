@@ -202,6 +202,7 @@ fn guards(config: &mut ServiceConfig) {
 
 fn sends(config: &mut ServiceConfig) {
     config
+        .service(at("/senders", [(GET, web::get().to(send::senders))]))
         .service(at(
             "/sends",
             [

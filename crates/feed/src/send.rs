@@ -8,6 +8,7 @@ mod order;
 mod order_body;
 mod reply;
 mod send_body;
+mod senders;
 mod show;
 
 use pipeline::{GuardId, SendId};
@@ -21,6 +22,7 @@ pub(crate) use order::order;
 pub(crate) use order_body::SendRequestBody;
 pub(crate) use reply::{ReplyRequestBody, reply_to};
 pub(crate) use send_body::{NEXT, SendBody, SendPageBody};
+pub(crate) use senders::{SenderPageBody, senders};
 pub(crate) use show::show;
 
 /// The send that a path names, or the guard: both are settled in the same way. A

@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use pipeline::{
     ActionName, CanonicalObject, CapKind, Clock, ConsumerId, Intent, IntentLabel, InvalidValue,
     NewSend, ProviderKey, Recipient, ReplyLog, ReplyOrder, ReplyOrdered, Request, SendCap,
-    SendDesk, SendId, SendLog, SendOrder, SendOrdered, SendRecorded, ServerKey, StoreError,
-    ThreadCaps,
+    SendDesk, SendId, SendLog, SendOrder, SendOrdered, SendRecorded, SenderOffer, ServerKey,
+    StoreError, ThreadCaps,
 };
 
 use crate::mail::{Answered, Mail};
@@ -60,6 +60,10 @@ impl SendDesk for Desk {
 
     async fn reply(&self, order: ReplyOrder) -> Result<ReplyOrdered, StoreError> {
         reply::reply(self, order).await
+    }
+
+    fn offers(&self) -> Vec<SenderOffer> {
+        self.senders.offers()
     }
 }
 

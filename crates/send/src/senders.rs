@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use pipeline::{Clock, SenderName};
+use pipeline::{Clock, SenderName, SenderOffer, TemplateOffer};
 
 use crate::approval::Approval;
 use crate::reach::Reach;
@@ -115,6 +115,24 @@ impl Senders {
     /// The sender with this name.
     pub(crate) fn sender(&self, name: &SenderName) -> Option<&Sender> {
         self.by_name.get(name)
+    }
+
+    /// What agents may order.
+    pub(crate) fn offers(&self) -> Vec<SenderOffer> {
+        let of = |sender: &Sender| SenderOffer {
+            name: sender.name.clone(),
+            templates: self
+                .templates
+                .iter()
+                .filter(|(name, _)| sender.uses(name))
+                .map(|(name, template)| TemplateOffer {
+                    name: name.clone(),
+                    needs_approval: needs_approval(sender, template),
+                    values: template.offered_values(),
+                })
+                .collect(),
+        };
+        self.iter().map(of).collect()
     }
 
     /// A template that a sender may use.

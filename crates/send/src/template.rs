@@ -8,7 +8,7 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use pipeline::TemplateValue;
+use pipeline::{TemplateValue, ValueOffer};
 use serde::Deserialize;
 
 use crate::approval::Approval;
@@ -116,6 +116,16 @@ pub(crate) enum ValuesError {
 }
 
 impl Template {
+    /// Its values, as an agent sees them.
+    pub(crate) fn offered_values(&self) -> Vec<ValueOffer> {
+        let offer = |(name, value): (&String, &ValueSettings)| ValueOffer {
+            name: name.clone(),
+            kind: value.kind.name(),
+            choices: value.choices.clone(),
+        };
+        self.values.iter().map(offer).collect()
+    }
+
     /// Checks a template.
     pub(crate) fn build(settings: TemplateSettings) -> Result<Self, TemplateFlaw> {
         let template = Self {

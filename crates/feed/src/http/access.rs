@@ -12,11 +12,26 @@ pub(crate) struct Access {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) permission: Permission,
+    /// Another permission that is enough.
+    pub(crate) or: Option<Permission>,
     /// The query parameters that it reads. Any other is refused.
     pub(crate) query: &'static [&'static str],
 }
 
 impl Access {
+    const fn or(self, other: Permission) -> Self {
+        Self {
+            or: Some(other),
+            ..self
+        }
+    }
+
+    /// Whether a key with these permissions may use it.
+    pub(crate) fn is_open_to(&self, permissions: &[Permission]) -> bool {
+        permissions.contains(&self.permission)
+            || self.or.is_some_and(|other| permissions.contains(&other))
+    }
+
     const fn with_query(self, query: &'static [&'static str]) -> Self {
         Self { query, ..self }
     }
@@ -67,10 +82,13 @@ pub(crate) const TABLE: &[Access] = &[
     post("/v1/guards/{guard}/confirm", Permission::Guard),
     post("/v1/guards/{guard}/release", Permission::Guard),
     post("/v1/guards/{guard}/extend", Permission::Guard),
+    get("/v1/senders", Permission::Send).or(Permission::Reply),
     get("/v1/sends", Permission::Operator).with_query(&["state", "before", "limit"]),
     post("/v1/sends", Permission::Send),
     post("/v1/sends/batch", Permission::Send),
-    get("/v1/sends/{send}", Permission::Send).with_query(&["wait"]),
+    get("/v1/sends/{send}", Permission::Send)
+        .or(Permission::Reply)
+        .with_query(&["wait"]),
     post("/v1/sends/{send}/cancel", Permission::Send),
     post("/v1/sends/{send}/approve", Permission::Operator),
     post("/v1/sends/{send}/refuse", Permission::Operator),
@@ -91,6 +109,7 @@ const fn get(path: &'static str, permission: Permission) -> Access {
         method: "GET",
         path,
         permission,
+        or: None,
         query: &[],
     }
 }
@@ -100,6 +119,7 @@ const fn delete(path: &'static str, permission: Permission) -> Access {
         method: "DELETE",
         path,
         permission,
+        or: None,
         query: &[],
     }
 }
@@ -109,6 +129,7 @@ const fn post(path: &'static str, permission: Permission) -> Access {
         method: "POST",
         path,
         permission,
+        or: None,
         query: &[],
     }
 }

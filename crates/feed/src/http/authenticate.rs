@@ -81,7 +81,7 @@ fn admit(request: &HttpRequest, feed: &Feed, caller: Caller) -> Result<Caller, P
     if !state.is_within() {
         return Err(Problem::RateLimited(state.retry_after()));
     }
-    if !caller.permissions.contains(&access.permission) {
+    if !access.is_open_to(&caller.permissions) {
         return Err(Problem::Forbidden(access.permission));
     }
     if !access.accepts_query(request.query_string()) {

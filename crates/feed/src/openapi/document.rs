@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use pipeline::Permission;
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
@@ -55,6 +56,7 @@ use crate::{attempt, audit, guard, inbox, items, keys, message, send, thread};
         thread::ThreadPageBody,
         send::SendBody,
         send::SendPageBody,
+        send::SenderPageBody,
         inbox::InboxRequestBody,
         inbox::InboxBody,
         inbox::InboxPageBody,
@@ -125,13 +127,23 @@ fn extend(document: &mut Value, place: &str, members: Value) {
 }
 
 fn describe(access: &Access, operation: &Operation, settings: &Settings) -> Value {
-    let scope = access.permission.as_str();
+    let scopes = [Some(access.permission), access.or];
+    let scopes: Vec<&str> = scopes
+        .into_iter()
+        .flatten()
+        .map(Permission::as_str)
+        .collect();
+    let needed: Vec<String> = scopes.iter().map(|scope| format!("`{scope}`")).collect();
+    let security: Vec<Value> = scopes
+        .iter()
+        .map(|scope| json!({ "key": [scope] }))
+        .collect();
     let mut description = json!({
         "operationId": operation.id,
         "tags": [tag_of(operation.path)],
         "summary": operation.summary,
-        "description": format!("Needs the scope `{scope}`."),
-        "security": [{ "key": [scope] }],
+        "description": format!("Needs the scope {}.", needed.join(" or ")),
+        "security": security,
         "parameters": parameters(access, operation, settings),
         "responses": responses(access, operation),
     });

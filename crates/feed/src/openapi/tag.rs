@@ -27,7 +27,7 @@ pub(super) fn tag_of(path: &str) -> &'static str {
         path if path.starts_with("/v1/artifacts") => "artifacts",
         path if path.starts_with("/v1/attempts") => "attempts",
         path if path.starts_with("/v1/inboxes") => "inboxes",
-        path if path.starts_with("/v1/guards") || path.starts_with("/v1/sends") => "sends",
+        path if path.starts_with("/v1/guards") || path.starts_with("/v1/send") => "sends",
         path if path.starts_with("/v1/messages") || path.starts_with("/v1/threads") => "sends",
         _ => "operators",
     }

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use pipeline::{
     ActionName, CapKind, ConsumerId, Intent, IntentLabel, InvalidValue, NewReply, NewSend,
     ProviderKey, Recipient, ReplyLog, ReplyOrder, ReplyOrdered, ReplyRefusal, Request, SendCap,
-    SendDesk, SendId, SendLog, SendOrder, SendOrdered, SendPayload, SenderName, ServerKey,
-    StoreError, TemplateValue, ThreadCaps,
+    SendDesk, SendId, SendLog, SendOrder, SendOrdered, SendPayload, SenderName, SenderOffer,
+    ServerKey, StoreError, TemplateOffer, TemplateValue, ThreadCaps, ValueOffer,
 };
 
 pub(crate) struct Desk {
@@ -63,6 +63,23 @@ impl SendDesk for Desk {
         };
         let recorded = self.sends.record_send(send).await?;
         Ok(SendOrdered::Recorded(recorded))
+    }
+
+    fn offers(&self) -> Vec<SenderOffer> {
+        let name = ValueOffer {
+            name: "name".to_owned(),
+            kind: "word",
+            choices: Vec::new(),
+        };
+        let template = |template: &str| TemplateOffer {
+            name: template.to_owned(),
+            needs_approval: template == "held",
+            values: vec![name.clone()],
+        };
+        vec![SenderOffer {
+            name: "shop".parse().unwrap(),
+            templates: vec![template("plain"), template("held")],
+        }]
     }
 
     async fn reply(&self, order: ReplyOrder) -> Result<ReplyOrdered, StoreError> {

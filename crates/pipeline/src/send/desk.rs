@@ -108,6 +108,37 @@ pub struct InvalidValue {
     pub rule: &'static str,
 }
 
+/// A configured sender, as an agent sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SenderOffer {
+    /// Its name.
+    pub name: SenderName,
+    /// The templates that it may use.
+    pub templates: Vec<TemplateOffer>,
+}
+
+/// A template, as an agent sees it: what it is called and which values it takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemplateOffer {
+    /// Its name.
+    pub name: String,
+    /// Whether an operator must approve each mail of this sender and template.
+    pub needs_approval: bool,
+    /// Its values; each of them is required.
+    pub values: Vec<ValueOffer>,
+}
+
+/// A value of a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValueOffer {
+    /// Its name.
+    pub name: String,
+    /// The name of its type.
+    pub kind: &'static str,
+    /// What a `choice` may be.
+    pub choices: Vec<String>,
+}
+
 /// Checks and renders sends and records them. The feed depends on this trait alone, so a
 /// rendered mail cannot reach an agent.
 #[async_trait]
@@ -118,4 +149,7 @@ pub trait SendDesk: Send + Sync {
     /// Checks, renders and records an answer to a message. A message that has an answer
     /// keeps it, whatever is ordered.
     async fn reply(&self, order: ReplyOrder) -> Result<ReplyOrdered, StoreError>;
+
+    /// The senders and templates that an order may name.
+    fn offers(&self) -> Vec<SenderOffer>;
 }

@@ -53,6 +53,13 @@ pub(super) fn response(body: &str) -> Option<Value> {
         }),
         "Thread" => thread(),
         "ThreadPage" => json!({ "items": [thread()] }),
+        "SenderPage" => json!({
+            "items": [{ "name": "shop", "templates": [{
+                "name": "shipped", "needs_approval": false,
+                "values": [{ "name": "order", "type": "id" }],
+            }] }],
+            "scopes": ["send"],
+        }),
         "SendPage" => json!({ "items": [send()] }),
         "SendBatch" => json!({ "items": [{ "status": 201, "send": send() }] }),
         _ => return None,

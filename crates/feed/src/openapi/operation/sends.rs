@@ -4,6 +4,17 @@ use super::{DEFAULT, IdempotencyKeyUse, Operation};
 
 pub(super) const SENDS: &[Operation] = &[
     Operation {
+        path: "/v1/senders",
+        id: "listSenders",
+        summary: "Lists the configured senders, and what their templates take",
+        answers: &[(
+            200,
+            &["SenderPage"],
+            "The senders; none if none is configured.",
+        )],
+        ..DEFAULT
+    },
+    Operation {
         method: "POST",
         path: "/v1/sends",
         id: "sendMail",
