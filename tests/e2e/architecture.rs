@@ -208,7 +208,7 @@ fn modules_of_a_crate_do_not_import_each_other_in_a_cycle() {
 /// How many names each crate may show to the others: what `lib.rs` re-exports.
 /// `pipeline` is the vocabulary of all.
 const SURFACE: [(&str, usize); 13] = [
-    ("pipeline", 196),
+    ("pipeline", 199),
     ("providers", 51),
     ("extract", 35),
     ("store", 20),
@@ -218,7 +218,7 @@ const SURFACE: [(&str, usize); 13] = [
     ("feed", 13),
     ("poll", 12),
     ("send", 20),
-    ("client", 26),
+    ("client", 31),
     ("mcp", 5),
     ("maillatch", 2),
 ];

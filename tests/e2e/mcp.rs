@@ -1,6 +1,7 @@
 //! The Model Context Protocol with real processes: over standard input and output, and
 //! over HTTP.
 
+mod sending;
 mod session;
 
 use std::time::Duration;

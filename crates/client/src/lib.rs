@@ -13,6 +13,7 @@ mod guard;
 mod hook;
 mod problem;
 mod sample;
+mod sends;
 mod set_up;
 
 pub use agent::{Client, Connection};
@@ -23,4 +24,5 @@ pub use complaint::Complaint;
 pub use guard::GuardAnswer;
 pub use hook::{Delivery, Hook, PostError, Posted, SignedPost, send};
 pub use sample::{Sample, SampleKind, sample_mail};
+pub use sends::{OfferedSender, OfferedTemplate, OfferedValue, SendAnswer, SenderList};
 pub use set_up::SetUpError;

@@ -41,7 +41,7 @@ pub(crate) fn missed(attempt: &Attempt) -> Value {
 }
 
 /// The answer to `explain_attempt`.
-pub(crate) fn explained(attempt: &Attempt) -> Value {
+pub(crate) fn explained(attempt: &Attempt, message: Option<String>) -> Value {
     let mut answer = missed(attempt);
     let arrived = attempt.body.get("artifact");
     // Fields that the API limits to ids, numbers, times, fixed words and short domains.
@@ -66,6 +66,9 @@ pub(crate) fn explained(attempt: &Attempt) -> Value {
     if let Value::Object(fields) = &mut answer {
         if !arrived.is_empty() {
             fields.insert("arrived".to_owned(), Value::Object(arrived));
+        }
+        if let Some(message) = message {
+            fields.insert("message_id".to_owned(), json!(message));
         }
         fields.insert("expires_at".to_owned(), json!(attempt.deadline));
         fields.insert("resends_left".to_owned(), json!(attempt.resends_left));

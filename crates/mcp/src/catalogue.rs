@@ -1,8 +1,11 @@
 //! What a model reads about the tools. Every word costs each of their users tokens:
 //! `descriptions_and_schemas_stay_small` holds the limit.
 
+mod send_tools;
+
 use std::sync::Arc;
 
+use client::SenderList;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -13,7 +16,14 @@ pub(crate) const INSTRUCTIONS: &str = "Gets the code or link of a verification m
     Order: start_attempt; give its address to the site; wait_for_code or wait_for_link; \
     finish_attempt. Do what `next` says.";
 
-/// The tools, always in this order.
+/// The tools for a key that may send by these senders, always in this order.
+pub(crate) fn tools_with(senders: &SenderList) -> Vec<Tool> {
+    let mut all = tools();
+    all.extend(send_tools::send_tools(senders));
+    all
+}
+
+/// The tools for every key, always in this order.
 pub(crate) fn tools() -> Vec<Tool> {
     vec![
         start_attempt(),
@@ -149,13 +159,14 @@ fn finish_attempt() -> Tool {
 
 /// The arguments of a wait.
 fn waiting() -> Value {
-    let timeout = json!({
-        "type": "integer", "minimum": 0, "maximum": MAX_WAIT, "default": DEFAULT_WAIT,
-    });
     object(
-        &json!({ "attempt_id": text(), "timeout_s": timeout }),
+        &json!({ "attempt_id": text(), "timeout_s": timeout() }),
         &["attempt_id"],
     )
+}
+
+fn timeout() -> Value {
+    json!({ "type": "integer", "minimum": 0, "maximum": MAX_WAIT, "default": DEFAULT_WAIT })
 }
 
 /// The answer of a wait.
@@ -195,9 +206,11 @@ fn object(properties: &Value, required: &[&str]) -> Value {
 enum Effect {
     Reads,
     Changes,
+    /// It reaches people outside of the server.
+    Sends,
 }
 
-/// A tool. All are idempotent, destroy nothing and talk to one server.
+/// A tool. All are idempotent and destroy nothing.
 fn tool(
     name: &'static str,
     description: &'static str,
@@ -206,11 +219,13 @@ fn tool(
 ) -> Tool {
     let hints = match effect {
         Effect::Reads => ToolAnnotations::new().read_only(true),
-        Effect::Changes => ToolAnnotations::new().destructive(false).idempotent(true),
+        Effect::Changes | Effect::Sends => {
+            ToolAnnotations::new().destructive(false).idempotent(true)
+        }
     };
     Tool::new(name, description, fields(input))
         .with_raw_output_schema(fields(output))
-        .with_annotations(hints.open_world(false))
+        .with_annotations(hints.open_world(effect == Effect::Sends))
 }
 
 fn fields(schema: Value) -> Arc<JsonObject> {

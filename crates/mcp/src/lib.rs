@@ -1,5 +1,5 @@
 //! The Model Context Protocol: six tools with which a model opens an attempt, waits for
-//! its code or link, and finishes it.
+//! its code or link, and finishes it. A key that may send has up to three more.
 //!
 //! Every tool is one or two calls of [`client`], so this crate has no rule of the
 //! domain. It cannot see a mail, and returns nothing that the API does not return.
@@ -18,6 +18,7 @@ mod http;
 mod keys;
 mod own_name;
 mod progress;
+mod sending;
 mod server;
 mod stdio;
 mod tools;

@@ -1,5 +1,7 @@
 //! The protocol's server: it lists the tools and calls them.
 
+use std::time::Duration;
+
 use client::Client;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
@@ -8,10 +10,14 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 
 use crate::arguments::{self, Wait, Wanted};
 use crate::progress::reported;
-use crate::{answer, catalogue, tools};
+use crate::{answer, catalogue, sending, tools};
+
+/// How long a list of the tools waits for the senders.
+const SENDERS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The tools, for one agent or for the caller of each request.
 #[derive(Clone)]
@@ -64,6 +70,18 @@ impl Server {
                 Ok(finish) => Ok(tools::finish(&client, &finish).await),
                 Err(why) => Err(why),
             },
+            "send_mail" => match arguments::read(given) {
+                Ok(send) => Ok(sending::send_mail(&client, send).await),
+                Err(why) => Err(why),
+            },
+            "reply" => match arguments::read(given) {
+                Ok(reply) => Ok(sending::reply(&client, reply).await),
+                Err(why) => Err(why),
+            },
+            "send_status" => match arguments::read(given) {
+                Ok(send) => Ok(sending::status(&client, &send).await),
+                Err(why) => Err(why),
+            },
             _ => return Err(ErrorData::invalid_params("there is no such tool", None)),
         };
         Ok(match outcome {
@@ -99,9 +117,14 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(catalogue::tools()))
+        let client = self.client(&context)?;
+        // A key without the scopes, and a server that does not answer, have no senders.
+        let asked = timeout(SENDERS_TIMEOUT, client.senders()).await;
+        let senders = asked.ok().and_then(Result::ok).unwrap_or_default();
+        let tools = catalogue::tools_with(&senders);
+        Ok(ListToolsResult::with_all_items(tools))
     }
 
     /// Calls a tool. A client that cancels the call, or hangs up, ends it, and nothing is

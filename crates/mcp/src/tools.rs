@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use client::{
-    Attempt, AttemptConsumption, AttemptValue, CallError, Client, Complaint, FinishAnswer,
+    Attempt, AttemptConsumption, AttemptValue, CallError, Client, Complaint, FinishAnswer, Item,
     ResendAnswer,
 };
 use secrecy::ExposeSecret;
@@ -172,7 +172,22 @@ pub(crate) async fn resend(client: &Client, resend: &Resend) -> Result<Value, Ca
 
 pub(crate) async fn explain(client: &Client, explain: &Explain) -> Result<Value, CallError> {
     let attempt = client.attempt(&explain.attempt_id, Duration::ZERO).await?;
-    Ok(answer::explained(&attempt))
+    let message = message_of(client, &attempt).await;
+    Ok(answer::explained(&attempt, message))
+}
+
+/// The last message that an attempt got, with or without a value. A reply names it.
+async fn message_of(client: &Client, attempt: &Attempt) -> Option<String> {
+    let of_value = attempt.body.pointer("/artifact/message");
+    if let Some(message) = of_value.and_then(Value::as_str) {
+        return Some(message.to_owned());
+    }
+    let inbox = attempt.inbox.parse().ok()?;
+    // A key that may not list the inbox gets no id, and may not answer the message either.
+    let page = client.list(&inbox, None, None, Duration::ZERO).await.ok()?;
+    let is_own = |item: &&Item| item.attempt.as_ref().is_none_or(|id| *id == attempt.id);
+    let last = page.items.iter().rev().find(is_own)?;
+    Some(last.message.clone())
 }
 
 pub(crate) async fn finish(client: &Client, finish: &Finish) -> Result<Value, CallError> {
