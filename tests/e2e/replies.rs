@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use testkit::mail_provider::MailProvider;
 
 use crate::harness::{Harness, payload};
+use crate::openapi::assert_fits;
 
 const INBOX: &str = "agent@inbox.test";
 const PERSON: &str = "user@example.com";
@@ -282,17 +283,25 @@ async fn handover_is_posted_to_the_configured_callback() {
     let accept = tokio::time::timeout(Duration::from_secs(30), listener.accept());
     let (mut stream, _) = accept.await.unwrap().unwrap();
     let mut request = String::new();
-    while !request.contains("thread_burst") {
+    let body: Value = loop {
+        let (_, body) = request.split_once("\r\n\r\n").unwrap_or_default();
+        if let Ok(body) = serde_json::from_str(body) {
+            break body;
+        }
         let mut bytes = [0; 4096];
         let read = stream.read(&mut bytes).await.unwrap();
         assert_ne!(read, 0, "{request}");
         request += &String::from_utf8_lossy(&bytes[..read]);
-    }
+    };
     let answer = b"HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n";
     stream.write_all(answer).await.unwrap();
     assert!(request.contains("webhook-signature: v1,"), "{request}");
-    assert!(request.contains("thread.handed_over"), "{request}");
-    assert!(request.contains(&message), "{request}");
+    assert_eq!(body["data"]["message"], *message);
+    assert_eq!(body["data"]["reason"], "thread_burst");
+    let document = desk.harness.get(Role::Feed, "openapi.json").await.body;
+    let described = &document["webhooks"]["threadHandedOver"]["post"]["requestBody"];
+    let schema = &described["content"]["application/json"]["schema"];
+    assert_fits(&document, schema, &body);
     assert!(!request.contains(PERSON), "{request}");
     desk.harness
         .until_count(

@@ -102,7 +102,10 @@ pub(super) fn document(settings: &Settings, policy: &Policy) -> Value {
         json!({
             "tags": tags,
             "paths": paths,
-            "webhooks": { "artifactConsumed": { "post": hooks::callback() } },
+            "webhooks": {
+                "artifactConsumed": { "post": hooks::callback() },
+                "threadHandedOver": { "post": hooks::handover() },
+            },
             "security": [{ "key": [] }],
         }),
     );

@@ -149,6 +149,38 @@ pub(super) fn callback() -> Value {
     })
 }
 
+/// The post about a thread that was handed over.
+pub(super) fn handover() -> Value {
+    let headers: Vec<Value> = signature_headers(true).collect();
+    json!({
+        "operationId": "threadHandedOver",
+        "tags": ["sends"],
+        "summary": "Tells the operator's URL that a person must answer in a thread",
+        "description": "Agents sent too many replies. The operator names the callback as \
+                        `reply.callback`. Id and body are the same in every retry.",
+        "parameters": headers,
+        "requestBody": { "required": true, "content": { "application/json": {
+            "schema": reference("HandoverPost"),
+            "example": {
+                "type": "thread.handed_over",
+                "timestamp": "2026-01-01T00:00:07Z",
+                "data": {
+                    "thread": "thr_5d1c2b3a4f5e6d7c8b9a0f1e2d3c4b5a",
+                    "inbox": "kx7mz2-dvq9t4hw@inbox.test",
+                    "message": "msg_0193f2c44d5a7c11a3b0c9d8e7f60514",
+                    "reason": "thread_burst",
+                    "replies": 3,
+                },
+            },
+        } } },
+        "responses": {
+            "2XX": { "description": "Accepted: it is not posted again." },
+            "410": { "description": "Given up: it is not posted again." },
+            "default": { "description": "Retried with growing waits." },
+        },
+    })
+}
+
 /// The bodies of these posts and of their answers.
 pub(super) fn schemas() -> Value {
     let time = json!({ "type": "string", "format": "date-time" });
@@ -182,6 +214,17 @@ pub(super) fn schemas() -> Value {
             "title": text,
             "status": { "type": "integer" },
             "retryable": { "type": "boolean" },
+        })),
+        "HandoverPost": object(&["type", "timestamp", "data"], &json!({
+            "type": { "type": "string", "enum": ["thread.handed_over"] },
+            "timestamp": time,
+            "data": object(&["thread", "inbox", "message", "reason", "replies"], &json!({
+                "thread": text,
+                "inbox": text,
+                "message": text,
+                "reason": text,
+                "replies": { "type": "integer", "minimum": 0 },
+            })),
         })),
         "CallbackPost": object(&["type", "timestamp", "data"], &json!({
             "type": { "type": "string", "enum": ["artifact.consumed"] },
