@@ -47,6 +47,19 @@ impl Answer {
     }
 }
 
+#[cfg(test)]
+impl Answer {
+    /// An answer without headers.
+    pub(crate) fn of(status: u16, body: &str) -> Self {
+        Self {
+            status,
+            wait: None,
+            error_type: None,
+            body: body.as_bytes().to_vec(),
+        }
+    }
+}
+
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoAnswer {

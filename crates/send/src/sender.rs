@@ -1,6 +1,9 @@
 //! A configured sender: who it is, to whom it may write, and how its mail is handed over.
 
+mod api;
 mod build;
+mod foreign;
+mod smtp;
 
 use std::sync::Arc;
 use std::time::Duration;

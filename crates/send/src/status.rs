@@ -51,12 +51,7 @@ mod tests {
     use super::*;
 
     fn answer(status: u16) -> Answer {
-        Answer {
-            status,
-            wait: None,
-            error_type: None,
-            body: Vec::new(),
-        }
+        Answer::of(status, "")
     }
 
     #[test]

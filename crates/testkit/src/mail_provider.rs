@@ -1,6 +1,6 @@
-//! A fake provider that speaks the real contracts for sending mail over loopback: Resend,
-//! Postmark, Amazon SES and AgentMail, on one port. It counts what it accepts, recognises
-//! idempotency keys where the real one does, and lies when a test tells it to.
+//! A fake provider that speaks the real contracts for sending mail over loopback, all on
+//! one port: AgentMail, Postmark, Resend and Amazon SES. It counts what it accepts,
+//! recognises idempotency keys where the real one does, and lies when a test tells it to.
 
 mod accepted;
 mod contract;
@@ -16,8 +16,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub use accepted::{Accepted, send_key};
-use contract::Contract;
-use wire::Exchange;
+use contract::{Asked, Provider};
+use wire::{Exchange, Reply};
 
 /// What the provider does with one request to send. It is honest unless told otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +79,7 @@ struct State {
     hides: bool,
     requests: usize,
     bodies: Vec<(String, String)>,
+    heads: Vec<String>,
 }
 
 impl MailProvider {
@@ -191,6 +192,11 @@ impl MailProvider {
         self.state().bodies.clone()
     }
 
+    /// The heads of all requests, look-ups included, in their order.
+    pub fn heads(&self) -> Vec<String> {
+        self.state().heads.clone()
+    }
+
     /// Waits until so many requests to send have arrived.
     pub async fn arrived(&self, count: usize) {
         let mut arrivals = self.arrivals.subscribe();
@@ -208,16 +214,19 @@ impl MailProvider {
         let Some(head) = exchange.read_head().await else {
             return;
         };
-        let Some(contract) = Contract::of(&head) else {
-            exchange.answer(404, "{}").await;
-            return;
+        self.state().heads.push(head.clone());
+        let provider = match Asked::of(&head) {
+            Some(Asked::Send(provider)) => provider,
+            Some(Asked::LookUp(provider)) => {
+                let accepted = self.state().view();
+                exchange.answer(&provider.look_up(&head, &accepted)).await;
+                return;
+            }
+            None => {
+                exchange.answer(&Reply::text(404, "{}")).await;
+                return;
+            }
         };
-        if contract.is_look_up() {
-            let state = self.state().view();
-            let (status, body) = contract.look_up(&head, &state);
-            exchange.answer(status, &body).await;
-            return;
-        }
         let lie = {
             let mut state = self.state();
             state.requests += 1;
@@ -225,10 +234,10 @@ impl MailProvider {
             state.lies.pop_front().or(always)
         };
         self.arrivals.send_modify(|arrived| *arrived += 1);
-        self.send(exchange, contract, lie).await;
+        self.send(exchange, provider, lie).await;
     }
 
-    async fn send(self, mut exchange: Exchange, contract: Contract, lie: Option<Lie>) {
+    async fn send(self, mut exchange: Exchange, provider: Provider, lie: Option<Lie>) {
         match &lie {
             Some(Lie::ResetBeforeBody) => return exchange.reset(),
             Some(Lie::ResetInBody) => {
@@ -241,28 +250,29 @@ impl MailProvider {
         let Some(body) = exchange.read_body().await else {
             return;
         };
-        let seen = (exchange.idempotency_key(), body.clone());
-        self.state().bodies.push(seen);
+        let key = provider.idempotency_key(&exchange.head, &body);
+        self.state().bodies.push((key, body.clone()));
         match &lie {
             Some(Lie::Silence) => return exchange.stay_silent().await,
-            Some(Lie::Answer(status, answer)) => return exchange.answer(*status, answer).await,
+            Some(Lie::Answer(status, body)) => {
+                return exchange.answer(&Reply::text(*status, body)).await;
+            }
             Some(Lie::StallBeforeAccepting) => self.released().await,
             _ => {}
         }
-        let (status, answer) = {
-            let mut state = self.state();
-            contract.accept(&exchange.head, &body, &mut state.accepted)
-        };
+        let reply = provider.accept(&exchange.head, &body, &mut self.state().accepted);
         match lie {
-            Some(Lie::ErrorAfterAccepting) => exchange.answer(500, "{}").await,
-            Some(Lie::GarbageAfterAccepting) => exchange.answer(200, "<html>ok</html>").await,
+            Some(Lie::ErrorAfterAccepting) => exchange.answer(&Reply::text(500, "{}")).await,
+            Some(Lie::GarbageAfterAccepting) => {
+                exchange.answer(&Reply::text(200, "<html>ok</html>")).await;
+            }
             Some(Lie::ResetAfterAccepting) => exchange.reset(),
             Some(Lie::SilenceAfterAccepting) => exchange.stay_silent().await,
             Some(Lie::StallAfterAccepting) => {
                 self.released().await;
-                exchange.answer(status, &answer).await;
+                exchange.answer(&reply).await;
             }
-            _ => exchange.answer(status, &answer).await,
+            _ => exchange.answer(&reply).await,
         }
     }
 

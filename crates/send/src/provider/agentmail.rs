@@ -183,12 +183,6 @@ mod tests {
 
     #[test]
     fn look_up_believes_only_the_own_label() {
-        let answer = |status, body: &str| Answer {
-            status,
-            wait: None,
-            error_type: None,
-            body: body.as_bytes().to_vec(),
-        };
         let sent = LookUp::Sent {
             provider_id: "m1".to_owned(),
         };
@@ -206,7 +200,7 @@ mod tests {
             ),
             (404, r#"{"messages":[]}"#, LookUp::Unknown),
         ] {
-            assert_eq!(found(&answer(status, body), "ml-1"), expected, "{body}");
+            assert_eq!(found(&Answer::of(status, body), "ml-1"), expected, "{body}");
         }
     }
 }

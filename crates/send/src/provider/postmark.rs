@@ -188,12 +188,6 @@ mod tests {
 
     #[test]
     fn look_up_believes_only_the_own_tag() {
-        let answer = |status, body: &str| Answer {
-            status,
-            wait: None,
-            error_type: None,
-            body: body.as_bytes().to_vec(),
-        };
         let sent = LookUp::Sent {
             provider_id: "m1".to_owned(),
         };
@@ -212,7 +206,7 @@ mod tests {
             (200, "{}", LookUp::Unknown),
             (500, r#"{"Messages":[]}"#, LookUp::Unknown),
         ] {
-            assert_eq!(found(&answer(status, body), "ml-1"), expected, "{body}");
+            assert_eq!(found(&Answer::of(status, body), "ml-1"), expected, "{body}");
         }
     }
 }

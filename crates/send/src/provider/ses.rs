@@ -177,10 +177,8 @@ mod tests {
             (503, "TooManyRequestsException", Maybe),
         ] {
             let answer = Answer {
-                status,
-                wait: None,
                 error_type: Some(error.to_owned()),
-                body: Vec::new(),
+                ..Answer::of(status, "")
             };
             assert_kind(&meaning(&answer), expected, error);
         }

@@ -1,5 +1,7 @@
 //! Each sender against a fake provider that lies.
 
+mod requests;
+
 use std::sync::Arc;
 use std::time::Duration;
 

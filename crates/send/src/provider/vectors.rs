@@ -16,12 +16,7 @@ pub(super) enum Kind {
 /// Checks a table of statuses, bodies and meanings.
 pub(super) fn check(meaning: fn(&Answer) -> Acceptance, table: &[(u16, &str, Kind)]) {
     for (status, body, expected) in table {
-        let answer = Answer {
-            status: *status,
-            wait: None,
-            error_type: None,
-            body: body.as_bytes().to_vec(),
-        };
+        let answer = Answer::of(*status, body);
         assert_kind(&meaning(&answer), *expected, &format!("{status} {body}"));
     }
 }

@@ -2,8 +2,29 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) body: String,
+}
+
+impl Reply {
+    /// An answer with a body of JSON.
+    pub(super) fn new(status: u16, body: &Value) -> Self {
+        Self::text(status, &body.to_string())
+    }
+
+    /// An answer with any body.
+    pub(super) fn text(status: u16, body: &str) -> Self {
+        let body = body.to_owned();
+        Self { status, body }
+    }
+}
 
 /// A request and its connection.
 pub(super) struct Exchange {
@@ -28,18 +49,8 @@ impl Exchange {
         Some(self.head.clone())
     }
 
-    /// A header of the request, by its name in lower case.
-    fn header(&self, name: &str) -> Option<String> {
-        header(&self.head, name)
-    }
-
-    /// The idempotency key of the request.
-    pub(super) fn idempotency_key(&self) -> String {
-        self.header("idempotency-key").unwrap_or_default()
-    }
-
     fn length(&self) -> usize {
-        let length = self.header("content-length");
+        let length = header(&self.head, "content-length");
         length.and_then(|text| text.parse().ok()).unwrap_or(0)
     }
 
@@ -54,7 +65,8 @@ impl Exchange {
         let _ = self.connection.read_exact(&mut half).await;
     }
 
-    pub(super) async fn answer(&mut self, status: u16, body: &str) {
+    pub(super) async fn answer(&mut self, reply: &Reply) {
+        let Reply { status, body } = reply;
         let length = body.len();
         let text = format!(
             "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n\

@@ -1,0 +1,134 @@
+//! The exact request of each sender, as a provider receives it.
+
+use serde_json::{Value, json};
+use testkit::mail_provider::MailProvider;
+
+use super::{hand_over, mail, sender};
+
+/// The key of the first mail.
+const KEY: &str = "ml-0101010101010101010101010101010101010101010101010101010101010101";
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+/// One request that a provider received.
+struct Request {
+    head: String,
+    body: String,
+}
+
+impl Request {
+    /// The request by which a sender hands a mail over.
+    async fn to_send(provider: &str) -> Self {
+        let fake = MailProvider::start().await;
+        hand_over(&sender(provider, &fake.url), 1).await;
+        assert_eq!(fake.accepted_times(KEY), 1, "{provider}");
+        let (_, body) = fake.bodies().remove(0);
+        let head = fake.heads().remove(0);
+        Self { head, body }
+    }
+
+    /// The request by which a sender looks a mail up.
+    async fn to_look_up(provider: &str) -> Self {
+        let fake = MailProvider::start().await;
+        let (mail, key) = mail(1);
+        let sender = sender(provider, &fake.url);
+        let prepared = sender.transport.prepare(&mail);
+        sender.transport.look_up(&prepared, &key).await;
+        let (head, body) = (fake.heads().remove(0), String::new());
+        Self { head, body }
+    }
+
+    /// Checks the method, the path and headers.
+    fn expect(&self, line: &str, headers: &[(&str, &str)]) {
+        let mut lines = self.head.lines();
+        assert_eq!(lines.next(), Some(format!("{line} HTTP/1.1").as_str()));
+        for (name, value) in headers {
+            let wanted = format!("{name}: {value}");
+            assert!(self.head.lines().any(|line| line == wanted), "{wanted}");
+        }
+    }
+
+    /// Whether it has a header.
+    fn has(&self, name: &str) -> bool {
+        let start = format!("{name}: ");
+        self.head.lines().any(|line| line.starts_with(&start))
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+}
+
+/// The headers of a mail that answers nothing.
+fn own_headers() -> Value {
+    json!({"Auto-Submitted": "auto-generated", "X-Maillatch-Send": KEY})
+}
+
+#[tokio::test]
+async fn resend_gets_json_with_a_bearer_token_and_a_key() {
+    let request = Request::to_send("resend").await;
+    let bearer = ("authorization", "Bearer key");
+    request.expect("POST /emails", &[bearer, JSON, ("idempotency-key", KEY)]);
+    let expected = json!({
+        "from": "Shop <shop@mail.example.com>",
+        "to": ["user@example.com"],
+        "subject": "Größe",
+        "text": "One\r\n.\r\n..two\r\n",
+        "html": "<p>One</p>",
+        "headers": own_headers(),
+        "tags": [{"name": "maillatch", "value": KEY}],
+    });
+    assert_eq!(request.json(), expected);
+}
+
+#[tokio::test]
+async fn agentmail_gets_json_with_a_bearer_token_and_a_key() {
+    let request = Request::to_send("agentmail").await;
+    let bearer = ("authorization", "Bearer key");
+    request.expect(
+        "POST /v0/inboxes/shop@mail.example.com/messages/send",
+        &[bearer, JSON, ("idempotency-key", KEY)],
+    );
+    let expected = json!({
+        "to": ["user@example.com"],
+        "subject": "Größe",
+        "text": "One\r\n.\r\n..two\r\n",
+        "html": "<p>One</p>",
+        "headers": own_headers(),
+        "labels": [KEY],
+    });
+    assert_eq!(request.json(), expected);
+    let list = format!("GET /v0/inboxes/shop@mail.example.com/messages?limit=1&labels={KEY}");
+    let request = Request::to_look_up("agentmail").await;
+    request.expect(&list, &[bearer]);
+}
+
+#[tokio::test]
+async fn postmark_gets_json_with_its_token_and_no_key() {
+    let request = Request::to_send("postmark").await;
+    let token = ("x-postmark-server-token", "key");
+    request.expect("POST /email", &[token, JSON]);
+    assert!(!request.has("idempotency-key"));
+    let message_id = "<ml.01010101010101010101010101010101@mail.example.com>";
+    let expected = json!({
+        "From": "Shop <shop@mail.example.com>",
+        "To": "user@example.com",
+        "Subject": "Größe",
+        "TextBody": "One\r\n.\r\n..two\r\n",
+        "HtmlBody": "<p>One</p>",
+        "Headers": [
+            {"Name": "Auto-Submitted", "Value": "auto-generated"},
+            {"Name": "X-Maillatch-Send", "Value": KEY},
+            {"Name": "Message-ID", "Value": message_id},
+            {"Name": "X-PM-KeepID", "Value": "true"},
+        ],
+        "Tag": KEY,
+        "MessageStream": "outbound",
+        "TrackOpens": false,
+        "TrackLinks": "None",
+    });
+    assert_eq!(request.json(), expected);
+    let list = format!("GET /messages/outbound?count=1&offset=0&tag={KEY}");
+    Request::to_look_up("postmark")
+        .await
+        .expect(&list, &[token]);
+}

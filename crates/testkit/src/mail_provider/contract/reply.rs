@@ -1,0 +1,34 @@
+//! What a provider answers to a request to send.
+
+use serde_json::json;
+
+use super::Provider;
+use crate::mail_provider::accepted::Accepted;
+use crate::mail_provider::wire::Reply;
+
+impl Provider {
+    /// The answer when a mail is accepted.
+    pub(super) fn accepted(self, id: &str) -> Reply {
+        match self {
+            Self::AgentMail => Reply::new(200, &json!({"message_id": id, "thread_id": "thread"})),
+            Self::Postmark => Reply::new(
+                200,
+                &json!({"ErrorCode": 0, "Message": "OK", "MessageID": id}),
+            ),
+            Self::Resend => Reply::new(200, &json!({"id": id})),
+            Self::Ses => Reply::new(200, &json!({"MessageId": id})),
+        }
+    }
+
+    /// The answer to a request with a key that is known.
+    pub(super) fn repeated(self, known: &Accepted, body: &str) -> Reply {
+        if known.body == body {
+            return self.accepted(&known.id);
+        }
+        let error = match self {
+            Self::Resend => json!({"name": "invalid_idempotent_request"}),
+            _ => json!({"name": "ConflictError"}),
+        };
+        Reply::new(409, &error)
+    }
+}

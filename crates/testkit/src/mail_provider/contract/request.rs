@@ -1,0 +1,77 @@
+//! What a provider wants of a request, and what it reads in it.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::Provider;
+use crate::mail_provider::wire::{Reply, header};
+
+impl Provider {
+    /// How a request is refused that the contract does not allow.
+    pub(super) fn refusal(self, head: &str, body: &str) -> Option<Reply> {
+        if !self.has_credentials(head) {
+            return Some(Reply::new(401, &json!({"ErrorCode": 10})));
+        }
+        if !self.is_complete(head, body) {
+            return Some(Reply::new(422, &json!({"ErrorCode": 300})));
+        }
+        None
+    }
+
+    fn has_credentials(self, head: &str) -> bool {
+        let authorization = header(head, "authorization").unwrap_or_default();
+        match self {
+            Self::AgentMail | Self::Resend => authorization.starts_with("Bearer "),
+            Self::Postmark => header(head, "x-postmark-server-token").is_some(),
+            Self::Ses => {
+                authorization.starts_with("AWS4-HMAC-SHA256 Credential=")
+                    && authorization.contains("/ses/aws4_request")
+                    && header(head, "x-amz-date").is_some()
+            }
+        }
+    }
+
+    fn is_complete(self, head: &str, body: &str) -> bool {
+        let wanted: &[&str] = match self {
+            Self::AgentMail => &["/to/0", "/subject", "/text"],
+            Self::Postmark => &["/From", "/To", "/Subject", "/TextBody"],
+            Self::Resend => &["/from", "/to/0", "/subject", "/text"],
+            Self::Ses => &["/Content/Raw/Data", "/Destination/ToAddresses/0"],
+        };
+        let json = json_of(body);
+        let is_there = |place: &&str| json.pointer(place).is_some_and(Value::is_string);
+        let kind = header(head, "content-type").unwrap_or_default();
+        kind == "application/json" && wanted.iter().all(is_there)
+    }
+
+    /// The key by which a repetition is recognised; empty where there is none.
+    pub(in crate::mail_provider) fn idempotency_key(self, head: &str, _body: &str) -> String {
+        match self {
+            Self::AgentMail | Self::Resend => header(head, "idempotency-key").unwrap_or_default(),
+            Self::Postmark | Self::Ses => String::new(),
+        }
+    }
+
+    /// The headers of the mail, as text. They name the send: the request itself may carry
+    /// another key.
+    pub(super) fn own_headers(self, body: &str) -> String {
+        let json = json_of(body);
+        let place = match self {
+            Self::AgentMail | Self::Resend => "/headers",
+            Self::Postmark => "/Headers",
+            Self::Ses => {
+                let data = json.pointer("/Content/Raw/Data").and_then(Value::as_str);
+                let message = STANDARD.decode(data.unwrap_or_default());
+                return String::from_utf8(message.unwrap_or_default()).unwrap_or_default();
+            }
+        };
+        let headers = json.pointer(place);
+        headers.map(Value::to_string).unwrap_or_default()
+    }
+}
+
+/// The body of a request as JSON; `null` if it is none.
+pub(super) fn json_of(body: &str) -> Value {
+    serde_json::from_str(body).unwrap_or_default()
+}
