@@ -94,10 +94,17 @@ impl Http {
 
     /// A `POST` of JSON.
     pub(crate) fn post(&self, url: Url, body: &str) -> RequestBuilder {
+        self.post_as("application/json", url, body)
+    }
+
+    /// A `POST` of a form.
+    pub(crate) fn post_form(&self, url: Url, body: &str) -> RequestBuilder {
+        self.post_as("application/x-www-form-urlencoded", url, body)
+    }
+
+    fn post_as(&self, kind: &str, url: Url, body: &str) -> RequestBuilder {
         let request = self.client.post(url).header("accept", "application/json");
-        request
-            .header("content-type", "application/json")
-            .body(body.to_owned())
+        request.header("content-type", kind).body(body.to_owned())
     }
 
     /// A `GET`.

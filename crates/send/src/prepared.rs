@@ -4,8 +4,12 @@
 use pipeline::SendPayload;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use url::form_urlencoded;
 
 use crate::mail::Mail;
+
+/// A field of a form: its name and its value.
+pub(crate) type Field = (String, String);
 
 /// The request to a provider, without what changes from try to try (keys, signatures).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +32,14 @@ impl Prepared {
     pub(crate) fn request(provider: &str, mail: &Mail, path: &[&str], body: &Value) -> Self {
         let path = path.iter().map(|&segment| segment.to_owned()).collect();
         Self::new(provider, mail, path, body.to_string())
+    }
+
+    /// A form for a provider's API.
+    pub(crate) fn form(provider: &str, mail: &Mail, path: &[&str], fields: &[Field]) -> Self {
+        let path = path.iter().map(|&segment| segment.to_owned()).collect();
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        form.extend_pairs(fields);
+        Self::new(provider, mail, path, form.finish())
     }
 
     /// A message for a server that takes messages as they are.

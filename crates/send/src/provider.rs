@@ -1,12 +1,14 @@
 //! The senders, one file for each.
 
 mod agentmail;
+mod mailgun;
 mod postmark;
 mod resend;
 mod ses;
 mod smtp;
 
 pub(crate) use agentmail::AgentMail;
+pub(crate) use mailgun::Mailgun;
 pub(crate) use postmark::Postmark;
 pub(crate) use resend::Resend;
 pub(crate) use ses::Ses;

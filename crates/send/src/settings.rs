@@ -11,7 +11,7 @@ use crate::approval::Approval;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SenderSettings {
-    /// The provider: `resend`, `postmark`, `ses`, `agentmail` or `smtp`.
+    /// The provider: `agentmail`, `mailgun`, `postmark`, `resend`, `ses` or `smtp`.
     pub provider: String,
     /// The sender's name and address: `Shop <support@mail.example.com>`.
     pub from: String,
@@ -39,6 +39,8 @@ pub struct SenderSettings {
     pub api_key: Option<SecretString>,
     /// The message stream of Postmark.
     pub stream: Option<String>,
+    /// The domain of Mailgun.
+    pub domain: Option<String>,
     /// The inbox of `AgentMail`.
     pub inbox: Option<String>,
     /// The region of Amazon SES.

@@ -16,7 +16,7 @@ use crate::prepared::Prepared;
 use crate::sender::Sender;
 use crate::settings::{SendSettings, SenderSettings};
 
-const PROVIDERS: [&str; 4] = ["resend", "postmark", "ses", "agentmail"];
+const PROVIDERS: [&str; 5] = ["agentmail", "mailgun", "postmark", "resend", "ses"];
 
 fn shared() -> SendSettings {
     SendSettings {
@@ -138,7 +138,7 @@ async fn refused_connections_and_failed_handshakes_prove_that_nothing_was_sent()
 
 #[tokio::test]
 async fn look_ups_find_what_was_accepted() {
-    for provider in ["postmark", "agentmail"] {
+    for provider in ["agentmail", "mailgun", "postmark"] {
         let fake = MailProvider::start().await;
         let sender = sender(provider, &fake.url);
         let look_up = async |number| {

@@ -12,7 +12,7 @@ use super::SenderFlaw;
 use super::foreign::refuse_others;
 use crate::http::{Http, api_url};
 use crate::mailbox::Mailbox;
-use crate::provider::{AgentMail, Postmark, Resend, Ses};
+use crate::provider::{AgentMail, Mailgun, Postmark, Resend, Ses};
 use crate::settings::SenderSettings;
 
 /// What a sender that uses an API is built from.
@@ -31,6 +31,18 @@ impl Api<'_> {
             api: self.url(AgentMail::API)?,
             api_key: self.key()?,
             inbox: segment("inbox", inbox)?,
+            http: self.http()?,
+        })
+    }
+
+    pub(super) fn mailgun(&self) -> Result<Mailgun, SenderFlaw> {
+        self.takes(&["api_url", "api_key", "domain"])?;
+        let domain = self.settings.domain.clone();
+        let domain = domain.unwrap_or_else(|| self.from.domain().to_owned());
+        Ok(Mailgun {
+            api: self.url(Mailgun::API)?,
+            api_key: self.key()?,
+            domain: segment("domain", domain)?,
             http: self.http()?,
         })
     }

@@ -9,7 +9,7 @@ use super::api::Api;
 use super::smtp::smtp;
 use super::{Sender, SenderFlaw};
 use crate::mailbox::Mailbox;
-use crate::provider::{AgentMail, Postmark, Resend, Ses, Smtp};
+use crate::provider::{AgentMail, Mailgun, Postmark, Resend, Ses, Smtp};
 use crate::recipients::Recipients;
 use crate::settings::{SendSettings, SenderSettings};
 use crate::transport::Transport;
@@ -60,6 +60,7 @@ fn transport(
     };
     let transport: Arc<dyn Transport> = match settings.provider.as_str() {
         AgentMail::NAME => Arc::new(api.agentmail()?),
+        Mailgun::NAME => Arc::new(api.mailgun()?),
         Postmark::NAME => Arc::new(api.postmark()?),
         Resend::NAME => Arc::new(api.resend()?),
         Ses::NAME => Arc::new(api.ses(clock)?),

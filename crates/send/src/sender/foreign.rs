@@ -9,6 +9,7 @@ pub(super) fn refuse_others(settings: &SenderSettings, own: &[&str]) -> Result<(
         ("api_url", settings.api_url.is_some()),
         ("api_key", settings.api_key.is_some()),
         ("stream", settings.stream.is_some()),
+        ("domain", settings.domain.is_some()),
         ("inbox", settings.inbox.is_some()),
         ("region", settings.region.is_some()),
         ("access_key", settings.access_key.is_some()),

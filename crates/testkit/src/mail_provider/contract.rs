@@ -11,6 +11,7 @@ use super::wire::Reply;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Provider {
     AgentMail,
+    Mailgun,
     Postmark,
     Resend,
     Ses,
@@ -28,17 +29,19 @@ pub(super) enum Asked {
 impl Asked {
     /// What the head of a request asks for.
     pub(super) fn of(head: &str) -> Option<Self> {
-        use Provider::{AgentMail, Postmark, Resend, Ses};
+        use Provider::{AgentMail, Mailgun, Postmark, Resend, Ses};
         let mut words = head.split(' ');
         let (method, target) = (words.next()?, words.next()?);
         let path = target.split('?').next()?;
         let segments: Vec<&str> = path.split('/').skip(1).collect();
         let provider = match (method, segments.as_slice()) {
             ("POST", ["v0", "inboxes", _, "messages", "send"]) => AgentMail,
+            ("POST", ["v3", _, "messages"]) => Mailgun,
             ("POST", ["email"]) => Postmark,
             ("POST", ["emails"]) => Resend,
             ("POST", ["v2", "email", "outbound-emails"]) => Ses,
             ("GET", ["v0", "inboxes", _, "messages"]) => return Some(Self::LookUp(AgentMail)),
+            ("GET", ["v3", _, "events"]) => return Some(Self::LookUp(Mailgun)),
             ("GET", ["messages", "outbound"]) => return Some(Self::LookUp(Postmark)),
             _ => return None,
         };
@@ -77,6 +80,7 @@ impl Provider {
     fn name(self) -> &'static str {
         match self {
             Self::AgentMail => "agentmail",
+            Self::Mailgun => "mailgun",
             Self::Postmark => "postmark",
             Self::Resend => "resend",
             Self::Ses => "ses",

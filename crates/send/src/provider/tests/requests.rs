@@ -2,12 +2,14 @@
 
 use serde_json::{Value, json};
 use testkit::mail_provider::MailProvider;
+use url::form_urlencoded;
 
 use super::{hand_over, mail, sender};
 
 /// The key of the first mail.
 const KEY: &str = "ml-0101010101010101010101010101010101010101010101010101010101010101";
 const JSON: (&str, &str) = ("content-type", "application/json");
+const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 
 /// One request that a provider received.
 struct Request {
@@ -131,4 +133,36 @@ async fn postmark_gets_json_with_its_token_and_no_key() {
     Request::to_look_up("postmark")
         .await
         .expect(&list, &[token]);
+}
+
+#[tokio::test]
+async fn mailgun_gets_a_form_with_a_password_and_no_key() {
+    let request = Request::to_send("mailgun").await;
+    // The user `api` and the password `key`.
+    let password = ("authorization", "Basic YXBpOmtleQ==");
+    request.expect("POST /v3/mail.example.com/messages", &[password, FORM]);
+    assert!(!request.has("idempotency-key"));
+    let message_id = "<ml.01010101010101010101010101010101@mail.example.com>";
+    let expected = [
+        ("from", "Shop <shop@mail.example.com>"),
+        ("to", "user@example.com"),
+        ("subject", "Größe"),
+        ("text", "One\r\n.\r\n..two\r\n"),
+        ("html", "<p>One</p>"),
+        ("h:Auto-Submitted", "auto-generated"),
+        ("h:X-Maillatch-Send", KEY),
+        ("h:Message-Id", message_id),
+        ("v:maillatch", KEY),
+        ("o:tracking", "no"),
+    ];
+    let fields: Vec<_> = form_urlencoded::parse(request.body.as_bytes()).collect();
+    assert_eq!(
+        fields,
+        expected.map(|(name, value)| (name.into(), value.into()))
+    );
+    Request::to_look_up("mailgun").await.expect(
+        "GET /v3/mail.example.com/events?event=accepted&ascending=no&limit=1\
+         &message-id=ml.01010101010101010101010101010101%40mail.example.com",
+        &[password],
+    );
 }

@@ -10,20 +10,54 @@ impl Provider {
     /// Answers a look-up from what was accepted.
     pub(in crate::mail_provider) fn look_up(self, head: &str, accepted: &[Accepted]) -> Reply {
         let target = head.split(' ').nth(1).unwrap_or_default();
-        let key = send_key(target).unwrap_or_default();
-        let with_key = accepted.iter().filter(|mail| mail.key == key);
-        let found: Vec<Value> = match self {
-            Self::Postmark => with_key
-                .map(|mail| json!({"Tag": key, "MessageID": mail.id, "Status": "Sent"}))
-                .collect(),
-            _ => with_key
-                .map(|mail| json!({"labels": ["sent", key], "message_id": mail.id}))
-                .collect(),
-        };
+        let accepted = accepted.iter();
+        let own = accepted.filter(|mail| mail.provider == self.name() && self.fits(target, mail));
+        let found: Vec<Value> = own.map(|mail| self.entry(mail)).collect();
         let body = match self {
+            Self::Mailgun => json!({"items": found, "paging": {}}),
             Self::Postmark => json!({"TotalCount": found.len(), "Messages": found}),
             _ => json!({"count": found.len(), "messages": found}),
         };
         Reply::new(200, &body)
     }
+
+    /// Whether a mail is asked for.
+    fn fits(self, target: &str, mail: &Accepted) -> bool {
+        match self {
+            Self::Mailgun => {
+                let id = self.text(mail, "/h:Message-Id");
+                let asked = parameter(target, "message-id");
+                asked.is_some_and(|asked| id == format!("<{asked}>"))
+                    && parameter(target, "event").as_deref() == Some("accepted")
+            }
+            _ => send_key(target).as_deref() == Some(mail.key.as_str()),
+        }
+    }
+
+    /// A mail, as the provider lists it.
+    fn entry(self, mail: &Accepted) -> Value {
+        match self {
+            Self::Mailgun => json!({
+                "event": "accepted",
+                "message": {"headers": {"message-id": mail.id}},
+                "user-variables": {"maillatch": self.text(mail, "/v:maillatch")},
+            }),
+            Self::Postmark => json!({"Tag": mail.key, "MessageID": mail.id, "Status": "Sent"}),
+            _ => json!({"labels": ["sent", mail.key], "message_id": mail.id}),
+        }
+    }
+
+    /// A text of the request by which a mail was sent.
+    fn text(self, mail: &Accepted, place: &str) -> String {
+        let content = self.content(&mail.body);
+        let text = content.pointer(place).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    }
+}
+
+/// A parameter of the query.
+fn parameter(target: &str, name: &str) -> Option<String> {
+    let (_, query) = target.split_once('?')?;
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
+    pairs.find_map(|(found, value)| (found == name).then(|| value.into_owned()))
 }

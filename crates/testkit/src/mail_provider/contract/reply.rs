@@ -11,6 +11,10 @@ impl Provider {
     pub(super) fn accepted(self, id: &str) -> Reply {
         match self {
             Self::AgentMail => Reply::new(200, &json!({"message_id": id, "thread_id": "thread"})),
+            Self::Mailgun => Reply::new(
+                200,
+                &json!({"id": format!("<{id}>"), "message": "Queued. Thank you."}),
+            ),
             Self::Postmark => Reply::new(
                 200,
                 &json!({"ErrorCode": 0, "Message": "OK", "MessageID": id}),

@@ -14,7 +14,11 @@ impl Provider {
             return Some(Reply::new(401, &json!({"ErrorCode": 10})));
         }
         if !self.is_complete(head, body) {
-            return Some(Reply::new(422, &json!({"ErrorCode": 300})));
+            let status = match self {
+                Self::AgentMail | Self::Mailgun => 400,
+                Self::Postmark | Self::Resend | Self::Ses => 422,
+            };
+            return Some(Reply::new(status, &json!({"ErrorCode": 300})));
         }
         None
     }
@@ -23,6 +27,11 @@ impl Provider {
         let authorization = header(head, "authorization").unwrap_or_default();
         match self {
             Self::AgentMail | Self::Resend => authorization.starts_with("Bearer "),
+            Self::Mailgun => {
+                let password = authorization.strip_prefix("Basic ").unwrap_or_default();
+                let password = STANDARD.decode(password).unwrap_or_default();
+                password.starts_with(b"api:")
+            }
             Self::Postmark => header(head, "x-postmark-server-token").is_some(),
             Self::Ses => {
                 authorization.starts_with("AWS4-HMAC-SHA256 Credential=")
@@ -35,43 +44,51 @@ impl Provider {
     fn is_complete(self, head: &str, body: &str) -> bool {
         let wanted: &[&str] = match self {
             Self::AgentMail => &["/to/0", "/subject", "/text"],
+            Self::Mailgun => &["/from", "/to", "/subject", "/text"],
             Self::Postmark => &["/From", "/To", "/Subject", "/TextBody"],
             Self::Resend => &["/from", "/to/0", "/subject", "/text"],
             Self::Ses => &["/Content/Raw/Data", "/Destination/ToAddresses/0"],
         };
-        let json = json_of(body);
-        let is_there = |place: &&str| json.pointer(place).is_some_and(Value::is_string);
-        let kind = header(head, "content-type").unwrap_or_default();
-        kind == "application/json" && wanted.iter().all(is_there)
+        let content = self.content(body);
+        let is_there = |place: &&str| content.pointer(place).is_some_and(Value::is_string);
+        let kind = match self {
+            Self::Mailgun => "application/x-www-form-urlencoded",
+            _ => "application/json",
+        };
+        header(head, "content-type").as_deref() == Some(kind) && wanted.iter().all(is_there)
     }
 
     /// The key by which a repetition is recognised; empty where there is none.
     pub(in crate::mail_provider) fn idempotency_key(self, head: &str, _body: &str) -> String {
         match self {
             Self::AgentMail | Self::Resend => header(head, "idempotency-key").unwrap_or_default(),
-            Self::Postmark | Self::Ses => String::new(),
+            Self::Mailgun | Self::Postmark | Self::Ses => String::new(),
         }
     }
 
     /// The headers of the mail, as text. They name the send: the request itself may carry
     /// another key.
     pub(super) fn own_headers(self, body: &str) -> String {
-        let json = json_of(body);
+        let content = self.content(body);
         let place = match self {
             Self::AgentMail | Self::Resend => "/headers",
+            Self::Mailgun => "/h:X-Maillatch-Send",
             Self::Postmark => "/Headers",
             Self::Ses => {
-                let data = json.pointer("/Content/Raw/Data").and_then(Value::as_str);
+                let data = content.pointer("/Content/Raw/Data").and_then(Value::as_str);
                 let message = STANDARD.decode(data.unwrap_or_default());
                 return String::from_utf8(message.unwrap_or_default()).unwrap_or_default();
             }
         };
-        let headers = json.pointer(place);
+        let headers = content.pointer(place);
         headers.map(Value::to_string).unwrap_or_default()
     }
-}
 
-/// The body of a request as JSON; `null` if it is none.
-pub(super) fn json_of(body: &str) -> Value {
-    serde_json::from_str(body).unwrap_or_default()
+    /// The body of a request; a form as an object, and `null` if it cannot be read.
+    pub(super) fn content(self, body: &str) -> Value {
+        match self {
+            Self::Mailgun => form_urlencoded::parse(body.as_bytes()).collect(),
+            _ => serde_json::from_str(body).unwrap_or_default(),
+        }
+    }
 }
