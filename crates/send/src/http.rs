@@ -29,6 +29,8 @@ pub(crate) struct Answer {
     pub(crate) wait: Option<Duration>,
     /// The type of an AWS error, which is in a header.
     pub(crate) error_type: Option<String>,
+    /// The id of a mail, which `SendGrid` puts into a header.
+    pub(crate) message_id: Option<String>,
     /// The body.
     pub(crate) body: Vec<u8>,
 }
@@ -55,6 +57,7 @@ impl Answer {
             status,
             wait: None,
             error_type: None,
+            message_id: None,
             body: body.as_bytes().to_vec(),
         }
     }
@@ -137,12 +140,11 @@ impl Http {
 async fn complete_answer(request: RequestBuilder) -> Result<Answer, NoAnswer> {
     let mut response = request.send().await.map_err(|error| no_answer(&error))?;
     let headers = response.headers();
-    let error_type = headers.get("x-amzn-errortype");
-    let error_type = error_type.and_then(|text| text.to_str().ok());
     let mut answer = Answer {
         status: response.status().as_u16(),
         wait: wait(headers),
-        error_type: error_type.map(str::to_owned),
+        error_type: text_of(headers, "x-amzn-errortype"),
+        message_id: text_of(headers, "x-message-id"),
         body: Vec::new(),
     };
     while let Some(chunk) = response.chunk().await.map_err(|error| no_answer(&error))? {
@@ -162,6 +164,12 @@ fn no_answer(error: &reqwest::Error) -> NoAnswer {
     } else {
         NoAnswer::Broken
     }
+}
+
+/// The text of a header that is not empty.
+fn text_of(headers: &HeaderMap, name: &str) -> Option<String> {
+    let text = headers.get(name)?.to_str().ok()?.trim();
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// `Retry-After` in seconds. A moment instead of seconds is left to our own backoff.

@@ -41,6 +41,15 @@ impl Mailbox {
         }
     }
 
+    /// The same as a JSON object, for APIs that take one.
+    pub(crate) fn as_json(&self) -> serde_json::Value {
+        let mut object = serde_json::json!({"email": self.address.to_string()});
+        if let (Some(name), Some(object)) = (&self.name, object.as_object_mut()) {
+            object.insert("name".to_owned(), name.as_str().into());
+        }
+        object
+    }
+
     /// The same in ASCII, for the header of a message.
     pub(crate) fn encoded(&self) -> String {
         match &self.name {
@@ -100,6 +109,7 @@ mod tests {
             ),
         ] {
             let mailbox: Mailbox = text.parse().unwrap();
+            assert_eq!(mailbox.as_json()["email"], "a@x.test");
             assert_eq!(mailbox.plain(), plain);
             assert_eq!(mailbox.encoded(), encoded);
         }

@@ -4,6 +4,7 @@ mod agentmail;
 mod mailgun;
 mod postmark;
 mod resend;
+mod sendgrid;
 mod ses;
 mod smtp;
 
@@ -11,6 +12,7 @@ pub(crate) use agentmail::AgentMail;
 pub(crate) use mailgun::Mailgun;
 pub(crate) use postmark::Postmark;
 pub(crate) use resend::Resend;
+pub(crate) use sendgrid::SendGrid;
 pub(crate) use ses::Ses;
 pub(crate) use smtp::{Security, Smtp};
 

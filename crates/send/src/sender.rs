@@ -51,7 +51,9 @@ pub enum SenderFlaw {
     #[error(transparent)]
     Name(#[from] pipeline::SenderNameError),
     /// Its provider is unknown.
-    #[error("unknown provider; known are: agentmail, mailgun, postmark, resend, ses, smtp")]
+    #[error(
+        "unknown provider; known are: agentmail, mailgun, postmark, resend, sendgrid, ses, smtp"
+    )]
     Provider,
     /// Its provider takes no such setting.
     #[error("this provider takes no `{0}`")]

@@ -16,7 +16,14 @@ use crate::prepared::Prepared;
 use crate::sender::Sender;
 use crate::settings::{SendSettings, SenderSettings};
 
-const PROVIDERS: [&str; 5] = ["agentmail", "mailgun", "postmark", "resend", "ses"];
+const PROVIDERS: [&str; 6] = [
+    "agentmail",
+    "mailgun",
+    "postmark",
+    "resend",
+    "sendgrid",
+    "ses",
+];
 
 fn shared() -> SendSettings {
     SendSettings {

@@ -12,7 +12,7 @@ use super::SenderFlaw;
 use super::foreign::refuse_others;
 use crate::http::{Http, api_url};
 use crate::mailbox::Mailbox;
-use crate::provider::{AgentMail, Mailgun, Postmark, Resend, Ses};
+use crate::provider::{AgentMail, Mailgun, Postmark, Resend, SendGrid, Ses};
 use crate::settings::SenderSettings;
 
 /// What a sender that uses an API is built from.
@@ -62,6 +62,15 @@ impl Api<'_> {
         self.takes(&["api_url", "api_key"])?;
         Ok(Resend {
             api: self.url(Resend::API)?,
+            api_key: self.key()?,
+            http: self.http()?,
+        })
+    }
+
+    pub(super) fn sendgrid(&self) -> Result<SendGrid, SenderFlaw> {
+        self.takes(&["api_url", "api_key"])?;
+        Ok(SendGrid {
+            api: self.url(SendGrid::API)?,
             api_key: self.key()?,
             http: self.http()?,
         })

@@ -9,7 +9,7 @@ use super::api::Api;
 use super::smtp::smtp;
 use super::{Sender, SenderFlaw};
 use crate::mailbox::Mailbox;
-use crate::provider::{AgentMail, Mailgun, Postmark, Resend, Ses, Smtp};
+use crate::provider::{AgentMail, Mailgun, Postmark, Resend, SendGrid, Ses, Smtp};
 use crate::recipients::Recipients;
 use crate::settings::{SendSettings, SenderSettings};
 use crate::transport::Transport;
@@ -63,6 +63,7 @@ fn transport(
         Mailgun::NAME => Arc::new(api.mailgun()?),
         Postmark::NAME => Arc::new(api.postmark()?),
         Resend::NAME => Arc::new(api.resend()?),
+        SendGrid::NAME => Arc::new(api.sendgrid()?),
         Ses::NAME => Arc::new(api.ses(clock)?),
         Smtp::NAME => Arc::new(smtp(settings, from, shared)?),
         _ => return Err(SenderFlaw::Provider),

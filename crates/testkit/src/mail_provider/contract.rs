@@ -14,6 +14,7 @@ pub(super) enum Provider {
     Mailgun,
     Postmark,
     Resend,
+    SendGrid,
     Ses,
 }
 
@@ -29,7 +30,7 @@ pub(super) enum Asked {
 impl Asked {
     /// What the head of a request asks for.
     pub(super) fn of(head: &str) -> Option<Self> {
-        use Provider::{AgentMail, Mailgun, Postmark, Resend, Ses};
+        use Provider::{AgentMail, Mailgun, Postmark, Resend, SendGrid, Ses};
         let mut words = head.split(' ');
         let (method, target) = (words.next()?, words.next()?);
         let path = target.split('?').next()?;
@@ -39,6 +40,7 @@ impl Asked {
             ("POST", ["v3", _, "messages"]) => Mailgun,
             ("POST", ["email"]) => Postmark,
             ("POST", ["emails"]) => Resend,
+            ("POST", ["v3", "mail", "send"]) => SendGrid,
             ("POST", ["v2", "email", "outbound-emails"]) => Ses,
             ("GET", ["v0", "inboxes", _, "messages"]) => return Some(Self::LookUp(AgentMail)),
             ("GET", ["v3", _, "events"]) => return Some(Self::LookUp(Mailgun)),
@@ -83,6 +85,7 @@ impl Provider {
             Self::Mailgun => "mailgun",
             Self::Postmark => "postmark",
             Self::Resend => "resend",
+            Self::SendGrid => "sendgrid",
             Self::Ses => "ses",
         }
     }

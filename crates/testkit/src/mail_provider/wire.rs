@@ -10,6 +10,8 @@ use tokio::net::TcpStream;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reply {
     pub(super) status: u16,
+    /// A header with the id of the mail.
+    pub(super) id: Option<String>,
     pub(super) body: String,
 }
 
@@ -21,8 +23,19 @@ impl Reply {
 
     /// An answer with any body.
     pub(super) fn text(status: u16, body: &str) -> Self {
-        let body = body.to_owned();
-        Self { status, body }
+        Self {
+            status,
+            id: None,
+            body: body.to_owned(),
+        }
+    }
+
+    /// An answer without a body, with the id of the mail in a header.
+    pub(super) fn with_id(status: u16, id: &str) -> Self {
+        Self {
+            id: Some(id.to_owned()),
+            ..Self::text(status, "")
+        }
     }
 }
 
@@ -66,11 +79,13 @@ impl Exchange {
     }
 
     pub(super) async fn answer(&mut self, reply: &Reply) {
-        let Reply { status, body } = reply;
+        let Reply { status, id, body } = reply;
         let length = body.len();
+        let id = id.iter().map(|id| format!("x-message-id: {id}\r\n"));
+        let id: String = id.collect();
         let text = format!(
             "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n\
-             content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+             content-length: {length}\r\n{id}connection: close\r\n\r\n{body}"
         );
         let _ = self.connection.write_all(text.as_bytes()).await;
         let _ = self.connection.shutdown().await;

@@ -166,3 +166,28 @@ async fn mailgun_gets_a_form_with_a_password_and_no_key() {
         &[password],
     );
 }
+
+#[tokio::test]
+async fn sendgrid_gets_json_with_a_bearer_token_and_no_key() {
+    let request = Request::to_send("sendgrid").await;
+    let bearer = ("authorization", "Bearer key");
+    request.expect("POST /v3/mail/send", &[bearer, JSON]);
+    assert!(!request.has("idempotency-key"));
+    let expected = json!({
+        "personalizations": [{"to": [{"email": "user@example.com"}]}],
+        "from": {"email": "shop@mail.example.com", "name": "Shop"},
+        "subject": "Größe",
+        "content": [
+            {"type": "text/plain", "value": "One\r\n.\r\n..two\r\n"},
+            {"type": "text/html", "value": "<p>One</p>"},
+        ],
+        "headers": own_headers(),
+        "custom_args": {"maillatch": KEY},
+        "tracking_settings": {
+            "click_tracking": {"enable": false, "enable_text": false},
+            "open_tracking": {"enable": false},
+            "subscription_tracking": {"enable": false},
+        },
+    });
+    assert_eq!(request.json(), expected);
+}

@@ -20,6 +20,7 @@ impl Provider {
                 &json!({"ErrorCode": 0, "Message": "OK", "MessageID": id}),
             ),
             Self::Resend => Reply::new(200, &json!({"id": id})),
+            Self::SendGrid => Reply::with_id(202, id),
             Self::Ses => Reply::new(200, &json!({"MessageId": id})),
         }
     }

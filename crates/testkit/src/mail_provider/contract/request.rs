@@ -15,7 +15,7 @@ impl Provider {
         }
         if !self.is_complete(head, body) {
             let status = match self {
-                Self::AgentMail | Self::Mailgun => 400,
+                Self::AgentMail | Self::Mailgun | Self::SendGrid => 400,
                 Self::Postmark | Self::Resend | Self::Ses => 422,
             };
             return Some(Reply::new(status, &json!({"ErrorCode": 300})));
@@ -26,7 +26,7 @@ impl Provider {
     fn has_credentials(self, head: &str) -> bool {
         let authorization = header(head, "authorization").unwrap_or_default();
         match self {
-            Self::AgentMail | Self::Resend => authorization.starts_with("Bearer "),
+            Self::AgentMail | Self::Resend | Self::SendGrid => authorization.starts_with("Bearer "),
             Self::Mailgun => {
                 let password = authorization.strip_prefix("Basic ").unwrap_or_default();
                 let password = STANDARD.decode(password).unwrap_or_default();
@@ -47,6 +47,12 @@ impl Provider {
             Self::Mailgun => &["/from", "/to", "/subject", "/text"],
             Self::Postmark => &["/From", "/To", "/Subject", "/TextBody"],
             Self::Resend => &["/from", "/to/0", "/subject", "/text"],
+            Self::SendGrid => &[
+                "/personalizations/0/to/0/email",
+                "/from/email",
+                "/subject",
+                "/content/0/value",
+            ],
             Self::Ses => &["/Content/Raw/Data", "/Destination/ToAddresses/0"],
         };
         let content = self.content(body);
@@ -62,7 +68,7 @@ impl Provider {
     pub(in crate::mail_provider) fn idempotency_key(self, head: &str, _body: &str) -> String {
         match self {
             Self::AgentMail | Self::Resend => header(head, "idempotency-key").unwrap_or_default(),
-            Self::Mailgun | Self::Postmark | Self::Ses => String::new(),
+            Self::Mailgun | Self::Postmark | Self::SendGrid | Self::Ses => String::new(),
         }
     }
 
@@ -71,7 +77,7 @@ impl Provider {
     pub(super) fn own_headers(self, body: &str) -> String {
         let content = self.content(body);
         let place = match self {
-            Self::AgentMail | Self::Resend => "/headers",
+            Self::AgentMail | Self::Resend | Self::SendGrid => "/headers",
             Self::Mailgun => "/h:X-Maillatch-Send",
             Self::Postmark => "/Headers",
             Self::Ses => {
