@@ -43,8 +43,13 @@ impl Answer {
 
     /// The text of a member of the body.
     pub(crate) fn text(&self, member: &str) -> Option<String> {
+        self.text_at(&format!("/{member}"))
+    }
+
+    /// The text at a place in the body, which is a JSON pointer.
+    pub(crate) fn text_at(&self, place: &str) -> Option<String> {
         let value = self.json();
-        let text = value.get(member)?.as_str()?;
+        let text = value.pointer(place)?.as_str()?;
         (!text.is_empty()).then(|| text.to_owned())
     }
 }

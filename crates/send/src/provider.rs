@@ -2,6 +2,7 @@
 
 mod agentmail;
 mod mailgun;
+mod nylas;
 mod postmark;
 mod resend;
 mod sendgrid;
@@ -10,6 +11,7 @@ mod smtp;
 
 pub(crate) use agentmail::AgentMail;
 pub(crate) use mailgun::Mailgun;
+pub(crate) use nylas::Nylas;
 pub(crate) use postmark::Postmark;
 pub(crate) use resend::Resend;
 pub(crate) use sendgrid::SendGrid;

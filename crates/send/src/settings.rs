@@ -11,8 +11,8 @@ use crate::approval::Approval;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SenderSettings {
-    /// The provider: `agentmail`, `mailgun`, `postmark`, `resend`, `sendgrid`, `ses` or
-    /// `smtp`.
+    /// The provider: `agentmail`, `mailgun`, `nylas`, `postmark`, `resend`, `sendgrid`,
+    /// `ses` or `smtp`.
     pub provider: String,
     /// The sender's name and address: `Shop <support@mail.example.com>`.
     pub from: String,
@@ -42,6 +42,8 @@ pub struct SenderSettings {
     pub stream: Option<String>,
     /// The domain of Mailgun.
     pub domain: Option<String>,
+    /// The grant of Nylas.
+    pub grant: Option<String>,
     /// The inbox of `AgentMail`.
     pub inbox: Option<String>,
     /// The region of Amazon SES.

@@ -1,13 +1,13 @@
 //! A fake provider that speaks the real contracts for sending mail over loopback, all on
-//! one port: AgentMail, Mailgun, Postmark, Resend, SendGrid and Amazon SES. It counts what
-//! it accepts, recognises idempotency keys where the real one does, and lies when a test
-//! tells it to.
+//! one port: AgentMail, Mailgun, Nylas, Postmark, Resend, SendGrid and Amazon SES. It
+//! counts what it accepts, recognises idempotency keys where the real one does, and lies
+//! when a test tells it to.
 
 mod accepted;
 mod contract;
 mod wire;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -81,6 +81,8 @@ struct State {
     requests: usize,
     bodies: Vec<(String, String)>,
     heads: Vec<String>,
+    /// Errors that are answered again, by provider and key.
+    errors: BTreeMap<(Provider, String), Reply>,
 }
 
 impl MailProvider {
@@ -252,18 +254,28 @@ impl MailProvider {
             return;
         };
         let key = provider.idempotency_key(&exchange.head, &body);
-        self.state().bodies.push((key, body.clone()));
+        self.state().bodies.push((key.clone(), body.clone()));
+        let error = self.state().errors.get(&(provider, key.clone())).cloned();
+        if let (None, Some(error)) = (&lie, error) {
+            return exchange.answer(&error).await;
+        }
         match &lie {
             Some(Lie::Silence) => return exchange.stay_silent().await,
             Some(Lie::Answer(status, body)) => {
-                return exchange.answer(&Reply::text(*status, body)).await;
+                let reply = Reply::text(*status, body);
+                self.keep_error(provider, key, &reply);
+                return exchange.answer(&reply).await;
             }
             Some(Lie::StallBeforeAccepting) => self.released().await,
             _ => {}
         }
         let reply = provider.accept(&exchange.head, &body, &mut self.state().accepted);
         match lie {
-            Some(Lie::ErrorAfterAccepting) => exchange.answer(&Reply::text(500, "{}")).await,
+            Some(Lie::ErrorAfterAccepting) => {
+                let error = Reply::text(500, "{}");
+                self.keep_error(provider, key, &error);
+                exchange.answer(&error).await;
+            }
             Some(Lie::GarbageAfterAccepting) => {
                 exchange.answer(&Reply::text(200, "<html>ok</html>")).await;
             }
@@ -274,6 +286,13 @@ impl MailProvider {
                 exchange.answer(&reply).await;
             }
             _ => exchange.answer(&reply).await,
+        }
+    }
+
+    fn keep_error(&self, provider: Provider, key: String, reply: &Reply) {
+        if provider.keeps_errors() && reply.status >= 400 {
+            let mut state = self.state();
+            state.errors.insert((provider, key), reply.clone());
         }
     }
 

@@ -16,9 +16,10 @@ use crate::prepared::Prepared;
 use crate::sender::Sender;
 use crate::settings::{SendSettings, SenderSettings};
 
-const PROVIDERS: [&str; 6] = [
+const PROVIDERS: [&str; 7] = [
     "agentmail",
     "mailgun",
+    "nylas",
     "postmark",
     "resend",
     "sendgrid",
@@ -51,6 +52,7 @@ fn build(settings: &str) -> Sender {
 fn sender(provider: &str, url: &str) -> Sender {
     let keys = match provider {
         "ses" => r#""region":"eu-west-1","access_key":"AK","secret_key":"SK""#,
+        "nylas" => r#""api_key":"key","grant":"grant-1""#,
         _ => r#""api_key":"key""#,
     };
     build(&format!(
@@ -104,6 +106,8 @@ async fn every_lie_has_its_meaning_and_one_request_is_made() {
     use Kind::{Maybe, NotSent, Refused, SenderUnfit};
     let answer = |status| Lie::Answer(status, "{}".to_owned());
     for provider in PROVIDERS {
+        // The provider of a mailbox at Nylas failed, and may have sent the mail.
+        let unprocessable = if provider == "nylas" { Maybe } else { Refused };
         for (lie, expected) in [
             (Lie::ErrorAfterAccepting, Maybe),
             (Lie::GarbageAfterAccepting, Maybe),
@@ -118,7 +122,8 @@ async fn every_lie_has_its_meaning_and_one_request_is_made() {
             (answer(503), Maybe),
             (answer(429), NotSent),
             (answer(401), SenderUnfit),
-            (answer(422), Refused),
+            (answer(400), Refused),
+            (answer(422), unprocessable),
         ] {
             let fake = MailProvider::start().await;
             fake.lie([lie.clone()]);
@@ -127,6 +132,41 @@ async fn every_lie_has_its_meaning_and_one_request_is_made() {
             assert_kind(&acceptance, expected, &format!("{provider} {lie:?}"));
             assert_eq!(fake.requests(), 1, "{provider} {lie:?}");
         }
+    }
+}
+
+/// Nylas keeps errors, too, so a repetition proves nothing and the look-up does.
+#[tokio::test]
+async fn repeated_error_of_nylas_proves_nothing() {
+    let fake = MailProvider::start().await;
+    fake.lie([Lie::ErrorAfterAccepting]);
+    let sender = sender("nylas", &fake.url);
+    for _ in 0..2 {
+        assert_kind(&hand_over(&sender, 1).await, Kind::Maybe, "nylas");
+    }
+    assert_eq!((fake.requests(), fake.accepted().len()), (2, 1));
+    let (mail, key) = mail(1);
+    let prepared = sender.transport.prepare(&mail);
+    let found = sender.transport.look_up(&prepared, &key).await;
+    assert!(matches!(found, LookUp::Sent { .. }), "{found:?}");
+}
+
+#[tokio::test]
+async fn windows_are_shorter_than_the_time_that_keys_are_kept() {
+    let (hours, minutes) = (Duration::from_hours, Duration::from_mins);
+    for (provider, kept) in [
+        ("agentmail", Some(hours(24))),
+        ("mailgun", None),
+        ("nylas", Some(minutes(60))),
+        ("postmark", None),
+        ("resend", Some(hours(24))),
+        ("sendgrid", None),
+        ("ses", None),
+    ] {
+        let window = sender(provider, "http://127.0.0.1:1").transport.window();
+        assert_eq!(window.is_some(), kept.is_some(), "{provider}");
+        let longest = kept.map(|kept| kept * 5 / 6);
+        assert!(window <= longest, "{provider}: {window:?}");
     }
 }
 
@@ -145,7 +185,7 @@ async fn refused_connections_and_failed_handshakes_prove_that_nothing_was_sent()
 
 #[tokio::test]
 async fn look_ups_find_what_was_accepted() {
-    for provider in ["agentmail", "mailgun", "postmark"] {
+    for provider in ["agentmail", "mailgun", "nylas", "postmark"] {
         let fake = MailProvider::start().await;
         let sender = sender(provider, &fake.url);
         let look_up = async |number| {

@@ -12,7 +12,7 @@ use super::SenderFlaw;
 use super::foreign::refuse_others;
 use crate::http::{Http, api_url};
 use crate::mailbox::Mailbox;
-use crate::provider::{AgentMail, Mailgun, Postmark, Resend, SendGrid, Ses};
+use crate::provider::{AgentMail, Mailgun, Nylas, Postmark, Resend, SendGrid, Ses};
 use crate::settings::SenderSettings;
 
 /// What a sender that uses an API is built from.
@@ -43,6 +43,18 @@ impl Api<'_> {
             api: self.url(Mailgun::API)?,
             api_key: self.key()?,
             domain: segment("domain", domain)?,
+            http: self.http()?,
+        })
+    }
+
+    pub(super) fn nylas(&self) -> Result<Nylas, SenderFlaw> {
+        self.takes(&["api_url", "api_key", "grant"])?;
+        let grant = self.settings.grant.clone();
+        let grant = grant.ok_or(SenderFlaw::Missing("grant"))?;
+        Ok(Nylas {
+            api: self.url(Nylas::API)?,
+            api_key: self.key()?,
+            grant: segment("grant", grant)?,
             http: self.http()?,
         })
     }

@@ -10,6 +10,7 @@ pub(super) fn refuse_others(settings: &SenderSettings, own: &[&str]) -> Result<(
         ("api_key", settings.api_key.is_some()),
         ("stream", settings.stream.is_some()),
         ("domain", settings.domain.is_some()),
+        ("grant", settings.grant.is_some()),
         ("inbox", settings.inbox.is_some()),
         ("region", settings.region.is_some()),
         ("access_key", settings.access_key.is_some()),

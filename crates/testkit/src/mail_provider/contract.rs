@@ -12,6 +12,7 @@ use super::wire::Reply;
 pub(super) enum Provider {
     AgentMail,
     Mailgun,
+    Nylas,
     Postmark,
     Resend,
     SendGrid,
@@ -30,7 +31,7 @@ pub(super) enum Asked {
 impl Asked {
     /// What the head of a request asks for.
     pub(super) fn of(head: &str) -> Option<Self> {
-        use Provider::{AgentMail, Mailgun, Postmark, Resend, SendGrid, Ses};
+        use Provider::{AgentMail, Mailgun, Nylas, Postmark, Resend, SendGrid, Ses};
         let mut words = head.split(' ');
         let (method, target) = (words.next()?, words.next()?);
         let path = target.split('?').next()?;
@@ -38,12 +39,14 @@ impl Asked {
         let provider = match (method, segments.as_slice()) {
             ("POST", ["v0", "inboxes", _, "messages", "send"]) => AgentMail,
             ("POST", ["v3", _, "messages"]) => Mailgun,
+            ("POST", ["v3", "grants", _, "messages", "send"]) => Nylas,
             ("POST", ["email"]) => Postmark,
             ("POST", ["emails"]) => Resend,
             ("POST", ["v3", "mail", "send"]) => SendGrid,
             ("POST", ["v2", "email", "outbound-emails"]) => Ses,
             ("GET", ["v0", "inboxes", _, "messages"]) => return Some(Self::LookUp(AgentMail)),
             ("GET", ["v3", _, "events"]) => return Some(Self::LookUp(Mailgun)),
+            ("GET", ["v3", "grants", _, "messages"]) => return Some(Self::LookUp(Nylas)),
             ("GET", ["messages", "outbound"]) => return Some(Self::LookUp(Postmark)),
             _ => return None,
         };
@@ -78,11 +81,17 @@ impl Provider {
         reply
     }
 
+    /// Whether a repetition of a request that failed gets the first error again.
+    pub(super) fn keeps_errors(self) -> bool {
+        self == Self::Nylas
+    }
+
     /// Its name in the configuration.
     fn name(self) -> &'static str {
         match self {
             Self::AgentMail => "agentmail",
             Self::Mailgun => "mailgun",
+            Self::Nylas => "nylas",
             Self::Postmark => "postmark",
             Self::Resend => "resend",
             Self::SendGrid => "sendgrid",

@@ -191,3 +191,29 @@ async fn sendgrid_gets_json_with_a_bearer_token_and_no_key() {
     });
     assert_eq!(request.json(), expected);
 }
+
+#[tokio::test]
+async fn nylas_gets_json_with_a_bearer_token_and_a_key() {
+    let request = Request::to_send("nylas").await;
+    let bearer = ("authorization", "Bearer key");
+    request.expect(
+        "POST /v3/grants/grant-1/messages/send",
+        &[bearer, JSON, ("idempotency-key", KEY)],
+    );
+    let expected = json!({
+        "from": [{"email": "shop@mail.example.com", "name": "Shop"}],
+        "to": [{"email": "user@example.com"}],
+        "subject": "Größe",
+        "body": "<p>One</p>",
+        "is_plaintext": false,
+        "custom_headers": [
+            {"name": "Auto-Submitted", "value": "auto-generated"},
+            {"name": "X-Maillatch-Send", "value": KEY},
+        ],
+    });
+    assert_eq!(request.json(), expected);
+    Request::to_look_up("nylas").await.expect(
+        "GET /v3/grants/grant-1/messages?fields=include_headers&limit=20&to=user%40example.com",
+        &[bearer],
+    );
+}

@@ -15,6 +15,7 @@ impl Provider {
         let found: Vec<Value> = own.map(|mail| self.entry(mail)).collect();
         let body = match self {
             Self::Mailgun => json!({"items": found, "paging": {}}),
+            Self::Nylas => json!({"request_id": "r", "data": found}),
             Self::Postmark => json!({"TotalCount": found.len(), "Messages": found}),
             _ => json!({"count": found.len(), "messages": found}),
         };
@@ -30,6 +31,7 @@ impl Provider {
                 asked.is_some_and(|asked| id == format!("<{asked}>"))
                     && parameter(target, "event").as_deref() == Some("accepted")
             }
+            Self::Nylas => parameter(target, "to") == Some(self.text(mail, "/to/0/email")),
             _ => send_key(target).as_deref() == Some(mail.key.as_str()),
         }
     }
@@ -41,6 +43,10 @@ impl Provider {
                 "event": "accepted",
                 "message": {"headers": {"message-id": mail.id}},
                 "user-variables": {"maillatch": self.text(mail, "/v:maillatch")},
+            }),
+            Self::Nylas => json!({
+                "id": mail.id,
+                "headers": self.content(&mail.body).get("custom_headers"),
             }),
             Self::Postmark => json!({"Tag": mail.key, "MessageID": mail.id, "Status": "Sent"}),
             _ => json!({"labels": ["sent", mail.key], "message_id": mail.id}),

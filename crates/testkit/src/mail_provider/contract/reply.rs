@@ -15,6 +15,7 @@ impl Provider {
                 200,
                 &json!({"id": format!("<{id}>"), "message": "Queued. Thank you."}),
             ),
+            Self::Nylas => Reply::new(200, &json!({"request_id": "r", "data": {"id": id}})),
             Self::Postmark => Reply::new(
                 200,
                 &json!({"ErrorCode": 0, "Message": "OK", "MessageID": id}),
@@ -31,6 +32,7 @@ impl Provider {
             return self.accepted(&known.id);
         }
         let error = match self {
+            Self::Nylas => json!({"error": {"type": "api.invalid_idempotent_request"}}),
             Self::Resend => json!({"name": "invalid_idempotent_request"}),
             _ => json!({"name": "ConflictError"}),
         };

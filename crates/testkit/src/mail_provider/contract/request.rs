@@ -15,7 +15,7 @@ impl Provider {
         }
         if !self.is_complete(head, body) {
             let status = match self {
-                Self::AgentMail | Self::Mailgun | Self::SendGrid => 400,
+                Self::AgentMail | Self::Mailgun | Self::Nylas | Self::SendGrid => 400,
                 Self::Postmark | Self::Resend | Self::Ses => 422,
             };
             return Some(Reply::new(status, &json!({"ErrorCode": 300})));
@@ -26,7 +26,9 @@ impl Provider {
     fn has_credentials(self, head: &str) -> bool {
         let authorization = header(head, "authorization").unwrap_or_default();
         match self {
-            Self::AgentMail | Self::Resend | Self::SendGrid => authorization.starts_with("Bearer "),
+            Self::AgentMail | Self::Nylas | Self::Resend | Self::SendGrid => {
+                authorization.starts_with("Bearer ")
+            }
             Self::Mailgun => {
                 let password = authorization.strip_prefix("Basic ").unwrap_or_default();
                 let password = STANDARD.decode(password).unwrap_or_default();
@@ -45,6 +47,7 @@ impl Provider {
         let wanted: &[&str] = match self {
             Self::AgentMail => &["/to/0", "/subject", "/text"],
             Self::Mailgun => &["/from", "/to", "/subject", "/text"],
+            Self::Nylas => &["/to/0/email", "/from/0/email", "/subject", "/body"],
             Self::Postmark => &["/From", "/To", "/Subject", "/TextBody"],
             Self::Resend => &["/from", "/to/0", "/subject", "/text"],
             Self::SendGrid => &[
@@ -67,7 +70,9 @@ impl Provider {
     /// The key by which a repetition is recognised; empty where there is none.
     pub(in crate::mail_provider) fn idempotency_key(self, head: &str, _body: &str) -> String {
         match self {
-            Self::AgentMail | Self::Resend => header(head, "idempotency-key").unwrap_or_default(),
+            Self::AgentMail | Self::Nylas | Self::Resend => {
+                header(head, "idempotency-key").unwrap_or_default()
+            }
             Self::Mailgun | Self::Postmark | Self::SendGrid | Self::Ses => String::new(),
         }
     }
@@ -79,6 +84,7 @@ impl Provider {
         let place = match self {
             Self::AgentMail | Self::Resend | Self::SendGrid => "/headers",
             Self::Mailgun => "/h:X-Maillatch-Send",
+            Self::Nylas => "/custom_headers",
             Self::Postmark => "/Headers",
             Self::Ses => {
                 let data = content.pointer("/Content/Raw/Data").and_then(Value::as_str);
