@@ -24,6 +24,7 @@ mod backoff;
 mod meters;
 mod patience;
 
+mod braces;
 mod encoded_word;
 mod header_text;
 mod links;

@@ -1,6 +1,7 @@
 //! The senders, one file for each.
 
 mod agentmail;
+mod brevo;
 mod mailgun;
 mod nylas;
 mod postmark;
@@ -10,6 +11,7 @@ mod ses;
 mod smtp;
 
 pub(crate) use agentmail::AgentMail;
+pub(crate) use brevo::Brevo;
 pub(crate) use mailgun::Mailgun;
 pub(crate) use nylas::Nylas;
 pub(crate) use postmark::Postmark;

@@ -52,7 +52,7 @@ pub enum SenderFlaw {
     Name(#[from] pipeline::SenderNameError),
     /// Its provider is unknown.
     #[error(
-        "unknown provider; known are: agentmail, mailgun, nylas, postmark, resend, sendgrid, ses, smtp"
+        "unknown provider; known are: agentmail, brevo, mailgun, nylas, postmark, resend, sendgrid, ses, smtp"
     )]
     Provider,
     /// Its provider takes no such setting.

@@ -11,8 +11,8 @@ use crate::approval::Approval;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SenderSettings {
-    /// The provider: `agentmail`, `mailgun`, `nylas`, `postmark`, `resend`, `sendgrid`,
-    /// `ses` or `smtp`.
+    /// The provider: `agentmail`, `brevo`, `mailgun`, `nylas`, `postmark`, `resend`,
+    /// `sendgrid`, `ses` or `smtp`.
     pub provider: String,
     /// The sender's name and address: `Shop <support@mail.example.com>`.
     pub from: String,

@@ -12,7 +12,7 @@ use super::SenderFlaw;
 use super::foreign::refuse_others;
 use crate::http::{Http, api_url};
 use crate::mailbox::Mailbox;
-use crate::provider::{AgentMail, Mailgun, Nylas, Postmark, Resend, SendGrid, Ses};
+use crate::provider::{AgentMail, Brevo, Mailgun, Nylas, Postmark, Resend, SendGrid, Ses};
 use crate::settings::SenderSettings;
 
 /// What a sender that uses an API is built from.
@@ -31,6 +31,15 @@ impl Api<'_> {
             api: self.url(AgentMail::API)?,
             api_key: self.key()?,
             inbox: segment("inbox", inbox)?,
+            http: self.http()?,
+        })
+    }
+
+    pub(super) fn brevo(&self) -> Result<Brevo, SenderFlaw> {
+        self.takes(&["api_url", "api_key"])?;
+        Ok(Brevo {
+            api: self.url(Brevo::API)?,
+            api_key: self.key()?,
             http: self.http()?,
         })
     }

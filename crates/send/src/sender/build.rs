@@ -9,7 +9,7 @@ use super::api::Api;
 use super::smtp::smtp;
 use super::{Sender, SenderFlaw};
 use crate::mailbox::Mailbox;
-use crate::provider::{AgentMail, Mailgun, Nylas, Postmark, Resend, SendGrid, Ses, Smtp};
+use crate::provider::{AgentMail, Brevo, Mailgun, Nylas, Postmark, Resend, SendGrid, Ses, Smtp};
 use crate::recipients::Recipients;
 use crate::settings::{SendSettings, SenderSettings};
 use crate::transport::Transport;
@@ -60,6 +60,7 @@ fn transport(
     };
     let transport: Arc<dyn Transport> = match settings.provider.as_str() {
         AgentMail::NAME => Arc::new(api.agentmail()?),
+        Brevo::NAME => Arc::new(api.brevo()?),
         Mailgun::NAME => Arc::new(api.mailgun()?),
         Nylas::NAME => Arc::new(api.nylas()?),
         Postmark::NAME => Arc::new(api.postmark()?),

@@ -11,6 +11,7 @@ use super::wire::Reply;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Provider {
     AgentMail,
+    Brevo,
     Mailgun,
     Nylas,
     Postmark,
@@ -31,13 +32,14 @@ pub(super) enum Asked {
 impl Asked {
     /// What the head of a request asks for.
     pub(super) fn of(head: &str) -> Option<Self> {
-        use Provider::{AgentMail, Mailgun, Nylas, Postmark, Resend, SendGrid, Ses};
+        use Provider::{AgentMail, Brevo, Mailgun, Nylas, Postmark, Resend, SendGrid, Ses};
         let mut words = head.split(' ');
         let (method, target) = (words.next()?, words.next()?);
         let path = target.split('?').next()?;
         let segments: Vec<&str> = path.split('/').skip(1).collect();
         let provider = match (method, segments.as_slice()) {
             ("POST", ["v0", "inboxes", _, "messages", "send"]) => AgentMail,
+            ("POST", ["v3", "smtp", "email"]) => Brevo,
             ("POST", ["v3", _, "messages"]) => Mailgun,
             ("POST", ["v3", "grants", _, "messages", "send"]) => Nylas,
             ("POST", ["email"]) => Postmark,
@@ -45,6 +47,7 @@ impl Asked {
             ("POST", ["v3", "mail", "send"]) => SendGrid,
             ("POST", ["v2", "email", "outbound-emails"]) => Ses,
             ("GET", ["v0", "inboxes", _, "messages"]) => return Some(Self::LookUp(AgentMail)),
+            ("GET", ["v3", "smtp", "statistics", "events"]) => return Some(Self::LookUp(Brevo)),
             ("GET", ["v3", _, "events"]) => return Some(Self::LookUp(Mailgun)),
             ("GET", ["v3", "grants", _, "messages"]) => return Some(Self::LookUp(Nylas)),
             ("GET", ["messages", "outbound"]) => return Some(Self::LookUp(Postmark)),
@@ -90,6 +93,7 @@ impl Provider {
     fn name(self) -> &'static str {
         match self {
             Self::AgentMail => "agentmail",
+            Self::Brevo => "brevo",
             Self::Mailgun => "mailgun",
             Self::Nylas => "nylas",
             Self::Postmark => "postmark",

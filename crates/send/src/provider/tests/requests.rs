@@ -217,3 +217,40 @@ async fn nylas_gets_json_with_a_bearer_token_and_a_key() {
         &[bearer],
     );
 }
+
+#[tokio::test]
+async fn brevo_gets_json_with_its_key_in_a_header_and_ours_in_the_body() {
+    let request = Request::to_send("brevo").await;
+    let key = ("api-key", "key");
+    request.expect("POST /v3/smtp/email", &[key, JSON]);
+    assert!(!request.has("idempotency-key"));
+    let mut headers = own_headers();
+    headers["idempotencyKey"] = json!("01010101-0101-8101-8101-010101010101");
+    let expected = json!({
+        "sender": {"email": "shop@mail.example.com", "name": "Shop"},
+        "to": [{"email": "user@example.com"}],
+        "subject": "Größe",
+        "textContent": "One\r\n.\r\n..two\r\n",
+        "htmlContent": "<p>One</p>",
+        "headers": headers,
+        "tags": [KEY],
+    });
+    assert_eq!(request.json(), expected);
+    let list = format!("GET /v3/smtp/statistics/events?limit=10&tags=%5B%22{KEY}%22%5D");
+    Request::to_look_up("brevo").await.expect(&list, &[key]);
+}
+
+/// What a stranger wrote into a subject is no template of the provider.
+#[test]
+fn templates_of_the_provider_are_taken_apart() {
+    let provider = "brevo";
+    let (mut mail, _) = mail(1);
+    mail.subject = "Re: {{contact.EMAIL}}".to_owned();
+    mail.text = "{% if a %}".to_owned();
+    mail.html = Some("<p>{{a}}</p>".to_owned());
+    let sender = sender(provider, "http://127.0.0.1:1");
+    let body = sender.transport.prepare(&mail).body;
+    for tag in ["{{", "{%", "%}"] {
+        assert!(!body.contains(tag), "{provider}: {body}");
+    }
+}

@@ -14,6 +14,9 @@ impl Provider {
         let own = accepted.filter(|mail| mail.provider == self.name() && self.fits(target, mail));
         let found: Vec<Value> = own.map(|mail| self.entry(mail)).collect();
         let body = match self {
+            // Without any event there may be no list.
+            Self::Brevo if found.is_empty() => json!({}),
+            Self::Brevo => json!({"events": found}),
             Self::Mailgun => json!({"items": found, "paging": {}}),
             Self::Nylas => json!({"request_id": "r", "data": found}),
             Self::Postmark => json!({"TotalCount": found.len(), "Messages": found}),
@@ -39,6 +42,11 @@ impl Provider {
     /// A mail, as the provider lists it.
     fn entry(self, mail: &Accepted) -> Value {
         match self {
+            Self::Brevo => json!({
+                "event": "requests",
+                "messageId": mail.id,
+                "tag": self.text(mail, "/tags/0"),
+            }),
             Self::Mailgun => json!({
                 "event": "accepted",
                 "message": {"headers": {"message-id": mail.id}},

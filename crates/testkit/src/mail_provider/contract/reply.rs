@@ -11,6 +11,7 @@ impl Provider {
     pub(super) fn accepted(self, id: &str) -> Reply {
         match self {
             Self::AgentMail => Reply::new(200, &json!({"message_id": id, "thread_id": "thread"})),
+            Self::Brevo => Reply::new(201, &json!({"messageId": format!("<{id}>")})),
             Self::Mailgun => Reply::new(
                 200,
                 &json!({"id": format!("<{id}>"), "message": "Queued. Thank you."}),
@@ -28,6 +29,9 @@ impl Provider {
 
     /// The answer to a request with a key that is known.
     pub(super) fn repeated(self, known: &Accepted, body: &str) -> Reply {
+        if self == Self::Brevo {
+            return Reply::new(400, &json!({"code": "duplicate_parameter"}));
+        }
         if known.body == body {
             return self.accepted(&known.id);
         }

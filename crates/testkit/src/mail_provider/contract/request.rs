@@ -15,8 +15,8 @@ impl Provider {
         }
         if !self.is_complete(head, body) {
             let status = match self {
-                Self::AgentMail | Self::Mailgun | Self::Nylas | Self::SendGrid => 400,
                 Self::Postmark | Self::Resend | Self::Ses => 422,
+                _ => 400,
             };
             return Some(Reply::new(status, &json!({"ErrorCode": 300})));
         }
@@ -29,6 +29,7 @@ impl Provider {
             Self::AgentMail | Self::Nylas | Self::Resend | Self::SendGrid => {
                 authorization.starts_with("Bearer ")
             }
+            Self::Brevo => header(head, "api-key").is_some(),
             Self::Mailgun => {
                 let password = authorization.strip_prefix("Basic ").unwrap_or_default();
                 let password = STANDARD.decode(password).unwrap_or_default();
@@ -46,6 +47,7 @@ impl Provider {
     fn is_complete(self, head: &str, body: &str) -> bool {
         let wanted: &[&str] = match self {
             Self::AgentMail => &["/to/0", "/subject", "/text"],
+            Self::Brevo => &["/sender/email", "/to/0/email", "/subject", "/textContent"],
             Self::Mailgun => &["/from", "/to", "/subject", "/text"],
             Self::Nylas => &["/to/0/email", "/from/0/email", "/subject", "/body"],
             Self::Postmark => &["/From", "/To", "/Subject", "/TextBody"],
@@ -68,8 +70,13 @@ impl Provider {
     }
 
     /// The key by which a repetition is recognised; empty where there is none.
-    pub(in crate::mail_provider) fn idempotency_key(self, head: &str, _body: &str) -> String {
+    pub(in crate::mail_provider) fn idempotency_key(self, head: &str, body: &str) -> String {
         match self {
+            Self::Brevo => {
+                let content = self.content(body);
+                let key = content.pointer("/headers/idempotencyKey");
+                key.and_then(Value::as_str).unwrap_or_default().to_owned()
+            }
             Self::AgentMail | Self::Nylas | Self::Resend => {
                 header(head, "idempotency-key").unwrap_or_default()
             }
@@ -82,7 +89,7 @@ impl Provider {
     pub(super) fn own_headers(self, body: &str) -> String {
         let content = self.content(body);
         let place = match self {
-            Self::AgentMail | Self::Resend | Self::SendGrid => "/headers",
+            Self::AgentMail | Self::Brevo | Self::Resend | Self::SendGrid => "/headers",
             Self::Mailgun => "/h:X-Maillatch-Send",
             Self::Nylas => "/custom_headers",
             Self::Postmark => "/Headers",
