@@ -9,6 +9,7 @@ mod resend;
 mod sendgrid;
 mod ses;
 mod smtp;
+mod sparkpost;
 
 pub(crate) use agentmail::AgentMail;
 pub(crate) use brevo::Brevo;
@@ -19,6 +20,7 @@ pub(crate) use resend::Resend;
 pub(crate) use sendgrid::SendGrid;
 pub(crate) use ses::Ses;
 pub(crate) use smtp::{Security, Smtp};
+pub(crate) use sparkpost::SparkPost;
 
 #[cfg(test)]
 mod tests;

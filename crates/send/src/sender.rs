@@ -52,7 +52,8 @@ pub enum SenderFlaw {
     Name(#[from] pipeline::SenderNameError),
     /// Its provider is unknown.
     #[error(
-        "unknown provider; known are: agentmail, brevo, mailgun, nylas, postmark, resend, sendgrid, ses, smtp"
+        "unknown provider; known are: agentmail, brevo, mailgun, nylas, postmark, resend, \
+         sendgrid, ses, smtp, sparkpost"
     )]
     Provider,
     /// Its provider takes no such setting.

@@ -12,7 +12,7 @@ use crate::approval::Approval;
 #[serde(deny_unknown_fields)]
 pub struct SenderSettings {
     /// The provider: `agentmail`, `brevo`, `mailgun`, `nylas`, `postmark`, `resend`,
-    /// `sendgrid`, `ses` or `smtp`.
+    /// `sendgrid`, `ses`, `smtp` or `sparkpost`.
     pub provider: String,
     /// The sender's name and address: `Shop <support@mail.example.com>`.
     pub from: String,

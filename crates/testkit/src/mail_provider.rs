@@ -1,7 +1,7 @@
 //! A fake provider that speaks the real contracts for sending mail over loopback, all on
-//! one port: AgentMail, Brevo, Mailgun, Nylas, Postmark, Resend, SendGrid and Amazon SES. It
-//! counts what it accepts, recognises idempotency keys where the real one does, and lies
-//! when a test tells it to.
+//! one port: AgentMail, Brevo, Mailgun, Nylas, Postmark, Resend, SendGrid, Amazon SES and
+//! SparkPost. It counts what it accepts, recognises idempotency keys where the real one
+//! does, and lies when a test tells it to.
 
 mod accepted;
 mod contract;

@@ -13,10 +13,11 @@ use super::vectors::{Kind, assert_kind};
 use crate::acceptance::{Acceptance, LookUp};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
-use crate::sender::Sender;
+use crate::reach::Reach;
+use crate::sender::{Sender, SenderFlaw};
 use crate::settings::{SendSettings, SenderSettings};
 
-const PROVIDERS: [&str; 8] = [
+const PROVIDERS: [&str; 9] = [
     "agentmail",
     "brevo",
     "mailgun",
@@ -25,6 +26,17 @@ const PROVIDERS: [&str; 8] = [
     "resend",
     "sendgrid",
     "ses",
+    "sparkpost",
+];
+
+/// Those that can be asked for a mail.
+const LOOKED_UP: [&str; 6] = [
+    "agentmail",
+    "brevo",
+    "mailgun",
+    "nylas",
+    "postmark",
+    "sparkpost",
 ];
 
 fn shared() -> SendSettings {
@@ -43,11 +55,15 @@ fn shared() -> SendSettings {
     }
 }
 
-fn build(settings: &str) -> Sender {
+fn try_build(settings: &str) -> Result<Sender, SenderFlaw> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let settings: SenderSettings = serde_json::from_str(settings).unwrap();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    Sender::build("shop", settings, &shared(), &clock).unwrap()
+    Sender::build("shop", settings, &shared(), &clock)
+}
+
+fn build(settings: &str) -> Sender {
+    try_build(settings).unwrap()
 }
 
 fn sender(provider: &str, url: &str) -> Sender {
@@ -141,6 +157,52 @@ async fn every_lie_has_its_meaning_and_one_request_is_made() {
     }
 }
 
+#[test]
+fn missing_and_foreign_settings_are_refused() {
+    for (provider, rest, expected) in [
+        ("brevo", "", "`api_key` must be set for this provider"),
+        (
+            "nylas",
+            r#","api_key":"k""#,
+            "`grant` must be set for this provider",
+        ),
+        (
+            "nylas",
+            r#","api_key":"k","grant":"..""#,
+            "`grant` cannot be used",
+        ),
+        (
+            "mailgun",
+            r#","api_key":"k","domain":"""#,
+            "`domain` cannot be used",
+        ),
+        (
+            "sendgrid",
+            r#","api_key":"k","domain":"x.test""#,
+            "this provider takes no `domain`",
+        ),
+        (
+            "sparkpost",
+            r#","api_key":"k","grant":"g""#,
+            "this provider takes no `grant`",
+        ),
+        (
+            "sparkpost",
+            r#","api_key":"k","api_url":"http://api.example.com""#,
+            "`api_url` must be https, or http to this machine",
+        ),
+    ] {
+        let settings = format!(r#"{{"provider":"{provider}","from":"a@x.test"{rest}}}"#);
+        let flaw = try_build(&settings).err().unwrap();
+        assert_eq!(flaw.to_string(), expected, "{settings}");
+    }
+    let pigeon = try_build(r#"{"provider":"pigeon","from":"a@x.test"}"#);
+    let flaw = pigeon.err().unwrap().to_string();
+    for provider in PROVIDERS {
+        assert!(flaw.contains(provider), "{flaw}");
+    }
+}
+
 /// Nylas keeps errors, too, so a repetition proves nothing and the look-up does.
 #[tokio::test]
 async fn repeated_error_of_nylas_proves_nothing() {
@@ -169,6 +231,7 @@ async fn windows_are_shorter_than_the_time_that_keys_are_kept() {
         ("resend", Some(hours(24))),
         ("sendgrid", None),
         ("ses", None),
+        ("sparkpost", Some(hours(24))),
     ] {
         let window = sender(provider, "http://127.0.0.1:1").transport.window();
         assert_eq!(window.is_some(), kept.is_some(), "{provider}");
@@ -191,8 +254,25 @@ async fn refused_connections_and_failed_handshakes_prove_that_nothing_was_sent()
 }
 
 #[tokio::test]
+async fn reach_asks_every_provider_and_sends_nothing() {
+    for provider in PROVIDERS {
+        let fake = MailProvider::start().await;
+        let reach = sender(provider, &fake.url).transport.reach().await;
+        assert_eq!(reach, Reach::Reached, "{provider}");
+        assert_eq!(fake.heads().len(), 1, "{provider}");
+        assert_eq!(fake.requests(), 0, "{provider}");
+        let closed = sender(provider, "http://127.0.0.1:1");
+        assert_eq!(
+            closed.transport.reach().await,
+            Reach::NotReached,
+            "{provider}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn look_ups_find_what_was_accepted() {
-    for provider in ["agentmail", "brevo", "mailgun", "nylas", "postmark"] {
+    for provider in LOOKED_UP {
         let fake = MailProvider::start().await;
         let sender = sender(provider, &fake.url);
         let look_up = async |number| {

@@ -12,7 +12,9 @@ use super::SenderFlaw;
 use super::foreign::refuse_others;
 use crate::http::{Http, api_url};
 use crate::mailbox::Mailbox;
-use crate::provider::{AgentMail, Brevo, Mailgun, Nylas, Postmark, Resend, SendGrid, Ses};
+use crate::provider::{
+    AgentMail, Brevo, Mailgun, Nylas, Postmark, Resend, SendGrid, Ses, SparkPost,
+};
 use crate::settings::SenderSettings;
 
 /// What a sender that uses an API is built from.
@@ -115,6 +117,15 @@ impl Api<'_> {
             },
             secret_key: secret_key.ok_or(SenderFlaw::Missing("secret_key"))?,
             clock: Arc::clone(clock),
+            http: self.http()?,
+        })
+    }
+
+    pub(super) fn sparkpost(&self) -> Result<SparkPost, SenderFlaw> {
+        self.takes(&["api_url", "api_key"])?;
+        Ok(SparkPost {
+            api: self.url(SparkPost::API)?,
+            api_key: self.key()?,
             http: self.http()?,
         })
     }

@@ -9,7 +9,9 @@ use super::api::Api;
 use super::smtp::smtp;
 use super::{Sender, SenderFlaw};
 use crate::mailbox::Mailbox;
-use crate::provider::{AgentMail, Brevo, Mailgun, Nylas, Postmark, Resend, SendGrid, Ses, Smtp};
+use crate::provider::{
+    AgentMail, Brevo, Mailgun, Nylas, Postmark, Resend, SendGrid, Ses, Smtp, SparkPost,
+};
 use crate::recipients::Recipients;
 use crate::settings::{SendSettings, SenderSettings};
 use crate::transport::Transport;
@@ -68,6 +70,7 @@ fn transport(
         SendGrid::NAME => Arc::new(api.sendgrid()?),
         Ses::NAME => Arc::new(api.ses(clock)?),
         Smtp::NAME => Arc::new(smtp(settings, from, shared)?),
+        SparkPost::NAME => Arc::new(api.sparkpost()?),
         _ => return Err(SenderFlaw::Provider),
     };
     Ok(transport)

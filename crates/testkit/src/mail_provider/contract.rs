@@ -18,6 +18,7 @@ pub(super) enum Provider {
     Resend,
     SendGrid,
     Ses,
+    SparkPost,
 }
 
 /// What a request asks a provider for.
@@ -32,7 +33,9 @@ pub(super) enum Asked {
 impl Asked {
     /// What the head of a request asks for.
     pub(super) fn of(head: &str) -> Option<Self> {
-        use Provider::{AgentMail, Brevo, Mailgun, Nylas, Postmark, Resend, SendGrid, Ses};
+        use Provider::{
+            AgentMail, Brevo, Mailgun, Nylas, Postmark, Resend, SendGrid, Ses, SparkPost,
+        };
         let mut words = head.split(' ');
         let (method, target) = (words.next()?, words.next()?);
         let path = target.split('?').next()?;
@@ -46,11 +49,13 @@ impl Asked {
             ("POST", ["emails"]) => Resend,
             ("POST", ["v3", "mail", "send"]) => SendGrid,
             ("POST", ["v2", "email", "outbound-emails"]) => Ses,
+            ("POST", ["api", "v1", "transmissions"]) => SparkPost,
             ("GET", ["v0", "inboxes", _, "messages"]) => return Some(Self::LookUp(AgentMail)),
             ("GET", ["v3", "smtp", "statistics", "events"]) => return Some(Self::LookUp(Brevo)),
             ("GET", ["v3", _, "events"]) => return Some(Self::LookUp(Mailgun)),
             ("GET", ["v3", "grants", _, "messages"]) => return Some(Self::LookUp(Nylas)),
             ("GET", ["messages", "outbound"]) => return Some(Self::LookUp(Postmark)),
+            ("GET", ["api", "v1", "events", "message"]) => return Some(Self::LookUp(SparkPost)),
             _ => return None,
         };
         Some(Self::Send(provider))
@@ -100,6 +105,7 @@ impl Provider {
             Self::Resend => "resend",
             Self::SendGrid => "sendgrid",
             Self::Ses => "ses",
+            Self::SparkPost => "sparkpost",
         }
     }
 }

@@ -5,6 +5,7 @@ use testkit::mail_provider::MailProvider;
 use url::form_urlencoded;
 
 use super::{hand_over, mail, sender};
+use crate::mail::Answered;
 
 /// The key of the first mail.
 const KEY: &str = "ml-0101010101010101010101010101010101010101010101010101010101010101";
@@ -240,17 +241,57 @@ async fn brevo_gets_json_with_its_key_in_a_header_and_ours_in_the_body() {
     Request::to_look_up("brevo").await.expect(&list, &[key]);
 }
 
-/// What a stranger wrote into a subject is no template of the provider.
+#[tokio::test]
+async fn sparkpost_gets_json_with_its_key_alone_and_ours_in_a_header() {
+    let request = Request::to_send("sparkpost").await;
+    let key = ("authorization", "key");
+    request.expect(
+        "POST /api/v1/transmissions",
+        &[key, JSON, ("idempotency-key", KEY)],
+    );
+    let expected = json!({
+        "options": {"transactional": true, "open_tracking": false, "click_tracking": false},
+        "recipients": [{"address": {"email": "user@example.com"}}],
+        "metadata": {"maillatch": KEY},
+        "content": {
+            "from": {"email": "shop@mail.example.com", "name": "Shop"},
+            "subject": "Größe",
+            "text": "One\r\n.\r\n..two\r\n",
+            "html": "<p>One</p>",
+            "headers": own_headers(),
+        },
+    });
+    assert_eq!(request.json(), expected);
+    Request::to_look_up("sparkpost").await.expect(
+        "GET /api/v1/events/message?events=injection&per_page=100&recipients=user%40example.com",
+        &[key],
+    );
+}
+
+/// What a stranger wrote into a subject or an id is no template of the provider.
 #[test]
 fn templates_of_the_provider_are_taken_apart() {
-    let provider = "brevo";
-    let (mut mail, _) = mail(1);
-    mail.subject = "Re: {{contact.EMAIL}}".to_owned();
-    mail.text = "{% if a %}".to_owned();
-    mail.html = Some("<p>{{a}}</p>".to_owned());
-    let sender = sender(provider, "http://127.0.0.1:1");
-    let body = sender.transport.prepare(&mail).body;
-    for tag in ["{{", "{%", "%}"] {
-        assert!(!body.contains(tag), "{provider}: {body}");
+    for provider in ["brevo", "sparkpost"] {
+        let (mut mail, _) = mail(1);
+        mail.subject = "Re: {{contact.EMAIL}}".to_owned();
+        mail.text = "{% if a %}".to_owned();
+        mail.html = Some("<p>{{a}}</p>".to_owned());
+        let sender = sender(provider, "http://127.0.0.1:1");
+        let body = sender.transport.prepare(&mail).body;
+        for tag in ["{{", "{%", "%}"] {
+            assert!(!body.contains(tag), "{provider}: {body}");
+        }
     }
+}
+
+#[test]
+fn sparkpost_gets_no_id_that_looks_like_a_variable() {
+    let (mut mail, _) = mail(1);
+    mail.answers = Some(Answered {
+        message_id: Some("<p1@x>".to_owned()),
+        references: vec!["<{{maillatch}}@x>".to_owned(), "<p1@x>".to_owned()],
+    });
+    let sender = sender("sparkpost", "http://127.0.0.1:1");
+    let body = sender.transport.prepare(&mail).body;
+    assert!(body.contains("<p1@x>") && !body.contains("{{"), "{body}");
 }

@@ -20,6 +20,7 @@ impl Provider {
             Self::Mailgun => json!({"items": found, "paging": {}}),
             Self::Nylas => json!({"request_id": "r", "data": found}),
             Self::Postmark => json!({"TotalCount": found.len(), "Messages": found}),
+            Self::SparkPost => json!({"results": found, "total_count": found.len()}),
             _ => json!({"count": found.len(), "messages": found}),
         };
         Reply::new(200, &body)
@@ -35,6 +36,10 @@ impl Provider {
                     && parameter(target, "event").as_deref() == Some("accepted")
             }
             Self::Nylas => parameter(target, "to") == Some(self.text(mail, "/to/0/email")),
+            Self::SparkPost => {
+                let to = self.text(mail, "/recipients/0/address/email");
+                parameter(target, "recipients") == Some(to)
+            }
             _ => send_key(target).as_deref() == Some(mail.key.as_str()),
         }
     }
@@ -57,6 +62,11 @@ impl Provider {
                 "headers": self.content(&mail.body).get("custom_headers"),
             }),
             Self::Postmark => json!({"Tag": mail.key, "MessageID": mail.id, "Status": "Sent"}),
+            Self::SparkPost => json!({
+                "type": "injection",
+                "transmission_id": mail.id,
+                "rcpt_meta": self.content(&mail.body).get("metadata"),
+            }),
             _ => json!({"labels": ["sent", mail.key], "message_id": mail.id}),
         }
     }

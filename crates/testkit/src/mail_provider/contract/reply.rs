@@ -24,6 +24,14 @@ impl Provider {
             Self::Resend => Reply::new(200, &json!({"id": id})),
             Self::SendGrid => Reply::with_id(202, id),
             Self::Ses => Reply::new(200, &json!({"MessageId": id})),
+            Self::SparkPost => {
+                let results = json!({
+                    "total_accepted_recipients": 1,
+                    "total_rejected_recipients": 0,
+                    "id": id,
+                });
+                Reply::new(200, &json!({"results": results}))
+            }
         }
     }
 
@@ -38,6 +46,7 @@ impl Provider {
         let error = match self {
             Self::Nylas => json!({"error": {"type": "api.invalid_idempotent_request"}}),
             Self::Resend => json!({"name": "invalid_idempotent_request"}),
+            Self::SparkPost => json!({"errors": [{"code": "1600"}]}),
             _ => json!({"name": "ConflictError"}),
         };
         Reply::new(409, &error)

@@ -41,6 +41,7 @@ impl Provider {
                     && authorization.contains("/ses/aws4_request")
                     && header(head, "x-amz-date").is_some()
             }
+            Self::SparkPost => !authorization.is_empty() && !authorization.contains(' '),
         }
     }
 
@@ -59,6 +60,12 @@ impl Provider {
                 "/content/0/value",
             ],
             Self::Ses => &["/Content/Raw/Data", "/Destination/ToAddresses/0"],
+            Self::SparkPost => &[
+                "/recipients/0/address/email",
+                "/content/from/email",
+                "/content/subject",
+                "/content/text",
+            ],
         };
         let content = self.content(body);
         let is_there = |place: &&str| content.pointer(place).is_some_and(Value::is_string);
@@ -77,7 +84,7 @@ impl Provider {
                 let key = content.pointer("/headers/idempotencyKey");
                 key.and_then(Value::as_str).unwrap_or_default().to_owned()
             }
-            Self::AgentMail | Self::Nylas | Self::Resend => {
+            Self::AgentMail | Self::Nylas | Self::Resend | Self::SparkPost => {
                 header(head, "idempotency-key").unwrap_or_default()
             }
             Self::Mailgun | Self::Postmark | Self::SendGrid | Self::Ses => String::new(),
@@ -93,6 +100,7 @@ impl Provider {
             Self::Mailgun => "/h:X-Maillatch-Send",
             Self::Nylas => "/custom_headers",
             Self::Postmark => "/Headers",
+            Self::SparkPost => "/content/headers",
             Self::Ses => {
                 let data = content.pointer("/Content/Raw/Data").and_then(Value::as_str);
                 let message = STANDARD.decode(data.unwrap_or_default());
