@@ -65,6 +65,11 @@ fn sender_with_a_placeholder_stops_the_start() {
         ("provider = \"resend\"", "api_key = \"…\""),
         ("provider = \"resend\"", "api_key = \"re_…\""),
         ("provider = \"postmark\"", "api_key = \"PASTE THE TOKEN\""),
+        ("provider = \"brevo\"", "api_key = \"…\""),
+        ("provider = \"mailgun\"", "api_key = \"…\""),
+        ("provider = \"nylas\"\ngrant = \"g\"", "api_key = \"nyk_…\""),
+        ("provider = \"sendgrid\"", "api_key = \"SG.…\""),
+        ("provider = \"sparkpost\"", "api_key = \"…\""),
         (
             "provider = \"ses\"\nregion = \"eu-west-1\"\naccess_key = \"AK\"",
             "secret_key = \"…\"",

@@ -118,7 +118,7 @@ async fn killed_between_claim_and_dispatch_it_is_sent_once(profile: Profile) {
 }
 
 async fn killed_with_nothing_on_the_wire_it_is_replayed_by_its_key_or_held(profile: Profile) {
-    for (provider, accepted) in [("resend", 1), ("ses", 0)] {
+    for (provider, accepted) in [("resend", 1), ("brevo", 1), ("ses", 0), ("mailgun", 0)] {
         let mut office = Office::open(profile, provider).await;
         // The provider accepts no connection, so the process hangs in connecting.
         office.provider.close().await;
@@ -154,8 +154,13 @@ async fn killed_after_acceptance_it_is_settled_by_key_or_look_up_or_held(profile
     for (provider, state) in [
         ("resend", SENT),
         ("agentmail", SENT),
+        ("nylas", SENT),
+        ("brevo", SENT),
+        ("sparkpost", SENT),
         ("postmark", SENT),
+        ("mailgun", SENT),
         ("ses", UNCERTAIN),
+        ("sendgrid", UNCERTAIN),
     ] {
         let mut office = Office::open(profile, provider).await;
         office.provider.lie([Lie::StallAfterAccepting]);
@@ -236,16 +241,20 @@ async fn frozen_processes_send_nothing_twice(profile: Profile) {
 }
 
 async fn window_that_has_passed_is_not_used(profile: Profile) {
-    let mut office = Office::open(profile, "resend").await;
-    office.provider.lie([Lie::StallAfterAccepting]);
-    office.order("o1").await;
-    office.provider.arrived(1).await;
-    office.harness.until_count(DISPATCHED, 1).await;
-    office.harness.deployment.kill(Role::Worker).await.unwrap();
-    office.harness.execute(AGE).await;
-    office.harness.deployment.revive().await.unwrap();
-    office.harness.until_count(UNCERTAIN, 1).await;
-    office.stays(UNCERTAIN).await;
-    assert_eq!((office.accepted(), office.provider.requests()), (1, 1));
-    office.harness.end().await;
+    for provider in ["resend", "nylas", "brevo", "sparkpost"] {
+        let mut office = Office::open(profile, provider).await;
+        office.provider.hide_accepted(true);
+        office.provider.lie([Lie::StallAfterAccepting]);
+        office.order("o1").await;
+        office.provider.arrived(1).await;
+        office.harness.until_count(DISPATCHED, 1).await;
+        office.harness.deployment.kill(Role::Worker).await.unwrap();
+        office.harness.execute(AGE).await;
+        office.harness.deployment.revive().await.unwrap();
+        office.harness.until_count(UNCERTAIN, 1).await;
+        office.stays(UNCERTAIN).await;
+        let counts = (office.accepted(), office.provider.requests());
+        assert_eq!(counts, (1, 1), "{provider}");
+        office.harness.end().await;
+    }
 }

@@ -77,6 +77,7 @@ impl Office {
         let fake = MailProvider::start().await;
         let keys = match provider {
             "ses" => "region = \"eu-west-1\", access_key = \"AK\", secret_key = \"SK\"",
+            "nylas" => "api_key = \"key\", grant = \"grant-1\"",
             _ => "api_key = \"key\"",
         };
         let url = &fake.url;

@@ -11,7 +11,7 @@ on_each_database!(
 );
 
 /// The providers that know keys.
-const KEYED: [&str; 2] = ["resend", "agentmail"];
+const KEYED: [&str; 5] = ["resend", "agentmail", "nylas", "brevo", "sparkpost"];
 
 impl Office {
     async fn save(&mut self) {
@@ -34,7 +34,7 @@ impl Office {
 
 /// The agent asks again, in other words, and the restored database does not know better.
 /// The provider sees another body under the same key. Resend says that it accepted the
-/// first; at `AgentMail` it is looked up.
+/// first; at the others it is looked up.
 async fn database_from_before_the_order_sends_under_the_same_key(profile: Profile) {
     for provider in KEYED {
         let mut office = Office::open(profile, provider).await;
@@ -66,7 +66,10 @@ async fn database_from_before_the_dispatch_sends_the_same_bytes(profile: Profile
         office.harness.until_count(SENT, 1).await;
         office.restore().await;
         office.harness.until_count(SENT, 1).await;
-        assert_eq!((office.accepted(), office.provider.requests()), (1, 2));
+        // Brevo names no id to a repetition, so it is repeated once more and looked up.
+        let requests = if provider == "brevo" { 3 } else { 2 };
+        let counts = (office.accepted(), office.provider.requests());
+        assert_eq!(counts, (1, requests), "{provider}");
         assert_eq!(office.keys().len(), 1, "{provider}");
         office.same_bytes();
         office.harness.end().await;
