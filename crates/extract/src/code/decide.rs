@@ -213,11 +213,18 @@ fn unconvinced(scored: &[ScoredCode], best: &ScoredCode) -> Extraction<Code> {
         } else {
             AbstainReason::Ambiguous
         })
-    } else if best.rules.contains(&Rule::OtherKind) {
+    } else if is_of_other_kind(scored, best) {
         Extraction::Nothing(AbstainReason::OtherKind)
     } else {
         Extraction::Nothing(AbstainReason::NotConvincing)
     }
+}
+
+/// Whether the number is known to serve something else. Among candidates that are all
+/// unlikely, which one is the best says nothing.
+fn is_of_other_kind(scored: &[ScoredCode], best: &ScoredCode) -> bool {
+    let is_other = |one: &ScoredCode| one.rules.contains(&Rule::OtherKind);
+    is_other(best) || best.odds < -2 * UNIT && scored.iter().any(is_other)
 }
 
 /// "Your codes: 111111 for this, 222222 for that": two values share one label.

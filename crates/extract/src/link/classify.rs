@@ -104,7 +104,8 @@ const ACTIONS: &[(Sense, LinkKind)] = &[
     (Sense::LOGIN, LinkKind::MagicLogin),
 ];
 
-const ACTION: Sense = Sense::CHANGE
+/// All of them.
+pub(super) const ACTION: Sense = Sense::CHANGE
     .or(Sense::RESET)
     .or(Sense::INVITE)
     .or(Sense::APPROVE)

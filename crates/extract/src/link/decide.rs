@@ -3,6 +3,7 @@
 mod choose;
 mod judged;
 mod odds;
+mod relatives;
 
 use std::collections::HashMap;
 
@@ -149,6 +150,7 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Links {
             candidates.extend(LinkCandidate::of(&written, at, &words, &mut search));
         }
     }
+    relatives::compare(&mut candidates);
     rate(readings, &mut candidates, &mut search);
     Links {
         candidates,
@@ -207,6 +209,14 @@ impl LinkCandidate {
             as_target,
             checked,
         })
+    }
+
+    /// Says that the link must not be followed.
+    fn protect(&mut self) {
+        self.as_written.rules.clear();
+        if let Some(target) = &mut self.as_target {
+            target.rules.clear();
+        }
     }
 
     fn judge<'l>(&self, allowed: &'l Allowlist) -> JudgedLink<'_, 'l> {

@@ -11,6 +11,7 @@ mod hidden;
 mod lexicon;
 mod mail;
 mod property;
+mod relatives;
 mod shape;
 mod speed;
 mod words;

@@ -1,12 +1,15 @@
 //! Whether a judged link is good enough, and how it is described.
 
 use super::{ConsideredLink, JudgedLink};
+use crate::extraction::LinkKind;
 use crate::link::classify::LinkRule;
 use crate::model::{UNIT, percent};
 
 /// The log odds that a link needs if the rules support it, and if they do not.
 const THRESHOLD: i32 = -UNIT;
 const UNSUPPORTED: i32 = UNIT;
+/// The log odds that a link to sign in needs if it has no token: it signs nobody in.
+const TOKENLESS: i32 = 2 * UNIT;
 /// The points with which the rules support a link.
 const SUPPORT: i32 = 60;
 impl JudgedLink<'_, '_> {
@@ -24,7 +27,10 @@ impl JudgedLink<'_, '_> {
 
     /// Good enough to act on, and nothing that must not be followed.
     pub(super) fn is_action(&self) -> bool {
-        let needed = if self.is_supported() {
+        let has_token = !self.classified.rules.contains(&LinkRule::NoToken);
+        let needed = if self.classified.kind == LinkKind::MagicLogin && !has_token {
+            TOKENLESS
+        } else if self.is_supported() {
             THRESHOLD
         } else {
             UNSUPPORTED
