@@ -43,8 +43,11 @@ impl Office {
             provider.url
         );
         for (number, ((scopes, _), token)) in AGENTS.iter().zip(&keys).enumerate() {
-            let key = format!("token = \"{token}\", inboxes = [], scopes = [{scopes}]");
-            settings.push_str(&format!("key.agent-{number} = {{ {key} }}\n"));
+            let key = format!(
+                "key.agent-{number} = {{ token = \"{token}\", inboxes = [], \
+                 scopes = [{scopes}] }}\n"
+            );
+            settings.push_str(&key);
         }
         let harness = if is_full {
             Harness::full_with(&settings).await

@@ -215,17 +215,7 @@ pub(super) fn schemas() -> Value {
             "status": { "type": "integer" },
             "retryable": { "type": "boolean" },
         })),
-        "HandoverPost": object(&["type", "timestamp", "data"], &json!({
-            "type": { "type": "string", "enum": ["thread.handed_over"] },
-            "timestamp": time,
-            "data": object(&["thread", "inbox", "message", "reason", "replies"], &json!({
-                "thread": text,
-                "inbox": text,
-                "message": text,
-                "reason": text,
-                "replies": { "type": "integer", "minimum": 0 },
-            })),
-        })),
+        "HandoverPost": handover_post(&time, &text),
         "CallbackPost": object(&["type", "timestamp", "data"], &json!({
             "type": { "type": "string", "enum": ["artifact.consumed"] },
             "timestamp": time,
@@ -252,6 +242,27 @@ pub(super) fn schemas() -> Value {
             }),
         ),
     })
+}
+
+fn handover_post(time: &Value, text: &Value) -> Value {
+    let data = object(
+        &["thread", "inbox", "message", "reason", "replies"],
+        &json!({
+            "thread": text,
+            "inbox": text,
+            "message": text,
+            "reason": text,
+            "replies": { "type": "integer", "minimum": 0 },
+        }),
+    );
+    object(
+        &["type", "timestamp", "data"],
+        &json!({
+            "type": { "type": "string", "enum": ["thread.handed_over"] },
+            "timestamp": time,
+            "data": data,
+        }),
+    )
 }
 
 fn object(required: &[&str], properties: &Value) -> Value {
