@@ -20,7 +20,7 @@ use crate::words::{WordLimit, reads_as_words};
 const THRESHOLD: i32 = UNIT + UNIT / 4;
 /// The same for a value that the rules support as well: a plain mail with unusual
 /// sentences around its code.
-const THRESHOLD_LABELLED: i32 = 0;
+const THRESHOLD_LABELLED: i32 = -UNIT;
 /// The points of such a value: a direct label and more.
 const LABELLED: i32 = 90;
 /// The points with which the rules support a candidate.
