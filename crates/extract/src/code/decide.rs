@@ -23,6 +23,9 @@ const THRESHOLD: i32 = UNIT + UNIT / 4;
 const THRESHOLD_LABELLED: i32 = -UNIT;
 /// The points of such a value: a direct label and more.
 const LABELLED: i32 = 90;
+/// The same for a value with a direct label, a fitting subject and an expiry.
+const THRESHOLD_PLAIN: i32 = -2 * UNIT;
+const PLAIN: i32 = 110;
 /// The points with which the rules support a candidate.
 const SUPPORT: i32 = 60;
 /// How far the best value must be ahead of the next.
@@ -195,10 +198,10 @@ fn decide(scored: &[ScoredCode], crowded: bool) -> Extraction<Code> {
 fn needed(scored: &[ScoredCode], best: &ScoredCode) -> i32 {
     let own = |one: &&ScoredCode| is_same(&one.candidate.compact, &best.candidate.compact);
     let points = scored.iter().filter(own).map(|one| one.points).max();
-    if points.is_some_and(|points| points >= LABELLED) {
-        THRESHOLD_LABELLED
-    } else {
-        THRESHOLD
+    match points {
+        Some(PLAIN..) => THRESHOLD_PLAIN,
+        Some(LABELLED..) => THRESHOLD_LABELLED,
+        _ => THRESHOLD,
     }
 }
 
