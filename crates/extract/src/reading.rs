@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::fold::Folder;
 use crate::lexicon::{Hit, cue_hits};
-use crate::steps::Steps;
+use crate::steps::{PER_FOREIGN_BYTE, Steps, foreign_bytes};
 
 /// The part of a mail that text comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -166,7 +166,8 @@ impl Reading {
             let cut = body.floor_char_boundary(room);
             reading.truncated |= cut < body.len();
             let kept = body.get(..cut).unwrap_or_default();
-            if !steps.charge(PER_CHARACTER * kept.len()) {
+            let foreign = PER_FOREIGN_BYTE * foreign_bytes(kept);
+            if !steps.charge(PER_CHARACTER * kept.len() + foreign) {
                 break;
             }
             reading.folded.push_str(kept, start + skip);

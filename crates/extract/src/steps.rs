@@ -13,6 +13,15 @@ use crate::refusal::Refusal;
 const BASE: u64 = 10_000_000;
 const PER_BYTE: u64 = 27;
 
+/// Steps charged for a byte of text that is not ASCII, besides the steps of every byte: such
+/// characters are looked up in tables.
+pub(crate) const PER_FOREIGN_BYTE: usize = 24;
+
+/// How many bytes of a text are not ASCII.
+pub(crate) fn foreign_bytes(text: &str) -> usize {
+    text.bytes().filter(|byte| !byte.is_ascii()).count()
+}
+
 /// The steps that reading one mail may take.
 ///
 /// The budget is sticky: once it is spent, every further charge fails. So a loop that

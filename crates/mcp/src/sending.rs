@@ -59,7 +59,10 @@ pub(crate) async fn send_mail(client: &Client, send: SendMail) -> Result<Value, 
         "values": send.values,
         "wait": SENT_WAIT,
     });
-    client.send_mail(&body).await.map(|answer| told(&answer))
+    client
+        .send_mail(&body)
+        .await
+        .map(|answer| for_model(&answer))
 }
 
 pub(crate) async fn reply(client: &Client, reply: Reply) -> Result<Value, CallError> {
@@ -72,7 +75,7 @@ pub(crate) async fn reply(client: &Client, reply: Reply) -> Result<Value, CallEr
         fields.insert("sender".to_owned(), json!(sender));
     }
     let answer = client.reply(&reply.message_id, &body).await?;
-    Ok(told(&answer))
+    Ok(for_model(&answer))
 }
 
 pub(crate) async fn status(client: &Client, send: &SendStatus) -> Result<Value, CallError> {
@@ -83,7 +86,7 @@ pub(crate) async fn status(client: &Client, send: &SendStatus) -> Result<Value, 
 }
 
 /// An answer for a model. A duplicate is a success: the mail is sent, or will be.
-fn told(answer: &SendAnswer) -> Value {
+fn for_model(answer: &SendAnswer) -> Value {
     match answer {
         SendAnswer::Recorded(send) => shown(send, next(send)),
         SendAnswer::Known(send) => duplicate(send, true, next(send)),
@@ -171,7 +174,7 @@ mod tests {
 
     #[test]
     fn duplicates_are_successes_with_the_id_of_the_one() {
-        let known = told(&SendAnswer::Known(send("sent")));
+        let known = for_model(&SendAnswer::Known(send("sent")));
         assert_eq!(
             known,
             json!({
@@ -179,24 +182,24 @@ mod tests {
                 "next": "Nothing. The mail is sent.",
             })
         );
-        let other = told(&SendAnswer::IntentUsed(send("sent")));
+        let other = for_model(&SendAnswer::IntentUsed(send("sent")));
         assert_eq!(other["same_content"], false);
         assert_eq!(other["send_id"], "snd_1");
     }
 
     #[test]
     fn uncertain_mail_is_not_sent_again() {
-        let answer = told(&SendAnswer::Recorded(send("uncertain")));
+        let answer = for_model(&SendAnswer::Recorded(send("uncertain")));
         let next = answer["next"].as_str().unwrap();
         assert!(next.starts_with("Do not send again"), "{next}");
     }
 
     #[test]
     fn refusals_carry_their_reason() {
-        let refused = told(&SendAnswer::NotAnswered(Some("automated".to_owned())));
+        let refused = for_model(&SendAnswer::NotAnswered(Some("automated".to_owned())));
         assert_eq!(refused["status"], "not_answered");
         assert_eq!(refused["reason"], "automated");
-        let capped = told(&SendAnswer::Capped(Some("recipient".to_owned())));
+        let capped = for_model(&SendAnswer::Capped(Some("recipient".to_owned())));
         assert_eq!(capped["reason"], "recipient");
     }
 }

@@ -12,7 +12,7 @@ use super::selector::Node;
 use super::sheet::Sheet;
 use super::token::{Tag, Token, Tokens};
 use crate::reading::Reading;
-use crate::steps::Steps;
+use crate::steps::{PER_FOREIGN_BYTE, Steps, foreign_bytes};
 
 /// Elements nested deeper inherit the look of the element at this depth.
 const MAX_DEPTH: usize = 256;
@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 256;
 const IMPLIED: usize = 2;
 /// Steps charged for a tag and for a piece of text, besides their bytes. A `<` that begins no
 /// tag is a piece of text.
-const PER_TAG: usize = 300;
+const PER_TAG: usize = 400;
 const PER_TEXT: usize = 60;
 /// Steps charged for a byte of a tag, and for a byte of text.
 const PER_TAG_BYTE: usize = 6;
@@ -57,7 +57,9 @@ pub(crate) fn read(html: &str, (input, limit): (usize, usize), steps: &Steps<'_>
         let length = tokens.place() - at;
         at = tokens.place();
         let cost = match token {
-            Token::Text { .. } => PER_TEXT + PER_TEXT_BYTE * length,
+            Token::Text { text, .. } => {
+                PER_TEXT + PER_TEXT_BYTE * length + PER_FOREIGN_BYTE * foreign_bytes(text)
+            }
             Token::Start(_) | Token::End(_) => PER_TAG + PER_TAG_BYTE * length,
         };
         if !steps.charge(cost) {

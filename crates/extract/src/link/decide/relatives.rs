@@ -28,12 +28,14 @@ pub(super) fn compare(candidates: &mut Vec<LinkCandidate>) {
         .collect();
     anchors.sort_unstable();
     anchors.dedup();
-    candidates.retain(|link| link.source != TextSource::Text || !is_glued(&link.href, &anchors));
+    candidates.retain(|link| {
+        link.source != TextSource::Text || !is_joined_with_text(&link.href, &anchors)
+    });
 }
 
 /// Whether a URL of the text is the address of an anchor and the first letters of the text
 /// after it: programs that make text of HTML forget a space.
-fn is_glued(href: &str, anchors: &[String]) -> bool {
+fn is_joined_with_text(href: &str, anchors: &[String]) -> bool {
     // An anchor that begins the URL is one of the last that are sorted before it.
     let before = anchors.partition_point(|anchor| anchor.as_str() < href);
     let near = anchors.get(..before).unwrap_or_default().iter().rev();
