@@ -88,7 +88,7 @@ async fn send_tools_exist_for_the_scopes_of_the_key(office: &Office) {
             let wanted: Vec<&str> = TOOLS.iter().chain(*own).copied().collect();
             assert_eq!(names(&session).await, wanted, "{carrier:?} {scopes}");
         }
-        // A tool that is not listed is refused by the server, whoever calls it.
+        // A call of a tool that is not listed is refused by the server.
         let session = office.session(carrier, 0).await;
         let refused = session.call("send_mail", mail(&fresh(), "1")).await;
         assert_eq!(refused["status"], "forbidden", "{refused}");

@@ -8,7 +8,7 @@ use crate::model::{UNIT, percent};
 /// The log odds that a link needs if the rules support it, and if they do not.
 const THRESHOLD: i32 = -UNIT;
 const UNSUPPORTED: i32 = UNIT;
-/// The log odds that a link to sign in needs if it has no token: it signs nobody in.
+/// The log odds that a link to sign in needs if it has no token: it cannot sign anyone in.
 const TOKENLESS: i32 = 2 * UNIT;
 /// The points with which the rules support a link.
 const SUPPORT: i32 = 60;
