@@ -50,6 +50,12 @@ impl Acceptance {
         }
     }
 
+    /// The meaning of a success: accepted under the id that the answer names. A success
+    /// without an id proves nothing.
+    pub(crate) fn with_id(provider_id: Option<String>) -> Self {
+        provider_id.map_or_else(|| Self::maybe("unreadable_answer"), Self::sent)
+    }
+
     /// Not accepted; this mail alone is tried again.
     pub(crate) fn not_sent(reason: &'static str, wait: Option<Duration>) -> Self {
         Self::NotSent(NotSent {

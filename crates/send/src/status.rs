@@ -1,6 +1,6 @@
 //! What the statuses of HTTP mean for a mail, where a provider says nothing else.
 
-use crate::acceptance::Acceptance;
+use crate::acceptance::{Acceptance, LookUp};
 use crate::http::{Answer, NoAnswer};
 
 /// What a request came to: the provider's own meaning of its answer, or that of no answer.
@@ -12,6 +12,16 @@ pub(crate) fn acceptance(
         Ok(answer) => meaning(&answer),
         Err(no_answer) => without_answer(no_answer),
     }
+}
+
+/// What a look-up came to: what the provider's answer says about this key. No answer says
+/// nothing.
+pub(crate) fn looked_up(
+    result: Result<Answer, NoAnswer>,
+    found: fn(&Answer, &str) -> LookUp,
+    key: &str,
+) -> LookUp {
+    result.map_or(LookUp::Unknown, |answer| found(&answer, key))
 }
 
 /// The meaning of no answer.

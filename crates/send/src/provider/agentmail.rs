@@ -28,7 +28,7 @@ use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
 use crate::reach::Reach;
-use crate::status::{acceptance, by_status};
+use crate::status::{acceptance, by_status, looked_up};
 use crate::transport::{TWENTY_HOURS, Transport};
 
 /// `AgentMail`'s API.
@@ -104,10 +104,7 @@ impl Transport for AgentMail {
             .extend_pairs([("limit", "1"), ("labels", &key)]);
         let request = self.http.get(url);
         let request = request.bearer_auth(self.api_key.expose_secret());
-        match self.http.answer_to(request).await {
-            Ok(answer) => found(&answer, &key),
-            Err(_) => LookUp::Unknown,
-        }
+        looked_up(self.http.answer_to(request).await, found, &key)
     }
 
     fn can_look_up(&self) -> bool {
@@ -119,10 +116,7 @@ impl Transport for AgentMail {
 fn meaning(answer: &Answer) -> Acceptance {
     let name = answer.text("name").unwrap_or_default();
     match (answer.status, name.as_str()) {
-        (200..300, _) => match answer.text("message_id") {
-            Some(id) => Acceptance::sent(id),
-            None => Acceptance::maybe("unreadable_answer"),
-        },
+        (200..300, _) => Acceptance::with_id(answer.text("message_id")),
         (403, "MessageRejectedError") => Acceptance::refused("refused_by_provider"),
         (409, _) => Acceptance::maybe("in_progress"),
         _ => by_status(answer),

@@ -29,7 +29,7 @@ use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
 use crate::reach::Reach;
-use crate::status::{acceptance, by_status};
+use crate::status::{acceptance, by_status, looked_up};
 use crate::transport::Transport;
 
 /// The shortest time that Brevo says to keep a key, less a margin.
@@ -109,10 +109,7 @@ impl Transport for Brevo {
             .extend_pairs([("limit", "10"), ("tags", &tags)]);
         let request = self.http.get(url);
         let request = request.header(KEY, self.api_key.expose_secret());
-        match self.http.answer_to(request).await {
-            Ok(answer) => found(&answer, &key),
-            Err(_) => LookUp::Unknown,
-        }
+        looked_up(self.http.answer_to(request).await, found, &key)
     }
 
     fn can_look_up(&self) -> bool {
@@ -124,10 +121,7 @@ impl Transport for Brevo {
 fn meaning(answer: &Answer) -> Acceptance {
     let code = answer.text("code").unwrap_or_default();
     match (answer.status, code.as_str()) {
-        (200..300, _) => match answer.text("messageId") {
-            Some(id) => Acceptance::sent(id),
-            None => Acceptance::maybe("unreadable_answer"),
-        },
+        (200..300, _) => Acceptance::with_id(answer.text("messageId")),
         (400, "duplicate_parameter" | "duplicate_request") => Acceptance::maybe("key_used"),
         (402, _) | (400, "not_enough_credits") => Acceptance::sender_unfit("quota_exceeded"),
         (400, "unauthorized" | "permission_denied" | "account_under_validation") => {

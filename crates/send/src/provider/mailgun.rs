@@ -28,7 +28,7 @@ use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::{Field, Prepared};
 use crate::reach::Reach;
-use crate::status::{acceptance, by_status};
+use crate::status::{acceptance, by_status, looked_up};
 use crate::transport::{TAG, Transport};
 
 /// The user name of every key.
@@ -111,10 +111,7 @@ impl Transport for Mailgun {
         ]);
         let request = self.http.get(url);
         let request = request.basic_auth(USER, Some(self.api_key.expose_secret()));
-        match self.http.answer_to(request).await {
-            Ok(answer) => found(&answer, &key.to_string()),
-            Err(_) => LookUp::Unknown,
-        }
+        looked_up(self.http.answer_to(request).await, found, &key.to_string())
     }
 
     fn can_look_up(&self) -> bool {
@@ -125,10 +122,7 @@ impl Transport for Mailgun {
 /// What an answer to a send means.
 fn meaning(answer: &Answer) -> Acceptance {
     match answer.status {
-        200..300 => match answer.text("id") {
-            Some(id) => Acceptance::sent(id),
-            None => Acceptance::maybe("unreadable_answer"),
-        },
+        200..300 => Acceptance::with_id(answer.text("id")),
         404 => Acceptance::sender_unfit("domain_unknown"),
         _ => by_status(answer),
     }

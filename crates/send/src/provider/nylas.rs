@@ -32,7 +32,7 @@ use crate::http::{Answer, Http, below};
 use crate::mail::{Mail, SEND_HEADER};
 use crate::prepared::Prepared;
 use crate::reach::Reach;
-use crate::status::{acceptance, by_status};
+use crate::status::{acceptance, by_status, looked_up};
 use crate::transport::Transport;
 
 /// The hour that Nylas keeps a key, less a margin.
@@ -113,10 +113,7 @@ impl Transport for Nylas {
         ]);
         let request = self.http.get(url);
         let request = request.bearer_auth(self.api_key.expose_secret());
-        match self.http.answer_to(request).await {
-            Ok(answer) => found(&answer, &key.to_string()),
-            Err(_) => LookUp::Unknown,
-        }
+        looked_up(self.http.answer_to(request).await, found, &key.to_string())
     }
 
     fn can_look_up(&self) -> bool {
@@ -127,10 +124,7 @@ impl Transport for Nylas {
 /// What an answer to a send means.
 fn meaning(answer: &Answer) -> Acceptance {
     match answer.status {
-        200..300 => match answer.text_at("/data/id") {
-            Some(id) => Acceptance::sent(id),
-            None => Acceptance::maybe("unreadable_answer"),
-        },
+        200..300 => Acceptance::with_id(answer.text_at("/data/id")),
         // The content or the only recipient was rejected.
         402 => Acceptance::refused("refused_by_provider"),
         404 => Acceptance::sender_unfit("grant_unknown"),

@@ -26,7 +26,7 @@ use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
 use crate::reach::Reach;
-use crate::status::{acceptance, by_status};
+use crate::status::{acceptance, by_status, looked_up};
 use crate::transport::Transport;
 
 const TOKEN: &str = "x-postmark-server-token";
@@ -102,10 +102,7 @@ impl Transport for Postmark {
             .extend_pairs([("count", "1"), ("offset", "0"), ("tag", &key)]);
         let request = self.http.get(url);
         let request = request.header(TOKEN, self.api_key.expose_secret());
-        match self.http.answer_to(request).await {
-            Ok(answer) => found(&answer, &key),
-            Err(_) => LookUp::Unknown,
-        }
+        looked_up(self.http.answer_to(request).await, found, &key)
     }
 
     fn can_look_up(&self) -> bool {
@@ -117,10 +114,7 @@ impl Transport for Postmark {
 fn meaning(answer: &Answer) -> Acceptance {
     let code = answer.json().get("ErrorCode").and_then(Value::as_u64);
     match (answer.status, code) {
-        (200..300, Some(0)) => match answer.text("MessageID") {
-            Some(id) => Acceptance::sent(id),
-            None => Acceptance::maybe("unreadable_answer"),
-        },
+        (200..300, Some(0)) => Acceptance::with_id(answer.text("MessageID")),
         // The token, the sender's address or the account cannot send.
         (422, Some(10 | 400 | 401 | 405 | 412 | 413)) => Acceptance::sender_unfit("unauthorized"),
         (422, Some(406)) => Acceptance::refused("recipient_refused"),

@@ -97,10 +97,7 @@ impl Transport for Resend {
 fn meaning(answer: &Answer) -> Acceptance {
     let name = answer.text("name").unwrap_or_default();
     match (answer.status, name.as_str()) {
-        (200..300, _) => match answer.text("id") {
-            Some(id) => Acceptance::sent(id),
-            None => Acceptance::maybe("unreadable_answer"),
-        },
+        (200..300, _) => Acceptance::with_id(answer.text("id")),
         (409, "invalid_idempotent_request") => Acceptance::sent(""),
         (409, "concurrent_idempotent_requests") => Acceptance::maybe("in_progress"),
         (403, "validation_error") if is_about_recipient(answer) => {

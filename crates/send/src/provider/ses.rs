@@ -109,10 +109,7 @@ impl Transport for Ses {
 /// What an answer means.
 fn meaning(answer: &Answer) -> Acceptance {
     if let 200..300 = answer.status {
-        return match answer.text("MessageId") {
-            Some(id) => Acceptance::sent(id),
-            None => Acceptance::maybe("unreadable_answer"),
-        };
+        return Acceptance::with_id(answer.text("MessageId"));
     }
     let error = answer.error_type.clone().or_else(|| answer.text("__type"));
     let error = error.unwrap_or_default();

@@ -31,7 +31,7 @@ use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
 use crate::reach::Reach;
-use crate::status::{acceptance, by_status};
+use crate::status::{acceptance, by_status, looked_up};
 use crate::transport::{TAG, TWENTY_HOURS, Transport};
 
 /// The API of `SparkPost`.
@@ -115,10 +115,7 @@ impl Transport for SparkPost {
         ]);
         let request = self.http.get(url);
         let request = request.header("authorization", self.api_key.expose_secret());
-        match self.http.answer_to(request).await {
-            Ok(answer) => found(&answer, &key.to_string()),
-            Err(_) => LookUp::Unknown,
-        }
+        looked_up(self.http.answer_to(request).await, found, &key.to_string())
     }
 
     fn can_look_up(&self) -> bool {
