@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use client::Client;
+use client::{CallError, Client};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
@@ -52,43 +52,35 @@ impl Server {
         let client = self.client(context)?;
         let given = request.arguments.unwrap_or_default();
         let outcome = match request.name.as_ref() {
-            "start_attempt" => match arguments::read(given) {
-                Ok(start) => Ok(tools::start(&client, start).await),
-                Err(why) => Err(why),
-            },
             "wait_for_code" => return Ok(wait(&client, Wanted::Code, given, context).await),
             "wait_for_link" => return Ok(wait(&client, Wanted::Link, given, context).await),
-            "request_resend" => match arguments::read(given) {
-                Ok(resend) => Ok(tools::resend(&client, &resend).await),
-                Err(why) => Err(why),
-            },
-            "explain_attempt" => match arguments::read(given) {
-                Ok(explain) => Ok(tools::explain(&client, &explain).await),
-                Err(why) => Err(why),
-            },
-            "finish_attempt" => match arguments::read(given) {
-                Ok(finish) => Ok(tools::finish(&client, &finish).await),
-                Err(why) => Err(why),
-            },
-            "send_mail" => match arguments::read(given) {
-                Ok(send) => Ok(sending::send_mail(&client, send).await),
-                Err(why) => Err(why),
-            },
-            "reply" => match arguments::read(given) {
-                Ok(reply) => Ok(sending::reply(&client, reply).await),
-                Err(why) => Err(why),
-            },
-            "send_status" => match arguments::read(given) {
-                Ok(send) => Ok(sending::status(&client, &send).await),
-                Err(why) => Err(why),
-            },
-            _ => return Err(ErrorData::invalid_params("there is no such tool", None)),
+            name => run(&client, name, given).await,
         };
-        Ok(match outcome {
-            Ok(answer) => answer::result(answer),
-            Err(why) => answer::refused(&why),
-        })
+        match outcome {
+            Ok(Some(answer)) => Ok(answer::result(answer)),
+            Ok(None) => Err(ErrorData::invalid_params("there is no such tool", None)),
+            Err(why) => Ok(answer::refused(&why)),
+        }
     }
+}
+
+/// Runs a tool that does not wait; `None` if there is none with this name. The error says
+/// what is wrong with the arguments.
+async fn run(
+    client: &Client,
+    name: &str,
+    given: Map<String, Value>,
+) -> Result<Option<Result<Value, CallError>>, String> {
+    Ok(Some(match name {
+        "start_attempt" => tools::start(client, arguments::read(given)?).await,
+        "request_resend" => tools::resend(client, &arguments::read(given)?).await,
+        "explain_attempt" => tools::explain(client, &arguments::read(given)?).await,
+        "finish_attempt" => tools::finish(client, &arguments::read(given)?).await,
+        "send_mail" => sending::send_mail(client, arguments::read(given)?).await,
+        "reply" => sending::reply(client, arguments::read(given)?).await,
+        "send_status" => sending::status(client, &arguments::read(given)?).await,
+        _ => return Ok(None),
+    }))
 }
 
 async fn wait(
