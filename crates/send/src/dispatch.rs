@@ -37,6 +37,8 @@ pub(crate) enum Next {
     GoOn,
     /// Not now: every send would fail.
     Pause,
+    /// As before: nothing was handed over.
+    Unchanged,
 }
 
 impl Dispatch<'_> {

@@ -46,6 +46,9 @@ pub async fn run(sending: Sending, stop: CancellationToken) {
     futures_util::future::join(join_all(loops), caring).await;
 }
 
+/// The sends of one sender that are being handed over or settled.
+type Tasks<'t> = FuturesUnordered<BoxFuture<'t, Next>>;
+
 /// The pauses of a sender.
 #[derive(Default)]
 struct Pause {
@@ -57,6 +60,7 @@ impl Pause {
     fn note(&mut self, next: Next) {
         match next {
             Next::GoOn => *self = Self::default(),
+            Next::Unchanged => {}
             Next::Pause => {
                 let wait = wait_after(self.count, FIRST_PAUSE, LONGEST_PAUSE);
                 self.until = Some(Instant::now() + wait);
@@ -82,7 +86,7 @@ impl Sending {
         };
         let mut ready = self.outbox.watch_ready(&sender.name);
         let mut pause = Pause::default();
-        let mut work: FuturesUnordered<BoxFuture<'_, Option<Next>>> = FuturesUnordered::new();
+        let mut work = Tasks::new();
         let mut settle_at = Instant::now();
         while !stop.is_cancelled() {
             let room = settings.concurrency.saturating_sub(work.len());
@@ -91,27 +95,24 @@ impl Sending {
                 let sends = self.claim(sender, room).await;
                 claimed = sends.len();
                 for send in sends {
-                    work.push(dispatch.hand_over(send).map(Some).boxed());
+                    work.push(dispatch.hand_over(send).boxed());
                 }
             }
             if settle_at <= Instant::now() {
                 settle_at = Instant::now() + settings.every;
                 for send in self.claim_uncertain(sender).await {
-                    work.push(dispatch.settle(send).map(|()| None).boxed());
+                    work.push(dispatch.settle(send).map(|()| Next::Unchanged).boxed());
                 }
             }
             if claimed > 0 && claimed == room {
                 // There may be more; a full batch leaves no room until one is done.
-                if let Some(Some(next)) = work.next().await {
-                    self.note(sender, &mut pause, next);
-                }
+                let done = work.next().await;
+                self.note_all(sender, &mut pause, done, &mut work);
                 continue;
             }
             tokio::select! {
-                Some(done) = work.next() => {
-                    if let Some(next) = done {
-                        self.note(sender, &mut pause, next);
-                    }
+                done = work.next(), if !work.is_empty() => {
+                    self.note_all(sender, &mut pause, done, &mut work);
                 }
                 () = ready.changed() => {}
                 () = sleep_until(Instant::now() + settings.every) => {}
@@ -120,6 +121,22 @@ impl Sending {
         }
         // What was dispatched is finished. If the process ends first, it is uncertain.
         while work.next().await.is_some() {}
+    }
+
+    /// Notes the tasks that are done. Results share commits, so several end together; one
+    /// claim then fills their places.
+    fn note_all(
+        &self,
+        sender: &Sender,
+        pause: &mut Pause,
+        first: Option<Next>,
+        work: &mut Tasks<'_>,
+    ) {
+        let mut done = first;
+        while let Some(next) = done {
+            self.note(sender, pause, next);
+            done = work.next().now_or_never().flatten();
+        }
     }
 
     fn note(&self, sender: &Sender, pause: &mut Pause, next: Next) {

@@ -7,6 +7,7 @@ use pipeline::StoreError;
 
 use crate::backend::{Backend, Transaction};
 use crate::fault::Fault;
+use crate::sends::SharedCommits;
 use crate::settings::Secrets;
 use crate::uncancelled::Uncancelled;
 use crate::watches::Watches;
@@ -16,6 +17,7 @@ use crate::watches::Watches;
 pub(crate) struct Database<B> {
     pub(crate) session: Session<B>,
     pub(crate) work: Uncancelled,
+    pub(crate) sends: SharedCommits,
 }
 
 /// What a unit of work needs; cheap to clone into its task.
@@ -44,6 +46,7 @@ impl<B: Backend> Database<B> {
                 watches,
             },
             work: Uncancelled::here(),
+            sends: SharedCommits::default(),
         }
     }
 

@@ -23,3 +23,16 @@ mod row;
 mod settle;
 mod thread_caps;
 mod threads;
+
+use pipeline::{NewSend, SendPermit, SendRecorded, SendWritten};
+
+use crate::combine::Combiner;
+use outbox::{Dispatching, Ended};
+
+/// Concurrent calls about sends that share their commits: each commit waits for the disk.
+#[derive(Default)]
+pub(crate) struct SharedCommits {
+    records: Combiner<NewSend, SendRecorded>,
+    dispatches: Combiner<Dispatching, SendPermit>,
+    ends: Combiner<Ended, SendWritten>,
+}

@@ -9,10 +9,11 @@ use uuid::Uuid;
 
 use super::event::{Event, outbox_of};
 use super::operator::settle;
-use super::record::record;
+use super::record::record_all;
 use super::row::{SendRow, find, postgres_columns, sqlite_columns};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::column::Moment;
+use crate::combine::TimeLimit;
 use crate::database::{Database, Session};
 use crate::fault::Fault;
 use crate::uncancelled::SHORT;
@@ -20,7 +21,9 @@ use crate::uncancelled::SHORT;
 #[async_trait]
 impl<B: Backend> SendLog for Database<B> {
     async fn record_send(&self, send: NewSend) -> Result<SendRecorded, StoreError> {
-        self.run(SHORT, |session| record(session, send)).await
+        let limit = TimeLimit::of_call(SHORT);
+        let records = &self.sends.records;
+        records.call(self, limit, send, record_all).await
     }
 
     async fn send(&self, send: SendId) -> Result<Option<SendView>, StoreError> {

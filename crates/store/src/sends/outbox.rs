@@ -1,6 +1,7 @@
 //! The outbox: claiming sends, dispatching them and writing what became of them. Claim
 //! and dispatch are two commits.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -14,6 +15,7 @@ use super::event::{Event, outbox_of};
 use super::proof::prove;
 use super::{expire, settle};
 use crate::backend::{Backend, Connection, Sql, query};
+use crate::combine::TimeLimit;
 use crate::database::{Database, Session};
 use crate::fault::Fault;
 use crate::stored::{count, millis, span};
@@ -44,7 +46,11 @@ impl<B: Backend> Outbox for Database<B> {
         claim: SendClaim,
         timeout: Duration,
     ) -> Result<SendPermit, StoreError> {
-        self.run(SHORT, move |session| dispatch(session, claim, timeout))
+        let limit = TimeLimit::of_call(SHORT);
+        let dispatching = Dispatching { claim, timeout };
+        let dispatches = &self.sends.dispatches;
+        dispatches
+            .call(self, limit, dispatching, dispatch_all)
             .await
     }
 
@@ -53,8 +59,9 @@ impl<B: Backend> Outbox for Database<B> {
         claim: SendClaim,
         result: SendResult,
     ) -> Result<SendWritten, StoreError> {
-        self.run(LONG, move |session| end(session, claim, result))
-            .await
+        let limit = TimeLimit::of_call(LONG);
+        let ended = Ended { claim, result };
+        self.sends.ends.call(self, limit, ended, end_all).await
     }
 
     async fn expire_leases(&self) -> Result<ExpiredLeases, StoreError> {
@@ -115,14 +122,38 @@ fn names(senders: &[SenderName]) -> Vec<String> {
     senders.iter().map(ToString::to_string).collect()
 }
 
-/// The one statement after which a byte may leave. A claim whose lease ends before the
-/// provider's timeout changes no row.
-async fn dispatch<B: Backend>(
-    session: Session<B>,
+/// A claimed send that is about to leave.
+pub(super) struct Dispatching {
     claim: SendClaim,
     timeout: Duration,
-) -> Result<SendPermit, Fault> {
+}
+
+/// A dispatched send, and what the provider said.
+pub(super) struct Ended {
+    claim: SendClaim,
+    result: SendResult,
+}
+
+/// Dispatches in one commit, after which bytes may leave.
+async fn dispatch_all<B: Backend>(
+    session: Session<B>,
+    all: Arc<Vec<Dispatching>>,
+) -> Result<Vec<SendPermit>, Fault> {
     let mut transaction = session.begin().await?;
+    let mut permits = Vec::with_capacity(all.len());
+    for dispatching in all.iter() {
+        permits.push(dispatch::<B>(&mut transaction, dispatching).await?);
+    }
+    transaction.commit().await?;
+    Ok(permits)
+}
+
+/// The statement that permits one request. A claim whose lease ends before the provider's
+/// timeout changes no row.
+async fn dispatch<B: Backend>(
+    connection: &mut Connection<B>,
+    Dispatching { claim, timeout }: &Dispatching,
+) -> Result<SendPermit, Fault> {
     let written = query::<B>(Sql {
         postgres: "UPDATE sends
                    SET state = 'dispatched', tries = tries + 1,
@@ -137,34 +168,42 @@ async fn dispatch<B: Backend>(
     })
     .bind(claim.send.as_uuid())
     .bind(claim.token.as_uuid())
-    .bind(millis(timeout))
-    .execute(&mut transaction)
+    .bind(millis(*timeout))
+    .execute(connection)
     .await?;
     if written != 1 {
-        transaction.rollback().await?;
         return Ok(SendPermit::Lost);
     }
     let event = Event::new("dispatched").with_token(claim.token.as_uuid());
-    event
-        .add::<B>(&mut transaction, claim.send.as_uuid())
-        .await?;
-    transaction.commit().await?;
+    event.add::<B>(connection, claim.send.as_uuid()).await?;
     Ok(SendPermit::Go)
 }
 
-async fn end<B: Backend>(
+/// Writes results in one commit.
+async fn end_all<B: Backend>(
     session: Session<B>,
-    claim: SendClaim,
-    result: SendResult,
+    all: Arc<Vec<Ended>>,
+) -> Result<Vec<SendWritten>, Fault> {
+    let mut transaction = session.begin().await?;
+    let mut written = Vec::with_capacity(all.len());
+    for ended in all.iter() {
+        written.push(end::<B>(&mut transaction, ended).await?);
+    }
+    transaction.commit().await?;
+    for ended in all.iter() {
+        session.announce(&ended.claim.send.to_string());
+    }
+    Ok(written)
+}
+
+async fn end<B: Backend>(
+    connection: &mut Connection<B>,
+    Ended { claim, result }: &Ended,
 ) -> Result<SendWritten, Fault> {
     let id = claim.send.as_uuid();
-    let mut transaction = session.begin().await?;
-    let (state, wait, reason) = match &result {
+    let (state, wait, reason) = match result {
         SendResult::Sent(receipt) => {
-            let written = prove::<B>(&mut transaction, id, receipt.as_ref(), None).await?;
-            transaction.commit().await?;
-            session.announce(&claim.send.to_string());
-            return Ok(written);
+            return prove::<B>(connection, id, receipt.as_ref(), None).await;
         }
         SendResult::NotSent(wait, reason) => (SendState::Ready, *wait, reason),
         SendResult::Refused(reason) => (SendState::Failed, Duration::ZERO, reason),
@@ -188,21 +227,17 @@ async fn end<B: Backend>(
     .bind(state.as_str())
     .bind(reason.as_str())
     .bind(millis(wait))
-    .execute(&mut transaction)
+    .execute(connection)
     .await?;
     if written != 1 {
-        transaction.rollback().await?;
         return Ok(SendWritten::Lost);
     }
     let what = match state {
         SendState::Ready => "not_sent",
-        SendState::Failed => "failed",
-        _ => "uncertain",
+        other => other.as_str(),
     };
     let event = Event::new(what).because(reason.as_str());
-    event.add::<B>(&mut transaction, id).await?;
-    transaction.commit().await?;
-    session.announce(&claim.send.to_string());
+    event.add::<B>(connection, id).await?;
     Ok(SendWritten::Done(state))
 }
 

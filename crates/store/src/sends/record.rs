@@ -1,6 +1,9 @@
 //! Recording a send: its intent's unique key decides whether it is new.
 
-use pipeline::{NewSend, SendId, SendKind, SendRecorded};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pipeline::{NewSend, SendId, SendKind, SendRecorded, SendView};
 use uuid::Uuid;
 
 use super::event::{announce_new, first_event};
@@ -13,62 +16,133 @@ use crate::requests::{self, Noted};
 use crate::seal::Sealed;
 use crate::stored::millis;
 
-pub(super) async fn record<B: Backend>(
-    session: Session<B>,
-    send: NewSend,
-) -> Result<SendRecorded, Fault> {
-    let row = (send.id, send.sender.as_str());
-    let sealed = content::seal(&session.secrets.keyring, row, &send.to, &send.payload)?;
-    let mut transaction = session.begin().await?;
-    let recorded = record_in::<B>(&mut transaction, &send, sealed).await?;
-    if let SendRecorded::New(_) = recorded {
-        transaction.commit().await?;
-        announce_new(&session, &send);
-    } else {
-        transaction.rollback().await?;
+/// The row of an intent, for the answers to later calls of the same transaction.
+struct IntentRow {
+    view: SendView,
+    fingerprint: Option<Vec<u8>>,
+}
+
+impl IntentRow {
+    /// The answer to a call whose intent has this row already.
+    fn answer(&self, send: &NewSend) -> SendRecorded {
+        let view = self.view.clone();
+        let is_same = view.kind == SendKind::Send
+            && self.fingerprint.as_deref() == Some(&send.fingerprint[..]);
+        if is_same {
+            SendRecorded::Duplicate(view)
+        } else {
+            SendRecorded::IntentUsed(view)
+        }
     }
-    Ok(recorded)
+}
+
+/// Records the sends of concurrent calls in one commit. Repetitions of an intent are
+/// often among them: the first one decides, and the others get its row.
+pub(super) async fn record_all<B: Backend>(
+    session: Session<B>,
+    sends: Arc<Vec<NewSend>>,
+) -> Result<Vec<SendRecorded>, Fault> {
+    let sealed = sends.iter().map(|send| seal(&session, send));
+    let sealed = sealed.collect::<Result<Vec<Sealed>, Fault>>()?;
+    let mut transaction = session.begin().await?;
+    wait_for_others::<B>(&mut transaction).await?;
+    let mut rows: HashMap<(&str, [u8; 16]), IntentRow> = HashMap::new();
+    let mut all = Vec::with_capacity(sends.len());
+    for (send, sealed) in sends.iter().zip(sealed) {
+        let intent = (send.sender.as_str(), send.key.intent_key());
+        let known = rows.get(&intent).filter(|_| send.asked.is_none());
+        if let Some(row) = known {
+            all.push(row.answer(send));
+            continue;
+        }
+        let (recorded, row) = record_or_undo::<B>(&mut transaction, send, sealed).await?;
+        all.push(recorded);
+        if let Some(row) = row {
+            rows.insert(intent, row);
+        }
+    }
+    transaction.commit().await?;
+    for (send, recorded) in sends.iter().zip(&all) {
+        if let SendRecorded::New(_) = recorded {
+            announce_new(&session, send);
+        }
+    }
+    Ok(all)
+}
+
+fn seal<B>(session: &Session<B>, send: &NewSend) -> Result<Sealed, Fault> {
+    let row = (send.id, send.sender.as_str());
+    content::seal(&session.secrets.keyring, row, &send.to, &send.payload)
+}
+
+/// Transactions that record sends run one after another. Each waits for the others at the
+/// row of the installation's cap anyway, and two that lock the same intents in another
+/// order would be a deadlock. `SQLite` has one writer.
+async fn wait_for_others<B: Backend>(connection: &mut Connection<B>) -> Result<(), Fault> {
+    let _: Option<i64> = query::<B>(Sql {
+        postgres: "SELECT 1::bigint FROM pg_advisory_xact_lock(hashtext('maillatch sends'))",
+        sqlite: "SELECT 1",
+    })
+    .scalar(connection)
+    .await?;
+    Ok(())
+}
+
+/// Records one send of several. What is not new leaves nothing behind.
+async fn record_or_undo<B: Backend>(
+    connection: &mut Connection<B>,
+    send: &NewSend,
+    sealed: Sealed,
+) -> Result<(SendRecorded, Option<IntentRow>), Fault> {
+    query::<B>(Sql::both("SAVEPOINT before_send"))
+        .execute(connection)
+        .await?;
+    let (recorded, row) = record_in::<B>(connection, send, sealed).await?;
+    let end = if matches!(recorded, SendRecorded::New(_)) {
+        "RELEASE SAVEPOINT before_send"
+    } else {
+        "ROLLBACK TO SAVEPOINT before_send"
+    };
+    query::<B>(Sql::both(end)).execute(connection).await?;
+    Ok((recorded, row))
 }
 
 async fn record_in<B: Backend>(
     connection: &mut Connection<B>,
     send: &NewSend,
     sealed: Sealed,
-) -> Result<SendRecorded, Fault> {
+) -> Result<(SendRecorded, Option<IntentRow>), Fault> {
     let made = send.id.to_string();
     match requests::note::<B>(connection, send.asked.as_ref(), &made).await? {
         Noted::New => {}
-        Noted::Reused => return Ok(SendRecorded::KeyReused),
+        Noted::Reused => return Ok((SendRecorded::KeyReused, None)),
         Noted::Before(made) => {
             let made: SendId = made.parse().or(Err(Fault::Damaged("made")))?;
             let row = find::<B>(connection, made.as_uuid()).await?;
             // The request is kept shorter than the send.
-            return Ok(SendRecorded::Again(row.ok_or(Fault::Conflict)?.view()?));
+            let view = row.ok_or(Fault::Conflict)?.view()?;
+            return Ok((SendRecorded::Again(view), None));
         }
     }
     if !insert::<B>(connection, send, sealed, None).await? {
         let row = lock_intent::<B>(connection, send.sender.as_str(), &send.key).await?;
-        return known(row.ok_or(Fault::Conflict)?, send);
+        let row = intent_row(row)?;
+        return Ok((row.answer(send), Some(row)));
     }
     if let Some((what, left)) = caps::count::<B>(connection, &send.caps).await? {
-        return Ok(SendRecorded::Capped(what, left));
+        return Ok((SendRecorded::Capped(what, left), None));
     }
     let event = first_event(send);
     event.add::<B>(connection, send.id.as_uuid()).await?;
-    let row: Option<SendRow> = find::<B>(connection, send.id.as_uuid()).await?;
-    Ok(SendRecorded::New(row.ok_or(Fault::Conflict)?.view()?))
+    let row = intent_row(find::<B>(connection, send.id.as_uuid()).await?)?;
+    Ok((SendRecorded::New(row.view.clone()), Some(row)))
 }
 
-/// What to answer when the intent has a row.
-fn known(row: SendRow, send: &NewSend) -> Result<SendRecorded, Fault> {
-    let is_same =
-        row.kind()? == SendKind::Send && row.fingerprint.as_deref() == Some(&send.fingerprint[..]);
+fn intent_row(row: Option<SendRow>) -> Result<IntentRow, Fault> {
+    let row = row.ok_or(Fault::Conflict)?;
+    let fingerprint = row.fingerprint.clone();
     let view = row.view()?;
-    Ok(if is_same {
-        SendRecorded::Duplicate(view)
-    } else {
-        SendRecorded::IntentUsed(view)
-    })
+    Ok(IntentRow { view, fingerprint })
 }
 
 /// Inserts the row; false if the intent has one, or the message that it answers. A reply
