@@ -1,6 +1,8 @@
 //! Guards with real processes that are killed: of all who want to act on one intent, one
 //! may, and what is unknown is reported as uncertain.
 
+use std::sync::LazyLock;
+
 use futures_util::future::join_all;
 use maillatch::deployment::Process;
 use serde_json::{Value, json};
@@ -49,10 +51,17 @@ fn intent(entity: &str, lease: u64) -> Value {
     })
 }
 
+/// One for all requests, each with a connection of its own: to make a client takes so long
+/// that a server would give up requests that others have begun.
+static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| {
+    let client = reqwest::Client::builder().pool_max_idle_per_host(0);
+    client.build().unwrap()
+});
+
 /// Posts to a feed. `None` when the server died before it answered.
 async fn post(feed: &Url, token: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
     let url = feed.join(path).unwrap();
-    let request = reqwest::Client::new().post(url).bearer_auth(token);
+    let request = CLIENT.post(url).bearer_auth(token);
     let answer = request.json(body).send().await.ok()?;
     let status = answer.status().as_u16();
     Some((status, answer.json().await.ok()?))

@@ -3,6 +3,7 @@
 use maillatch::deployment::Role;
 use serde_json::{Value, json};
 use testkit::mail_provider::MailProvider;
+use testkit::wait;
 
 use super::session::{CARRIERS, Carrier, STATELESS, Session};
 use super::{TOOLS, fresh, start, text};
@@ -132,12 +133,12 @@ async fn message_is_answered_once(office: &Office) {
         );
         let body = payload(text(&started["address"]), question.as_bytes());
         office.harness.post_until_accepted(0, &id, &body).await;
-        let wait = json!({ "attempt_id": started["attempt_id"], "timeout_s": 50 });
-        let missed = session.call("wait_for_code", wait).await;
-        assert_ne!(missed["status"], "found", "{missed}");
-        let explain = json!({ "attempt_id": started["attempt_id"] });
-        let explained = session.call("explain_attempt", explain).await;
-        let message = text(&explained["message_id"]);
+        let message = wait::until("the message", async || {
+            let explain = json!({ "attempt_id": started["attempt_id"] });
+            let explained = session.call("explain_attempt", explain).await;
+            explained["message_id"].as_str().map(str::to_owned)
+        })
+        .await;
         let reply = |order: &str| json!({ "message_id": message, "template": "shipped", "values": { "order": order } });
         let first = session.call("reply", reply("4821")).await;
         let again = session.call("reply", reply("7")).await;
