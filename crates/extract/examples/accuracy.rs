@@ -1,7 +1,7 @@
 //! Scores the mails of the writers that no model was trained on, and writes `ACCURACY.md`.
 //!
 //! `cargo run --release -p extract --example accuracy -- crates/extract/ACCURACY.md
-//! tests/fixtures/mail/hands/{19,20,21,22,23,24,40,60,66}.jsonl`
+//! tests/fixtures/mail/hands/{19,20,21,22,23,24,40,60,66,68,70,71,72,73,74}.jsonl`
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -216,7 +216,7 @@ impl Words {
         if self.label.or(address).says(Sense::DELETE) || self.asks_to_delete() {
             return Some(LinkKind::Delete);
         }
-        if self.label.or(address).says(Sense::LEAVE) {
+        if self.label.or(address).or(self.subject).says(Sense::LEAVE) {
             return Some(LinkKind::Unsubscribe);
         }
         let denies = self.label.says(Sense::DENY)

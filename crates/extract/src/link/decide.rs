@@ -65,6 +65,10 @@ struct LinkCandidate {
     as_written: Classified,
     /// What it does by the URL inside its wrappers, where it has any.
     as_target: Option<Classified>,
+    /// Its text, if it is short and no URL.
+    label: Option<String>,
+    /// Another link with this text leads to another place.
+    has_namesake: bool,
     /// The URL that counts, for training.
     href: String,
     features: Features,
@@ -199,6 +203,8 @@ impl LinkCandidate {
         Some(Self {
             features,
             odds: i32::MIN,
+            label: relatives::short_label(&written.label),
+            has_namesake: false,
             href: counts.to_string(),
             source: written.source,
             at,

@@ -39,3 +39,36 @@ fn copy_that_is_joined_with_the_next_word_is_not_returned() {
     );
     assert_eq!(link(raw.as_bytes()).as_deref(), Some(url));
 }
+
+/// Only the sentences say which link does what.
+#[test]
+fn links_with_the_same_words_to_different_places_are_ambiguous() {
+    let mail = |second: &str| {
+        html_mail(&format!(
+            "<p>You asked for a new password. To set it, click \
+             <a href='https://id.example.com/reset/a/881'>here to reset your password</a>. \
+             To keep the old one, click <a href='{second}'>here to reset your password</a>.</p>"
+        ))
+    };
+    let other = extract_allowed(&mail("https://id.example.com/reset/b/881"));
+    assert_eq!(other.link.found(), None);
+    // The same place twice is no question.
+    let same = "https://id.example.com/reset/a/881";
+    assert_eq!(link(&mail(same)).as_deref(), Some(same));
+}
+
+#[test]
+fn confirmation_in_a_mail_about_leaving_a_list_is_never_returned() {
+    let mail = |subject: &str| {
+        format!(
+            "From: a@example.com\r\nMessage-ID: <1@example.com>\r\nSubject: {subject}\r\n\
+             Content-Type: text/html\r\n\r\n<p>Click the button to confirm your address.</p>\
+             <a href='https://list.example.com/c/Zk3v9QmB7tY1abcd'>Confirm</a>"
+        )
+    };
+    assert!(link(mail("Confirm your address").as_bytes()).is_some());
+    assert_eq!(
+        link(mail("Unsubscribe from the weekly list").as_bytes()),
+        None
+    );
+}

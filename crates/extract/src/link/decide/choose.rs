@@ -38,9 +38,10 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
             refused_host: refused.first().and_then(not_allowed_host),
         };
     };
-    let is_ambiguous = passed
-        .next()
-        .is_some_and(|(next, _)| best.score - next.score < MARGIN);
+    let is_ambiguous = best.link.has_namesake
+        || passed
+            .next()
+            .is_some_and(|(next, _)| best.score - next.score < MARGIN);
     let withheld = match (is_ambiguous, best.link.is_unclear) {
         (true, _) => Some(AbstainReason::Ambiguous),
         (false, true) => Some(AbstainReason::MaybeHidden),

@@ -35,7 +35,9 @@ impl JudgedLink<'_, '_> {
         } else {
             UNSUPPORTED
         };
-        self.score >= needed && !self.classified.kind.is_protected()
+        self.score >= needed
+            && !self.classified.is_protected()
+            && !self.classified.kind.is_protected()
     }
 
     /// Whether the rules support it. A refused link that only they support is a reason to

@@ -1,6 +1,6 @@
 //! Links that are only understood beside another link of the mail.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use url::Url;
 
@@ -9,7 +9,18 @@ use crate::link::address::{senses, token_strength};
 use crate::link::classify::ACTION;
 use crate::reading::TextSource;
 
-/// Removes copies that a program has joined with the next word, and protects variants.
+/// The longest label that is compared, in bytes.
+const LONGEST_LABEL: usize = 60;
+
+/// A label as it is compared with those of other links.
+pub(super) fn short_label(label: &str) -> Option<String> {
+    let label = label.trim();
+    let is_short = (1..=LONGEST_LABEL).contains(&label.len());
+    is_short.then(|| label.to_owned())
+}
+
+/// Removes copies that a program has joined with the next word, protects variants, and
+/// notes namesakes.
 pub(super) fn compare(candidates: &mut Vec<LinkCandidate>) {
     let urls: Vec<Option<Url>> = candidates
         .iter()
@@ -31,6 +42,7 @@ pub(super) fn compare(candidates: &mut Vec<LinkCandidate>) {
     candidates.retain(|link| {
         link.source != TextSource::Text || !is_joined_with_text(&link.href, &anchors)
     });
+    note_namesakes(candidates);
 }
 
 /// Whether a URL of the text is the address of an anchor and the first letters of the text
@@ -72,4 +84,38 @@ fn protect_variants(candidates: &mut [LinkCandidate], urls: &[Option<Url>]) {
             link.protect();
         }
     }
+}
+
+/// Notes links to one host that have the same label, but lead to different places: "if it
+/// was you, click here; if not, click here". Only their sentences tell them apart, and a
+/// sentence can be misread. A link with a token and one without are no such pair.
+fn note_namesakes(candidates: &mut [LinkCandidate]) {
+    let keys: Vec<_> = candidates
+        .iter()
+        .map(|link| {
+            let checked = link.checked.as_ref().ok()?;
+            let has_token = token_strength(&checked.url) > 0;
+            Some((link.label.clone()?, checked.host.clone(), has_token))
+        })
+        .collect();
+    let mut targets: HashMap<&(String, String, bool), Namesakes> = HashMap::new();
+    for (link, key) in candidates.iter().zip(&keys) {
+        if let (Some(target), Some(key)) = (link.target, key) {
+            let namesakes = targets.entry(key).or_insert(Namesakes::One(target));
+            if *namesakes != Namesakes::One(target) {
+                *namesakes = Namesakes::Several;
+            }
+        }
+    }
+    for (link, key) in candidates.iter_mut().zip(&keys) {
+        let namesakes = key.as_ref().and_then(|key| targets.get(key));
+        link.has_namesake = namesakes == Some(&Namesakes::Several);
+    }
+}
+
+/// The targets of the links that have one label.
+#[derive(PartialEq, Eq)]
+enum Namesakes {
+    One(usize),
+    Several,
 }
