@@ -57,6 +57,7 @@ macro_rules! send_contract {
             of_fifty_equal_sends_one_is_recorded,
             same_intent_with_other_content_is_refused,
             repeated_request_gets_the_same_send,
+            concurrent_calls_that_record_nothing_leave_nothing,
             cap_is_exact_under_concurrency,
             duplicate_does_not_count_for_a_cap,
             held_send_is_approved_or_expires,
