@@ -7,7 +7,6 @@ use pipeline::StoreError;
 
 use crate::backend::{Backend, Transaction};
 use crate::fault::Fault;
-use crate::sends::SharedCommits;
 use crate::settings::Secrets;
 use crate::uncancelled::Uncancelled;
 use crate::watches::Watches;
@@ -17,7 +16,6 @@ use crate::watches::Watches;
 pub(crate) struct Database<B> {
     pub(crate) session: Session<B>,
     pub(crate) work: Uncancelled,
-    pub(crate) sends: SharedCommits,
 }
 
 /// What a unit of work needs; cheap to clone into its task.
@@ -46,7 +44,6 @@ impl<B: Backend> Database<B> {
                 watches,
             },
             work: Uncancelled::here(),
-            sends: SharedCommits::default(),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::backend::{Backend, ConnectionCount};
 use crate::database::Database;
 use crate::migrations::{Migrated, MigrationPlan};
 use crate::postgres::Postgres;
+use crate::sends::Sends;
 use crate::settings::Settings;
 use crate::sqlite::Sqlite;
 use crate::work::Work;
@@ -77,6 +78,7 @@ impl Store {
     fn over<B: Backend>(database: Database<B>, wrap: fn(Arc<Database<B>>) -> AnyDatabase) -> Self {
         type D<B> = Database<B>;
         let database = Arc::new(database);
+        let sends = Arc::new(Sends::over(Arc::clone(&database)));
         Self {
             deliveries: Arc::<D<B>>::clone(&database),
             work: Arc::new(Work::over(Arc::clone(&database))),
@@ -91,11 +93,11 @@ impl Store {
             silence: Arc::<D<B>>::clone(&database),
             refusals: Arc::<D<B>>::clone(&database),
             guards: Arc::<D<B>>::clone(&database),
-            sends: Arc::<D<B>>::clone(&database),
+            sends: Arc::<Sends<B>>::clone(&sends),
             replies: Arc::<D<B>>::clone(&database),
             threads: Arc::<D<B>>::clone(&database),
             echoes: Arc::<D<B>>::clone(&database),
-            outbox: Arc::<D<B>>::clone(&database),
+            outbox: sends,
             retention: Arc::<D<B>>::clone(&database),
             probe: Arc::<D<B>>::clone(&database),
             database: wrap(database),

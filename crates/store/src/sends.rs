@@ -24,15 +24,31 @@ mod settle;
 mod thread_caps;
 mod threads;
 
+use std::sync::Arc;
+
 use pipeline::{NewSend, SendPermit, SendRecorded, SendWritten};
 
+use crate::backend::Backend;
 use crate::combine::Combiner;
+use crate::database::Database;
 use outbox::{Dispatching, Ended};
 
-/// Concurrent calls about sends that share their commits: each commit waits for the disk.
-#[derive(Default)]
-pub(crate) struct SharedCommits {
+/// A database, for sends. Concurrent calls share their commits: each commit waits for the
+/// disk.
+pub(crate) struct Sends<B: Backend> {
+    database: Arc<Database<B>>,
     records: Combiner<NewSend, SendRecorded>,
     dispatches: Combiner<Dispatching, SendPermit>,
     ends: Combiner<Ended, SendWritten>,
+}
+
+impl<B: Backend> Sends<B> {
+    pub(crate) fn over(database: Arc<Database<B>>) -> Self {
+        Self {
+            database,
+            records: Combiner::default(),
+            dispatches: Combiner::default(),
+            ends: Combiner::default(),
+        }
+    }
 }

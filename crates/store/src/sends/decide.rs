@@ -7,6 +7,7 @@ use pipeline::{
 };
 use uuid::Uuid;
 
+use super::Sends;
 use super::event::{Event, outbox_of};
 use super::operator::settle;
 use super::record::record_all;
@@ -14,24 +15,25 @@ use super::row::{SendRow, find, postgres_columns, sqlite_columns};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::column::Moment;
 use crate::combine::TimeLimit;
-use crate::database::{Database, Session};
+use crate::database::Session;
 use crate::fault::Fault;
 use crate::uncancelled::SHORT;
 
 #[async_trait]
-impl<B: Backend> SendLog for Database<B> {
+impl<B: Backend> SendLog for Sends<B> {
     async fn record_send(&self, send: NewSend) -> Result<SendRecorded, StoreError> {
         let limit = TimeLimit::of_call(SHORT);
-        let records = &self.sends.records;
-        records.call(self, limit, send, record_all).await
+        let records = &self.records;
+        records.call(&self.database, limit, send, record_all).await
     }
 
     async fn send(&self, send: SendId) -> Result<Option<SendView>, StoreError> {
-        self.run(SHORT, move |session| async move {
-            let row = find::<B>(&mut *session.reader().await?, send.as_uuid()).await?;
-            row.map(SendRow::view).transpose()
-        })
-        .await
+        self.database
+            .run(SHORT, move |session| async move {
+                let row = find::<B>(&mut *session.reader().await?, send.as_uuid()).await?;
+                row.map(SendRow::view).transpose()
+            })
+            .await
     }
 
     async fn sends(
@@ -40,12 +42,15 @@ impl<B: Backend> SendLog for Database<B> {
         before: Option<SendId>,
         limit: u32,
     ) -> Result<Vec<SendView>, StoreError> {
-        self.run(SHORT, move |session| list(session, state, before, limit))
+        self.database
+            .run(SHORT, move |session| list(session, state, before, limit))
             .await
     }
 
     async fn send_events(&self, send: SendId) -> Result<Vec<SendEvent>, StoreError> {
-        self.run(SHORT, move |session| events(session, send)).await
+        self.database
+            .run(SHORT, move |session| events(session, send))
+            .await
     }
 
     async fn decide_send(
@@ -55,7 +60,8 @@ impl<B: Backend> SendLog for Database<B> {
         by: &ConsumerId,
     ) -> Result<SendDecided, StoreError> {
         let by = by.clone();
-        self.run(SHORT, move |session| decide(session, send, decision, by))
+        self.database
+            .run(SHORT, move |session| decide(session, send, decision, by))
             .await
     }
 
@@ -66,13 +72,14 @@ impl<B: Backend> SendLog for Database<B> {
         by: &ConsumerId,
     ) -> Result<SendDecided, StoreError> {
         let by = by.clone();
-        self.run(SHORT, move |session| settle(session, send, how, by))
+        self.database
+            .run(SHORT, move |session| settle(session, send, how, by))
             .await
     }
 
     fn watch_send(&self, send: SendId) -> Box<dyn InboxWatch> {
-        self.session.backend.watch();
-        self.session.watches.watch_name(&send.to_string())
+        self.database.session.backend.watch();
+        self.database.session.watches.watch_name(&send.to_string())
     }
 }
 

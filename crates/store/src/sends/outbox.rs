@@ -11,18 +11,19 @@ use pipeline::{
 };
 use uuid::Uuid;
 
+use super::Sends;
 use super::event::{Event, outbox_of};
 use super::proof::prove;
 use super::{expire, settle};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::combine::TimeLimit;
-use crate::database::{Database, Session};
+use crate::database::Session;
 use crate::fault::Fault;
 use crate::stored::{count, millis, span};
 use crate::uncancelled::{LONG, SHORT};
 
 #[async_trait]
-impl<B: Backend> Outbox for Database<B> {
+impl<B: Backend> Outbox for Sends<B> {
     async fn claim_ready(
         &self,
         senders: &[SenderName],
@@ -30,15 +31,19 @@ impl<B: Backend> Outbox for Database<B> {
         lease: Duration,
     ) -> Result<Vec<ClaimedSend>, StoreError> {
         let senders = names(senders);
-        self.run(SHORT, move |session| {
-            settle::claim(session, settle::Pool::Ready, senders, limit, lease)
-        })
-        .await
+        self.database
+            .run(SHORT, move |session| {
+                settle::claim(session, settle::Pool::Ready, senders, limit, lease)
+            })
+            .await
     }
 
     fn watch_ready(&self, sender: &SenderName) -> Box<dyn InboxWatch> {
-        self.session.backend.watch();
-        self.session.watches.watch_name(&outbox_of(sender.as_str()))
+        self.database.session.backend.watch();
+        self.database
+            .session
+            .watches
+            .watch_name(&outbox_of(sender.as_str()))
     }
 
     async fn dispatch(
@@ -48,9 +53,9 @@ impl<B: Backend> Outbox for Database<B> {
     ) -> Result<SendPermit, StoreError> {
         let limit = TimeLimit::of_call(SHORT);
         let dispatching = Dispatching { claim, timeout };
-        let dispatches = &self.sends.dispatches;
+        let dispatches = &self.dispatches;
         dispatches
-            .call(self, limit, dispatching, dispatch_all)
+            .call(&self.database, limit, dispatching, dispatch_all)
             .await
     }
 
@@ -61,11 +66,11 @@ impl<B: Backend> Outbox for Database<B> {
     ) -> Result<SendWritten, StoreError> {
         let limit = TimeLimit::of_call(LONG);
         let ended = Ended { claim, result };
-        self.sends.ends.call(self, limit, ended, end_all).await
+        self.ends.call(&self.database, limit, ended, end_all).await
     }
 
     async fn expire_leases(&self) -> Result<ExpiredLeases, StoreError> {
-        self.run(LONG, expire::expire).await
+        self.database.run(LONG, expire::expire).await
     }
 
     async fn claim_uncertain(
@@ -75,10 +80,11 @@ impl<B: Backend> Outbox for Database<B> {
         lease: Duration,
     ) -> Result<Vec<ClaimedSend>, StoreError> {
         let senders = names(senders);
-        self.run(SHORT, move |session| {
-            settle::claim(session, settle::Pool::Uncertain, senders, limit, lease)
-        })
-        .await
+        self.database
+            .run(SHORT, move |session| {
+                settle::claim(session, settle::Pool::Uncertain, senders, limit, lease)
+            })
+            .await
     }
 
     async fn permit_replay(
@@ -87,10 +93,11 @@ impl<B: Backend> Outbox for Database<B> {
         timeout: Duration,
         window: Duration,
     ) -> Result<SendPermit, StoreError> {
-        self.run(SHORT, move |session| {
-            settle::permit_replay(session, claim, timeout, window)
-        })
-        .await
+        self.database
+            .run(SHORT, move |session| {
+                settle::permit_replay(session, claim, timeout, window)
+            })
+            .await
     }
 
     async fn settle(
@@ -98,10 +105,11 @@ impl<B: Backend> Outbox for Database<B> {
         claim: SendClaim,
         settlement: Settlement,
     ) -> Result<SendWritten, StoreError> {
-        self.run(LONG, move |session| {
-            settle::settle(session, claim, settlement)
-        })
-        .await
+        self.database
+            .run(LONG, move |session| {
+                settle::settle(session, claim, settlement)
+            })
+            .await
     }
 
     async fn prove_sent(
@@ -109,12 +117,13 @@ impl<B: Backend> Outbox for Database<B> {
         key: ProviderKey,
         receipt: Option<Receipt>,
     ) -> Result<SendWritten, StoreError> {
-        self.run(SHORT, move |session| prove_key(session, key, receipt))
+        self.database
+            .run(SHORT, move |session| prove_key(session, key, receipt))
             .await
     }
 
     async fn count_sends(&self) -> Result<Vec<SendCount>, StoreError> {
-        self.run(SHORT, count_states).await
+        self.database.run(SHORT, count_states).await
     }
 }
 
