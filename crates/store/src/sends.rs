@@ -2,12 +2,13 @@
 //!
 //! `guards.rs` is for agents that act elsewhere, `record.rs` and `decide.rs` for those
 //! who ask for a send and decide about it, `operator.rs` for the operator, `reply.rs` and
-//! `threads.rs` for answers to messages, `outbox.rs` and `settle.rs` for the process that
-//! hands sends to their providers.
+//! `threads.rs` for answers to messages, `outbox.rs`, `dispatch.rs` and `settle.rs` for the
+//! process that hands sends to their providers.
 
 mod caps;
 mod content;
 mod decide;
+mod dispatch;
 mod echo;
 mod event;
 mod expire;
@@ -31,7 +32,7 @@ use pipeline::{NewSend, SendPermit, SendRecorded, SendWritten};
 use crate::backend::Backend;
 use crate::combine::Combiner;
 use crate::database::Database;
-use outbox::{Dispatching, Ended};
+use dispatch::{Dispatching, Ended};
 
 /// A database, for sends. Concurrent calls share their commits: each commit waits for the
 /// disk.

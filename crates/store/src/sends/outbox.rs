@@ -1,7 +1,6 @@
 //! The outbox: claiming sends, dispatching them and writing what became of them. Claim
 //! and dispatch are two commits.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,14 +11,15 @@ use pipeline::{
 use uuid::Uuid;
 
 use super::Sends;
-use super::event::{Event, outbox_of};
+use super::dispatch::{Dispatching, Ended, dispatch_all, end_all};
+use super::event::outbox_of;
 use super::proof::prove;
 use super::{expire, settle};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::combine::TimeLimit;
 use crate::database::Session;
 use crate::fault::Fault;
-use crate::stored::{count, millis, span};
+use crate::stored::{count, span};
 use crate::uncancelled::{LONG, SHORT};
 
 #[async_trait]
@@ -129,125 +129,6 @@ impl<B: Backend> Outbox for Sends<B> {
 
 fn names(senders: &[SenderName]) -> Vec<String> {
     senders.iter().map(ToString::to_string).collect()
-}
-
-/// A claimed send that is about to leave.
-pub(super) struct Dispatching {
-    claim: SendClaim,
-    timeout: Duration,
-}
-
-/// A dispatched send, and what the provider said.
-pub(super) struct Ended {
-    claim: SendClaim,
-    result: SendResult,
-}
-
-/// Dispatches in one commit, after which bytes may leave.
-async fn dispatch_all<B: Backend>(
-    session: Session<B>,
-    all: Arc<Vec<Dispatching>>,
-) -> Result<Vec<SendPermit>, Fault> {
-    let mut transaction = session.begin().await?;
-    let mut permits = Vec::with_capacity(all.len());
-    for dispatching in all.iter() {
-        permits.push(dispatch::<B>(&mut transaction, dispatching).await?);
-    }
-    transaction.commit().await?;
-    Ok(permits)
-}
-
-/// The statement that permits one request. A claim whose lease ends before the provider's
-/// timeout changes no row.
-async fn dispatch<B: Backend>(
-    connection: &mut Connection<B>,
-    Dispatching { claim, timeout }: &Dispatching,
-) -> Result<SendPermit, Fault> {
-    let written = query::<B>(Sql {
-        postgres: "UPDATE sends
-                   SET state = 'dispatched', tries = tries + 1,
-                       first_dispatched_at = coalesce(first_dispatched_at, clock_timestamp())
-                   WHERE id = $1 AND claim_token = $2 AND state = 'claimed'
-                     AND lease_until > clock_timestamp() + $3 * interval '1 millisecond'",
-        sqlite: "UPDATE sends
-                 SET state = 'dispatched', tries = tries + 1,
-                     first_dispatched_at = coalesce(first_dispatched_at, (SELECT now FROM clock))
-                 WHERE id = $1 AND claim_token = $2 AND state = 'claimed'
-                   AND lease_until > (SELECT now FROM clock) + $3",
-    })
-    .bind(claim.send.as_uuid())
-    .bind(claim.token.as_uuid())
-    .bind(millis(*timeout))
-    .execute(connection)
-    .await?;
-    if written != 1 {
-        return Ok(SendPermit::Lost);
-    }
-    let event = Event::new("dispatched").with_token(claim.token.as_uuid());
-    event.add::<B>(connection, claim.send.as_uuid()).await?;
-    Ok(SendPermit::Go)
-}
-
-/// Writes results in one commit.
-async fn end_all<B: Backend>(
-    session: Session<B>,
-    all: Arc<Vec<Ended>>,
-) -> Result<Vec<SendWritten>, Fault> {
-    let mut transaction = session.begin().await?;
-    let mut written = Vec::with_capacity(all.len());
-    for ended in all.iter() {
-        written.push(end::<B>(&mut transaction, ended).await?);
-    }
-    transaction.commit().await?;
-    for ended in all.iter() {
-        session.announce(&ended.claim.send.to_string());
-    }
-    Ok(written)
-}
-
-async fn end<B: Backend>(
-    connection: &mut Connection<B>,
-    Ended { claim, result }: &Ended,
-) -> Result<SendWritten, Fault> {
-    let id = claim.send.as_uuid();
-    let (state, wait, reason) = match result {
-        SendResult::Sent(receipt) => {
-            return prove::<B>(connection, id, receipt.as_ref(), None).await;
-        }
-        SendResult::NotSent(wait, reason) => (SendState::Ready, *wait, reason),
-        SendResult::Refused(reason) => (SendState::Failed, Duration::ZERO, reason),
-        SendResult::Maybe(wait, reason) => (SendState::Uncertain, *wait, reason),
-    };
-    let written = query::<B>(Sql {
-        postgres: "UPDATE sends
-                   SET state = $3, reason = $4, claim_token = NULL, lease_until = NULL,
-                       due_at = CASE WHEN $3 <> 'failed'
-                                     THEN clock_timestamp() + $5 * interval '1 millisecond' END,
-                       finished_at = CASE WHEN $3 = 'failed' THEN clock_timestamp() END
-                   WHERE id = $1 AND claim_token = $2 AND state = 'dispatched'",
-        sqlite: "UPDATE sends
-                 SET state = $3, reason = $4, claim_token = NULL, lease_until = NULL,
-                     due_at = CASE WHEN $3 <> 'failed' THEN (SELECT now FROM clock) + $5 END,
-                     finished_at = CASE WHEN $3 = 'failed' THEN (SELECT now FROM clock) END
-                 WHERE id = $1 AND claim_token = $2 AND state = 'dispatched'",
-    })
-    .bind(id)
-    .bind(claim.token.as_uuid())
-    .bind(state.as_str())
-    .bind(reason.as_str())
-    .bind(millis(wait))
-    .execute(connection)
-    .await?;
-    if written != 1 {
-        return Ok(SendWritten::Lost);
-    }
-    let what = match state {
-        SendState::Ready => "not_sent",
-        other => other.as_str(),
-    };
-    let event = Event::new(what).because(reason.as_str());
-    event.add::<B>(connection, id).await?;
-    Ok(SendWritten::Done(state))
 }
 
 async fn prove_key<B: Backend>(
