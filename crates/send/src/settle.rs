@@ -2,10 +2,10 @@
 //!
 //! 1. Within the provider's window the same bytes are sent again under the same key: the
 //!    provider recognises them, so there is one mail in any case.
-//! 2. If that proves nothing, the provider is asked for the mail. That it is found is proof; that it is
-//!    not found is none.
-//! 3. Otherwise the send waits for the provider's events or for the operator, unless the
-//!    sender is configured to send once more.
+//! 2. If that proves nothing, the provider is asked for the mail. That it is found is
+//!    proof; that it is not found is none.
+//! 3. Otherwise the send waits for the operator, unless the sender is configured to send
+//!    once more.
 
 use std::time::Duration;
 
