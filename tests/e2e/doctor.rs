@@ -247,7 +247,7 @@ fn remote_doctor(url: &str) -> Command {
 /// to do, and the failing part is named from outside.
 async fn janitor_that_deletes_nothing_fails_doctor(harness: Harness) {
     let worker = harness.deployment.url(Role::Worker, 0).unwrap();
-    let lock = harness.lock_consumes().await;
+    let lock = harness.database.lock_consumes().await;
     let deadline = tokio::time::Instant::now() + crate::harness::TIMEOUT;
     loop {
         let ready = harness.ops(Role::Worker, "readyz").await;

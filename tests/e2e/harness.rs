@@ -1,6 +1,5 @@
 //! A deployment under test, and the operations that the tests use.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,11 +9,11 @@ pub(crate) use maillatch::deployment::Role;
 use maillatch::deployment::{Backing, Deployment};
 use secrecy::ExposeSecret;
 use serde_json::Value;
-use sqlx::Connection;
 use testkit::server::shared_url;
 use tokio::time::{Instant, sleep};
 
 use crate::client::{HttpAnswer, HttpClient};
+use crate::database::Database;
 
 /// How long a test waits for something that must happen.
 pub(crate) const TIMEOUT: Duration = Duration::from_mins(3);
@@ -41,28 +40,7 @@ pub(crate) fn binary() -> &'static Path {
 pub(crate) struct Harness {
     pub(crate) deployment: Deployment,
     pub(crate) client: HttpClient,
-    database: Database,
-}
-
-/// The database, read without the product's code.
-enum Database {
-    Sqlite(String),
-    Postgres { url: String, scratch: bool },
-}
-
-/// A transaction that blocks writers.
-pub(crate) enum Lock {
-    Sqlite(sqlx::SqliteConnection),
-    Postgres(sqlx::PgConnection),
-}
-
-impl Lock {
-    pub(crate) async fn release(self) {
-        match self {
-            Self::Sqlite(connection) => connection.close().await.unwrap(),
-            Self::Postgres(connection) => connection.close().await.unwrap(),
-        }
-    }
+    pub(crate) database: Database,
 }
 
 impl Harness {
@@ -139,9 +117,7 @@ impl Harness {
     /// Stops every process cleanly and drops the database.
     pub(crate) async fn end(mut self) {
         self.deployment.stop().await.unwrap();
-        if let Database::Postgres { url, scratch: true } = &self.database {
-            store::drop_database(&url.as_str().into()).await.unwrap();
-        }
+        self.database.remove().await;
     }
 
     /// Posts a correctly signed body to one of the webhooks.
@@ -228,40 +204,6 @@ impl Harness {
         self.client.get_url(url).await.unwrap()
     }
 
-    /// The result of a counting query.
-    pub(crate) async fn count(&self, rows: &'static str) -> i64 {
-        match &self.database {
-            Database::Sqlite(url) => {
-                let pool = sqlx::SqlitePool::connect(url).await.unwrap();
-                sqlx::query_scalar(rows).fetch_one(&pool).await.unwrap()
-            }
-            Database::Postgres { url, .. } => {
-                let pool = sqlx::PgPool::connect(url).await.unwrap();
-                sqlx::query_scalar(rows).fetch_one(&pool).await.unwrap()
-            }
-        }
-    }
-
-    /// Executes statements: the first on Postgres, the second on SQLite.
-    pub(crate) async fn execute(&self, [postgres, sqlite]: [&'static str; 2]) {
-        match &self.database {
-            Database::Sqlite(url) => {
-                let mut connection = sqlx::SqliteConnection::connect(url).await.unwrap();
-                sqlx::raw_sql(sqlite)
-                    .execute(&mut connection)
-                    .await
-                    .unwrap();
-            }
-            Database::Postgres { url, .. } => {
-                let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
-                sqlx::raw_sql(postgres)
-                    .execute(&mut connection)
-                    .await
-                    .unwrap();
-            }
-        }
-    }
-
     /// Ends every process with SIGKILL.
     pub(crate) async fn kill_all(&mut self) {
         for role in [Role::Webhook, Role::Worker, Role::Feed] {
@@ -269,128 +211,34 @@ impl Harness {
         }
     }
 
-    /// Makes a copy of the database, while no process runs.
-    pub(crate) fn save_database(&self) {
-        match &self.database {
-            Database::Sqlite(url) => copy_sqlite(url.trim_start_matches("sqlite:"), ["", ".copy"]),
-            Database::Postgres { url, .. } => copy_postgres(url, ["", "_copy"]),
-        }
-    }
-
-    /// Puts that copy in the place of the database, while no process runs.
-    pub(crate) fn restore_database(&self) {
-        match &self.database {
-            Database::Sqlite(url) => copy_sqlite(url.trim_start_matches("sqlite:"), [".copy", ""]),
-            Database::Postgres { url, .. } => {
-                client_of_postgres(url, "dropdb", &["--force", name_in(url)]);
-                copy_postgres(url, ["_copy", ""]);
-                client_of_postgres(url, "dropdb", &[&format!("{}_copy", name_in(url))]);
-            }
-        }
-    }
-
-    /// Which consumer consumed which artifact, from the database.
-    pub(crate) async fn consumes(&self) -> BTreeSet<(String, String)> {
-        let rows: Vec<(String, String)> = match &self.database {
-            Database::Sqlite(url) => {
-                let pool = sqlx::SqlitePool::connect(url).await.unwrap();
-                let rows = "SELECT lower(hex(artifact_id)), consumer FROM consumes";
-                sqlx::query_as(rows).fetch_all(&pool).await.unwrap()
-            }
-            Database::Postgres { url, .. } => {
-                let pool = sqlx::PgPool::connect(url).await.unwrap();
-                let rows = "SELECT replace(artifact_id::text, '-', ''), consumer FROM consumes";
-                sqlx::query_as(rows).fetch_all(&pool).await.unwrap()
-            }
-        };
-        let named = rows.into_iter().map(|(id, by)| (format!("art_{id}"), by));
-        named.collect()
-    }
-
-    /// The whole content of the database: the bytes of its files, or every row of every
-    /// table with binary columns in hexadecimal.
-    pub(crate) async fn database_dump(&self) -> Vec<u8> {
-        match &self.database {
-            Database::Sqlite(url) => {
-                let file = url.trim_start_matches("sqlite:");
-                let files = [file.to_owned(), format!("{file}-wal")];
-                let read = |file: &String| std::fs::read(file).unwrap();
-                files.iter().flat_map(read).collect()
-            }
-            Database::Postgres { url, .. } => {
-                let pool = sqlx::postgres::PgPoolOptions::new().max_connections(1);
-                let pool = pool.connect(url).await.unwrap();
-                let hex = sqlx::raw_sql("SET xmlbinary = hex");
-                hex.execute(&pool).await.unwrap();
-                let tables: Vec<String> = sqlx::query_scalar(
-                    "SELECT query_to_xml('SELECT * FROM ' || quote_ident(table_name),
-                                         true, false, '')::text
-                     FROM information_schema.tables
-                     WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
-                )
-                .fetch_all(&pool)
-                .await
-                .unwrap();
-                tables.concat().into_bytes()
-            }
-        }
+    /// The result of a counting query.
+    pub(crate) async fn count(&self, rows: &'static str) -> i64 {
+        self.database.reader().await.count(rows).await
     }
 
     /// Waits until the count is `wanted`.
     pub(crate) async fn until_count(&self, rows: &'static str, wanted: i64) {
-        let deadline = Instant::now() + TIMEOUT;
-        loop {
-            let count = self.count(rows).await;
-            if count == wanted {
-                return;
-            }
-            assert!(Instant::now() < deadline, "{rows}: {count}, not {wanted}");
-            sleep(Duration::from_millis(50)).await;
-        }
+        self.until(rows, &format!("not {wanted}"), |count| count == wanted)
+            .await;
     }
 
     /// Waits until the count is at least `wanted`.
     pub(crate) async fn until_at_least(&self, rows: &'static str, wanted: i64) {
+        self.until(rows, &format!("below {wanted}"), |count| count >= wanted)
+            .await;
+    }
+
+    async fn until(&self, rows: &'static str, otherwise: &str, fits: impl Fn(i64) -> bool) {
         let deadline = Instant::now() + TIMEOUT;
+        // One connection for the whole wait: a new one costs the server a process.
+        let mut reader = self.database.reader().await;
         loop {
-            let count = self.count(rows).await;
-            if count >= wanted {
+            let count = reader.count(rows).await;
+            if fits(count) {
                 return;
             }
-            assert!(Instant::now() < deadline, "{rows}: {count}, not {wanted}");
+            assert!(Instant::now() < deadline, "{rows}: {count}, {otherwise}");
             sleep(Duration::from_millis(50)).await;
-        }
-    }
-
-    /// Blocks the writes of pollers until it is released.
-    pub(crate) async fn lock_polls(&self) -> Lock {
-        match &self.database {
-            Database::Sqlite(url) => {
-                let mut connection = sqlx::SqliteConnection::connect(url).await.unwrap();
-                let begun = sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut connection);
-                begun.await.unwrap();
-                Lock::Sqlite(connection)
-            }
-            Database::Postgres { url, .. } => {
-                let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
-                let locked = sqlx::raw_sql("BEGIN; LOCK TABLE polls IN EXCLUSIVE MODE");
-                locked.execute(&mut connection).await.unwrap();
-                Lock::Postgres(connection)
-            }
-        }
-    }
-
-    /// Blocks what the janitor deletes until it is released. In `SQLite` it blocks every
-    /// other write, too.
-    pub(crate) async fn lock_consumes(&self) -> Lock {
-        match &self.database {
-            Database::Sqlite(_) => self.lock_polls().await,
-            Database::Postgres { url, .. } => {
-                let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
-                let locked = sqlx::raw_sql("BEGIN; LOCK TABLE consumes");
-                locked.execute(&mut connection).await.unwrap();
-                Lock::Postgres(connection)
-            }
         }
     }
 
@@ -427,37 +275,6 @@ impl Harness {
             .arg(self.deployment.config());
         command
     }
-}
-
-/// Copies a database file with its log; the two are named by their endings.
-fn copy_sqlite(file: &str, [from, to]: [&str; 2]) {
-    for part in ["", "-wal"] {
-        let (from, to) = (format!("{file}{part}{from}"), format!("{file}{part}{to}"));
-        let _ = std::fs::remove_file(&to);
-        if std::fs::exists(&from).unwrap() {
-            std::fs::copy(from, to).unwrap();
-        }
-    }
-    let _ = std::fs::remove_file(format!("{file}-shm"));
-}
-
-fn copy_postgres(url: &str, [from, to]: [&str; 2]) {
-    let name = name_in(url);
-    let (from, to) = (format!("{name}{from}"), format!("{name}{to}"));
-    client_of_postgres(url, "createdb", &["--template", &from, &to]);
-}
-
-fn name_in(url: &str) -> &str {
-    url.rsplit('/').next().unwrap()
-}
-
-/// Runs a client of Postgres against the server of this database.
-fn client_of_postgres(url: &str, program: &str, args: &[&str]) {
-    let server = url.replace(name_in(url), "postgres");
-    let mut command = std::process::Command::new(program);
-    let output = command.arg("--maintenance-db").arg(server).args(args);
-    let output = output.output().unwrap();
-    assert!(output.status.success(), "{program} {args:?}: {output:?}");
 }
 
 /// The native payload around a raw mail.

@@ -10,6 +10,7 @@
 mod broken_api;
 mod client;
 mod clock;
+mod database;
 mod harness;
 mod mailbox;
 mod provider_api;

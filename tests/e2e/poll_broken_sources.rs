@@ -12,8 +12,7 @@ const PAGES: usize = 5;
 
 fn settings(api: &ProviderApi) -> String {
     format!(
-        "poll.lease = \"2s\"\npoll.answer_budget = \"1s\"\npoll.pages = {PAGES}\n\
-         webhook.body_limit = 1000000\n{}{}",
+        "poll.pages = {PAGES}\nwebhook.body_limit = 1000000\n{}{}",
         source(api, "postmark", 1),
         broken_api::sources(api)
     )

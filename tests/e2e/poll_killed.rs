@@ -39,7 +39,7 @@ async fn mail_fetched_but_not_saved_is_recorded_once(mut harness: Harness, api: 
     })
     .await;
     // From here on nothing can be saved; now the API returns the mail.
-    let lock = harness.lock_polls().await;
+    let lock = harness.database.lock_polls().await;
     api.release();
     until("the poller has the mail and saves it", async || {
         let log = harness.deployment.logs().unwrap();

@@ -87,7 +87,7 @@ async fn doctor_counts_refused_posts_of_every_process(harness: Harness) {
     let warnings = logs.lines().filter(warned).count();
     // One line at once in each process, and the rest a minute later.
     assert!((1..=2).contains(&warnings), "{warnings}");
-    let dump = harness.database_dump().await;
+    let dump = harness.database.dump().await;
     let canary = CANARY.as_bytes();
     assert!(!dump.windows(canary.len()).any(|bytes| bytes == canary));
     harness.end().await;

@@ -133,7 +133,7 @@ impl Storm {
     /// The consumer that got a value is the one that its row names.
     async fn every_disclosure_has_its_row(&self, harness: &Harness) {
         let told = self.told.lock().unwrap().clone();
-        let rows = harness.consumes().await;
+        let rows = harness.database.consumes().await;
         for ((artifact, consumer), values) in &told {
             assert_eq!(values.len(), 1, "{artifact} has two values");
             let row = (artifact.clone(), format!("c{consumer}"));
@@ -157,7 +157,7 @@ async fn each_value_goes_to_one(mut harness: Harness, crowd: Crowd) {
     assert!(deaths > 0, "nobody died");
 
     storm.every_disclosure_has_its_row(&harness).await;
-    assert_eq!(harness.consumes().await.len(), count);
+    assert_eq!(harness.database.consumes().await.len(), count);
     for (artifact, code) in &codes {
         let winner = winners[artifact];
         // The consumer repeats the request and gets the same answer; others get nothing.

@@ -10,7 +10,9 @@ use testkit::mail_provider::Lie;
 use testkit::wait;
 use tokio::time::sleep;
 
-use super::office::{ALL, CLAIMED, DISPATCHED, Office, Profile, SENT, UNCERTAIN, on_each_database};
+use super::office::{
+    ALL, CLAIMED, DISPATCHED, Office, PATIENT, Profile, SENT, UNCERTAIN, on_each_database,
+};
 
 on_each_database!(
     killed_before_the_insert_the_retry_creates_one,
@@ -63,12 +65,12 @@ const AGE: [&str; 2] = [
 
 async fn killed_before_the_insert_the_retry_creates_one(profile: Profile) {
     let mut office = Office::open(profile, "resend").await;
-    office.harness.execute(NO_INSERT).await;
-    let answer = office.try_order(0, "o1", "paid").await;
+    office.harness.database.execute(NO_INSERT).await;
+    let answer = office.try_order(&office.senders[0], 0, "o1", "paid").await;
     assert!(answer.is_none_or(|(status, _)| status >= 500));
     office.harness.deployment.kill(Role::Feed).await.unwrap();
     assert_eq!(office.harness.count(ALL).await, 0);
-    office.harness.execute(ALLOW).await;
+    office.harness.database.execute(ALLOW).await;
     office.harness.deployment.revive().await.unwrap();
     office.order("o1").await;
     office.harness.until_count(SENT, 1).await;
@@ -83,7 +85,10 @@ async fn killed_after_the_insert_the_retry_gets_the_same_send(profile: Profile) 
     office.harness.deployment.revive().await.unwrap();
     // The agent lost the answer and asks again, in other words.
     for (state, expected) in [("paid", 200), ("sent", 409)] {
-        let (status, body) = office.try_order(0, "o1", state).await.unwrap();
+        let (status, body) = office
+            .try_order(&office.senders[0], 0, "o1", state)
+            .await
+            .unwrap();
         assert_eq!(status, expected, "{body}");
         assert_eq!(body["id"], id.as_str(), "{body}");
     }
@@ -94,7 +99,7 @@ async fn killed_after_the_insert_the_retry_gets_the_same_send(profile: Profile) 
 
 async fn killed_between_claim_and_dispatch_it_is_sent_once(profile: Profile) {
     let mut office = Office::open(profile, "postmark").await;
-    office.harness.execute(NO_DISPATCH).await;
+    office.harness.database.execute(NO_DISPATCH).await;
     office.order("o1").await;
     office.harness.until_count(CLAIMED, 1).await;
     // The process has tried to dispatch it, and the database has refused.
@@ -106,11 +111,11 @@ async fn killed_between_claim_and_dispatch_it_is_sent_once(profile: Profile) {
     .await;
     office.harness.deployment.kill(Role::Worker).await.unwrap();
     assert_eq!(
-        office.provider.requests(),
+        office.provider().requests(),
         0,
         "nothing leaves before the dispatch"
     );
-    office.harness.execute(ALLOW).await;
+    office.harness.database.execute(ALLOW).await;
     office.harness.deployment.revive().await.unwrap();
     office.harness.until_count(SENT, 1).await;
     assert_eq!(office.accepted(), 1);
@@ -118,95 +123,104 @@ async fn killed_between_claim_and_dispatch_it_is_sent_once(profile: Profile) {
 }
 
 async fn killed_with_nothing_on_the_wire_it_is_replayed_by_its_key_or_held(profile: Profile) {
-    for (provider, accepted) in [("resend", 1), ("brevo", 1), ("ses", 0), ("mailgun", 0)] {
-        let mut office = Office::open(profile, provider).await;
-        // The provider accepts no connection, so the process hangs in connecting.
-        office.provider.close().await;
-        office.order("o1").await;
-        office.harness.until_count(DISPATCHED, 1).await;
-        office.harness.deployment.kill(Role::Worker).await.unwrap();
-        office.provider.open().await;
-        office.harness.deployment.revive().await.unwrap();
-        if accepted == 1 {
-            office.harness.until_count(SENT, 1).await;
-        } else {
-            office.harness.until_count(UNCERTAIN, 1).await;
-            office.stays(UNCERTAIN).await;
-        }
-        assert_eq!(office.accepted(), accepted, "{provider}");
-        office.harness.end().await;
+    let (keyed, others) = (["resend", "brevo"], ["ses", "mailgun"]);
+    let names = [keyed, others].concat();
+    let mut office = Office::open_with(profile, &names, PATIENT).await;
+    // The providers accept no connection, so the process hangs in connecting.
+    for sender in &office.senders {
+        sender.provider.close().await;
     }
+    office.order_by_all("o1", "paid").await;
+    office.harness.until_count(DISPATCHED, office.all()).await;
+    office.harness.deployment.kill(Role::Worker).await.unwrap();
+    for sender in &office.senders {
+        sender.provider.open().await;
+    }
+    office.harness.deployment.revive().await.unwrap();
+    office.harness.until_count(SENT, 2).await;
+    office.harness.until_count(UNCERTAIN, 2).await;
+    office.stays(UNCERTAIN).await;
+    for sender in &office.senders {
+        let is_keyed = keyed.contains(&sender.name.as_str());
+        assert_eq!(sender.accepted() == 1, is_keyed, "{}", sender.name);
+        sender.expect_each_at_most_once();
+    }
+    office.harness.end().await;
 }
 
 async fn killed_in_the_body_it_is_replayed_by_its_key(profile: Profile) {
     let mut office = Office::open(profile, "resend").await;
-    office.provider.lie([Lie::StallBeforeReading]);
+    office.provider().lie([Lie::StallBeforeReading]);
     office.order("o1").await;
-    office.provider.arrived(1).await;
+    office.provider().arrived(1).await;
     office.kill_and_restart().await;
-    office.provider.release();
+    office.provider().release();
     office.harness.until_count(SENT, 1).await;
     assert_eq!(office.accepted(), 1);
     office.harness.end().await;
 }
 
 async fn killed_after_acceptance_it_is_settled_by_key_or_look_up_or_held(profile: Profile) {
-    for (provider, state) in [
-        ("resend", SENT),
-        ("agentmail", SENT),
-        ("nylas", SENT),
-        ("brevo", SENT),
-        ("sparkpost", SENT),
-        ("postmark", SENT),
-        ("mailgun", SENT),
-        ("ses", UNCERTAIN),
-        ("sendgrid", UNCERTAIN),
-    ] {
-        let mut office = Office::open(profile, provider).await;
-        office.provider.lie([Lie::StallAfterAccepting]);
-        office.order("o1").await;
-        office.provider.arrived(1).await;
-        office.harness.until_count(DISPATCHED, 1).await;
-        office.kill_and_restart().await;
-        office.provider.release();
-        office.harness.until_count(state, 1).await;
-        office.stays(state).await;
-        assert_eq!(office.accepted(), 1, "{provider}");
-        office.same_bytes();
-        office.harness.end().await;
+    let keyed = ["resend", "agentmail", "nylas", "brevo", "sparkpost"];
+    let looked_up = ["postmark", "mailgun"];
+    let held = ["ses", "sendgrid"];
+    let names: Vec<&str> = [&keyed[..], &looked_up, &held].concat();
+    let mut office = Office::open_with(profile, &names, PATIENT).await;
+    for sender in &office.senders {
+        sender.provider.lie([Lie::StallAfterAccepting]);
     }
+    let ids = office.order_by_all("o1", "paid").await;
+    for sender in &office.senders {
+        sender.provider.arrived(1).await;
+    }
+    office.harness.until_count(DISPATCHED, office.all()).await;
+    office.kill_and_restart().await;
+    for sender in &office.senders {
+        sender.provider.release();
+    }
+    office.harness.until_count(SENT, 7).await;
+    office.harness.until_count(UNCERTAIN, 2).await;
+    office.stays(UNCERTAIN).await;
+    for (sender, id) in office.senders.iter().zip(&ids) {
+        let is_held = held.contains(&sender.name.as_str());
+        let state = if is_held { "uncertain" } else { "sent" };
+        assert_eq!(office.state(id).await, state, "{}", sender.name);
+        assert_eq!(sender.accepted(), 1, "{}", sender.name);
+        sender.same_bytes();
+    }
+    office.harness.end().await;
 }
 
 async fn killed_before_the_mark_it_is_settled_by_its_key(profile: Profile) {
     let mut office = Office::open(profile, "resend").await;
-    office.harness.execute(NO_MARK).await;
+    office.harness.database.execute(NO_MARK).await;
     office.order("o1").await;
-    office.provider.arrived(1).await;
+    office.provider().arrived(1).await;
     office.harness.until_count(DISPATCHED, 1).await;
     office.harness.deployment.kill(Role::Worker).await.unwrap();
     assert_eq!(office.accepted(), 1);
-    office.harness.execute(ALLOW).await;
+    office.harness.database.execute(ALLOW).await;
     office.harness.deployment.revive().await.unwrap();
     office.harness.until_count(SENT, 1).await;
     assert_eq!(office.accepted(), 1);
-    office.same_bytes();
+    office.senders[0].same_bytes();
     office.harness.end().await;
 }
 
 async fn frozen_during_the_send_it_ends_as_sent(profile: Profile) {
     let office = Office::open(profile, "ses").await;
-    office.provider.lie([Lie::StallAfterAccepting]);
+    office.provider().lie([Lie::StallAfterAccepting]);
     office.order("o1").await;
-    office.provider.arrived(1).await;
+    office.provider().arrived(1).await;
     office.harness.until_count(DISPATCHED, 1).await;
     office.signal("-STOP");
-    office.provider.release();
+    office.provider().release();
     // Longer than the lease of three seconds.
     sleep(Duration::from_secs(4)).await;
     office.signal("-CONT");
     office.harness.until_count(SENT, 1).await;
     office.stays(SENT).await;
-    assert_eq!((office.accepted(), office.provider.requests()), (1, 1));
+    assert_eq!((office.accepted(), office.provider().requests()), (1, 1));
     office.harness.end().await;
 }
 
@@ -227,34 +241,30 @@ async fn frozen_processes_send_nothing_twice(profile: Profile) {
             0,
         )
         .await;
-    let mut keys: Vec<String> = office
-        .provider
-        .accepted()
-        .into_iter()
-        .map(|mail| mail.key)
-        .collect();
-    keys.sort();
-    let all = keys.len();
-    keys.dedup();
-    assert_eq!(keys.len(), all, "a mail was accepted twice");
+    office.senders[0].expect_each_at_most_once();
     office.harness.end().await;
 }
 
 async fn window_that_has_passed_is_not_used(profile: Profile) {
-    for provider in ["resend", "nylas", "brevo", "sparkpost"] {
-        let mut office = Office::open(profile, provider).await;
-        office.provider.hide_accepted(true);
-        office.provider.lie([Lie::StallAfterAccepting]);
-        office.order("o1").await;
-        office.provider.arrived(1).await;
-        office.harness.until_count(DISPATCHED, 1).await;
-        office.harness.deployment.kill(Role::Worker).await.unwrap();
-        office.harness.execute(AGE).await;
-        office.harness.deployment.revive().await.unwrap();
-        office.harness.until_count(UNCERTAIN, 1).await;
-        office.stays(UNCERTAIN).await;
-        let counts = (office.accepted(), office.provider.requests());
-        assert_eq!(counts, (1, 1), "{provider}");
-        office.harness.end().await;
+    let names = ["resend", "nylas", "brevo", "sparkpost"];
+    let mut office = Office::open_with(profile, &names, PATIENT).await;
+    for sender in &office.senders {
+        sender.provider.hide_accepted(true);
+        sender.provider.lie([Lie::StallAfterAccepting]);
     }
+    office.order_by_all("o1", "paid").await;
+    for sender in &office.senders {
+        sender.provider.arrived(1).await;
+    }
+    office.harness.until_count(DISPATCHED, office.all()).await;
+    office.harness.deployment.kill(Role::Worker).await.unwrap();
+    office.harness.database.execute(AGE).await;
+    office.harness.deployment.revive().await.unwrap();
+    office.harness.until_count(UNCERTAIN, office.all()).await;
+    office.stays(UNCERTAIN).await;
+    for sender in &office.senders {
+        let counts = (sender.accepted(), sender.provider.requests());
+        assert_eq!(counts, (1, 1), "{}", sender.name);
+    }
+    office.harness.end().await;
 }
