@@ -2,6 +2,7 @@
 //! point, providers that lie, and twins.
 
 mod cuts;
+mod events;
 mod killed;
 mod lies;
 mod office;

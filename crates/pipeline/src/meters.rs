@@ -12,7 +12,8 @@ use prometheus_client::registry::{Registry, Unit};
 
 pub use label::SourceLabel;
 use label::{
-    OfArtifact, OfAttempt, OfCallback, OfConsume, OfKind, OfLayer, OfNotifier, OfRequest, OfSource,
+    OfArtifact, OfAttempt, OfCallback, OfConsume, OfKind, OfLayer, OfNotifier, OfProof, OfRequest,
+    OfSource,
 };
 pub use tasks::Tasks;
 
@@ -53,6 +54,7 @@ pub struct Meters {
     attempts: Family<OfAttempt, Counter>,
     consumes: Family<OfConsume, Counter>,
     callbacks: Family<OfCallback, Counter>,
+    sends_proven: Family<OfProof, Counter>,
     wiped: Family<OfKind, Counter>,
     stored_bytes: Family<OfKind, Gauge>,
     recovered: Family<SourceLabel, Counter>,
@@ -86,6 +88,7 @@ impl Meters {
             attempts: Family::default(),
             consumes: Family::default(),
             callbacks: Family::default(),
+            sends_proven: Family::default(),
             unfinished: Gauge::default(),
             lag_seconds: Gauge::default(),
             overdue_seconds: Gauge::default(),
@@ -132,6 +135,12 @@ impl Meters {
             source: source.to_owned(),
             outcome: outcome.to_owned(),
         })
+    }
+
+    /// Sends that were proven from outside, by what proved them and their state before.
+    pub fn sends_proven(&self, by: &'static str, before: &'static str) -> Counter {
+        let label = OfProof { by, before };
+        self.sends_proven.get_or_create_owned(&label)
     }
 
     /// Artifacts, by kind and verdict.
@@ -234,6 +243,8 @@ impl Meters {
         registry.register("attempts", help, m.attempts);
         let help = "Requests to consume a value, by way and outcome";
         registry.register("artifacts_consumed", help, m.consumes);
+        let help = "Sends that a copy or an event proved, by their state before";
+        registry.register("send_proven", help, m.sends_proven);
         let help = "Requests of agents that wait for mail now";
         registry.register("waiting", help, m.waiting);
         let help = "Duration of requests to the agents' API, waits included";

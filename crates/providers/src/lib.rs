@@ -38,6 +38,7 @@ pub use payload::addressed_message::{POLLED, POLLED_REBUILT, addressed_message};
 pub use payload::json::moment;
 pub use payload::mail::{InboundMail, SenderVerdict};
 pub use payload::remote_mail::{Confirmation, Holds, RemoteMail};
+pub use payload::sent_event::SentEvent;
 pub use payload::{BatchPart, DecodeError, Decoded};
 pub use proof::certificate::Certificate;
 pub use proof::key::KeyError;

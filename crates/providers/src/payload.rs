@@ -6,6 +6,7 @@ pub(crate) mod json;
 pub(crate) mod mail;
 pub(crate) mod rebuilt_message;
 pub(crate) mod remote_mail;
+pub(crate) mod sent_event;
 
 use std::fmt;
 
@@ -15,6 +16,7 @@ use pipeline::{Class, Reason};
 
 use mail::InboundMail;
 use remote_mail::{Confirmation, RemoteMail};
+use sent_event::SentEvent;
 
 /// What a delivery is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub enum Decoded {
     RemoteMail(RemoteMail),
     /// A subscription that the provider wants confirmed before it posts mail.
     Confirm(Confirmation),
+    /// Events about mails that were sent here: the provider has accepted them.
+    Sent(Vec<SentEvent>),
     /// Something else that the provider also posts; the reason says what.
     Ignored(Reason),
 }

@@ -6,6 +6,9 @@
 //!    proof; that it is not found is none.
 //! 3. Otherwise the send waits for the operator, unless the sender is configured to send
 //!    once more.
+//!
+//! Meanwhile the worker may find the proof: an event of the provider, or a copy of the mail
+//! that comes back.
 
 use std::time::Duration;
 

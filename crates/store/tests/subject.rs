@@ -217,6 +217,10 @@ impl SendSubject for SqliteFile {
     fn outbox(&self) -> Arc<dyn Outbox> {
         Arc::clone(&self.store.outbox)
     }
+
+    fn echoes(&self) -> Arc<dyn EchoLog> {
+        Arc::clone(&self.store.echoes)
+    }
 }
 
 impl SendSubject for PostgresDatabase {
@@ -231,6 +235,10 @@ impl SendSubject for PostgresDatabase {
     fn outbox(&self) -> Arc<dyn Outbox> {
         Arc::clone(&self.store.outbox)
     }
+
+    fn echoes(&self) -> Arc<dyn EchoLog> {
+        Arc::clone(&self.store.echoes)
+    }
 }
 
 impl ReplySubject for SqliteFile {
@@ -241,10 +249,6 @@ impl ReplySubject for SqliteFile {
     fn threads(&self) -> Arc<dyn ThreadLog> {
         Arc::clone(&self.store.threads)
     }
-
-    fn echoes(&self) -> Arc<dyn EchoLog> {
-        Arc::clone(&self.store.echoes)
-    }
 }
 
 impl ReplySubject for PostgresDatabase {
@@ -254,9 +258,5 @@ impl ReplySubject for PostgresDatabase {
 
     fn threads(&self) -> Arc<dyn ThreadLog> {
         Arc::clone(&self.store.threads)
-    }
-
-    fn echoes(&self) -> Arc<dyn EchoLog> {
-        Arc::clone(&self.store.echoes)
     }
 }

@@ -8,7 +8,7 @@ mod threads;
 
 use std::sync::Arc;
 
-use pipeline::{EchoLog, ReplyLog, ThreadLog};
+use pipeline::{ReplyLog, ThreadLog};
 
 use crate::send_contract::SendSubject;
 
@@ -23,9 +23,6 @@ pub trait ReplySubject: SendSubject {
 
     /// Its threads.
     fn threads(&self) -> Arc<dyn ThreadLog>;
-
-    /// Its copies of own mail.
-    fn echoes(&self) -> Arc<dyn EchoLog>;
 }
 
 /// Makes a test of every rule of the contract for a [`ReplySubject`].

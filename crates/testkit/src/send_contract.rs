@@ -9,7 +9,7 @@ mod settling;
 
 use std::sync::Arc;
 
-use pipeline::{GuardLog, Outbox, SendLog};
+use pipeline::{EchoLog, GuardLog, Outbox, SendLog};
 
 use crate::retention_contract::RetentionSubject;
 
@@ -29,6 +29,9 @@ pub trait SendSubject: RetentionSubject {
 
     /// Its outbox.
     fn outbox(&self) -> Arc<dyn Outbox>;
+
+    /// What comes back of its sends.
+    fn echoes(&self) -> Arc<dyn EchoLog>;
 }
 
 /// Makes a test of every rule of the contract for a [`SendSubject`].
@@ -82,7 +85,9 @@ macro_rules! send_contract {
             replay_is_permitted_only_within_the_window,
             settlements_lead_to_their_states,
             operator_settles_an_uncertain_send,
-            send_is_proven_by_its_provider_key,
+            event_of_the_provider_proves_a_send_in_every_state,
+            copy_that_comes_back_proves_a_send,
+            key_of_a_guard_in_a_mail_proves_nothing,
             contents_intents_and_events_are_deleted_in_time,
         );
     };

@@ -2,13 +2,14 @@
 
 use extract::{Identity, ReplyHeaders};
 use pipeline::{
-    Disposition, EchoClues, Handling, InboundRule, InboxId, MailTraits, ReplyContext, ReplyRefusal,
+    Disposition, Handling, InboundRule, InboxId, MailTraits, ReplyContext, ReplyRefusal,
     RuleEffects, Sender, ServerKey, ThreadId, person_tag,
 };
 
 use crate::decisions::Decisions;
 use crate::deps::Deps;
 use crate::failure::Failure;
+use crate::own_mail::is_own_echo;
 use crate::settings::ReplySettings;
 
 /// What a mail is, for all the inboxes that it was sent to.
@@ -26,29 +27,6 @@ pub(crate) struct Handled {
     /// The labels that it got, as flags.
     pub(crate) labels: Vec<String>,
     pub(crate) handling: Handling,
-}
-
-/// Whether a mail is a copy of one that was sent here. Only a mail that carries an id of
-/// ours, or comes from an address of ours, is looked up.
-async fn is_own_echo(
-    deps: &Deps,
-    headers: &ReplyHeaders,
-    identity: &Identity,
-    (from, provider_id): (Option<&str>, Option<&str>),
-) -> Result<bool, Failure> {
-    let is_ours = |id: &&String| id.starts_with("ml.");
-    let own = &deps.settings.replies.own_addresses;
-    let is_from_us = from.is_some_and(|from| own.contains(from));
-    let clues = EchoClues {
-        key: headers.send_key.clone(),
-        message_id: identity.message_id.as_ref().filter(is_ours).cloned(),
-        provider_id: provider_id.filter(|_| is_from_us).map(str::to_owned),
-    };
-    if clues == EchoClues::default() {
-        return Ok(false);
-    }
-    let found = deps.echoes.is_own(&clues).await;
-    found.map_err(|_unavailable| Failure::store_unavailable())
 }
 
 impl<'m> Letter<'m> {

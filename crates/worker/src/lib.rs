@@ -15,6 +15,7 @@ mod sweep;
 mod give_back;
 mod lease;
 mod outcome;
+mod own_mail;
 mod process;
 mod reading;
 mod report;

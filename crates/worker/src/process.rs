@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::give_back::{copy_of, give_back, outage_wait};
 use crate::lease;
 use crate::outcome::DeliveryOutcome;
+use crate::own_mail::note_sent;
 use crate::read_mail::read_mail;
 use crate::reading::{reading, wait_for_others};
 use crate::report::report;
@@ -84,6 +85,10 @@ async fn read(
         Ok(Decoded::Confirm(confirmation)) => {
             deps.fetcher.confirm(&confirmation).await?;
             return Ok(ignored(Reason::new("subscription_confirmed")));
+        }
+        Ok(Decoded::Sent(events)) => {
+            note_sent(deps, events).await?;
+            return Ok(ignored(Reason::new("send_event")));
         }
         Ok(Decoded::Ignored(reason)) => return Ok(ignored(reason)),
         Err(error) => {

@@ -38,6 +38,13 @@ pub(super) struct OfNotifier {
     pub(super) outcome: &'static str,
 }
 
+/// What proved that a send was accepted, and its state before.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct OfProof {
+    pub(super) by: &'static str,
+    pub(super) before: &'static str,
+}
+
 /// The kind of an artifact, and the verdict on it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct OfArtifact {

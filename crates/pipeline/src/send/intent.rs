@@ -159,6 +159,19 @@ impl ProviderKey {
         Self(bytes)
     }
 
+    /// The key with this text; `None` if it is not the text of a key.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix("ml-")?.as_bytes();
+        let mut bytes = [0; 32];
+        if digits.len() != 2 * bytes.len() || !digits.iter().all(u8::is_ascii_hexdigit) {
+            return None;
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+            *byte = u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+
     /// The bytes, as the database stores them.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

@@ -184,14 +184,6 @@ pub trait Outbox: Send + Sync {
         settlement: Settlement,
     ) -> Result<SendWritten, StoreError>;
 
-    /// Writes that the provider's own events, or a copy in the sent folder, prove that the
-    /// mail with this key was sent.
-    async fn prove_sent(
-        &self,
-        key: ProviderKey,
-        receipt: Option<Receipt>,
-    ) -> Result<SendWritten, StoreError>;
-
     /// How many sends and guards are in which state that is not final, for the meters.
     async fn count_sends(&self) -> Result<Vec<SendCount>, StoreError>;
 }

@@ -25,6 +25,25 @@ pub(crate) type Object = Map<String, Value>;
 ///
 /// A UTF-8 byte order mark before the object is skipped: some senders write one.
 pub(crate) fn object(body: &[u8]) -> Result<Object, DecodeError> {
+    match value(body)? {
+        Value::Object(object) => Ok(object),
+        _ => Err(DecodeError::Malformed),
+    }
+}
+
+/// Reads a body that must be a list of JSON objects, as strictly.
+pub(crate) fn objects(body: &[u8]) -> Result<Vec<Object>, DecodeError> {
+    let Value::Array(list) = value(body)? else {
+        return Err(DecodeError::Malformed);
+    };
+    let objects = list.into_iter().map(|item| match item {
+        Value::Object(object) => Ok(object),
+        _ => Err(DecodeError::Malformed),
+    });
+    objects.collect()
+}
+
+fn value(body: &[u8]) -> Result<Value, DecodeError> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     if body.is_empty() {
         return Err(DecodeError::Empty);
@@ -37,11 +56,7 @@ pub(crate) fn object(body: &[u8]) -> Result<Object, DecodeError> {
     let value = strict
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value));
-    match value {
-        Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(DecodeError::Malformed),
-        Err(_) => Err(strict.flaw.get()),
-    }
+    value.map_err(|_text| strict.flaw.get())
 }
 
 /// The value at a path of keys.

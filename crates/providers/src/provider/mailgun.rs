@@ -9,8 +9,9 @@
 //! means that somebody saw a post and made another one; it is refused. A password
 //! (`username` and `password`, or `url_token`) keeps such a sender out entirely.
 //!
-//! Event webhooks (JSON, with the proof in a `signature` object) are proven in the same way
-//! and closed as ignored.
+//! Event webhooks (JSON, with the proof in a `signature` object) are proven in the same
+//! way. An event about sent mail proves a send: `user-variables` has its provider key.
+//! Other events are closed as ignored.
 //!
 //! Retries keep the timestamp and token of the first attempt and go on for eight hours, so
 //! a proof may be that old.
@@ -43,8 +44,10 @@ use crate::contract::{Contract, Handshake, Posts, Provider, tolerance};
 use crate::encoding::Encoding;
 use crate::flaw::SourceFlaw;
 use crate::payload::form::Field;
+use crate::payload::json::Object;
 use crate::payload::mail::InboundMail;
 use crate::payload::rebuilt_message::{Body, RebuiltMessage};
+use crate::payload::sent_event::{self, SentEvent};
 use crate::payload::{DecodeError, Decoded, form, json};
 use crate::proof::freshness::Unit;
 use crate::proof::key::{Digest, KeyForm, Keys};
@@ -141,8 +144,7 @@ impl Provider for Mailgun {
 
     fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         if is_json(content_type) {
-            json::object(body)?;
-            return Ok(Decoded::other_event());
+            return Ok(sent(&json::object(body)?));
         }
         let fields = form::fields(content_type, body)?;
         let recipients = text(form::only(&fields, "recipient")?)?
@@ -182,6 +184,26 @@ impl Provider for Mailgun {
         ]);
         Some(shape.with(Vec::new()))
     }
+}
+
+/// The events about a mail that Mailgun has accepted.
+const ACCEPTED: [&str; 7] = [
+    "accepted",
+    "delivered",
+    "failed",
+    "opened",
+    "clicked",
+    "unsubscribed",
+    "complained",
+];
+
+fn sent(event: &Object) -> Decoded {
+    let field = |path: &[&str]| json::at(event, &[&["event-data"], path].concat());
+    let kind = field(&["event"]).and_then(Value::as_str);
+    let id = field(&["message", "headers", "message-id"]).and_then(Value::as_str);
+    let is_accepted = kind.is_some_and(|kind| ACCEPTED.contains(&kind));
+    let sent = SentEvent::of(field(&["user-variables"]), id);
+    sent_event::decoded(sent.filter(|_| is_accepted))
 }
 
 fn is_json(content_type: &str) -> bool {

@@ -6,7 +6,8 @@
 //! "webhook_delivery_attempt", "data":{"object":{…}}}`. It counts the attempts, so only
 //! `data` distinguishes a retry from other content. The type may have suffixes
 //! (`.truncated`, `.transformed`, `.cleaned`). Nylas also posts mail that the mailbox itself
-//! has sent; that is closed as `own_mail`. The recipient is the setting `recipient`, or else
+//! has sent; that is closed as `own_mail`, and proves a send if its `headers` are posted and
+//! have the provider key. The recipient is the setting `recipient`, or else
 //! everybody in `to`, `cc` and `bcc`. The message is rebuilt from the fields. A
 //! truncated post has no body; then the original is fetched from
 //! `GET /v3/grants/{grant}/messages/{id}` with `fields=raw_mime`. Without an `api_key` the
@@ -41,6 +42,7 @@ use crate::payload::json::Object;
 use crate::payload::mail::InboundMail;
 use crate::payload::rebuilt_message::{Body, RebuiltMessage};
 use crate::payload::remote_mail::{Holds, RemoteMail};
+use crate::payload::sent_event::SentEvent;
 use crate::payload::{DecodeError, Decoded, json};
 use crate::proof::Coverage;
 use crate::proof::identity::Identity;
@@ -108,7 +110,10 @@ fn decode(recipient: Option<&str>, body: &[u8]) -> Result<Decoded, DecodeError> 
         .and_then(Value::as_object)
         .ok_or(DecodeError::Malformed)?;
     if is_sent(message) {
-        return Ok(Decoded::Ignored(Reason::new("own_mail")));
+        let id = json::text(message, &["id"]);
+        let sent = SentEvent::of(message.get("headers"), id);
+        let own_mail = Decoded::Ignored(Reason::new("own_mail"));
+        return Ok(sent.map_or(own_mail, |sent| Decoded::Sent(vec![sent])));
     }
     let html = match json::text(message, &["body"]) {
         Some(html) if !suffixes.contains(".truncated") => html,

@@ -5,7 +5,9 @@
 //! key of the delivery. `OriginalRecipient` is the recipient of the envelope. `RawEmail` is
 //! the message if "include raw" is on; otherwise the message is rebuilt from `Headers`,
 //! `TextBody` and `HtmlBody`. Postmark's API never returns the original, so a mail that is
-//! both posted and polled is recognized by `MessageID`, which is the same in both.
+//! both posted and polled is recognized by `MessageID`, which is the same in both. Events
+//! about sent mail prove a send, whose provider key is `Tag`; all events of one mail have
+//! the same `MessageID`, so they are keyed by their content.
 //!
 //! Received: not stated. `Date` is the mail's own header, written by its sender, so a mail
 //! counts as received when it is stored.
@@ -34,6 +36,7 @@ use crate::contract::{Contract, Handshake, Posts, Provider};
 use crate::payload::json::Object;
 use crate::payload::mail::InboundMail;
 use crate::payload::rebuilt_message::{Body, RebuiltMessage};
+use crate::payload::sent_event::{self, SentEvent};
 use crate::payload::{DecodeError, Decoded, json};
 use crate::proof::identity::Identity;
 use crate::proof::request::RawRequest;
@@ -59,6 +62,9 @@ pub(crate) const CONTRACT: Contract = Contract {
     build: |_| Ok(Box::new(Postmark)),
 };
 
+/// The events about a mail that Postmark has accepted.
+const ACCEPTED: [&str; 5] = ["Delivery", "Bounce", "SpamComplaint", "Open", "Click"];
+
 struct Postmark;
 
 impl Provider for Postmark {
@@ -68,14 +74,26 @@ impl Provider for Postmark {
         request: &RawRequest<'_>,
         _now: Timestamp,
     ) -> Result<Verified, VerifyError> {
-        let identity = Identity::Field(vec!["MessageID".to_owned()]);
+        let record = json::object(request.body()).ok();
+        let record = record
+            .as_ref()
+            .and_then(|it| json::text(it, &["RecordType"]));
+        let identity = match record {
+            None | Some("Inbound") => Identity::Field(vec!["MessageID".to_owned()]),
+            Some(_) => Identity::Content,
+        };
         Ok(identity.verified(source, request, None, Coverage::Password))
     }
 
     fn decode(&self, _content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
         let event = json::object(body)?;
-        if json::text(&event, &["RecordType"]).is_some_and(|kind| kind != "Inbound") {
-            return Ok(Decoded::other_event());
+        match json::text(&event, &["RecordType"]) {
+            None | Some("Inbound") => {}
+            Some(kind) if ACCEPTED.contains(&kind) => {
+                let id = json::text(&event, &["MessageID"]);
+                return Ok(sent_event::decoded(SentEvent::of(event.get("Tag"), id)));
+            }
+            Some(_) => return Ok(Decoded::other_event()),
         }
         let recipients = recipients(&event);
         match json::text(&event, &["RawEmail"]) {

@@ -8,6 +8,8 @@
 //! HTML. Without an `api_key` the delivery is dead-lettered as
 //! `message_not_included`; it can be requeued when the key is set.
 //!
+//! Events about sent mail prove a send: `data.tags` has its provider key.
+//!
 //! Received: `data.created_at`, which is the mail's; else `created_at`, which is the event's.
 //! Both stay the same in retries.
 //!
@@ -31,6 +33,7 @@ use crate::contract::{Contract, Handshake, Posts};
 use crate::payload::json::Object;
 use crate::payload::rebuilt_message::{Body, RebuiltMessage};
 use crate::payload::remote_mail::{Holds, RemoteMail};
+use crate::payload::sent_event::{self, SentEvent};
 use crate::payload::{DecodeError, Decoded, json};
 use crate::proof::Coverage;
 
@@ -42,7 +45,8 @@ pub(crate) const CONTRACT: Contract = Contract {
     asks: &[PASTE_SECRET],
     answers: Answers::PLAIN,
     setup: &[
-        "In Resend, Webhooks, add the source's URL for the event `email.received`.",
+        "In Resend, Webhooks, add the source's URL for the event `email.received`, and for \
+         `email.sent` if this server also sends by Resend.",
         "Copy the signing secret (`whsec_…`) into the source's `secrets`.",
         "Create an API key that may read received mail and copy it into `api_key`.",
     ],
@@ -57,9 +61,27 @@ fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
     let event = json::object(body)?;
     match json::text(&event, &["type"]) {
         Some("email.received") => remote_mail(&event),
+        Some(kind) if ACCEPTED.contains(&kind) => Ok(sent(&event)),
         Some(_) => Ok(Decoded::other_event()),
         None => Err(DecodeError::Malformed),
     }
+}
+
+/// The events about a mail that Resend has accepted.
+const ACCEPTED: [&str; 7] = [
+    "email.sent",
+    "email.delivered",
+    "email.delivery_delayed",
+    "email.bounced",
+    "email.complained",
+    "email.opened",
+    "email.clicked",
+];
+
+fn sent(event: &Object) -> Decoded {
+    let tags = json::at(event, &["data", "tags"]);
+    let id = json::text(event, &["data", "email_id"]);
+    sent_event::decoded(SentEvent::of(tags, id))
 }
 
 fn remote_mail(event: &Object) -> Result<Decoded, DecodeError> {

@@ -8,6 +8,9 @@
 //! required. `charsets` names the charset of each parsed field. `dkim` names the domains whose signatures are valid. There is no delivery id,
 //! and the boundary changes with every attempt, so the form's fields are the key.
 //!
+//! The Event Webhook posts a JSON list to a source of its own, signed in the same way with
+//! another key. An event about sent mail proves a send: `maillatch` is its provider key.
+//!
 //! Received: not stated. The form only has the times in the mail's own headers, and the
 //! signed time is that of the attempt, so a mail counts as received when it is stored.
 //!
@@ -38,6 +41,7 @@ use crate::payload::form::{self, Field};
 use crate::payload::json::{self, Object};
 use crate::payload::mail::{InboundMail, SenderVerdict};
 use crate::payload::rebuilt_message::{Body, RebuiltMessage};
+use crate::payload::sent_event::{self, SentEvent};
 use crate::payload::{DecodeError, Decoded};
 use crate::proof::freshness::Unit;
 use crate::proof::identity::Identity;
@@ -154,6 +158,10 @@ impl Provider for SendGrid {
     }
 
     fn decode(&self, content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
+        if content_type.trim_start().starts_with("application/json") {
+            let events = json::objects(body)?;
+            return Ok(sent_event::decoded(events.iter().filter_map(sent)));
+        }
         let fields = form::fields(content_type, body)?;
         let envelope = json::object(form::only(&fields, "envelope")?)?;
         let recipients = json::texts(&envelope, &["to"])?;
@@ -180,6 +188,26 @@ impl Provider for SendGrid {
         ]);
         Some(shape.with(Vec::new()))
     }
+}
+
+/// The events about a mail that `SendGrid` has accepted.
+const ACCEPTED: [&str; 7] = [
+    "processed",
+    "deferred",
+    "delivered",
+    "bounce",
+    "open",
+    "click",
+    "spamreport",
+];
+
+/// Events have the arguments of the mail as fields of their own. Their id begins with the
+/// one that the API answered.
+fn sent(event: &Object) -> Option<SentEvent> {
+    let kind = json::text(event, &["event"])?;
+    let id = json::text(event, &["sg_message_id"]).and_then(|id| id.split('.').next());
+    let sent = SentEvent::of(event.get("maillatch"), id)?;
+    ACCEPTED.contains(&kind).then_some(sent)
 }
 
 /// The domains whose signatures `SendGrid` found valid: `{@example.com : pass}`,

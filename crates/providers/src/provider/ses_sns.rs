@@ -15,7 +15,8 @@
 //! `Message` is SES's own JSON as text: `notificationType` `Received`, `receipt.recipients`,
 //! and the mail in `content` (as text, or in base64 if the action says so). If
 //! `receipt.action` names `bucketName` and `objectKey`, the mail is in S3; then it is fetched
-//! with the keys in `s3`, and only from that bucket. Other notifications are closed as
+//! with the keys in `s3`, and only from that bucket. An event about sent mail proves a
+//! send: its tags or headers have the provider key. Other notifications are closed as
 //! ignored. A `spamVerdict` or `virusVerdict` of `FAIL` becomes the flag `provider_spam` or
 //! `provider_virus`; a `dmarcVerdict` is about the sender.
 //!

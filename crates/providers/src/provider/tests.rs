@@ -5,6 +5,7 @@ mod properties;
 mod received;
 mod replays;
 mod sdk_vectors;
+mod sent_events;
 mod shapes;
 mod vectors;
 

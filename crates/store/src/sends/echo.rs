@@ -1,8 +1,13 @@
-//! Whether a mail is a copy of one that was sent here.
+//! What comes back of a mail that was sent here: a copy, or the provider's event.
 
 use async_trait::async_trait;
-use pipeline::{EchoClues, EchoLog, StoreError};
+use pipeline::{
+    EchoClues, EchoLog, OutsideProof, ProviderKey, Receipt, SendId, SendState, SendWritten,
+    StoreError,
+};
+use uuid::Uuid;
 
+use super::proof::prove;
 use crate::backend::{Backend, Sql, query};
 use crate::database::{Database, Session};
 use crate::fault::Fault;
@@ -10,29 +15,71 @@ use crate::uncancelled::SHORT;
 
 #[async_trait]
 impl<B: Backend> EchoLog for Database<B> {
-    async fn is_own(&self, clues: &EchoClues) -> Result<bool, StoreError> {
+    async fn recognise(&self, clues: &EchoClues) -> Result<OutsideProof, StoreError> {
         let clues = clues.clone();
-        self.run(SHORT, |session| is_own(session, clues)).await
+        self.run(SHORT, |session| note(session, clues, None)).await
+    }
+
+    async fn prove_sent(
+        &self,
+        key: ProviderKey,
+        receipt: Option<Receipt>,
+    ) -> Result<OutsideProof, StoreError> {
+        let clues = EchoClues {
+            key: Some(key.to_string()),
+            ..EchoClues::default()
+        };
+        self.run(SHORT, |session| note(session, clues, receipt))
+            .await
     }
 }
 
-async fn is_own<B: Backend>(session: Session<B>, clues: EchoClues) -> Result<bool, Fault> {
-    // `ml-` and hexadecimal digits; anything else finds nothing.
-    let key = clues.key.as_deref().and_then(|key| key.strip_prefix("ml-"));
-    let found: Option<i64> = query::<B>(Sql {
-        postgres: "SELECT count(*) FROM (
-                       SELECT 1 FROM sends WHERE provider_key = decode($1, 'hex')
-                       UNION ALL SELECT 1 FROM sends WHERE message_id = $2
-                       UNION ALL SELECT 1 FROM sends WHERE receipt = $3) AS found",
-        sqlite: "SELECT count(*) FROM (
-                     SELECT 1 FROM sends WHERE provider_key = unhex($1)
-                     UNION ALL SELECT 1 FROM sends WHERE message_id = $2
-                     UNION ALL SELECT 1 FROM sends WHERE receipt = $3)",
+/// Finds the send that is meant and, if it is not known as sent, writes that it was.
+async fn note<B: Backend>(
+    session: Session<B>,
+    clues: EchoClues,
+    receipt: Option<Receipt>,
+) -> Result<OutsideProof, Fault> {
+    let Some((id, state, is_proof)) = find(&session, clues).await? else {
+        return Ok(OutsideProof::Foreign);
+    };
+    if state == SendState::Sent || !is_proof {
+        return Ok(OutsideProof::Known);
+    }
+    let mut transaction = session.begin().await?;
+    let written = prove::<B>(&mut transaction, id, receipt.as_ref(), None).await?;
+    transaction.commit().await?;
+    session.announce(&SendId::from_uuid(id).to_string());
+    Ok(match written {
+        SendWritten::Lost => OutsideProof::Foreign,
+        SendWritten::Late(before) => OutsideProof::New(before),
+        SendWritten::Done(_) => OutsideProof::New(state),
     })
-    .bind(key.filter(|key| key.len() == 64 && key.bytes().all(|b| b.is_ascii_hexdigit())))
+}
+
+/// The send, its state, and whether the clue proves that it was accepted. The key of a
+/// guard is handed to an agent, so it proves nothing.
+async fn find<B: Backend>(
+    session: &Session<B>,
+    clues: EchoClues,
+) -> Result<Option<(Uuid, SendState, bool)>, Fault> {
+    // Anything but a key finds nothing.
+    let key: Option<ProviderKey> = clues.key.as_deref().and_then(ProviderKey::from_text);
+    let found: Option<(Uuid, String, bool)> = query::<B>(Sql::both(
+        "SELECT id, state, is_proof
+         FROM (SELECT id, state, kind = 'send' AS is_proof FROM sends WHERE provider_key = $1
+               UNION ALL SELECT id, state, kind = 'send' FROM sends WHERE message_id = $2
+               UNION ALL SELECT id, state, false FROM sends WHERE receipt = $3) AS found
+         ORDER BY is_proof DESC LIMIT 1",
+    ))
+    .bind(key.map(|key| key.as_bytes().to_vec()))
     .bind(clues.message_id)
     .bind(clues.provider_id)
-    .scalar(&mut *session.reader().await?)
+    .fetch_optional(&mut *session.reader().await?)
     .await?;
-    Ok(found.is_some_and(|found| found > 0))
+    let Some((id, state, is_proof)) = found else {
+        return Ok(None);
+    };
+    let state = SendState::from_word(&state).ok_or(Fault::Damaged("state"))?;
+    Ok(Some((id, state, is_proof)))
 }

@@ -5,17 +5,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pipeline::{
-    ClaimedSend, ExpiredLeases, InboxWatch, Outbox, ProviderKey, Receipt, SendClaim, SendCount,
-    SendPermit, SendResult, SendState, SendWritten, SenderName, Settlement, StoreError,
+    ClaimedSend, ExpiredLeases, InboxWatch, Outbox, SendClaim, SendCount, SendPermit, SendResult,
+    SendState, SendWritten, SenderName, Settlement, StoreError,
 };
-use uuid::Uuid;
 
 use super::Sends;
 use super::dispatch::{Dispatching, Ended, dispatch_all, end_all};
 use super::event::outbox_of;
-use super::proof::prove;
 use super::{expire, settle};
-use crate::backend::{Backend, Connection, Sql, query};
+use crate::backend::{Backend, Sql, query};
 use crate::combine::TimeLimit;
 use crate::database::Session;
 use crate::fault::Fault;
@@ -112,16 +110,6 @@ impl<B: Backend> Outbox for Sends<B> {
             .await
     }
 
-    async fn prove_sent(
-        &self,
-        key: ProviderKey,
-        receipt: Option<Receipt>,
-    ) -> Result<SendWritten, StoreError> {
-        self.database
-            .run(SHORT, move |session| prove_key(session, key, receipt))
-            .await
-    }
-
     async fn count_sends(&self) -> Result<Vec<SendCount>, StoreError> {
         self.database.run(SHORT, count_states).await
     }
@@ -129,33 +117,6 @@ impl<B: Backend> Outbox for Sends<B> {
 
 fn names(senders: &[SenderName]) -> Vec<String> {
     senders.iter().map(ToString::to_string).collect()
-}
-
-async fn prove_key<B: Backend>(
-    session: Session<B>,
-    key: ProviderKey,
-    receipt: Option<Receipt>,
-) -> Result<SendWritten, Fault> {
-    let mut transaction = session.begin().await?;
-    let id: Option<Uuid> = find_key::<B>(&mut transaction, key).await?;
-    let Some(id) = id else {
-        transaction.rollback().await?;
-        return Ok(SendWritten::Lost);
-    };
-    let written = prove::<B>(&mut transaction, id, receipt.as_ref(), None).await?;
-    transaction.commit().await?;
-    session.announce(&pipeline::SendId::from_uuid(id).to_string());
-    Ok(written)
-}
-
-async fn find_key<B: Backend>(
-    connection: &mut Connection<B>,
-    key: ProviderKey,
-) -> Result<Option<Uuid>, Fault> {
-    query::<B>(Sql::both("SELECT id FROM sends WHERE provider_key = $1"))
-        .bind(&key.as_bytes()[..])
-        .scalar(connection)
-        .await
 }
 
 /// A guard whose lease is over is `uncertain`, also when no process has stored it.

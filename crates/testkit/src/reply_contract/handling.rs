@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use pipeline::{
-    EchoClues, Handling, InboundRule, InboxId, NewInbox, NewMessage, Receipt, ReplyRefusal,
-    RetentionKind, RuleSettings, Scope, SendResult, Seq, TracedId,
+    EchoClues, Handling, InboundRule, InboxId, NewInbox, NewMessage, OutsideProof, Receipt,
+    ReplyRefusal, RetentionKind, RuleSettings, Scope, SendResult, Seq, TracedId,
 };
 
 use super::ReplySubject;
@@ -118,7 +118,13 @@ pub async fn own_mail_is_recognised_by_key_id_and_receipt(subject: &dyn ReplySub
         (clues("", "ml.0@mail.example.com", "provider-2"), false),
         (EchoClues::default(), false),
     ] {
-        assert_eq!(must(subject.echoes().is_own(&clues).await), is_own);
+        let found = must(subject.echoes().recognise(&clues).await);
+        let expected = if is_own {
+            OutsideProof::Known
+        } else {
+            OutsideProof::Foreign
+        };
+        assert_eq!(found, expected);
     }
 }
 

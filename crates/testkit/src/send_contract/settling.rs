@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use pipeline::{
-    OperatorSettlement, Reason, Receipt, RetentionKind, RetentionPeriods, SendClaim, SendDecided,
-    SendPermit, SendResult, SendState, SendWritten, Settlement,
+    EchoClues, OperatorSettlement, OutsideProof, Reason, Receipt, RetentionKind, RetentionPeriods,
+    SendClaim, SendDecided, SendPermit, SendResult, SendState, SendWritten, Settlement,
 };
 
 use super::SendSubject;
-use super::fixtures::{OVER, claim_ready, claim_uncertain, claimed, new_send, now, shop};
+use super::fixtures::{OVER, claim_ready, claim_uncertain, claimed, guard, new_send, now, shop};
 use super::outbox::dispatched;
 use crate::store_contract::{LONG, must};
 
@@ -140,19 +140,76 @@ pub async fn operator_settles_an_uncertain_send(subject: &dyn SendSubject) {
     }
 }
 
-/// The provider's own events name the key.
-pub async fn send_is_proven_by_its_provider_key(subject: &dyn SendSubject) {
-    let send = uncertain(subject, "order").await.send;
+/// The provider's own events name the key. They are believed in every state, also in one
+/// that only a database from before the dispatch can have.
+pub async fn event_of_the_provider_proves_a_send_in_every_state(subject: &dyn SendSubject) {
     let prove = async |entity: &str| {
         let key = new_send(entity).key;
-        must(subject.outbox().prove_sent(key, Some(receipt())).await)
+        must(subject.echoes().prove_sent(key, Some(receipt())).await)
     };
-    assert_eq!(
-        prove("order").await,
-        SendWritten::Late(SendState::Uncertain)
-    );
-    assert_eq!(now(subject, send).await.state, SendState::Sent);
-    assert_eq!(prove("absent").await, SendWritten::Lost);
+    let in_doubt = uncertain(subject, "uncertain").await.send;
+    let under_way = dispatched(subject, "dispatched", LONG).await;
+    must(subject.sends().record_send(new_send("ready")).await);
+    for (entity, before) in [
+        ("uncertain", SendState::Uncertain),
+        ("dispatched", SendState::Dispatched),
+        ("ready", SendState::Ready),
+    ] {
+        assert_eq!(prove(entity).await, OutsideProof::New(before));
+        assert_eq!(prove(entity).await, OutsideProof::Known);
+    }
+    assert_eq!(prove("absent").await, OutsideProof::Foreign);
+    let proven = now(subject, in_doubt).await;
+    assert_eq!(proven.state, SendState::Sent);
+    assert_eq!(proven.receipt, Some(receipt()));
+    // Nothing is left to hand over, and the answer of the provider changes nothing.
+    let senders = [shop()];
+    let left = subject.outbox().claim_ready(&senders, 9, LONG).await;
+    assert_eq!(must(left).len(), 0);
+    let maybe = SendResult::Maybe(Duration::ZERO, WHY);
+    let late = must(subject.outbox().end_dispatch(under_way, maybe).await);
+    assert_eq!(late, SendWritten::Lost);
+    assert_eq!(now(subject, under_way.send).await.state, SendState::Sent);
+}
+
+/// By the key in its header, and by its Message-ID.
+pub async fn copy_that_comes_back_proves_a_send(subject: &dyn SendSubject) {
+    let by_key = uncertain(subject, "key").await.send;
+    let by_id = uncertain(subject, "id").await.send;
+    let none = EchoClues::default();
+    for clues in [
+        EchoClues {
+            key: Some(new_send("key").key.to_string()),
+            ..none.clone()
+        },
+        EchoClues {
+            message_id: Some(new_send("id").message_id),
+            ..none
+        },
+    ] {
+        let found = must(subject.echoes().recognise(&clues).await);
+        assert_eq!(found, OutsideProof::New(SendState::Uncertain));
+        let again = must(subject.echoes().recognise(&clues).await);
+        assert_eq!(again, OutsideProof::Known);
+    }
+    for send in [by_key, by_id] {
+        assert_eq!(now(subject, send).await.state, SendState::Sent);
+    }
+}
+
+/// An agent is given the key of its guard, and could put it into any mail.
+pub async fn key_of_a_guard_in_a_mail_proves_nothing(subject: &dyn SendSubject) {
+    let held = claimed(subject, "guard", LONG).await.guard;
+    let key = guard("guard").key;
+    let clues = EchoClues {
+        key: Some(key.to_string()),
+        ..EchoClues::default()
+    };
+    let found = must(subject.echoes().recognise(&clues).await);
+    assert_eq!(found, OutsideProof::Known);
+    let found = must(subject.echoes().prove_sent(key, None).await);
+    assert_eq!(found, OutsideProof::Known);
+    assert_eq!(now(subject, held.id).await.state, SendState::Dispatched);
 }
 
 /// Nothing is kept for longer than it is needed, and nothing uncertain is deleted.

@@ -1,4 +1,4 @@
-//! What SES says about a mail that it received.
+//! What SES says about a mail that it received, or about one that was sent by it.
 //!
 //! <https://docs.aws.amazon.com/ses/latest/dg/receiving-email-notifications-contents.html>
 
@@ -8,6 +8,7 @@ use crate::payload;
 use crate::payload::json::Object;
 use crate::payload::mail::{InboundMail, SPAM, SenderVerdict, VIRUS};
 use crate::payload::remote_mail::{Holds, RemoteMail};
+use crate::payload::sent_event::{self, SentEvent};
 use crate::payload::{DecodeError, Decoded, json};
 
 /// Decodes a notification. A topic also gets texts that are not JSON, such as the one
@@ -23,7 +24,7 @@ pub(super) fn decode(
         Err(error) => return Err(error),
     };
     if json::text(&event, &["notificationType"]) != Some("Received") {
-        return Ok(Decoded::other_event());
+        return Ok(sent(&event));
     }
     let recipients = json::texts(&event, &["receipt", "recipients"])?;
     let received_at = received_at(&event).unwrap_or(published_at);
@@ -43,6 +44,29 @@ pub(super) fn decode(
         }
         None => remote_mail(&event, recipients, bucket, received_at),
     }
+}
+
+/// The events about a mail that SES has accepted.
+const ACCEPTED: [&str; 7] = [
+    "Send",
+    "Delivery",
+    "DeliveryDelay",
+    "Bounce",
+    "Complaint",
+    "Open",
+    "Click",
+];
+
+/// An event about sent mail. With event publishing the mail has tags; with feedback
+/// notifications it has headers, if the identity is set to include them.
+fn sent(event: &Object) -> Decoded {
+    let kind = ["eventType", "notificationType"];
+    let kind = kind.iter().find_map(|name| json::text(event, &[name]));
+    let id = json::text(event, &["mail", "messageId"]);
+    let places = ["tags", "headers"].map(|name| json::at(event, &["mail", name]));
+    let sent = places.into_iter().find_map(|held| SentEvent::of(held, id));
+    let is_accepted = kind.is_some_and(|kind| ACCEPTED.contains(&kind));
+    sent_event::decoded(sent.filter(|_| is_accepted))
 }
 
 /// A mail in S3. The post names a bucket, but whoever may publish to the topic must not
