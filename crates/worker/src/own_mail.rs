@@ -2,7 +2,7 @@
 //! Both prove that a send was accepted, whatever is known of it.
 
 use extract::{Identity, ReplyHeaders};
-use pipeline::{EchoClues, OutsideProof};
+use pipeline::{EchoClues, SendWritten};
 use providers::SentEvent;
 
 use crate::deps::Deps;
@@ -30,7 +30,7 @@ pub(crate) async fn is_own_echo(
     let found = deps.echoes.recognise(&clues).await;
     let found = found.map_err(|_unavailable| Failure::store_unavailable())?;
     count(deps, "copy", found);
-    Ok(found != OutsideProof::Foreign)
+    Ok(found != SendWritten::Lost)
 }
 
 /// Writes that the mails of these events were sent.
@@ -43,8 +43,8 @@ pub(crate) async fn note_sent(deps: &Deps, events: Vec<SentEvent>) -> Result<(),
     Ok(())
 }
 
-fn count(deps: &Deps, by: &'static str, proof: OutsideProof) {
-    if let OutsideProof::New(before) = proof {
+fn count(deps: &Deps, by: &'static str, written: SendWritten) {
+    if let SendWritten::Late(before) = written {
         let before = before.as_str();
         deps.meters.sends_proven(by, before).inc();
         tracing::info!(by, before, "a send is proven");

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::{
     CapKind, InboxId, MessageId, NewSend, ProviderKey, Receipt, ReplyContext, ReplyRefusal, Scope,
-    SendState, SendView, SenderProof, StoreError, ThreadCaps, ThreadId,
+    SendView, SendWritten, SenderProof, StoreError, ThreadCaps, ThreadId,
 };
 
 /// By what a copy of our own mail is recognised.
@@ -18,31 +18,20 @@ pub struct EchoClues {
     pub provider_id: Option<String>,
 }
 
-/// What came of proof from outside that a mail was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutsideProof {
-    /// No send is meant.
-    Foreign,
-    /// The send was known as sent, or the clues only name it.
-    Known,
-    /// The send was in this state, and is `sent` now.
-    New(SendState),
-}
-
 /// Recognises what comes back of our own mail: for the worker.
 #[async_trait]
 pub trait EchoLog: Send + Sync {
     /// Whether a send has one of these. A copy with the provider key, or with the
     /// Message-ID that contains half of it, proves that the mail was sent: nobody else
-    /// knows the key before.
-    async fn recognise(&self, clues: &EchoClues) -> Result<OutsideProof, StoreError>;
+    /// knows the key before. `Lost`: no send is meant. `Done`: nothing had to be written.
+    async fn recognise(&self, clues: &EchoClues) -> Result<SendWritten, StoreError>;
 
     /// Writes that an event of the provider proves that the mail with this key was sent.
     async fn prove_sent(
         &self,
         key: ProviderKey,
         receipt: Option<Receipt>,
-    ) -> Result<OutsideProof, StoreError>;
+    ) -> Result<SendWritten, StoreError>;
 }
 
 /// A message that an agent wants to answer.

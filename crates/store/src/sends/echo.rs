@@ -2,8 +2,7 @@
 
 use async_trait::async_trait;
 use pipeline::{
-    EchoClues, EchoLog, OutsideProof, ProviderKey, Receipt, SendId, SendState, SendWritten,
-    StoreError,
+    EchoClues, EchoLog, ProviderKey, Receipt, SendId, SendState, SendWritten, StoreError,
 };
 use uuid::Uuid;
 
@@ -15,7 +14,7 @@ use crate::uncancelled::SHORT;
 
 #[async_trait]
 impl<B: Backend> EchoLog for Database<B> {
-    async fn recognise(&self, clues: &EchoClues) -> Result<OutsideProof, StoreError> {
+    async fn recognise(&self, clues: &EchoClues) -> Result<SendWritten, StoreError> {
         let clues = clues.clone();
         self.run(SHORT, |session| note(session, clues, None)).await
     }
@@ -24,7 +23,7 @@ impl<B: Backend> EchoLog for Database<B> {
         &self,
         key: ProviderKey,
         receipt: Option<Receipt>,
-    ) -> Result<OutsideProof, StoreError> {
+    ) -> Result<SendWritten, StoreError> {
         let clues = EchoClues {
             key: Some(key.to_string()),
             ..EchoClues::default()
@@ -39,21 +38,21 @@ async fn note<B: Backend>(
     session: Session<B>,
     clues: EchoClues,
     receipt: Option<Receipt>,
-) -> Result<OutsideProof, Fault> {
+) -> Result<SendWritten, Fault> {
     let Some((id, state, is_proof)) = find(&session, clues).await? else {
-        return Ok(OutsideProof::Foreign);
+        return Ok(SendWritten::Lost);
     };
     if state == SendState::Sent || !is_proof {
-        return Ok(OutsideProof::Known);
+        return Ok(SendWritten::Done(state));
     }
     let mut transaction = session.begin().await?;
     let written = prove::<B>(&mut transaction, id, receipt.as_ref(), None).await?;
     transaction.commit().await?;
     session.announce(&SendId::from_uuid(id).to_string());
     Ok(match written {
-        SendWritten::Lost => OutsideProof::Foreign,
-        SendWritten::Late(before) => OutsideProof::New(before),
-        SendWritten::Done(_) => OutsideProof::New(state),
+        // It was dispatched; nothing had told that it was accepted.
+        SendWritten::Done(_) => SendWritten::Late(state),
+        other => other,
     })
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use pipeline::{
-    EchoClues, Handling, InboundRule, InboxId, NewInbox, NewMessage, OutsideProof, Receipt,
-    ReplyRefusal, RetentionKind, RuleSettings, Scope, SendResult, Seq, TracedId,
+    EchoClues, Handling, InboundRule, InboxId, NewInbox, NewMessage, Receipt, ReplyRefusal,
+    RetentionKind, RuleSettings, Scope, SendResult, SendState, SendWritten, Seq, TracedId,
 };
 
 use super::ReplySubject;
@@ -120,9 +120,9 @@ pub async fn own_mail_is_recognised_by_key_id_and_receipt(subject: &dyn ReplySub
     ] {
         let found = must(subject.echoes().recognise(&clues).await);
         let expected = if is_own {
-            OutsideProof::Known
+            SendWritten::Done(SendState::Sent)
         } else {
-            OutsideProof::Foreign
+            SendWritten::Lost
         };
         assert_eq!(found, expected);
     }

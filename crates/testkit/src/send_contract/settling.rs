@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use pipeline::{
-    EchoClues, OperatorSettlement, OutsideProof, Reason, Receipt, RetentionKind, RetentionPeriods,
-    SendClaim, SendDecided, SendPermit, SendResult, SendState, SendWritten, Settlement,
+    EchoClues, OperatorSettlement, Reason, Receipt, RetentionKind, RetentionPeriods, SendClaim,
+    SendDecided, SendPermit, SendResult, SendState, SendWritten, Settlement,
 };
 
 use super::SendSubject;
@@ -155,10 +155,10 @@ pub async fn event_of_the_provider_proves_a_send_in_every_state(subject: &dyn Se
         ("dispatched", SendState::Dispatched),
         ("ready", SendState::Ready),
     ] {
-        assert_eq!(prove(entity).await, OutsideProof::New(before));
-        assert_eq!(prove(entity).await, OutsideProof::Known);
+        assert_eq!(prove(entity).await, SendWritten::Late(before));
+        assert_eq!(prove(entity).await, SendWritten::Done(SendState::Sent));
     }
-    assert_eq!(prove("absent").await, OutsideProof::Foreign);
+    assert_eq!(prove("absent").await, SendWritten::Lost);
     let proven = now(subject, in_doubt).await;
     assert_eq!(proven.state, SendState::Sent);
     assert_eq!(proven.receipt, Some(receipt()));
@@ -188,9 +188,9 @@ pub async fn copy_that_comes_back_proves_a_send(subject: &dyn SendSubject) {
         },
     ] {
         let found = must(subject.echoes().recognise(&clues).await);
-        assert_eq!(found, OutsideProof::New(SendState::Uncertain));
+        assert_eq!(found, SendWritten::Late(SendState::Uncertain));
         let again = must(subject.echoes().recognise(&clues).await);
-        assert_eq!(again, OutsideProof::Known);
+        assert_eq!(again, SendWritten::Done(SendState::Sent));
     }
     for send in [by_key, by_id] {
         assert_eq!(now(subject, send).await.state, SendState::Sent);
@@ -206,9 +206,9 @@ pub async fn key_of_a_guard_in_a_mail_proves_nothing(subject: &dyn SendSubject) 
         ..EchoClues::default()
     };
     let found = must(subject.echoes().recognise(&clues).await);
-    assert_eq!(found, OutsideProof::Known);
+    assert_eq!(found, SendWritten::Done(SendState::Dispatched));
     let found = must(subject.echoes().prove_sent(key, None).await);
-    assert_eq!(found, OutsideProof::Known);
+    assert_eq!(found, SendWritten::Done(SendState::Dispatched));
     assert_eq!(now(subject, held.id).await.state, SendState::Dispatched);
 }
 
