@@ -1,5 +1,7 @@
 //! Selectors by tag, class, id, attribute and ancestor.
 
+use std::collections::VecDeque;
+
 use super::css;
 use crate::steps::Steps;
 
@@ -9,6 +11,9 @@ const MAX_COMPARED: usize = 256;
 const MAX_COMPOUNDS: usize = 32;
 /// Steps charged for one condition.
 const PER_CONDITION: usize = 6;
+/// Steps charged for parsing one word, and one condition of it: each is copied.
+const PER_WORD: usize = 50;
+const PER_PARSED: usize = 30;
 
 /// A selector such as `table.code > td .value`.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,13 +58,13 @@ enum Part {
 
 impl Selector {
     /// Parses a selector; `None` if it applies only while the user does something.
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        let mut compounds: Vec<(Compound, bool)> = Vec::new();
+    pub(super) fn parse(text: &str, steps: &Steps<'_>) -> Option<Self> {
+        let mut compounds: VecDeque<(Compound, bool)> = VecDeque::new();
         let (mut parent, mut is_wide, mut after_sibling) = (false, false, false);
         for word in words(text) {
             if matches!(word, "+" | "~") {
                 // The sibling before it is not checked; its parent is the same.
-                parent = compounds.pop()?.1;
+                parent = compounds.pop_back()?.1;
                 (is_wide, after_sibling) = (true, true);
                 continue;
             }
@@ -75,22 +80,26 @@ impl Selector {
                 }
                 Part::Interactive => return None,
             };
+            let conditions = compound.classes.len() + compound.attributes.len();
+            if !steps.charge(PER_WORD + PER_PARSED * conditions) {
+                return None;
+            }
             if compounds.len() == MAX_COMPOUNDS {
                 // An ancestor that is not checked.
-                compounds.remove(0);
+                compounds.pop_front();
                 is_wide = true;
             }
-            compounds.push((compound, parent));
+            compounds.push_back((compound, parent));
             parent = false;
             after_sibling = false;
         }
         if after_sibling {
             return None;
         }
-        let (subject, subject_needs_parent) = compounds.pop()?;
+        let (subject, subject_needs_parent) = compounds.pop_back()?;
         let mut ancestors = Vec::new();
         let mut needs_parent = subject_needs_parent;
-        while let Some((compound, next)) = compounds.pop() {
+        while let Some((compound, next)) = compounds.pop_back() {
             ancestors.push((compound, needs_parent));
             needs_parent = next;
         }

@@ -76,7 +76,7 @@ impl Sheet {
                 continue;
             }
             let (selector, is_nested) = around.selector_of(prelude);
-            self.add_rule(selector, body, around.is_conditional || is_nested);
+            self.add_rule(selector, body, around.is_conditional || is_nested, steps);
             if body.contains('{') {
                 self.add_blocks(body, Around { selector, ..inside }, steps);
             }
@@ -101,11 +101,11 @@ impl Sheet {
         };
         self.add_blocks(body, inside, steps);
         if !around.selector.is_empty() {
-            self.add_rule(around.selector, body, true);
+            self.add_rule(around.selector, body, true, steps);
         }
     }
 
-    fn add_rule(&mut self, prelude: &str, body: &str, is_conditional: bool) {
+    fn add_rule(&mut self, prelude: &str, body: &str, is_conditional: bool, steps: &Steps<'_>) {
         let declarations = Declarations::parse(&own_declarations(body));
         if declarations.is_empty() {
             return;
@@ -115,7 +115,7 @@ impl Sheet {
         while let Some(text) = rest {
             let (selector, after) = css::split(text, b",");
             rest = after;
-            let Some(selector) = Selector::parse(selector) else {
+            let Some(selector) = Selector::parse(selector, steps) else {
                 continue;
             };
             if self.rules.len() == MAX_RULES {
