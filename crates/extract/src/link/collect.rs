@@ -12,6 +12,8 @@ const MAX_LINKS: usize = 300;
 const REACH: usize = 240;
 /// Steps charged for collecting a link, besides its bytes.
 const PER_LINK: usize = 500;
+/// Steps charged for each byte of an address in the text, which is copied and searched.
+const PER_BYTE: usize = 8;
 /// A bracketed address may be this long, line breaks included.
 const MAX_BRACKETED: usize = 2_100;
 
@@ -67,7 +69,7 @@ pub(super) fn collect(reading: &Reading, steps: &Steps<'_>) -> (Vec<WrittenLink>
     let addresses = addresses(reading.text());
     let is_cut = addresses.len() >= MAX_LINKS;
     for span in addresses {
-        if !steps.charge(PER_LINK + reading.anchors.len()) {
+        if !steps.charge(PER_LINK + reading.anchors.len() + PER_BYTE * span.len()) {
             break;
         }
         let linked = reading
