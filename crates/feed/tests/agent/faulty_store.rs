@@ -121,7 +121,7 @@ impl Failing {
         self.failures_left.load(Ordering::SeqCst) == 0
     }
 
-    /// Resolves after this many reads.
+    /// Resolves when this many reads have returned.
     pub(crate) async fn read_times(&self, times: usize) {
         wait::until("the store was read", async || {
             (self.reads.load(Ordering::SeqCst) >= times).then_some(())
@@ -129,16 +129,22 @@ impl Failing {
         .await;
     }
 
-    fn read(&self) -> Result<(), StoreError> {
+    /// Reads, or fails as planned. A read is counted when it has returned, so that what
+    /// is stored after that is not in it.
+    async fn read<T>(
+        &self,
+        reading: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         let one_less = |left: usize| left.checked_sub(1);
         let failure = self
             .failures_left
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
-        self.reads.fetch_add(1, Ordering::SeqCst);
-        match failure {
+        let answer = match failure {
             Ok(_) => Err(StoreError::Unavailable("a planned failure".into())),
-            Err(_) => Ok(()),
-        }
+            Err(_) => reading.await,
+        };
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        answer
     }
 }
 
@@ -150,8 +156,8 @@ impl AgentLog for Failing {
         after: Seq,
         limit: u32,
     ) -> Result<Vec<ArtifactView>, StoreError> {
-        self.read()?;
-        self.store.agents.artifacts(inbox, after, limit).await
+        self.read(self.store.agents.artifacts(inbox, after, limit))
+            .await
     }
 
     async fn consume(&self, request: &ConsumeRequest) -> Result<Consumed, StoreError> {
@@ -178,8 +184,7 @@ impl AttemptLog for Failing {
         attempt: AttemptId,
         scope: &Scope,
     ) -> Result<Option<AttemptView>, StoreError> {
-        self.read()?;
-        self.store.attempts.attempt(attempt, scope).await
+        self.read(self.store.attempts.attempt(attempt, scope)).await
     }
 
     async fn consume_attempt(

@@ -9,7 +9,8 @@ use crate::proof::{Coverage, Verified};
 /// Where a provider puts the id of a delivery, if it has one.
 #[derive(Debug, Clone)]
 pub(crate) enum Identity {
-    /// In a header that the signature scheme names.
+    /// In a header that the signature scheme names, or where the provider's own code
+    /// finds it.
     Header,
     /// In the JSON body, at this path.
     Field(Vec<String>),

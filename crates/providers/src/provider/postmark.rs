@@ -74,15 +74,11 @@ impl Provider for Postmark {
         request: &RawRequest<'_>,
         _now: Timestamp,
     ) -> Result<Verified, VerifyError> {
-        let record = json::object(request.body()).ok();
-        let record = record
-            .as_ref()
-            .and_then(|it| json::text(it, &["RecordType"]));
-        let identity = match record {
-            None | Some("Inbound") => Identity::Field(vec!["MessageID".to_owned()]),
-            Some(_) => Identity::Content,
-        };
-        Ok(identity.verified(source, request, None, Coverage::Password))
+        // Bodies are large, so this one is parsed once for both fields.
+        let event = json::object(request.body()).unwrap_or_default();
+        let is_mail = matches!(json::text(&event, &["RecordType"]), None | Some("Inbound"));
+        let id = json::text(&event, &["MessageID"]).filter(|id| is_mail && !id.is_empty());
+        Ok(Identity::Header.verified(source, request, id, Coverage::Password))
     }
 
     fn decode(&self, _content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
