@@ -18,7 +18,7 @@ const LONGEST_LINE: usize = 998;
 const BASE64_LINE: usize = 76;
 
 /// The header that names a send of ours. Mail that comes back with it is our own.
-pub(crate) const SEND_HEADER: &str = "X-Maillatch-Send";
+pub(crate) const SEND_HEADER: &str = ProviderKey::HEADER;
 
 /// A complete mail to one recipient. It is made once; what is sent later is a copy of
 /// its bytes.

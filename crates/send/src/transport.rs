@@ -51,7 +51,7 @@ pub(crate) trait Transport: Send + Sync {
 }
 
 /// The name of the tag that carries the key, where a provider has tags.
-pub(crate) const TAG: &str = "maillatch";
+pub(crate) const TAG: &str = ProviderKey::TAG;
 
 /// Twenty hours: the 24 hours that providers keep a key, less a margin for clocks and for
 /// a request that takes long.

@@ -22,8 +22,8 @@ pub struct EchoClues {
 #[async_trait]
 pub trait EchoLog: Send + Sync {
     /// Whether a send has one of these. A copy with the provider key, or with the
-    /// Message-ID that contains half of it, proves that the mail was sent: nobody else
-    /// knows the key before. `Lost`: no send is meant. `Done`: nothing had to be written.
+    /// Message-ID that contains half of it, proves that the mail was sent: before that, only
+    /// the provider knows the key. `Lost`: no send is meant. `Done`: nothing had to be written.
     async fn recognise(&self, clues: &EchoClues) -> Result<SendWritten, StoreError>;
 
     /// Writes that an event of the provider proves that the mail with this key was sent.

@@ -137,6 +137,12 @@ fn is_entity(text: &str) -> bool {
 pub struct ProviderKey([u8; 32]);
 
 impl ProviderKey {
+    /// The name of the tag that carries the key, where a provider has tags. The provider's
+    /// events repeat it.
+    pub const TAG: &str = "maillatch";
+    /// The header of a mail that carries the key. Mail that comes back with it is our own.
+    pub const HEADER: &str = "X-Maillatch-Send";
+
     /// The key of an action of a sender with this intent. Only the action `mail` shares
     /// its keys with sends: a payment and a mail with the same intent are two actions.
     pub fn derive(

@@ -5,13 +5,8 @@ use serde_json::Value;
 
 use super::Decoded;
 
-/// The name under which a send gives its provider key to a provider.
-const TAG: &str = "maillatch";
-/// The header in which the mail itself has the key.
-const HEADER: &str = "X-Maillatch-Send";
-
 /// A provider has accepted a mail of ours. Only the provider and the recipient know the
-/// key, so whoever names it has the mail.
+/// key, so an event that names it is proof.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentEvent {
     /// The key of the mail.
@@ -43,11 +38,12 @@ pub(crate) fn decoded(events: impl IntoIterator<Item = SentEvent>) -> Decoded {
 fn key_in(held: &Value) -> Option<&str> {
     match held {
         Value::String(key) => Some(key),
-        Value::Object(named) => key_in(named.get(TAG)?),
+        Value::Object(named) => key_in(named.get(ProviderKey::TAG)?),
         Value::Array(list) => list.iter().find_map(|item| match item {
             Value::Object(pair) => {
                 let name = pair.get("name")?.as_str()?;
-                let is_ours = name == TAG || name.eq_ignore_ascii_case(HEADER);
+                let is_ours =
+                    name == ProviderKey::TAG || name.eq_ignore_ascii_case(ProviderKey::HEADER);
                 pair.get("value")?.as_str().filter(|_| is_ours)
             }
             other => other.as_str(),

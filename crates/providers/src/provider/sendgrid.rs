@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use pipeline::{SourceName, Timestamp};
+use pipeline::{ProviderKey, SourceName, Timestamp};
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 
 use crate::contract::answers::Answers;
@@ -206,7 +206,7 @@ const ACCEPTED: [&str; 7] = [
 fn sent(event: &Object) -> Option<SentEvent> {
     let kind = json::text(event, &["event"])?;
     let id = json::text(event, &["sg_message_id"]).and_then(|id| id.split('.').next());
-    let sent = SentEvent::of(event.get("maillatch"), id)?;
+    let sent = SentEvent::of(event.get(ProviderKey::TAG), id)?;
     ACCEPTED.contains(&kind).then_some(sent)
 }
 
