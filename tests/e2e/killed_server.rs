@@ -6,6 +6,7 @@ use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
+use testkit::own_port::OwnPort;
 use testkit::wait;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -16,14 +17,15 @@ use crate::harness::binary;
 /// A server with its data, and what its commands find in the environment.
 struct Server {
     folder: TempDir,
-    url: String,
+    port: OwnPort,
     ops_url: String,
     process: Child,
 }
 
-async fn up(folder: &Path, listen: &str) -> ([String; 2], Child) {
+/// Starts it; its operators' URL and its process.
+async fn up(folder: &Path, port: &OwnPort) -> (String, Child) {
     let mut process = Command::new(binary())
-        .args(["up", "--json", "--listen", listen])
+        .args(["up", "--json", "--listen", &port.address.to_string()])
         .env("MAILLATCH_SERVER__OPS_LISTEN", "127.0.0.1:0")
         .current_dir(folder)
         .stdout(Stdio::piped())
@@ -34,8 +36,7 @@ async fn up(folder: &Path, listen: &str) -> ([String; 2], Child) {
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
     let line = wait::soon("a start", lines.next_line()).await.unwrap();
     let ready: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
-    let urls = ["url", "ops_url"].map(|url| ready[url].as_str().unwrap().to_owned());
-    (urls, process)
+    (ready["ops_url"].as_str().unwrap().to_owned(), process)
 }
 
 impl Server {
@@ -43,10 +44,11 @@ impl Server {
         // Another test may have installed it already; it is the same provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = TempDir::new().unwrap();
-        let ([url, ops_url], process) = up(folder.path(), "127.0.0.1:0").await;
+        let port = OwnPort::take();
+        let (ops_url, process) = up(folder.path(), &port).await;
         Self {
             folder,
-            url,
+            port,
             ops_url,
             process,
         }
@@ -120,8 +122,7 @@ impl Server {
     }
 
     async fn start_again(&mut self) {
-        let listen = self.url.trim_start_matches("http://");
-        ([_, self.ops_url], self.process) = up(self.folder.path(), listen).await;
+        (self.ops_url, self.process) = up(self.folder.path(), &self.port).await;
     }
 }
 

@@ -30,6 +30,12 @@ pub mod key_contract;
     reason = "used only in tests, where a failure is a panic"
 )]
 pub mod mail_provider;
+/// A loopback port that belongs to one test from its start to its end.
+#[expect(
+    clippy::expect_used,
+    reason = "used only in tests, where a failure is a panic"
+)]
+pub mod own_port;
 /// The contract of a database for polling; `crates/store` runs it on each database.
 pub mod poll_contract;
 /// Makes posts as Postal signs them.

@@ -9,11 +9,10 @@ mod lie;
 mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -21,6 +20,8 @@ pub use accepted::{Accepted, send_key};
 use contract::{Asked, Provider};
 pub use lie::Lie;
 use wire::{Exchange, Reply};
+
+use crate::own_port::OwnPort;
 
 /// The provider. Clones share their state.
 #[derive(Clone)]
@@ -31,6 +32,7 @@ pub struct MailProvider {
     /// How many requests to send have arrived, stalled ones included.
     arrivals: Arc<watch::Sender<usize>>,
     gate: Arc<watch::Sender<bool>>,
+    port: Arc<OwnPort>,
     door: Arc<tokio::sync::Mutex<Door>>,
 }
 
@@ -63,13 +65,14 @@ struct State {
 impl MailProvider {
     /// An honest provider.
     pub async fn start() -> Self {
-        let listener = listen("127.0.0.1:0".parse().expect("an address"), 1024);
-        let address = listener.local_addr().expect("an address");
+        let port = OwnPort::take();
+        let listener = port.listen(1024);
         let provider = Self {
-            url: format!("http://{address}"),
+            url: format!("http://{}", port.address),
             state: Arc::default(),
             arrivals: Arc::new(watch::Sender::new(0)),
             gate: Arc::new(watch::Sender::new(false)),
+            port: Arc::new(port),
             door: Arc::default(),
         };
         *provider.door.lock().await = Door::Open(provider.accept_from(listener));
@@ -97,12 +100,12 @@ impl MailProvider {
     /// Leaves clients waiting for a connection: nothing that they send arrives.
     pub async fn close(&self) {
         self.refuse().await;
-        let listener = listen(self.address(), 1);
+        let listener = self.port.listen(1);
         let mut queue = Vec::new();
         // A full queue answers no more; a client then waits.
         while let Ok(Ok(waiting)) = tokio::time::timeout(
             Duration::from_millis(300),
-            TcpStream::connect(self.address()),
+            TcpStream::connect(self.port.address),
         )
         .await
         {
@@ -114,13 +117,8 @@ impl MailProvider {
     /// Accepts connections again.
     pub async fn open(&self) {
         self.refuse().await;
-        let listener = listen(self.address(), 1024);
+        let listener = self.port.listen(1024);
         *self.door.lock().await = Door::Open(self.accept_from(listener));
-    }
-
-    fn address(&self) -> SocketAddr {
-        let address = self.url.trim_start_matches("http://");
-        address.parse().expect("an address")
     }
 
     /// The next requests to send are answered by these lies, each once.
@@ -286,12 +284,4 @@ impl State {
             self.accepted.clone()
         }
     }
-}
-
-/// Listens on an address that was used a moment ago.
-fn listen(address: SocketAddr, backlog: u32) -> TcpListener {
-    let socket = TcpSocket::new_v4().expect("a socket");
-    socket.set_reuseaddr(true).expect("an option");
-    socket.bind(address).expect("a free port");
-    socket.listen(backlog).expect("a listener")
 }

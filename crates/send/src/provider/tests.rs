@@ -243,9 +243,8 @@ async fn windows_are_shorter_than_the_time_that_keys_are_kept() {
 #[tokio::test]
 async fn refused_connections_and_failed_handshakes_prove_that_nothing_was_sent() {
     let fake = MailProvider::start().await;
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let closed = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    let silent = testkit::own_port::OwnPort::take();
+    let closed = format!("http://{}", silent.address);
     for url in [closed, fake.url.replace("http:", "https:")] {
         let acceptance = hand_over(&sender("resend", &url), 1).await;
         assert_kind(&acceptance, Kind::NotSent, &url);

@@ -317,11 +317,8 @@ async fn a_wait_opens_another_attempt_when_an_outage_has_ended_its_own() {
 #[tokio::test]
 async fn a_server_that_never_answered_is_unreachable_at_once() {
     let inbox = Inbox::open().await;
-    let nowhere = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let client = inbox.client_through(nowhere);
+    let silent = testkit::own_port::OwnPort::take();
+    let client = inbox.client_through(silent.address);
     let error = find(&inbox, &client, LONG).await.err().unwrap();
     assert!(matches!(error, CallError::Unreachable(_)), "{error:?}");
 }

@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 
 use actix_web::dev::Service;
 use actix_web::{App, HttpResponse, HttpServer, web};
-use tokio::net::TcpListener as Listener;
+use testkit::own_port::OwnPort;
 
 use super::*;
 
@@ -114,8 +114,9 @@ fn stopping_server(connections: &Connections, bound: Vec<TcpListener>) -> Server
 
 #[tokio::test]
 async fn kept_connections_are_answered_as_long_as_their_clients_send_requests() {
-    let (connections, bound) = Connections::bind("127.0.0.1:0").unwrap();
-    let address = bound[0].local_addr().unwrap();
+    let port = OwnPort::take();
+    let address = port.address;
+    let (connections, bound) = Connections::bind(&address.to_string()).unwrap();
     let server = stopping_server(&connections, bound);
     let mut kept = Vec::new();
     for _ in 0..6 {
@@ -131,7 +132,7 @@ async fn kept_connections_are_answered_as_long_as_their_clients_send_requests() 
     }
     stopped.await.unwrap();
     assert!(TcpStream::connect(address).await.is_err());
-    drop(Listener::bind(address).await.unwrap());
+    drop(port.listen(1));
 }
 
 #[tokio::test]
