@@ -65,6 +65,24 @@ fn cost(mail: &[u8]) -> Cost {
     }
 }
 
+/// What reading one mail costs on a processor that is not slowed down: the least of
+/// several measurements. A neighbour on the same machine slows a processor down for
+/// seconds, so a mail beyond the bar is measured again for half a minute.
+fn least_cost(mail: &[u8], worst_so_far: f64) -> Cost {
+    let mut least = cost(mail);
+    let at_once = std::iter::repeat_n((worst_so_far.max(0.5), Duration::ZERO), 4);
+    let later = std::iter::repeat_n((1.0, Duration::from_secs(2)), 15);
+    for (enough, pause) in at_once.chain(later) {
+        if least.time > enough {
+            std::thread::sleep(pause);
+            let again = cost(mail);
+            least.taken = least.taken.min(again.taken);
+            least.time = least.time.min(again.time);
+        }
+    }
+    least
+}
+
 /// The worst of all mails so far.
 #[derive(Default)]
 struct Worst {
@@ -127,15 +145,7 @@ fn main() -> ExitCode {
             _ => Recipe::random(&mut random, size.min(10 << 20)),
         };
         let mail = recipe.mail();
-        let mut measured = cost(&mail);
-        for _ in 0..4 {
-            // A machine that does other work, too, is slow now and then.
-            if measured.time > worst.time.max(0.5) {
-                let again = cost(&mail);
-                measured.taken = measured.taken.min(again.taken);
-                measured.time = measured.time.min(again.time);
-            }
-        }
+        let measured = least_cost(&mail, worst.time);
         worst.judge(&mail, &measured, &recipe);
         mails += 1;
         costly += u64::from(measured.is_too_costly);

@@ -1,6 +1,7 @@
 //! What is unusual about a mail.
 
 use crate::mail::Bodies;
+use crate::property::is_alphanumeric;
 use crate::reading::Reading;
 use crate::sender::Stated;
 use crate::structure::Structure;
@@ -75,7 +76,7 @@ pub(crate) fn of_mail(
         structure.headers.dropped || structure.leaves.iter().any(|leaf| leaf.headers.dropped);
     let hidden = readings
         .iter()
-        .any(|reading| reading.hidden.chars().any(char::is_alphanumeric));
+        .any(|reading| reading.hidden.chars().any(is_alphanumeric));
     let holds = [
         (stated.ambiguous, Flag::FromAmbiguous),
         (stated.idn, Flag::Idn),

@@ -6,6 +6,7 @@
 
 mod character;
 
+use crate::property::is_alphanumeric;
 use character::{Folding, folding, is_invisible, push_text};
 
 /// Marks damaged text and digits of mixed scripts. No artifact may touch it.
@@ -155,7 +156,7 @@ impl Folder {
         if !self.gap {
             return;
         }
-        let inside = c.is_alphanumeric() && self.text.ends_with(char::is_alphanumeric);
+        let inside = is_alphanumeric(c) && self.text.ends_with(is_alphanumeric);
         self.has_invisible |=
             inside && (c.is_ascii() || self.text.ends_with(|last: char| last.is_ascii()));
         self.gap = false;

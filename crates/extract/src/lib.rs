@@ -22,6 +22,7 @@ mod link;
 mod mail;
 mod model;
 mod policy;
+mod property;
 mod read;
 mod reading;
 mod refusal;

@@ -1,5 +1,7 @@
 //! The text between a term and a candidate.
 
+use crate::property::is_alphanumeric;
+
 /// The text between a term and a candidate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gap<'h>(&'h str);
@@ -134,7 +136,7 @@ fn is_stop(byte: u8) -> bool {
 /// The number of words. Scripts without spaces count about four letters as a word.
 pub(super) fn count_words(text: &str) -> usize {
     let spaced = text
-        .split(|c: char| !c.is_alphanumeric() && c != '\'')
+        .split(|c: char| !is_alphanumeric(c) && c != '\'')
         .filter(|word| !word.is_empty());
     spaced
         .map(|word| {

@@ -6,6 +6,7 @@ use super::mask::is_masked;
 use super::number::{is_digits, is_year};
 use super::shape::{Shape, shape_of};
 use super::token::Token;
+use crate::property::is_alphanumeric;
 use crate::reading::{Reading, TextSource};
 
 /// The most characters of a code that is spelled out.
@@ -201,7 +202,7 @@ fn is_row_of_numbers(text: &str, range: &Range<usize>) -> bool {
 
 /// Whether a run has a line of its own, or follows a colon.
 pub(super) fn is_set_apart(text: &str, range: &Range<usize>) -> bool {
-    let is_sign = |c: char| !c.is_alphanumeric();
+    let is_sign = |c: char| !is_alphanumeric(c);
     let is_alone = |(before, after): (&str, &str)| before.chars().chain(after.chars()).all(is_sign);
     let before = text.get(..range.start).unwrap_or_default();
     before

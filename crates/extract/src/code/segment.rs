@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use memchr::memchr2_iter;
 
+use crate::property::is_alphanumeric;
+
 /// A line, or a cell of a table row, that is not blank, without surrounding spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Segment {
@@ -22,8 +24,8 @@ pub(super) fn segments(text: &str) -> Vec<Segment> {
         let body = indented.trim_end();
         if !body.is_empty() {
             let start = at + (piece.len() - indented.len());
-            let first = body.find(char::is_alphanumeric).unwrap_or(body.len());
-            let core = body.trim_end_matches(|c: char| !c.is_alphanumeric());
+            let first = body.find(is_alphanumeric).unwrap_or(body.len());
+            let core = body.trim_end_matches(|c: char| !is_alphanumeric(c));
             found.push(Segment {
                 range: start..start + body.len(),
                 core: start + first..start + core.len().max(first),

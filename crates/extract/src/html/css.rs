@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 /// The offset of the first of these bytes outside quotes, brackets and escapes.
-pub(super) fn find(text: &str, wanted: &[u8]) -> Option<usize> {
+pub(super) fn find<const N: usize>(text: &str, wanted: &[u8; N]) -> Option<usize> {
     let mut depth = 0_usize;
     let mut bytes = text.bytes().enumerate();
     while let Some((at, byte)) = bytes.next() {
@@ -36,7 +36,10 @@ fn skip_string(bytes: &mut impl Iterator<Item = (usize, u8)>, quote: u8) {
 }
 
 /// Splits at the first of these bytes outside quotes, brackets and escapes.
-pub(super) fn split<'t>(text: &'t str, wanted: &[u8]) -> (&'t str, Option<&'t str>) {
+pub(super) fn split<'t, const N: usize>(
+    text: &'t str,
+    wanted: &[u8; N],
+) -> (&'t str, Option<&'t str>) {
     match find(text, wanted) {
         Some(at) => (text.get(..at).unwrap_or_default(), text.get(at + 1..)),
         None => (text, None),

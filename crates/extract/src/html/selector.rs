@@ -12,7 +12,7 @@ const MAX_COMPOUNDS: usize = 32;
 /// Steps charged for one condition.
 const PER_CONDITION: usize = 6;
 /// Steps charged for parsing one word, and one condition of it: each is copied.
-const PER_WORD: usize = 50;
+const PER_WORD: usize = 80;
 const PER_PARSED: usize = 30;
 
 /// A selector such as `table.code > td .value`.
@@ -62,6 +62,9 @@ impl Selector {
         let mut compounds: VecDeque<(Compound, bool)> = VecDeque::new();
         let (mut parent, mut is_wide, mut after_sibling) = (false, false, false);
         for word in words(text) {
+            if !steps.charge(PER_WORD) {
+                return None;
+            }
             if matches!(word, "+" | "~") {
                 // The sibling before it is not checked; its parent is the same.
                 parent = compounds.pop_back()?.1;
@@ -81,7 +84,7 @@ impl Selector {
                 Part::Interactive => return None,
             };
             let conditions = compound.classes.len() + compound.attributes.len();
-            if !steps.charge(PER_WORD + PER_PARSED * conditions) {
+            if !steps.charge(PER_PARSED * conditions) {
                 return None;
             }
             if compounds.len() == MAX_COMPOUNDS {

@@ -62,6 +62,10 @@ impl Sheet {
     fn add_blocks(&mut self, css: &str, around: Around<'_>, steps: &Steps<'_>) {
         let mut rest = css;
         while let Some((prelude, body, after)) = css::block(rest) {
+            if self.rules.len() == MAX_RULES {
+                self.is_cut = true;
+                return;
+            }
             if !steps.charge(32 + 6 * (rest.len() - after.len())) {
                 return;
             }

@@ -68,9 +68,7 @@ impl<'a> Tokens<'a> {
             } else if body.starts_with(b"->") {
                 Some(6)
             } else {
-                memmem::find(body, b"--")
-                    .and_then(|_| comment_end(body))
-                    .map(|end| 4 + end)
+                comment_end(body).map(|end| 4 + end)
             }
         } else {
             memchr(b'>', rest.as_bytes()).map(|end| end + 1)
@@ -113,9 +111,7 @@ impl<'a> Tokens<'a> {
     fn raw_content(&mut self, name: &str) -> &'a str {
         let rest = self.rest();
         let bytes = rest.as_bytes();
-        let mut from = 0;
-        while let Some(found) = memmem::find(bytes.get(from..).unwrap_or_default(), b"</") {
-            let start = from + found;
+        for start in memmem::find_iter(bytes, b"</") {
             let after = bytes.get(start + 2..).unwrap_or_default();
             let matches = after
                 .get(..name.len())
@@ -129,25 +125,20 @@ impl<'a> Tokens<'a> {
                 self.at += close;
                 return rest.get(..start).unwrap_or_default();
             }
-            from = start + 2;
         }
         self.at = self.html.len();
         rest
     }
 }
 
-/// `-->` or `--!>`.
+/// The offset after `-->` or `--!>`.
 fn comment_end(body: &[u8]) -> Option<usize> {
-    let mut from = 0;
-    while let Some(found) = memmem::find(body.get(from..)?, b"--") {
-        let after = from + found + 2;
-        match (body.get(after), body.get(after + 1)) {
-            (Some(b'>'), _) => return Some(after + 1),
-            (Some(b'!'), Some(b'>')) => return Some(after + 2),
-            _ => from = after - 1,
-        }
-    }
-    None
+    let mut ends = memchr::memchr_iter(b'>', body);
+    let end = ends.find(|end| {
+        let before = body.get(..*end).unwrap_or_default();
+        before.ends_with(b"--") || before.ends_with(b"--!")
+    });
+    end.map(|end| end + 1)
 }
 
 /// The offset of the `>` that ends a tag. A `>` inside quotes does not.

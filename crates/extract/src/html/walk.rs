@@ -20,8 +20,8 @@ const MAX_DEPTH: usize = 256;
 const IMPLIED: usize = 2;
 /// Steps charged for a tag and for a piece of text, besides their bytes. A `<` that begins no
 /// tag is a piece of text.
-const PER_TAG: usize = 400;
-const PER_TEXT: usize = 60;
+const PER_TAG: usize = 520;
+const PER_TEXT: usize = 100;
 /// Steps charged for a byte of a tag, and for a byte of text.
 const PER_TAG_BYTE: usize = 6;
 const PER_TEXT_BYTE: usize = 8;

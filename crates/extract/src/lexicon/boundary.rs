@@ -1,6 +1,6 @@
 //! Where words begin and end.
 
-use std::sync::LazyLock;
+use crate::property::Property;
 
 /// Whether a word may begin at an offset, where a character begins.
 pub(super) fn begins_word(text: &str, at: usize) -> bool {
@@ -65,34 +65,20 @@ fn is_boundary(left: Option<char>, right: Option<char>) -> bool {
         (Some(left), Some(right)) if left.is_ascii() && right.is_ascii() => {
             !left.is_ascii_alphabetic() || !right.is_ascii_alphabetic()
         }
-        // The tables of letters are slow, so they come last.
         (Some(left), Some(right)) => {
             is_unspaced(left)
                 || is_unspaced(right)
                 || script_differs(left, right)
-                || !is_letter(left)
-                || !is_letter(right)
+                || !LETTER.is_of(left)
+                || !LETTER.is_of(right)
         }
         _ => true,
     }
 }
 
-/// Which characters are letters, of all alphabets: the tables of Unicode are slow.
-static LETTERS: LazyLock<Vec<bool>> = LazyLock::new(|| {
-    // There are no surrogates among these.
-    let chars = (0..0x3100).filter_map(char::from_u32);
-    chars.map(is_letter_by_tables).collect()
-});
-
-/// Letters and combining marks.
-fn is_letter(c: char) -> bool {
-    let known = LETTERS.get(c as usize).copied();
-    known.unwrap_or_else(|| is_letter_by_tables(c))
-}
-
-fn is_letter_by_tables(c: char) -> bool {
-    c.is_alphabetic() || unicode_normalization::char::is_combining_mark(c)
-}
+/// Letters of all alphabets, and combining marks.
+static LETTER: Property =
+    Property::new(|c| c.is_alphabetic() || unicode_normalization::char::is_combining_mark(c));
 
 fn script_differs(left: char, right: char) -> bool {
     left.is_ascii() != right.is_ascii()

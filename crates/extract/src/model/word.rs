@@ -1,6 +1,6 @@
 //! Words as features.
 
-use std::sync::LazyLock;
+use crate::property::Property;
 
 /// The words of a text.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -12,7 +12,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
                 Class::Part => break,
                 Class::Separator => at += 1,
                 Class::Other => match char_at(text, at)? {
-                    c if is_part(c) => break,
+                    c if PART.is_of(c) => break,
                     c => at += c.len_utf8(),
                 },
             }
@@ -22,7 +22,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
             match class(*byte) {
                 Class::Part => at += 1,
                 Class::Separator => break,
-                Class::Other => match char_at(text, at).filter(|c| is_part(*c)) {
+                Class::Other => match char_at(text, at).filter(|c| PART.is_of(*c)) {
                     Some(c) => at += c.len_utf8(),
                     None => break,
                 },
@@ -68,21 +68,8 @@ fn class(byte: u8) -> Class {
     class.copied().unwrap_or(Class::Other)
 }
 
-/// Which characters are parts of words: the tables of Unicode are slow.
-static PARTS: LazyLock<Vec<bool>> = LazyLock::new(|| {
-    // There are no surrogates among these.
-    let chars = (0..0xd800).filter_map(char::from_u32);
-    chars.map(is_part_by_tables).collect()
-});
-
-fn is_part(c: char) -> bool {
-    let known = PARTS.get(c as usize).copied();
-    known.unwrap_or_else(|| is_part_by_tables(c))
-}
-
-fn is_part_by_tables(c: char) -> bool {
-    c.is_alphanumeric() || is_mark(c)
-}
+/// Characters that are parts of words.
+static PART: Property = Property::new(|c| c.is_alphanumeric() || is_mark(c));
 
 /// The vowel signs of syllabaries are parts of words.
 fn is_mark(c: char) -> bool {
