@@ -80,12 +80,24 @@ impl Harness {
 
     /// The same with additional settings.
     pub(crate) async fn full_with(extra: &str) -> Self {
-        let server = shared_url("TEST_DATABASE_URL");
-        let mut url = url::Url::parse(&server).unwrap();
-        url.set_path(&format!("e2e_{}", uuid::Uuid::now_v7().simple()));
-        store::create_database(&url.as_str().into()).await.unwrap();
+        let url = new_database().await;
         let amqp = shared_url("TEST_AMQP_URL");
         Self::on([url.as_str(), &amqp], true, extra).await
+    }
+
+    /// The same behind a pooler of the shared database server.
+    pub(crate) async fn full_behind(pooler: &str) -> Self {
+        let direct = new_database().await;
+        let mut pooler = url::Url::parse(pooler).unwrap();
+        pooler.set_path(direct.path());
+        let extra = format!("database.direct_url = \"{direct}\"\n");
+        let amqp = shared_url("TEST_AMQP_URL");
+        let behind = Self::on([pooler.as_str(), &amqp], true, &extra).await;
+        let url = direct.to_string();
+        Self {
+            database: Database::Postgres { url, scratch: true },
+            ..behind
+        }
     }
 
     /// Two processes of each role on servers that the test may stop.
@@ -275,6 +287,14 @@ impl Harness {
             .arg(self.deployment.config());
         command
     }
+}
+
+/// A new database on the shared server.
+async fn new_database() -> url::Url {
+    let mut url = url::Url::parse(&shared_url("TEST_DATABASE_URL")).unwrap();
+    url.set_path(&format!("e2e_{}", uuid::Uuid::now_v7().simple()));
+    store::create_database(&url.as_str().into()).await.unwrap();
+    url
 }
 
 /// The native payload around a raw mail.

@@ -43,6 +43,7 @@ mod no_disclosure;
 mod openapi;
 mod outage;
 mod outside;
+mod pgbouncer;
 mod placeholders;
 mod poison;
 mod poll_backlog;

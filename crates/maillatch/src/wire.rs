@@ -150,7 +150,9 @@ pub(crate) fn dead_mint_domain(config: &Config, sources: &Sources) -> Option<Str
 
 /// How to migrate the configured database. This needs no secrets.
 pub(crate) fn migrate_settings(config: &Config) -> store::Settings {
+    let direct = &config.database.direct_url;
     store::Settings {
+        direct_url: (!direct.expose_secret().is_empty()).then(|| direct.clone()),
         max_connections: config.database.max_connections,
         acquire_timeout: config.database.acquire_timeout.0,
         ..store::Settings::new(config.database_url())

@@ -63,8 +63,10 @@ pub(crate) type Prepared<B> =
 pub(crate) trait Backend: Send + Sync + Sized + 'static {
     /// The driver.
     type Driver: Database<Arguments: Arguments<Database = Self::Driver>>;
+    /// A connection.
+    type Connection: Send;
     /// A connection on loan from a pool.
-    type Lent: DerefMut<Target = <Self::Driver as Database>::Connection> + Send;
+    type Lent: DerefMut<Target = Self::Connection> + Send;
 
     /// This database's text of a statement.
     fn text(sql: Sql) -> &'static str;
@@ -142,13 +144,23 @@ pub(crate) trait Backend: Send + Sync + Sized + 'static {
 }
 
 /// A connection to a database.
-pub(crate) type Connection<B> = <<B as Backend>::Driver as Database>::Connection;
+pub(crate) type Connection<B> = <B as Backend>::Connection;
 
 /// How a transaction ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Commit,
     Rollback,
+}
+
+impl End {
+    /// The command, the same in both databases.
+    pub(crate) fn command(self) -> &'static str {
+        match self {
+            Self::Commit => "COMMIT",
+            Self::Rollback => "ROLLBACK",
+        }
+    }
 }
 
 /// A statement, with the values that are bound so far.
@@ -254,37 +266,3 @@ macro_rules! row {
 }
 
 pub(crate) use row;
-
-/// The methods of [`Backend`] that both databases have, for one driver's connection.
-macro_rules! driver_methods {
-    ($connection:ty) => {
-        async fn end(connection: &mut $connection, how: End) -> Result<(), sqlx::Error> {
-            let command = match how {
-                End::Commit => "COMMIT",
-                End::Rollback => "ROLLBACK",
-            };
-            connection.execute(command).await.map(drop)
-        }
-
-        fn bind<'v, T: Value<'v>>(query: Prepared<Self>, value: T) -> Prepared<Self> {
-            query.bind(value)
-        }
-
-        async fn execute(
-            connection: &mut $connection,
-            query: Prepared<Self>,
-        ) -> Result<u64, sqlx::Error> {
-            Ok(query.execute(connection).await?.rows_affected())
-        }
-
-        async fn fetch<R: Columns>(
-            connection: &mut $connection,
-            query: Prepared<Self>,
-        ) -> Result<Vec<R>, sqlx::Error> {
-            let rows = query.fetch_all(connection).await?;
-            rows.iter().map(R::from_row).collect()
-        }
-    };
-}
-
-pub(crate) use driver_methods;

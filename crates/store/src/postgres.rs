@@ -2,17 +2,16 @@
 
 mod connect;
 mod deliveries;
+mod link;
 mod listen;
 mod pool;
 mod schema;
 mod unreachable;
 
-use sqlx::{Executor, PgConnection};
+use sqlx::Connection as _;
 use uuid::Uuid;
 
-use crate::backend::{
-    Backend, Columns, ConnectionCount, End, Prepared, Sql, Value, driver_methods,
-};
+use crate::backend::{Backend, Columns, ConnectionCount, End, Prepared, Sql, Value};
 use crate::batch::{Batch, Unrecorded};
 use crate::database::Database;
 use crate::fault::Fault;
@@ -21,6 +20,7 @@ use crate::open::OpenError;
 use crate::settings::Settings;
 use crate::watches::Watches;
 
+use link::{Link, Route};
 use listen::Listener;
 use pool::{Lent, Pool};
 
@@ -36,32 +36,40 @@ impl Database<Postgres> {
         if settings.migrate {
             Self::migrate(settings).await?;
         }
-        let options = connect::options(settings)?;
-        let pool = Pool::over(connect::pool(settings, options.clone()).await?);
+        let (options, direct) = (
+            connect::options(settings)?,
+            connect::direct_options(settings)?,
+        );
+        let pool = connect::pool(settings, options.clone()).await?;
+        let pool = Pool::over(pool, Route::of(settings));
         let lent = pool.lend().await;
-        let mut connection = lent.map_err(|error| unreachable::explain(&options, &error))?;
+        let mut link = lent.map_err(|error| unreachable::explain(&options, &error))?;
+        let mut connection = schema::connect(&direct).await?;
+        connect::refuse_other_server(&mut link, &mut connection).await?;
         if !settings.allow_unsafe {
             connect::refuse_unsafe(&mut connection).await?;
         }
         let applied = schema::applied(&mut connection).await?;
         applied.accept_newer()?;
         applied.refuse_missing()?;
+        connection.close().await.map_err(connect::check_error)?;
         let watches = Watches::default();
-        let listener = Listener::new(options, watches.clone(), settings.tasks.clone());
+        let listener = Listener::new(direct, watches.clone(), settings.tasks.clone());
         Ok(Self::over(Postgres { pool, listener }, secrets, watches))
     }
 
     pub(crate) async fn migrate(settings: &Settings) -> Result<Migrated, OpenError> {
-        schema::migrate(&connect::plain_options(settings)?).await
+        schema::migrate(&connect::migration_options(settings)?).await
     }
 
     pub(crate) async fn plan(settings: &Settings) -> Result<MigrationPlan, OpenError> {
-        schema::plan(&connect::plain_options(settings)?).await
+        schema::plan(&connect::migration_options(settings)?).await
     }
 }
 
 impl Backend for Postgres {
     type Driver = sqlx::Postgres;
+    type Connection = Link;
     type Lent = Lent;
 
     fn text(sql: Sql) -> &'static str {
@@ -76,11 +84,29 @@ impl Backend for Postgres {
         self.pool.lend().await
     }
 
-    async fn begin(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-        connection.execute("BEGIN").await.map(drop)
+    async fn begin(link: &mut Link) -> Result<(), sqlx::Error> {
+        link.begin().await
     }
 
-    driver_methods!(PgConnection);
+    async fn end(link: &mut Link, how: End) -> Result<(), sqlx::Error> {
+        link.end(how).await
+    }
+
+    fn bind<'v, T: Value<'v>>(query: Prepared<Self>, value: T) -> Prepared<Self> {
+        query.bind(value)
+    }
+
+    async fn execute(link: &mut Link, query: Prepared<Self>) -> Result<u64, sqlx::Error> {
+        link.execute(query).await
+    }
+
+    async fn fetch<R: Columns>(
+        link: &mut Link,
+        query: Prepared<Self>,
+    ) -> Result<Vec<R>, sqlx::Error> {
+        let rows = link.fetch(query).await?;
+        rows.iter().map(R::from_row).collect()
+    }
 
     /// The pool ends the transaction of every connection that comes back.
     fn discard(_lent: &mut Lent) {}
@@ -91,11 +117,11 @@ impl Backend for Postgres {
     const INSERTS_MANY: bool = true;
 
     async fn insert_deliveries(
-        connection: &mut PgConnection,
+        link: &mut Link,
         batch: &Batch,
         unrecorded: &[Unrecorded],
     ) -> Result<Vec<Uuid>, Fault> {
-        deliveries::insert(connection, batch, unrecorded).await
+        deliveries::insert(link, batch, unrecorded).await
     }
 
     const NOTIFIES: bool = true;
@@ -114,7 +140,7 @@ impl Backend for Postgres {
     }
 
     /// The server keeps its log for as long as it needs it.
-    async fn truncate_log(_: &mut PgConnection) -> Result<(), sqlx::Error> {
+    async fn truncate_log(_: &mut Link) -> Result<(), sqlx::Error> {
         Ok(())
     }
 

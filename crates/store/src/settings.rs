@@ -23,6 +23,9 @@ pub struct Secrets {
 pub struct Settings {
     /// `postgres://…`, or `sqlite:` and the path of a file.
     pub url: SecretString,
+    /// Postgres itself, if `url` is a pooler in transaction mode such as `PgBouncer`.
+    /// Migrations and notifications need a session of their own.
+    pub direct_url: Option<SecretString>,
     /// The keys of the rows; without them a database can be migrated, but not opened.
     pub secrets: Option<Secrets>,
     /// The most connections one process opens; `SQLite` has one writer and uses
@@ -50,6 +53,7 @@ impl Settings {
     pub fn new(url: SecretString) -> Self {
         Self {
             url,
+            direct_url: None,
             secrets: None,
             max_connections: 8,
             acquire_timeout: Duration::from_secs(2),

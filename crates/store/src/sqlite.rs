@@ -9,9 +9,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Executor, SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
-use crate::backend::{
-    Backend, Columns, ConnectionCount, End, Prepared, Sql, Value, driver_methods,
-};
+use crate::backend::{Backend, Columns, ConnectionCount, End, Prepared, Sql, Value};
 use crate::batch::{Batch, Unrecorded};
 use crate::database::Database;
 use crate::deliveries;
@@ -85,6 +83,7 @@ impl Database<Sqlite> {
 
 impl Backend for Sqlite {
     type Driver = sqlx::Sqlite;
+    type Connection = SqliteConnection;
     type Lent = PoolConnection<sqlx::Sqlite>;
 
     fn text(sql: Sql) -> &'static str {
@@ -105,7 +104,28 @@ impl Backend for Sqlite {
         connection.execute("BEGIN IMMEDIATE").await.map(drop)
     }
 
-    driver_methods!(SqliteConnection);
+    async fn end(connection: &mut SqliteConnection, how: End) -> Result<(), sqlx::Error> {
+        connection.execute(how.command()).await.map(drop)
+    }
+
+    fn bind<'v, T: Value<'v>>(query: Prepared<Self>, value: T) -> Prepared<Self> {
+        query.bind(value)
+    }
+
+    async fn execute(
+        connection: &mut SqliteConnection,
+        query: Prepared<Self>,
+    ) -> Result<u64, sqlx::Error> {
+        Ok(query.execute(connection).await?.rows_affected())
+    }
+
+    async fn fetch<R: Columns>(
+        connection: &mut SqliteConnection,
+        query: Prepared<Self>,
+    ) -> Result<Vec<R>, sqlx::Error> {
+        let rows = query.fetch_all(connection).await?;
+        rows.iter().map(R::from_row).collect()
+    }
 
     /// A new connection takes its place; closing ends the transaction.
     fn discard(lent: &mut Self::Lent) {

@@ -7,6 +7,7 @@ mod full_disk;
 mod locks;
 mod model;
 mod overdue;
+mod pooler;
 mod postgres;
 mod refusals;
 mod seal;

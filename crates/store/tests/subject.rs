@@ -116,6 +116,21 @@ impl Database {
         Settings::new(self.url.clone().into()).sealed_with(secrets())
     }
 
+    /// The same through the pooler at `TEST_POOLER_URL`, if there is one.
+    fn settings_for_contract(&self) -> Settings {
+        let direct = self.settings();
+        let Ok(pooler) = std::env::var("TEST_POOLER_URL") else {
+            return direct;
+        };
+        let mut pooler = must(Url::parse(&pooler));
+        pooler.set_path(must(Url::parse(&self.url)).path());
+        Settings {
+            url: pooler.as_str().into(),
+            direct_url: Some(direct.url.clone()),
+            ..direct
+        }
+    }
+
     pub(crate) async fn drop(&self) {
         must(store::drop_database(&self.url.clone().into()).await);
     }
@@ -133,7 +148,7 @@ impl StoreSubject for PostgresDatabase {
         let database = Database::create().await;
         let settings = Settings {
             migrate: true,
-            ..database.settings()
+            ..database.settings_for_contract()
         };
         let store = must(store::open(&settings).await);
         Self { database, store }

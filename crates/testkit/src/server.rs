@@ -1,4 +1,4 @@
-//! A private PostgreSQL, RabbitMQ, Dovecot or aiosmtpd, run by `tests/services`.
+//! A private PostgreSQL, PgBouncer, RabbitMQ, Dovecot or aiosmtpd, run by `tests/services`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -30,30 +30,37 @@ impl Server {
     /// Starts a PostgreSQL and waits until it is ready.
     #[track_caller]
     pub fn postgres() -> Self {
-        Self::new("postgres")
+        Self::new("postgres", &[])
+    }
+
+    /// Starts a `PgBouncer` in transaction mode before a PostgreSQL, and waits until it is
+    /// ready.
+    #[track_caller]
+    pub fn pgbouncer(postgres_url: &str) -> Self {
+        Self::new("pgbouncer", &[postgres_url])
     }
 
     /// Starts a RabbitMQ and waits until it is ready.
     #[track_caller]
     pub fn rabbitmq() -> Self {
-        Self::new("rabbitmq")
+        Self::new("rabbitmq", &[])
     }
 
     /// Starts a Dovecot and waits until it is ready.
     #[track_caller]
     pub fn dovecot() -> Self {
-        Self::new("dovecot")
+        Self::new("dovecot", &[])
     }
 
     /// Starts an aiosmtpd, an SMTP server that keeps what it accepts in the Maildir
     /// `mail/box`, and waits until it is ready.
     #[track_caller]
     pub fn aiosmtpd() -> Self {
-        Self::new("aiosmtpd")
+        Self::new("aiosmtpd", &[])
     }
 
     #[track_caller]
-    fn new(kind: &'static str) -> Self {
+    fn new(kind: &'static str, arguments: &[&str]) -> Self {
         let name = format!(
             "maillatch-{kind}-{}-{}",
             process::id(),
@@ -66,7 +73,7 @@ impl Server {
             directory,
             url: String::new(),
         };
-        server.start();
+        server.url = server.run("start", arguments);
         server
     }
 

@@ -150,6 +150,7 @@ pub(crate) struct Seal {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Database {
     pub(crate) url: SecretString,
+    pub(crate) direct_url: SecretString,
     pub(crate) max_connections: u32,
     pub(crate) acquire_timeout: Span,
 }

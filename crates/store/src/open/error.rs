@@ -18,6 +18,18 @@ pub enum OpenError {
     /// do.
     #[error("{0}")]
     Unreachable(String),
+    /// The URL leads to a pooler, and the settings do not say so.
+    #[error(
+        "database.url leads to a pooler such as PgBouncer; set database.direct_url to the URL of \
+         PostgreSQL itself, where Maillatch listens for notifications and migrates"
+    )]
+    UnnamedPooler,
+    /// The pooler leads elsewhere.
+    #[error(
+        "database.url and database.direct_url lead to different servers or databases; correct one \
+         of them"
+    )]
+    OtherServer,
     /// It cannot be opened.
     #[error("the database cannot be reached")]
     Connect(#[source] Source),

@@ -3,27 +3,24 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions, Connection, PgConnection, PgPool};
+use sqlx::{ConnectOptions, Connection, FromRow, PgConnection, PgPool};
 
+use super::link::{Link, Route};
 use super::unreachable;
 use crate::open::OpenError;
 use crate::settings::Settings;
 
-/// The options of a session without timeouts: for migrations, which may take long.
-pub(super) fn plain_options(settings: &Settings) -> Result<PgConnectOptions, OpenError> {
-    let options = PgConnectOptions::from_str(settings.url.expose_secret())
-        .map_err(|error| OpenError::Url(Box::new(error)))?;
-    Ok(options
-        .application_name(&settings.application_name)
-        // The log of statements has no values, and so no use.
-        .disable_statement_logging())
+/// The options of a session that migrates, straight to the server.
+pub(super) fn migration_options(settings: &Settings) -> Result<PgConnectOptions, OpenError> {
+    // A migration may take long, whatever timeout the user's role has.
+    Ok(plain_options(settings, direct_url(settings))?.options([("statement_timeout", "0")]))
 }
 
-/// The options of a session of the service.
-pub(super) fn options(settings: &Settings) -> Result<PgConnectOptions, OpenError> {
-    Ok(plain_options(settings)?.options([
+/// The options of a session straight to the server.
+pub(super) fn direct_options(settings: &Settings) -> Result<PgConnectOptions, OpenError> {
+    Ok(plain_options(settings, direct_url(settings))?.options([
         // No statement takes long; one that does is stuck, and its caller is gone.
         ("statement_timeout", "5s"),
         // The wait for a lock ends before the caller's timeout.
@@ -31,6 +28,30 @@ pub(super) fn options(settings: &Settings) -> Result<PgConnectOptions, OpenError
         // The server ends a transaction that its client does not end.
         ("idle_in_transaction_session_timeout", "10s"),
     ]))
+}
+
+/// The options of a session of the service. Through a pooler, a session has no settings of
+/// its own: a pooler refuses them.
+pub(super) fn options(settings: &Settings) -> Result<PgConnectOptions, OpenError> {
+    match Route::of(settings) {
+        Route::Straight => direct_options(settings),
+        Route::ThroughPooler => {
+            Ok(plain_options(settings, &settings.url)?.extra_float_digits(None))
+        }
+    }
+}
+
+fn direct_url(settings: &Settings) -> &SecretString {
+    settings.direct_url.as_ref().unwrap_or(&settings.url)
+}
+
+fn plain_options(settings: &Settings, url: &SecretString) -> Result<PgConnectOptions, OpenError> {
+    let options = PgConnectOptions::from_str(url.expose_secret())
+        .map_err(|error| OpenError::Url(Box::new(error)))?;
+    Ok(options
+        .application_name(&settings.application_name)
+        // The log of statements has no values, and so no use.
+        .disable_statement_logging())
 }
 
 /// A pool whose first connection is already open, so that a wrong URL is an
@@ -83,6 +104,37 @@ async fn ping(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
         Err(elapsed) => Err(sqlx::Error::Io(elapsed.into())),
     }
 }
+
+/// Refuses a pooler that the settings do not name, and a pooler that leads to another
+/// server or database than the direct URL.
+pub(super) async fn refuse_other_server(
+    link: &mut Link,
+    direct: &mut PgConnection,
+) -> Result<(), OpenError> {
+    const WHERE: &str = "SELECT current_setting('statement_timeout'),
+                                current_database()::text,
+                                pg_postmaster_start_time()::text";
+    let rows = link.fetch(sqlx::query(WHERE)).await.map_err(check_error)?;
+    let reached = rows.first().and_then(|row| Place::from_row(row).ok());
+    if reached
+        .as_ref()
+        .is_none_or(|(timeout, _, _)| timeout != "5s")
+    {
+        return Err(OpenError::UnnamedPooler);
+    }
+    let wanted: Place = sqlx::query_as(WHERE)
+        .fetch_one(direct)
+        .await
+        .map_err(check_error)?;
+    if reached == Some(wanted) {
+        Ok(())
+    } else {
+        Err(OpenError::OtherServer)
+    }
+}
+
+/// The timeout of statements, the database, and when its server was started.
+type Place = (String, String, String);
 
 /// Refuses a server on which a commit is not yet on disk when it is reported.
 pub(super) async fn refuse_unsafe(connection: &mut PgConnection) -> Result<(), OpenError> {

@@ -1,28 +1,29 @@
 //! Many deliveries in one statement, which is one round trip and one commit.
 
 use pipeline::NewDelivery;
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::Postgres;
+use super::link::Link;
+use crate::backend::Backend;
 use crate::batch::{Batch, Unrecorded};
 use crate::deliveries;
 use crate::fault::Fault;
 
 /// Inserts those whose keys are free; returns their ids.
 pub(super) async fn insert(
-    connection: &mut PgConnection,
+    link: &mut Link,
     batch: &Batch,
     unrecorded: &[Unrecorded],
 ) -> Result<Vec<Uuid>, Fault> {
     if let [_] = unrecorded {
-        return deliveries::insert_each::<Postgres>(connection, batch, unrecorded).await;
+        return deliveries::insert_each::<Postgres>(link, batch, unrecorded).await;
     }
     let mut columns = Columns::default();
     for candidate in unrecorded {
         columns.push(candidate, batch.delivery(candidate)?);
     }
-    let inserted = sqlx::query_scalar(
+    let insert = sqlx::query(
         "INSERT INTO deliveries
              (id, source, delivery_key, content_digest, content_type, conflict_of, body,
               body_key, recorded_at, claimable_at, ring_at)
@@ -40,10 +41,9 @@ pub(super) async fn insert(
     .bind(columns.content_types)
     .bind(columns.conflicts)
     .bind(columns.bodies)
-    .bind(batch.body_key.as_str())
-    .fetch_all(connection)
-    .await?;
-    Ok(inserted)
+    .bind(batch.body_key.as_str());
+    let inserted: Vec<(Uuid,)> = Postgres::fetch(link, insert).await?;
+    Ok(inserted.into_iter().map(|(id,)| id).collect())
 }
 
 /// Rows as one array for each column.

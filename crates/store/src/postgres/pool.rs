@@ -8,11 +8,11 @@
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use sqlx::pool::PoolConnection;
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgPool;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
+use super::link::{Link, Route};
 use crate::backend::ConnectionCount;
 
 /// How long the return of a connection may take.
@@ -20,42 +20,46 @@ const RETURN: Duration = Duration::from_secs(5);
 
 /// The connections of a process.
 #[derive(Clone)]
-pub(super) struct Pool(PgPool);
+pub(super) struct Pool {
+    pool: PgPool,
+    route: Route,
+}
 
 impl Pool {
-    pub(super) fn over(pool: PgPool) -> Self {
-        Self(pool)
+    pub(super) fn over(pool: PgPool, route: Route) -> Self {
+        Self { pool, route }
     }
 
     /// Lends a connection, or fails within the pool's timeout.
     pub(super) async fn lend(&self) -> Result<Lent, sqlx::Error> {
-        self.0.acquire().await.map(Lent)
+        let connection = self.pool.acquire().await?;
+        Ok(Lent(Link::new(connection, self.route)))
     }
 
     /// How many connections there are.
     pub(super) fn connections(&self) -> ConnectionCount {
-        ConnectionCount::of(&self.0)
+        ConnectionCount::of(&self.pool)
     }
 
     /// Closes every connection; waits for those that are lent.
     pub(super) async fn close(&self) {
-        self.0.close().await;
+        self.pool.close().await;
     }
 }
 
 /// A connection on loan.
-pub(crate) struct Lent(PoolConnection<sqlx::Postgres>);
+pub(crate) struct Lent(Link);
 
 impl Deref for Lent {
-    type Target = PgConnection;
+    type Target = Link;
 
-    fn deref(&self) -> &PgConnection {
+    fn deref(&self) -> &Link {
         &self.0
     }
 }
 
 impl DerefMut for Lent {
-    fn deref_mut(&mut self) -> &mut PgConnection {
+    fn deref_mut(&mut self) -> &mut Link {
         &mut self.0
     }
 }
@@ -89,18 +93,21 @@ mod tests {
             ..Settings::new(url.into())
         };
         let options = connect::options(&settings).unwrap();
-        Pool::over(connect::pool(&settings, options).await.unwrap())
+        Pool::over(
+            connect::pool(&settings, options).await.unwrap(),
+            Route::Straight,
+        )
     }
 
     #[tokio::test]
     async fn connection_returned_inside_a_transaction_is_lent_without_one() {
         let pool = pool_of_one(&shared_url("TEST_DATABASE_URL")).await;
         let mut connection = pool.lend().await.unwrap();
-        connection.execute("BEGIN").await.unwrap();
+        connection.driver().execute("BEGIN").await.unwrap();
         drop(connection);
         // Inside a transaction, `now()` is when that began.
         let row = sqlx::raw_sql("SELECT now() = statement_timestamp() AS is_outside");
-        let row = row.fetch_one(&mut *pool.lend().await.unwrap()).await;
+        let row = row.fetch_one(pool.lend().await.unwrap().driver()).await;
         assert!(row.unwrap().get::<bool, _>("is_outside"));
     }
 
@@ -108,11 +115,15 @@ mod tests {
     async fn a_connection_returned_in_a_failed_transaction_is_replaced() {
         let pool = pool_of_one(&shared_url("TEST_DATABASE_URL")).await;
         let mut connection = pool.lend().await.unwrap();
-        connection.execute("BEGIN").await.unwrap();
-        connection.execute("SELECT 1 / 0").await.unwrap_err();
+        connection.driver().execute("BEGIN").await.unwrap();
+        connection
+            .driver()
+            .execute("SELECT 1 / 0")
+            .await
+            .unwrap_err();
         drop(connection);
         let mut connection = pool.lend().await.unwrap();
-        connection.execute("SELECT 1").await.unwrap();
+        connection.driver().execute("SELECT 1").await.unwrap();
     }
 
     #[tokio::test]
@@ -126,12 +137,15 @@ mod tests {
         proxy.freeze();
         soon("the connection is frozen", async {
             let wait = Duration::from_millis(200);
-            while timeout(wait, connection.execute("SELECT 1")).await.is_ok() {}
+            while timeout(wait, connection.driver().execute("SELECT 1"))
+                .await
+                .is_ok()
+            {}
         })
         .await;
         drop(connection);
         proxy.heal();
         let mut connection = soon("a place", pool.lend()).await.unwrap();
-        connection.execute("SELECT 1").await.unwrap();
+        connection.driver().execute("SELECT 1").await.unwrap();
     }
 }

@@ -23,7 +23,8 @@ pub(super) async fn applied(connection: &mut PgConnection) -> Result<Applied, Op
     Ok(Applied::new(rows))
 }
 
-async fn connect(options: &PgConnectOptions) -> Result<PgConnection, OpenError> {
+/// One connection of its own.
+pub(super) async fn connect(options: &PgConnectOptions) -> Result<PgConnection, OpenError> {
     let connected = options.connect().await;
     connected.map_err(|error| explain(options, &error))
 }

@@ -47,6 +47,8 @@ pub(super) fn explain(options: &PgConnectOptions, error: &sqlx::Error) -> OpenEr
             "PostgreSQL at {place} has no connection left; raise its max_connections, or lower \
              database.max_connections"
         ),
+        // A pooler knows few settings of a session, and refuses the others.
+        (_, Some("08P01")) => OpenError::UnnamedPooler.to_string(),
         (_, Some("57P03")) => {
             format!("PostgreSQL at {place} is starting or stopping; try again in a moment")
         }
