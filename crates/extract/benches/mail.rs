@@ -12,7 +12,10 @@ use extract::{Allowlist, Decision, Policy, ReadMail, read};
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     let links = Allowlist::parse(["*.example.com"]).unwrap_or_else(|_| Allowlist::any());
-    let policy = Policy { links };
+    let policy = Policy {
+        links,
+        ..Policy::default()
+    };
     for (name, mail) in [("code", with_code()), ("link", with_links())] {
         // The lexicons are built on first use; do not count that.
         let known = read(&mail);

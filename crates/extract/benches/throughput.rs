@@ -57,6 +57,7 @@ fn under_twenty_allowlists(mail: &[u8]) {
         .map(|number| Policy {
             links: Allowlist::parse([format!("host{number}.example.com")])
                 .unwrap_or_else(|_| Allowlist::any()),
+            ..Policy::default()
         })
         .collect();
     let decided = |policies: &[Policy]| {

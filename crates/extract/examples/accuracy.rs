@@ -34,6 +34,9 @@ impl Tally {
     }
 }
 
+/// The thresholds that the page shows.
+const THRESHOLDS: [u8; 7] = [0, 60, 80, 90, 95, 97, 99];
+
 #[derive(Default)]
 struct Report {
     mails: u32,
@@ -43,6 +46,8 @@ struct Report {
     by_language: BTreeMap<String, (u32, Tally)>,
     /// For each ten percent of confidence: codes given, and right ones.
     by_confidence: BTreeMap<u8, (u32, u32)>,
+    /// For each threshold that an operator may set: codes and links.
+    by_threshold: BTreeMap<u8, (Tally, Tally)>,
     /// The sum of the squared differences between confidence and truth.
     squares: f64,
 }
@@ -87,6 +92,13 @@ impl Report {
         let (mails, tally) = self.by_language.entry(text(case, "lang")).or_default();
         *mails += 1;
         tally.count(expected.is_some(), code_answer);
+        for threshold in THRESHOLDS {
+            let (codes, links_of) = self.by_threshold.entry(threshold).or_default();
+            let code = code.filter(|code| code.confidence >= threshold);
+            codes.count(expected.is_some(), code.and(code_answer));
+            let link = link.filter(|link| link.confidence >= threshold);
+            links_of.count(!links.is_empty(), link.and(link_answer));
+        }
         if let (Some(code), Some(is_right)) = (code, code_answer) {
             let (given, right) = self.by_confidence.entry(code.confidence / 10).or_default();
             *given += 1;
@@ -131,6 +143,7 @@ impl Report {
         for (language, (mails, tally)) in &self.by_language {
             writeln!(page, "| {language} | {mails} | {} |", tally.row())?;
         }
+        self.thresholds(&mut page)?;
         let given = f64::from((self.codes.right + self.codes.wrong).max(1));
         writeln!(page, "\n## Is the confidence right?\n")?;
         writeln!(
@@ -147,6 +160,25 @@ impl Report {
             writeln!(page, "| {tenth}0 to {tenth}9 % | {given} | {share:.3} |")?;
         }
         Ok(page)
+    }
+
+    fn thresholds(&self, page: &mut String) -> std::fmt::Result {
+        writeln!(
+            page,
+            "\n## By threshold\n\nWhat is left when `extract.threshold` withholds codes and \
+             links with less confidence.\n\n\
+             | threshold | codes: precision | recall | wrong | links: precision | recall | wrong |"
+        )?;
+        writeln!(page, "|---|---:|---:|---:|---:|---:|---:|")?;
+        for (threshold, (codes, links)) in &self.by_threshold {
+            writeln!(
+                page,
+                "| {threshold} % | {} | {} |",
+                codes.row(),
+                links.row()
+            )?;
+        }
+        Ok(())
     }
 }
 

@@ -32,13 +32,44 @@ impl<T> Extraction<T> {
     }
 }
 
+/// Something that is believed to be right with a probability.
+pub trait Believed {
+    /// 0 to 100.
+    fn confidence(&self) -> u8;
+}
+
+impl Believed for Code {
+    fn confidence(&self) -> u8 {
+        self.confidence
+    }
+}
+
+impl Believed for Link {
+    fn confidence(&self) -> u8 {
+        self.confidence
+    }
+}
+
+impl<T: Believed> Extraction<T> {
+    /// The same without an artifact that has less confidence than this.
+    pub(crate) fn at_least(self, threshold: u8) -> Self {
+        match self {
+            Self::Found(artifact) if artifact.confidence() < threshold => {
+                Self::Withheld(AbstainReason::NotConvincing)
+            }
+            other => other,
+        }
+    }
+}
+
 /// Why there is no artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AbstainReason {
     /// Nothing in the mail has the shape of an artifact.
     NoCandidate,
-    /// There are candidates, and none has enough evidence.
+    /// There are candidates, and none has enough evidence, or less than the operator asks
+    /// for.
     NotConvincing,
     /// Two candidates are about equally good.
     Ambiguous,

@@ -149,8 +149,8 @@ impl ReadMail {
         Decision {
             flags,
             refused_host: bound_to.or(links.refused_host),
-            code: self.withhold(self.codes.decide(&policy.links)),
-            link: self.withhold(links.extraction),
+            code: self.withhold(self.codes.decide(&policy.links).at_least(policy.threshold)),
+            link: self.withhold(links.extraction.at_least(policy.threshold)),
         }
     }
 

@@ -32,7 +32,10 @@ impl Decisions {
         raw: Arc<Vec<u8>>,
         lists: BTreeSet<LinkList>,
     ) -> Result<Self, Failure> {
-        let policies = lists.iter().map(|list| policy(list, settings)).collect();
+        let policies = lists
+            .iter()
+            .map(|list| policy(list, &settings.policy))
+            .collect();
         let parsed = threads.parse(raw, policies, settings.parse_budget).await;
         let ParsedMail {
             identity,
@@ -63,9 +66,12 @@ impl Decisions {
 
 /// Lists are checked when they are set. If this version refuses a list that an earlier
 /// one accepted, the operator's own list replaces it.
-fn policy(list: &LinkList, settings: &Settings) -> Policy {
+fn policy(list: &LinkList, operators: &Policy) -> Policy {
     let links = list.as_ref().and_then(|list| Allowlist::parse(list).ok());
-    links.map_or_else(|| settings.policy.clone(), |links| Policy { links })
+    Policy {
+        links: links.unwrap_or_else(|| operators.links.clone()),
+        threshold: operators.threshold,
+    }
 }
 
 fn mail(parsed: Parsed) -> Result<Box<ParsedMail>, Failure> {
@@ -78,5 +84,21 @@ fn mail(parsed: Parsed) -> Result<Box<ParsedMail>, Failure> {
         // machine that is too busy, so the mail is tried again.
         Parsed::TooSlow => Err(Failure::transient(Reason::new("parser_too_slow"))),
         Parsed::NoThread => Err(Failure::transient(Reason::new("no_thread"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attempts_own_list_keeps_the_operators_threshold() {
+        let operators = Policy {
+            threshold: 90,
+            ..Policy::default()
+        };
+        for list in [None, Some(vec!["example.com".to_owned()])] {
+            assert_eq!(policy(&list, &operators).threshold, 90);
+        }
     }
 }

@@ -6,7 +6,10 @@ use super::*;
 
 fn policy() -> Policy {
     let links = Allowlist::parse(&["example.com".to_owned()]).unwrap();
-    Policy { links }
+    Policy {
+        links,
+        ..Policy::default()
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use libfuzzer_sys::fuzz_target;
 
 static POLICY: LazyLock<Policy> = LazyLock::new(|| Policy {
     links: Allowlist::parse(["example.com", "*.example.com"]).expect("two good entries"),
+    ..Policy::default()
 });
 
 fuzz_target!(|raw: &[u8]| {

@@ -34,7 +34,14 @@ fn deviation(name: &str) -> Option<String> {
         }
         None => Allowlist::any(),
     };
-    let mail = extract(&raw, &Policy { links }).unwrap();
+    let mail = extract(
+        &raw,
+        &Policy {
+            links,
+            ..Policy::default()
+        },
+    )
+    .unwrap();
     let code = mail.code.found().map(|code| code.value.as_str());
     let link = mail.link.found().map(|link| link.url.as_str());
     let flags: Vec<&str> = mail.flags.iter().map(|flag| flag.as_str()).collect();

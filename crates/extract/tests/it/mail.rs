@@ -348,7 +348,11 @@ fn refused_host_is_the_registrable_domain_that_the_allowlist_lacks() {
     let of = |raw: &[u8]| {
         let links = Allowlist::parse(["example.com"]).unwrap();
         let mail = extract::read(raw).unwrap();
-        mail.decide(&Policy { links }).refused_host
+        let policy = Policy {
+            links,
+            ..Policy::default()
+        };
+        mail.decide(&policy).refused_host
     };
     let linked = |host: &str| {
         let url = format!("https://{host}/verify?token=4Kq8Zt2LpW9x4Kq8Zt2LpW9x");

@@ -14,6 +14,7 @@ mod property;
 mod relatives;
 mod shape;
 mod speed;
+mod threshold;
 mod words;
 
 use extract::{Allowlist, Extracted, Policy, extract};
@@ -21,7 +22,11 @@ use extract::{Allowlist, Extracted, Policy, extract};
 /// Extracts under `example.com` and everything below it.
 fn extract_allowed(raw: &[u8]) -> Extracted {
     let links = Allowlist::parse(["example.com", "*.example.com"]).unwrap();
-    extract(raw, &Policy { links }).unwrap()
+    let policy = Policy {
+        links,
+        ..Policy::default()
+    };
+    extract(raw, &policy).unwrap()
 }
 
 fn extract_any(raw: &[u8]) -> Extracted {

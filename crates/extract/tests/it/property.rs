@@ -45,6 +45,7 @@ fn mail() -> impl Strategy<Value = Vec<u8>> {
 fn policy() -> Policy {
     Policy {
         links: Allowlist::parse(["example.com", "*.example.com"]).unwrap(),
+        ..Policy::default()
     }
 }
 

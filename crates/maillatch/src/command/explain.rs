@@ -47,6 +47,10 @@ pub(crate) struct Explain {
     /// The code that the mail should have given.
     #[arg(long, value_name = "CODE", requires = "save_case")]
     code: Option<String>,
+    /// Withhold what has less confidence than this, in percent, as `extract.threshold` does.
+    #[arg(long, value_name = "PERCENT", default_value_t = 0,
+          value_parser = clap::value_parser!(u8).range(0..=99))]
+    threshold: u8,
     /// The link that the mail should have given.
     #[arg(long, value_name = "URL", requires = "save_case")]
     link: Option<String>,
@@ -64,6 +68,7 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     }
     let policy = Policy {
         links: allowlist(&args.allow)?,
+        threshold: args.threshold,
     };
     let mut out = std::io::stdout().lock();
     match extract::extract(&raw, &policy) {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use anyhow::{Result, bail};
 use feed::KeySettings;
 use pipeline::InboundRule;
 use providers::SourceSettings;
@@ -25,6 +26,7 @@ pub(crate) struct Config {
     pub(crate) queue: Queue,
     pub(crate) webhook: Webhook,
     pub(crate) worker: Worker,
+    pub(crate) extract: Extract,
     pub(crate) inbox: Inbox,
     pub(crate) sender: Sender,
     pub(crate) attempt: Attempt,
@@ -204,6 +206,23 @@ pub(crate) struct Inbox {
     pub(crate) lifetime: Span,
     pub(crate) same_value_window: Span,
     pub(crate) mint_domain: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Extract {
+    threshold: u8,
+}
+
+impl Extract {
+    /// The least confidence of what is handed out, in percent. Nothing is certain, so 100
+    /// would withhold everything.
+    pub(crate) fn threshold(&self) -> Result<u8> {
+        match self.threshold {
+            percent @ 0..100 => Ok(percent),
+            percent => bail!("extract.threshold is {percent}; write a percentage from 0 to 99"),
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -35,7 +35,7 @@ pub(crate) fn worker_settings(config: &Config) -> Result<worker::Settings> {
         },
         parse_budget: worker.parse_budget.0,
         inboxes: InboxPolicy::from_domains(config.inbox.domains.iter().map(String::as_str)),
-        policy: policy(&config.inbox.allow_links)?,
+        policy: policy(config)?,
         lifetime: config.inbox.lifetime.0,
         same_value_window: config.inbox.same_value_window.0,
         needs_proof: config.sender.require_verified,
@@ -75,9 +75,12 @@ pub(crate) fn dkim(config: &Config) -> Result<Option<Dkim>> {
     Ok(dkim)
 }
 
-fn policy(allow_links: &[String]) -> Result<Policy> {
-    let links = Allowlist::parse(allow_links).context("inbox.allow_links is not valid")?;
-    Ok(Policy { links })
+fn policy(config: &Config) -> Result<Policy> {
+    let links = Allowlist::parse(&config.inbox.allow_links);
+    Ok(Policy {
+        links: links.context("inbox.allow_links is not valid")?,
+        threshold: config.extract.threshold()?,
+    })
 }
 
 /// For how long the recipient and the bytes of a finished send are kept: for as long as

@@ -219,6 +219,7 @@ fn settings() -> Settings {
         inboxes: InboxPolicy::from_domains(["inbox.test"]),
         policy: extract::Policy {
             links: extract::Allowlist::parse(["example.com"]).unwrap(),
+            ..extract::Policy::default()
         },
         lifetime: Duration::from_mins(15),
         same_value_window: Duration::from_hours(24 * 365),

@@ -56,6 +56,7 @@ impl Score {
         }
         let policy = Policy {
             links: allowlist(&case.allowlist)?,
+            ..Policy::default()
         };
         if let Some(url) = &case.url {
             self.add_url(case, url, &policy);
