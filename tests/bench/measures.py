@@ -75,7 +75,14 @@ class Bench:
 
     def database(self, name):
         self.servers.sql(f"CREATE DATABASE {name}")
+        return self.url_of(name)
+
+    def url_of(self, name):
         return self.servers.urls["postgres"].rsplit("/", 1)[0] + f"/{name}"
+
+    def sql_in(self, name, statement):
+        command = ["psql", "-XAtq", self.url_of(name), "-c", statement]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def deploy(self, binary, name):
         deployment = Deployment(binary, self.database(name), self.amqp + "")
@@ -166,9 +173,11 @@ class Bench:
     def drain(self, deployment, workers=1):
         """Mails a second that workers turn into artifacts, from a backlog."""
         waiting = "SELECT count(*) FROM deliveries WHERE state IN ('pending', 'claimed')"
-        return self.drained(
+        rate = self.drained(
             deployment.name, waiting, lambda: [deployment.add("worker") for _ in range(workers)]
         )
+        deployment.processes = [one for one in deployment.processes if one.role != "worker"]
+        return rate
 
     def drain_tutorial(self):
         """The same for the tutorial's worker, on the backlog of the plain webhook."""
@@ -179,8 +188,7 @@ class Bench:
         return self.drained("plain", "SELECT count(*) FROM mails WHERE state <> 'done'", start)
 
     def drained(self, database, waiting, start):
-        url = self.servers.urls["postgres"].rsplit("/", 1)[0] + f"/{database}"
-        ask = Counter(url, waiting)
+        ask = Counter(self.url_of(database), waiting)
         before = ask()
         workers = start()
         # The start of the processes is not measured: the clock starts at the first mail.
@@ -191,9 +199,6 @@ class Bench:
         ask.end()
         for worker in workers:
             worker.kill()
-        if database in ("ours", "old"):
-            deployment = self.ours if database == "ours" else self.old
-            deployment.processes = [one for one in deployment.processes if one not in workers]
         return rate
 
     def latency(self):

@@ -19,6 +19,22 @@ ROWS = [
     ("each delivery five times, against plain actix on our storage", "storm / storm_external", 3.0),
     ("1 connection, p50 against a bare insert", "single_p50 / bare_p50", -3.0),
 ]
+# Ratios of a grown database to a new one, and their bars.
+GROWTH = [
+    ("intake", "intake at {rows:,} deliveries against an empty table", 0.9),
+    ("drain", "worker drain at {rows:,} deliveries against an empty table", 0.9),
+    ("intake_purging", "the same intake, with a worker that deletes old rows", 0.75),
+    ("drain_purging", "the same drain, with a worker that deletes old rows", 0.75),
+]
+COST = [
+    ("webhook_ms", "processor time of the webhook, ms"),
+    ("worker_ms", "processor time of the worker, ms"),
+    ("postgres_ms", "processor time of PostgreSQL, ms"),
+    ("rabbitmq_ms", "processor time of RabbitMQ, ms"),
+    ("log_bytes", "write-ahead log, bytes"),
+    ("disk_bytes", "disk while the body is kept, bytes"),
+    ("disk_bytes_without_body", "disk after the body is deleted, bytes"),
+]
 FIGURES = [
     ("acks", "acks a second, 128 connections: ours"),
     ("acks_old", "acks a second, 128 connections: the other binary"),
@@ -104,13 +120,9 @@ def table(report):
     for name, ratio, bar in ROWS:
         if ratio not in figures:
             continue
-        one = figures[ratio]
-        is_met = one["median"] <= -bar if bar < 0 else one["median"] >= bar
-        wanted = f"≤ {-bar}" if bar < 0 else f"≥ {bar}"
-        lines.append(
-            f"| {name} | {one['median']:.2f} | {one['lowest']:.2f} to {one['highest']:.2f} "
-            f"| {wanted} | {'met' if is_met else 'short'} |"
-        )
+        lines.append(line(name, figures[ratio], bar))
+    grown = report.get("growth", {})
+    lines += [line(name.format(**grown), grown[key], bar) for key, name, bar in GROWTH if grown]
     lines += ["", "| figure | median | spread |", "|---|---|---|"]
     for name, words in FIGURES:
         if name in figures:
@@ -121,6 +133,15 @@ def table(report):
     lines.append(f"| webhook memory, idle, MiB | {memory['idle']:.0f} | |")
     lines.append(f"| webhook memory, peak, MiB | {memory['peak']:.0f} | |")
     return "\n".join(lines)
+
+
+def line(name, one, bar):
+    is_met = one["median"] <= -bar if bar < 0 else one["median"] >= bar
+    wanted = f"≤ {-bar}" if bar < 0 else f"≥ {bar}"
+    return (
+        f"| {name} | {one['median']:.2f} | {one['lowest']:.2f} to {one['highest']:.2f} "
+        f"| {wanted} | {'met' if is_met else 'short'} |"
+    )
 
 
 def number(value):
@@ -149,6 +170,10 @@ def write(report, folder):
         table(report),
         "",
     ]
+    if "cost" in report:
+        page += ["One delivery costs, at 300 mails a second:", "", "| | |", "|---|---|"]
+        page += [f"| {words} | {number(report['cost'][name])} |" for name, words in COST]
+        page += [""]
     for file, (title, names) in charts.items():
         bars = [(dict(FIGURES)[name], figures[name]["median"]) for name in names if name in figures]
         (folder / file).write_text(chart(title, bars))
