@@ -20,7 +20,7 @@ use crate::open::OpenError;
 use crate::settings::Settings;
 use crate::watches::Watches;
 
-use link::{Link, Route};
+use link::Link;
 use listen::Listener;
 use pool::{Lent, Pool};
 
@@ -41,7 +41,7 @@ impl Database<Postgres> {
             connect::direct_options(settings)?,
         );
         let pool = connect::pool(settings, options.clone()).await?;
-        let pool = Pool::over(pool, Route::of(settings));
+        let pool = Pool::over(pool, settings);
         let lent = pool.lend().await;
         let mut link = lent.map_err(|error| unreachable::explain(&options, &error))?;
         let mut connection = schema::connect(&direct).await?;

@@ -27,6 +27,11 @@ pub(super) fn direct_options(settings: &Settings) -> Result<PgConnectOptions, Op
         ("lock_timeout", "2s"),
         // The server ends a transaction that its client does not end.
         ("idle_in_transaction_session_timeout", "10s"),
+        // The plan of a prepared statement is kept. One that was made while a table was
+        // small would read the whole table when it is large.
+        ("enable_seqscan", "off"),
+        // A plan that must read a table looks expensive then, and would be compiled.
+        ("jit", "off"),
     ]))
 }
 
@@ -54,6 +59,9 @@ fn plain_options(settings: &Settings, url: &SecretString) -> Result<PgConnectOpt
         .disable_statement_logging())
 }
 
+/// A connection does not outlive a failover or a change of DNS by much.
+pub(super) const LIFETIME: Duration = Duration::from_mins(10);
+
 /// A pool whose first connection is already open, so that a wrong URL is an
 /// error now and not at the first delivery.
 pub(super) async fn pool(
@@ -64,8 +72,7 @@ pub(super) async fn pool(
     let pool = PgPoolOptions::new()
         .max_connections(settings.max_connections)
         .acquire_timeout(settings.acquire_timeout)
-        // A connection does not outlive a failover or a change of DNS by much.
-        .max_lifetime(Duration::from_mins(10))
+        .max_lifetime(LIFETIME)
         // The release below was a round trip, so a connection that was released
         // a moment ago needs no ping; one that was idle for longer does.
         .test_before_acquire(false)
@@ -97,7 +104,7 @@ async fn end_transaction(connection: &mut PgConnection) -> Result<bool, sqlx::Er
 
 /// Pings a connection. The error of one that does not answer makes the pool drop it and
 /// open another.
-async fn ping(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+pub(super) async fn ping(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     const LIMIT: Duration = Duration::from_secs(1);
     match tokio::time::timeout(LIMIT, connection.ping()).await {
         Ok(answer) => answer,

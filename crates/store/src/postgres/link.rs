@@ -29,7 +29,7 @@ impl Route {
         }
     }
 
-    /// Begins a transaction. Straight to the server, the session has the timeouts already;
+    /// Begins a transaction. Straight to the server, the session has the settings already;
     /// `connect.rs` says why they are what they are.
     fn begin(self) -> &'static str {
         match self {
@@ -38,7 +38,9 @@ impl Route {
                 "BEGIN;
                  SET LOCAL statement_timeout = '5s';
                  SET LOCAL lock_timeout = '2s';
-                 SET LOCAL idle_in_transaction_session_timeout = '10s'"
+                 SET LOCAL idle_in_transaction_session_timeout = '10s';
+                 SET LOCAL enable_seqscan = off;
+                 SET LOCAL jit = off"
             }
         }
     }
@@ -49,6 +51,8 @@ pub(crate) struct Link {
     connection: PoolConnection<sqlx::Postgres>,
     route: Route,
     is_in_transaction: bool,
+    /// Whether a statement is under way, or was not answered to its end.
+    is_busy: bool,
 }
 
 impl Link {
@@ -57,36 +61,52 @@ impl Link {
             connection,
             route,
             is_in_transaction: false,
+            is_busy: false,
         }
     }
 
-    #[cfg(test)]
-    pub(super) fn driver(&mut self) -> &mut sqlx::PgConnection {
-        &mut self.connection
+    /// Whether the server has answered everything and no transaction is open.
+    pub(super) fn is_clean(&self) -> bool {
+        !self.is_in_transaction && !self.is_busy
     }
 
-    /// Returns the connection to its pool.
-    pub(super) fn return_to_pool(&mut self) -> impl Future<Output = ()> + Send + use<> {
-        self.connection.return_to_pool()
+    /// The driver's connection.
+    pub(super) fn into_driver(self) -> PoolConnection<sqlx::Postgres> {
+        self.connection
     }
 
     pub(super) async fn begin(&mut self) -> Result<(), sqlx::Error> {
-        self.connection.execute(self.route.begin()).await?;
+        // It counts as open from now on: the command may arrive although its caller
+        // is gone.
         self.is_in_transaction = true;
-        Ok(())
+        self.command(self.route.begin()).await
     }
 
     pub(super) async fn end(&mut self, how: End) -> Result<(), sqlx::Error> {
-        self.connection.execute(how.command()).await?;
+        self.command(how.command()).await?;
         self.is_in_transaction = false;
         Ok(())
+    }
+
+    async fn command(&mut self, text: &'static str) -> Result<(), sqlx::Error> {
+        self.is_busy = true;
+        let done = self.connection.execute(text).await;
+        self.note_answer(&done);
+        done.map(drop)
+    }
+
+    /// An error of the database is an answer, too.
+    fn note_answer<T>(&mut self, answer: &Result<T, sqlx::Error>) {
+        self.is_busy = !matches!(answer, Ok(_) | Err(sqlx::Error::Database(_)));
     }
 
     /// Executes a statement and returns how many rows it wrote.
     pub(super) async fn execute(&mut self, query: Prepared<Postgres>) -> Result<u64, sqlx::Error> {
         let is_alone = self.begin_if_alone().await?;
         let query = query.persistent(self.route == Route::Straight);
+        self.is_busy = true;
         let done = query.execute(&mut *self.connection).await;
+        self.note_answer(&done);
         Ok(self.end_if_alone(is_alone, done).await?.rows_affected())
     }
 
@@ -97,7 +117,9 @@ impl Link {
     ) -> Result<Vec<PgRow>, sqlx::Error> {
         let is_alone = self.begin_if_alone().await?;
         let query = query.persistent(self.route == Route::Straight);
+        self.is_busy = true;
         let rows = query.fetch_all(&mut *self.connection).await;
+        self.note_answer(&rows);
         self.end_if_alone(is_alone, rows).await
     }
 
