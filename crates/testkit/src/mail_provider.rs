@@ -66,7 +66,7 @@ impl MailProvider {
     /// An honest provider.
     pub async fn start() -> Self {
         let port = OwnPort::take();
-        let listener = port.listen(1024);
+        let listener = port.listen(1024).await;
         let provider = Self {
             url: format!("http://{}", port.address),
             state: Arc::default(),
@@ -100,7 +100,7 @@ impl MailProvider {
     /// Leaves clients waiting for a connection: nothing that they send arrives.
     pub async fn close(&self) {
         self.refuse().await;
-        let listener = self.port.listen(1);
+        let listener = self.port.listen(1).await;
         let mut queue = Vec::new();
         // A full queue answers no more; a client then waits.
         while let Ok(Ok(waiting)) = tokio::time::timeout(
@@ -117,7 +117,7 @@ impl MailProvider {
     /// Accepts connections again.
     pub async fn open(&self) {
         self.refuse().await;
-        let listener = self.port.listen(1024);
+        let listener = self.port.listen(1024).await;
         *self.door.lock().await = Door::Open(self.accept_from(listener));
     }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
 use feed::KeySettings;
 use pipeline::InboundRule;
 use providers::SourceSettings;
@@ -211,18 +210,7 @@ pub(crate) struct Inbox {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Extract {
-    threshold: u8,
-}
-
-impl Extract {
-    /// The least confidence of what is handed out, in percent. Nothing is certain, so 100
-    /// would withhold everything.
-    pub(crate) fn threshold(&self) -> Result<u8> {
-        match self.threshold {
-            percent @ 0..100 => Ok(percent),
-            percent => bail!("extract.threshold is {percent}; write a percentage from 0 to 99"),
-        }
-    }
+    pub(crate) threshold: u8,
 }
 
 #[derive(Debug, Deserialize)]

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use extract::{Allowlist, Policy};
 use pipeline::{Backoff, RetentionPeriods, SystemClock, UpstreamBackoff};
 use tokio::sync::Notify;
@@ -77,9 +77,14 @@ pub(crate) fn dkim(config: &Config) -> Result<Option<Dkim>> {
 
 fn policy(config: &Config) -> Result<Policy> {
     let links = Allowlist::parse(&config.inbox.allow_links);
+    let threshold = config.extract.threshold;
+    if threshold > 99 {
+        // Nothing is certain, so this would withhold everything.
+        bail!("extract.threshold is {threshold}; write a percentage from 0 to 99");
+    }
     Ok(Policy {
         links: links.context("inbox.allow_links is not valid")?,
-        threshold: config.extract.threshold()?,
+        threshold,
     })
 }
 

@@ -132,7 +132,7 @@ async fn kept_connections_are_answered_as_long_as_their_clients_send_requests() 
     }
     stopped.await.unwrap();
     assert!(TcpStream::connect(address).await.is_err());
-    drop(port.listen(1));
+    drop(port.listen(1).await);
 }
 
 #[tokio::test]
