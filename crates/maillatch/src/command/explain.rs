@@ -1,5 +1,6 @@
 //! `explain`: what the extractor finds in a mail, and why.
 
+mod as_json;
 mod save_case;
 
 use std::io::{Read, Write};
@@ -9,8 +10,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Args;
 use extract::{Allowlist, Extracted, Extraction, Policy};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use as_json::as_json;
 use save_case::Expected;
 
 /// Shows what the extractor finds in a mail, and the evidence for it.
@@ -41,16 +43,16 @@ pub(crate) struct Explain {
     /// Show the code and the link, too.
     #[arg(long)]
     values: bool,
+    /// Withhold what has less confidence than this, in percent, as `extract.threshold` does.
+    #[arg(long, value_name = "PERCENT", default_value_t = 0,
+          value_parser = clap::value_parser!(u8).range(0..=99))]
+    threshold: u8,
     /// Append the mail to this file, as a case for `maillatch eval`.
     #[arg(long, value_name = "FILE.jsonl")]
     save_case: Option<PathBuf>,
     /// The code that the mail should have given.
     #[arg(long, value_name = "CODE", requires = "save_case")]
     code: Option<String>,
-    /// Withhold what has less confidence than this, in percent, as `extract.threshold` does.
-    #[arg(long, value_name = "PERCENT", default_value_t = 0,
-          value_parser = clap::value_parser!(u8).range(0..=99))]
-    threshold: u8,
     /// The link that the mail should have given.
     #[arg(long, value_name = "URL", requires = "save_case")]
     link: Option<String>,
@@ -116,50 +118,6 @@ pub(super) fn allowlist(domains: &[String]) -> Result<Allowlist> {
             None => vec![domain.clone(), format!("*.{domain}")],
         });
     Allowlist::parse(entries).context("failed to read the allowlist")
-}
-
-fn as_json(mail: &Extracted, values: bool) -> Value {
-    let flags: Vec<_> = mail.flags.iter().map(|flag| flag.as_str()).collect();
-    json!({
-        "sender": { "address": mail.sender.address, "domain": mail.sender.domain },
-        "message_id": mail.identity.message_id,
-        "content_sha256": hex(&mail.identity.content),
-        "flags": flags,
-        "automated": mail.reply.automated,
-        "list": mail.reply.list,
-        "code": verdict(&mail.code, |code| json!({
-            "value": values.then_some(&code.value),
-            "length": code.compact.len(),
-            "confidence": code.confidence,
-            "rule": code.rule,
-        })),
-        "link": verdict(&mail.link, |link| json!({
-            "url": values.then_some(&link.url),
-            "host": link.host,
-            "registrable": link.registrable,
-            "kind": link.kind.as_str(),
-            "rule": link.rule,
-            "unwrapped": link.unwrapped,
-            "confidence": link.confidence,
-        })),
-        "explanation": mail.explanation,
-    })
-}
-
-fn verdict<T>(verdict: &Extraction<T>, found: impl Fn(&T) -> Value) -> Value {
-    match verdict {
-        Extraction::Found(artifact) => json!({ "found": found(artifact) }),
-        Extraction::Withheld(reason) => json!({ "withheld": reason.as_str() }),
-        Extraction::Nothing(reason) => json!({ "nothing": reason.as_str() }),
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
 
 fn report(out: &mut impl Write, mail: &Extracted, values: bool) -> Result<()> {

@@ -18,7 +18,10 @@ pub(super) struct Expected<'a> {
 /// Appends the case to a file. The file holds whole mails, so only its owner may read it.
 pub(super) fn save(file: &Path, raw: &[u8], expected: &Expected<'_>) -> Result<()> {
     let digest = pipeline::ContentDigest::of(&[raw]);
-    let id: String = super::hex(digest.as_bytes()).chars().take(16).collect();
+    let id: String = super::as_json::hex(digest.as_bytes())
+        .chars()
+        .take(16)
+        .collect();
     let mut case = json!({
         "id": format!("own-{id}"),
         "origin": "own mail",
