@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import time
 
 from deployment import until
 
@@ -54,7 +53,6 @@ def measure(bench, mails=6_000, rate=300):
         deployment, "--acks-only", "--connections", 32, "--rate", rate, "--mails", mails
     )
     until("the mails are processed", lambda: bench.sql_in("cost", WAITING) == "0")
-    time.sleep(2)  # the writers of the servers finish
     spent = {name: processor_seconds(pid) - before[name] for name, pid in pids.items()}
     result = {f"{name}_ms": 1000 * seconds / mails for name, seconds in spent.items()}
     result["log_bytes"] = (written() - log) / mails
