@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::header::Headers;
+use crate::lines;
 use crate::steps::Steps;
 
 const MAX_MESSAGE_ID: usize = 998;
@@ -41,7 +42,7 @@ pub(crate) fn content_digest(fields: [&str; 5], steps: &Steps<'_>) -> [u8; 32] {
     let mut digest = Sha256::new();
     for field in fields {
         let mut inner = Sha256::new();
-        for line in field.trim_end().lines() {
+        for line in lines::without_ends(field.trim_end()) {
             if !steps.charge(PER_LINE + 3 * line.len()) {
                 break;
             }

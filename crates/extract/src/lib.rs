@@ -18,6 +18,7 @@ mod host;
 mod html;
 mod identity;
 mod lexicon;
+mod lines;
 mod link;
 mod mail;
 mod model;

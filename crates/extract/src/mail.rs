@@ -6,6 +6,7 @@ use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use mail_parser::parsers::MessageStream;
 
 use crate::header::{Headers, with_line_feed};
+use crate::lines;
 use crate::steps::Steps;
 use crate::structure::{Leaf, Structure};
 use crate::url_text;
@@ -192,7 +193,7 @@ fn meta_charset(bytes: &[u8]) -> Option<String> {
 /// too, but is a line of its own.
 fn unflowed(text: &str, deletes_space: bool) -> String {
     let mut joined = String::with_capacity(text.len());
-    let mut lines = text.lines().peekable();
+    let mut lines = lines::without_ends(text).peekable();
     while let Some(line) = lines.next() {
         let is_soft = line.ends_with(' ') && line != "-- ";
         let next = lines.peek().copied().unwrap_or_default();

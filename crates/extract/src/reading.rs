@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::fold::Folder;
 use crate::lexicon::{Hit, cue_hits};
+use crate::lines;
 use crate::steps::{PER_FOREIGN_BYTE, Steps, foreign_bytes};
 
 /// The part of a mail that text comes from.
@@ -143,7 +144,7 @@ impl Reading {
     fn of_lines(text: &str, (limit, quoted): (usize, bool), steps: &Steps<'_>) -> Self {
         let mut reading = Self::empty(TextSource::Text);
         let mut at = 0;
-        for line in text.split_inclusive('\n') {
+        for line in lines::with_ends(text) {
             let start = at;
             at += line.len();
             if reading.folded.len() >= limit || !steps.charge(PER_LINE + line.len()) {

@@ -3,6 +3,7 @@
 //! Such a line states the code exactly, so it overrides all other evidence. Its host
 //! must be in the allowlist, like the host of a link.
 
+use crate::lines;
 use crate::reading::Reading;
 
 /// A code and the host it is for.
@@ -18,7 +19,7 @@ pub(super) fn bound(reading: &Reading) -> Option<Bound> {
     let text = reading.text();
     let mut found: Option<Bound> = None;
     let mut at = 0;
-    for line in text.split_inclusive('\n') {
+    for line in lines::with_ends(text) {
         let found_here = parse(line.trim_end(), at);
         if let Some(bound) = found_here.filter(|bound| !reading.is_unclear(bound.at)) {
             if found
