@@ -217,6 +217,8 @@ pub enum LinkKind {
     Delete,
     /// Leaves a mailing list.
     Unsubscribe,
+    /// Does something that its words do not name.
+    Unnamed,
     /// Help, privacy, social, shop, anything else.
     Other,
 }
@@ -234,6 +236,7 @@ impl LinkKind {
             Self::DenyOrRevoke => "deny_or_revoke",
             Self::Delete => "delete",
             Self::Unsubscribe => "unsubscribe",
+            Self::Unnamed => "unnamed",
             Self::Other => "other",
         }
     }

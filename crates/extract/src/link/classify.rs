@@ -205,7 +205,7 @@ impl Words {
         sources
             .iter()
             .find_map(|source| ACTIONS.iter().find(|(sense, _)| source.says(*sense)))
-            .map_or(LinkKind::Other, |(_, kind)| *kind)
+            .map_or(LinkKind::Unnamed, |(_, kind)| *kind)
     }
 
     /// The kind of a link that an agent must never follow.

@@ -33,7 +33,7 @@ const MARGIN: i32 = UNIT;
 /// Steps charged for checking and classifying a link, for a byte of its URL, and for a byte
 /// of the text around it.
 const PER_LINK: usize = 4_500;
-const PER_BYTE: usize = 18;
+const PER_BYTE: usize = 28;
 const PER_WORD_BYTE: usize = 10;
 /// How many links an explanation lists.
 const EXPLAINED: usize = 20;

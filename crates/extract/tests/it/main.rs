@@ -15,6 +15,7 @@ mod relatives;
 mod shape;
 mod speed;
 mod threshold;
+mod unnamed;
 mod words;
 
 use extract::{Allowlist, Extracted, Policy, extract};

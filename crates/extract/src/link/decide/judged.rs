@@ -43,7 +43,9 @@ impl JudgedLink<'_, '_> {
     /// Whether the rules support it. A refused link that only they support is a reason to
     /// give, and nothing to act on.
     pub(super) fn is_supported(&self) -> bool {
-        self.classified.score() >= SUPPORT && !self.classified.kind.is_protected()
+        let kind = self.classified.kind;
+        let has_name = kind != LinkKind::Unnamed && !kind.is_protected();
+        has_name && self.classified.score() >= SUPPORT
     }
 
     pub(super) fn considered(&self) -> ConsideredLink {
