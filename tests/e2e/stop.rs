@@ -1,5 +1,7 @@
 //! Clean shutdown: requests in progress are finished.
 
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
 use std::time::Duration;
 
 use maillatch::deployment::{Process, Role};
@@ -8,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use crate::harness::{Harness, on_both_profiles, otp_mail, payload};
+use crate::harness::{Harness, binary, on_both_profiles, otp_mail, payload};
 
 on_both_profiles!(
     post_in_progress_is_answered_at_shutdown,
@@ -98,6 +100,30 @@ async fn waiting_agent_is_answered_at_shutdown(mut harness: Harness) {
         "the wait was sat out"
     );
     harness.deployment.stop().await.unwrap();
+}
+
+/// The process cannot go on after its line for machines: the pipe for people is full.
+#[test]
+fn signal_right_after_the_ready_line_stops_the_process_cleanly() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut rest, mut full) = std::io::pipe().unwrap();
+    full.write_all(&vec![b'\n'; 64 * 1024]).unwrap();
+    let mut process = std::process::Command::new(binary())
+        .args(["up", "--json", "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(dir.path().join("data"))
+        .env("MAILLATCH_LOG__FILTER", "off")
+        .stdout(Stdio::piped())
+        .stderr(full)
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let out = process.stdout.take().unwrap();
+    BufReader::new(out).read_line(&mut line).unwrap();
+    assert!(line.contains("ready"), "{line}");
+    terminate(process.id());
+    let reading = std::thread::spawn(move || std::io::copy(&mut rest, &mut std::io::sink()));
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+    reading.join().unwrap().unwrap();
 }
 
 fn terminate(pid: u32) {

@@ -15,9 +15,10 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use webhook::{Committer, RefusedPosts};
 
+use crate::log_limit;
+use crate::shutdown::StopSignals;
 use crate::supervise::Supervisor;
 use crate::wire::{Parts, webhook_settings};
-use crate::{log_limit, shutdown};
 
 use connections::Connections;
 use http::{Http, Posts, http, ops_deps};
@@ -149,8 +150,8 @@ impl Serving {
 
     /// Serves until the process is asked to stop, then stops in order: refuse new
     /// requests, answer waits, commit posts, finish work, close the database.
-    pub(crate) async fn until_stopped(self) -> Result<()> {
-        shutdown::requested().await;
+    pub(crate) async fn until_stopped(self, mut signals: StopSignals) -> Result<()> {
+        signals.next().await;
         tracing::info!("stopping: finishing requests and work in progress");
         let drain = self.parts.config.server.drain.0;
         let drained = tokio::time::timeout(drain, self.stop());
@@ -159,7 +160,7 @@ impl Serving {
                 Ok(()) => tracing::info!("stopped"),
                 Err(_elapsed) => tracing::warn!("stopped with unfinished work; the database keeps it, and it is retried"),
             },
-            _ = shutdown::requested() => tracing::warn!("second signal: stopping at once"),
+            _ = signals.next() => tracing::warn!("second signal: stopping at once"),
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signal that asked the process to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,20 +25,37 @@ impl StopSignal {
     }
 }
 
-/// Returns when the process is asked to stop.
-pub(crate) async fn requested() -> StopSignal {
-    tokio::select! {
-        () = received(SignalKind::terminate()) => StopSignal::Terminate,
-        () = received(SignalKind::interrupt()) => StopSignal::Interrupt,
+/// The signals that ask the process to stop. From the moment this exists, they no longer
+/// end the process directly; one that comes before it is waited for is not lost.
+pub(crate) struct StopSignals {
+    terminate: Option<Signal>,
+    interrupt: Option<Signal>,
+}
+
+impl StopSignals {
+    /// Begins to listen. Where a handler cannot be installed, the signal ends the process
+    /// directly.
+    pub(crate) fn listen() -> Self {
+        Self {
+            terminate: signal(SignalKind::terminate()).ok(),
+            interrupt: signal(SignalKind::interrupt()).ok(),
+        }
+    }
+
+    /// Returns when the process is asked to stop.
+    pub(crate) async fn next(&mut self) -> StopSignal {
+        tokio::select! {
+            () = received(&mut self.terminate) => StopSignal::Terminate,
+            () = received(&mut self.interrupt) => StopSignal::Interrupt,
+        }
     }
 }
 
-async fn received(kind: SignalKind) {
-    match signal(kind) {
-        Ok(mut stream) => {
-            stream.recv().await;
+async fn received(signals: &mut Option<Signal>) {
+    match signals {
+        Some(signals) => {
+            signals.recv().await;
         }
-        // Without a handler the signal ends the process directly.
-        Err(_) => std::future::pending().await,
+        None => std::future::pending().await,
     }
 }

@@ -15,6 +15,7 @@ use crate::config::{Config, ConfigArgs, MintDomain, Profile};
 use crate::dev::DevEnv;
 use crate::secrets::prepare_key_file;
 use crate::serve::{Role, Roles, Serving};
+use crate::shutdown::StopSignals;
 use crate::telemetry;
 use crate::wire::{check_separate_role, wire};
 
@@ -68,8 +69,10 @@ pub(crate) async fn run(args: ServeArgs, roles: Roles) -> Result<ExitCode> {
         ops: serving.ops_address(),
         began,
     };
+    // From the line on that says it is ready, anybody may ask the process to stop.
+    let signals = StopSignals::listen();
     ready.announce(&banner, args.json)?;
-    serving.until_stopped().await?;
+    serving.until_stopped(signals).await?;
     Ok(ExitCode::SUCCESS)
 }
 
