@@ -1,7 +1,9 @@
 //! The routes of `/`, `/docs` and `/openapi.json`. They need no key. Each answer is built
-//! once; the pages have no script and load nothing, so they work without internet access.
+//! once, on the first request; the pages have no script and load nothing, so they work
+//! without internet access.
 
 use std::future::{Ready, ready};
+use std::sync::{Arc, LazyLock};
 
 use actix_web::http::header::{ACCEPT, HeaderMap, LINK, VARY};
 use actix_web::web::{self, ServiceConfig};
@@ -29,9 +31,15 @@ pub(crate) fn routes(
     settings: &Settings,
     policy: &Policy,
 ) -> impl FnOnce(&mut ServiceConfig) + Clone + use<> {
-    let document = document(settings, policy);
-    let json = Page::new(JSON, reply::text(&document));
-    let docs = Page::new(HTML, docs_page::page(&document));
+    let (settings, policy) = (*settings, policy.clone());
+    // Most processes are never asked for it.
+    let described = Arc::new(LazyLock::new(move || {
+        let document = document(&settings, &policy);
+        Described {
+            json: Page::new(JSON, reply::text(&document)),
+            docs: Page::new(HTML, docs_page::page(&document)),
+        }
+    }));
     let (links, front) = (
         Page::new(JSON, reply::text(&front_page::links())),
         Page::new(HTML, front_page::page()),
@@ -48,10 +56,13 @@ pub(crate) fn routes(
             }
             ready(response)
         };
+        let document = Arc::clone(&described);
+        let json = move |_| ready(document.json.respond());
+        let docs = move |_| ready(described.docs.respond());
         config
             .service(readable("/", root))
-            .service(readable("/openapi.json", move |_| ready(json.respond())))
-            .service(readable("/docs", move |_| ready(docs.respond())));
+            .service(readable("/openapi.json", json))
+            .service(readable("/docs", docs));
     }
 }
 
@@ -61,6 +72,12 @@ fn wants_html(headers: &HeaderMap) -> bool {
         .get_all(ACCEPT)
         .filter_map(|value| value.to_str().ok());
     accepted.any(|value| value.contains("text/html"))
+}
+
+/// The two answers that describe the API.
+struct Described {
+    json: Page,
+    docs: Page,
 }
 
 /// A fixed answer.
