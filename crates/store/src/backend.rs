@@ -106,9 +106,6 @@ pub(crate) trait Backend: Send + Sync + Sized + 'static {
         query: Prepared<Self>,
     ) -> impl Future<Output = Result<Vec<R>, sqlx::Error>> + Send;
 
-    /// How many units of work of one operation run at once when calls are combined.
-    const UNITS_AT_ONCE: usize;
-
     /// Whether one statement inserts many rows. Without that, a transaction around the
     /// statements makes them one commit.
     const INSERTS_MANY: bool;

@@ -51,8 +51,9 @@ pub(crate) struct Combiner<I, O> {
 
 struct Waiting<I, O> {
     calls: VecDeque<Call<I, O>>,
-    /// How many units of work run.
-    running: usize,
+    /// Whether a unit of work runs. A second one beside it would make both small: calls that
+    /// wait for it share its successor.
+    is_running: bool,
 }
 
 struct Call<I, O> {
@@ -64,7 +65,7 @@ impl<I, O> Default for Combiner<I, O> {
     fn default() -> Self {
         let waiting = Waiting {
             calls: VecDeque::new(),
-            running: 0,
+            is_running: false,
         };
         Self {
             waiting: Arc::new(Mutex::new(waiting)),
@@ -95,14 +96,12 @@ where
         let begins = {
             let mut waiting = locked(&self.waiting);
             waiting.calls.push_back(Call { input, answer });
-            let begins = waiting.running < B::UNITS_AT_ONCE;
-            waiting.running += usize::from(begins);
-            begins
+            !std::mem::replace(&mut waiting.is_running, true)
         };
         if begins {
             let mut runner = Runner {
                 waiting: Arc::clone(&self.waiting),
-                is_counted: true,
+                is_noted: true,
             };
             let session = database.session.clone();
             database.work.spawn(async move {
@@ -123,17 +122,17 @@ where
 /// Runs units of work until no call waits.
 struct Runner<I, O> {
     waiting: Arc<Mutex<Waiting<I, O>>>,
-    is_counted: bool,
+    is_noted: bool,
 }
 
 impl<I, O> Runner<I, O> {
-    /// The calls that wait. If there are none, this runner is no longer counted as running.
+    /// The calls that wait. If there are none, this runner is no longer noted as running.
     /// That happens under the same lock, so the next call starts a new runner.
     fn next(&mut self) -> Option<Vec<Call<I, O>>> {
         let mut waiting = locked(&self.waiting);
         if waiting.calls.is_empty() {
-            waiting.running -= 1;
-            self.is_counted = false;
+            waiting.is_running = false;
+            self.is_noted = false;
             return None;
         }
         let calls = waiting.calls.len().min(MOST_CALLS);
@@ -141,11 +140,11 @@ impl<I, O> Runner<I, O> {
     }
 }
 
-/// A unit of work that panics ends its runner, which must not be counted any longer.
+/// A unit of work that panics ends its runner, which must not be noted any longer.
 impl<I, O> Drop for Runner<I, O> {
     fn drop(&mut self) {
-        if self.is_counted {
-            locked(&self.waiting).running -= 1;
+        if self.is_noted {
+            locked(&self.waiting).is_running = false;
         }
     }
 }

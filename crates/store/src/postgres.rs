@@ -111,9 +111,6 @@ impl Backend for Postgres {
     /// The pool ends the transaction of every connection that comes back.
     fn discard(_lent: &mut Lent) {}
 
-    /// While one waits for the disk, another is sent.
-    const UNITS_AT_ONCE: usize = 2;
-
     const INSERTS_MANY: bool = true;
 
     async fn insert_deliveries(

@@ -132,9 +132,6 @@ impl Backend for Sqlite {
         lent.close_on_drop();
     }
 
-    /// There is one writer.
-    const UNITS_AT_ONCE: usize = 1;
-
     const INSERTS_MANY: bool = false;
 
     async fn insert_deliveries(
