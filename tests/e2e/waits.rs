@@ -96,7 +96,7 @@ async fn interrupted_wait_leaves_the_next_code_to_the_next_wait(harness: Harness
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wait_reports_which_attempt_got_the_code() {
+async fn wait_reports_whose_code_it_did_not_get() {
     let harness = Harness::embedded().await;
     let mail = otp_delivery("x@inbox.test", "1", "777005");
     harness.post(0, "d1", &mail).await;
@@ -120,7 +120,7 @@ async fn wait_reports_which_attempt_got_the_code() {
     let (code, out, talk) = run(&harness, wait).await;
     assert_eq!((code, out.as_str()), (Some(6), ""), "{talk}");
 
-    let attempt = harness.open(json!({ "inbox": "y@inbox.test" })).await;
+    harness.open(json!({ "inbox": "y@inbox.test" })).await;
     let wait = begin(&harness, "wait code --to y@inbox.test --timeout 3s --json");
     harness.until_count(OPEN, 2).await;
     let mail = otp_delivery("y@inbox.test", "3", "493817");
@@ -129,7 +129,6 @@ async fn wait_reports_which_attempt_got_the_code() {
     let told: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(code, Some(4), "{talk}");
     assert_eq!(told["reason"], "given_to_another_attempt");
-    assert_eq!(told["attempt"], attempt["id"]);
     harness.end().await;
 }
 

@@ -51,20 +51,15 @@ impl Client {
         }
     }
 
-    /// The items of an inbox after a cursor. A sender within the domain `from` is shown
-    /// as that domain. With a `wait` the server answers when
-    /// there is an item, or with an empty page after that many whole seconds.
+    /// The items of an inbox after a cursor. With a `wait` the server answers when there is
+    /// an item, or with an empty page after that many whole seconds.
     pub async fn list(
         &self,
         inbox: &InboxId,
-        from: Option<&str>,
         after: Option<&str>,
         wait: Duration,
     ) -> Result<Page, CallError> {
         let mut url = self.path(&["inboxes", inbox.as_str(), "artifacts"]);
-        if let Some(domain) = from {
-            url.query_pairs_mut().append_pair("from", domain);
-        }
         if let Some(cursor) = after {
             url.query_pairs_mut().append_pair("after", cursor);
         }

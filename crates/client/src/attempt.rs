@@ -30,8 +30,12 @@ pub struct Attempt {
     pub outcome: Option<String>,
     /// How many times another mail may be requested.
     pub resends_left: u32,
+    /// When the attempt was opened, in RFC 3339.
+    pub opened_at: String,
     /// When the attempt ends, in RFC 3339.
     pub deadline: String,
+    /// When the mail of its newest value was received, in RFC 3339.
+    pub received_at: Option<String>,
     /// The whole answer.
     pub body: Json,
 }
@@ -53,7 +57,14 @@ struct Fields {
     outcome: Option<String>,
     #[serde(default)]
     resends_left: u32,
+    opened_at: String,
     deadline: String,
+    artifact: Option<ArtifactFields>,
+}
+
+#[derive(Deserialize)]
+struct ArtifactFields {
+    received_at: String,
 }
 
 impl Attempt {
@@ -82,7 +93,9 @@ impl Attempt {
             component: fields.component,
             outcome: fields.outcome,
             resends_left: fields.resends_left,
+            opened_at: fields.opened_at,
             deadline: fields.deadline,
+            received_at: fields.artifact.map(|artifact| artifact.received_at),
             body,
         })
     }

@@ -184,7 +184,7 @@ async fn message_of(client: &Client, attempt: &Attempt) -> Option<String> {
     }
     let inbox = attempt.inbox.parse().ok()?;
     // A key that may not list the inbox gets no id, and may not answer the message either.
-    let page = client.list(&inbox, None, None, Duration::ZERO).await.ok()?;
+    let page = client.list(&inbox, None, Duration::ZERO).await.ok()?;
     let is_own = |item: &&Item| item.attempt.as_ref().is_none_or(|id| *id == attempt.id);
     let last = page.items.iter().rev().find(is_own)?;
     Some(last.message.clone())

@@ -1,10 +1,11 @@
 //! An attempt: one try of an agent to get past "check your inbox".
 //!
 //! The agent opens it before it triggers the mail. Mail that was received earlier is
-//! never given out for it. A mail is given to at most one attempt; an attempt's newest
-//! mail replaces its older ones.
+//! given out for it only if the agent asks for that. A mail is given to at most one
+//! attempt; an attempt's newest mail replaces its older ones.
 
 mod answer;
+mod earlier;
 mod view;
 
 use std::time::Duration;
@@ -14,6 +15,7 @@ use serde::Serialize;
 use crate::{ArtifactKind, AttemptId, ConsumerId, IdempotencyKey, InboxId, Reason, Request, Scope};
 
 pub use answer::{AttemptConsume, AttemptConsumed, AttemptFinished, ResendOutcome, ResendRequest};
+pub use earlier::{ALREADY_CONSUMED, Earlier};
 pub use view::{AttemptStatus, AttemptView};
 
 /// What an attempt waits for.
@@ -97,6 +99,8 @@ pub struct NewAttempt {
     pub is_minted: bool,
     /// Which mail counts.
     pub rules: AttemptRules,
+    /// Whether mail that arrived before and belongs to no attempt counts, too.
+    pub takes_earlier: bool,
     /// For how long it waits.
     pub timeout: Duration,
     /// After how long it ends earlier, unless the same request is repeated.

@@ -4,7 +4,9 @@ mod sender;
 
 use crate::{Handling, InboxId, MessageId, Miss, NewArtifact, ServerKey, SourceName, Timestamp};
 
-pub use sender::{Sender, SenderProof};
+pub use sender::{
+    MAX_DOMAIN, SENDER_NOT_ALLOWED, SENDER_NOT_VERIFIED, Sender, SenderProof, refuse_sender,
+};
 
 /// Identifies a message: two mails with the same key are one message. The second of the
 /// three layers that drop duplicates.

@@ -74,6 +74,10 @@ impl Reason {
             "given_to_another_attempt",
             "another attempt on the same inbox got the mail",
         ),
+        (
+            "already_consumed",
+            "the newest value was consumed before the attempt was opened",
+        ),
         ("inbox_ended", "the attempt ended with its inbox"),
         ("finished", "the attempt was finished"),
         (

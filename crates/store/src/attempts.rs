@@ -1,6 +1,7 @@
 //! Attempts: one attempt waits for one code or link in one inbox.
 
 mod consume;
+mod earlier;
 mod finish;
 mod open;
 mod resend;

@@ -77,6 +77,23 @@ async fn list<B: Backend>(
     .await
 }
 
+/// The newest items of an inbox, the last one first.
+pub(crate) async fn newest<B: Backend>(
+    connection: &mut Connection<B>,
+    inbox: &str,
+    limit: i64,
+) -> Result<Vec<Item>, Fault> {
+    query::<B>(Sql::both(concat!(
+        "SELECT ",
+        item_columns!(),
+        " FROM items WHERE inbox = $1 ORDER BY seq DESC LIMIT $2",
+    )))
+    .bind(inbox)
+    .bind(limit)
+    .fetch_all(connection)
+    .await
+}
+
 /// The first and last position of an inbox's feed; zero if no mail ever arrived.
 async fn feed_bounds<B: Backend>(session: Session<B>, inbox: String) -> Result<FeedBounds, Fault> {
     let row: Option<(i64, i64)> = query::<B>(Sql::both(

@@ -27,6 +27,23 @@ pub(crate) async fn note<B: Backend>(
     Ok(())
 }
 
+/// Notes for a new attempt why earlier mail does not give it anything.
+pub(crate) async fn note_earlier<B: Backend>(
+    connection: &mut Connection<B>,
+    miss: &Miss,
+) -> Result<(), Fault> {
+    query::<B>(Sql::both(
+        "UPDATE attempts SET miss = $2, miss_reason = $3, miss_seen = $4 WHERE id = $1",
+    ))
+    .bind(miss.attempt.as_uuid())
+    .bind(miss.kind.as_str())
+    .bind(miss.reason.as_str())
+    .bind(miss.seen.clone())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
 /// Notes for attempts that a mail which matched them went to another. A reason that an
 /// attempt already has stays: it says more.
 pub(crate) async fn note_given_away<B: Backend>(

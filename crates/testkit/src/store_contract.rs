@@ -11,6 +11,7 @@ mod audit;
 mod claims;
 mod consumes;
 mod deliveries;
+mod earlier;
 mod failures;
 mod fixtures;
 mod heartbeat;
@@ -32,6 +33,7 @@ pub use audit::*;
 pub use claims::*;
 pub use consumes::*;
 pub use deliveries::*;
+pub use earlier::*;
 pub use failures::*;
 pub use fixtures::*;
 pub use heartbeat::*;
@@ -153,6 +155,11 @@ macro_rules! store_contract {
             withheld_artifact_is_not_consumed,
             artifact_outside_the_scope_is_unknown,
             attempt_gets_mail_that_arrives_after_it_was_opened,
+            earlier_value_goes_to_an_attempt_that_takes_it,
+            of_many_attempts_one_gets_the_earlier_value,
+            value_of_an_ended_attempt_is_free_for_its_owner_alone,
+            repeated_request_finds_mail_that_was_written_since,
+            repeated_requests_beside_arriving_mail_do_not_fail,
             mail_recorded_before_an_attempt_is_never_for_it,
             mail_received_before_an_attempt_is_not_for_it,
             parallel_attempts_get_one_mail_each,

@@ -2,16 +2,13 @@
 
 use extract::{Decision, Extraction, WordLimit, reads_as_words};
 use pipeline::{
-    ArtifactKind, AttemptRules, MissKind, Reason, Sender, TokenError, Wanted, token_of,
+    ArtifactKind, AttemptRules, MAX_DOMAIN, MissKind, Reason, SENDER_NOT_ALLOWED,
+    SENDER_NOT_VERIFIED, Sender, TokenError, Wanted, refuse_sender, token_of,
 };
 
 use crate::finding::Finding;
 
-const SENDER_NOT_ALLOWED: Reason = Reason::new("sender_not_allowed");
-const SENDER_NOT_VERIFIED: Reason = Reason::new("sender_not_verified");
 const HOST_NOT_ALLOWED: Reason = Reason::new("host_not_allowed");
-/// The longest name of DNS.
-const MAX_DOMAIN: usize = 253;
 
 /// The result of judging a mail for an attempt.
 pub(crate) enum Judgement {
@@ -52,10 +49,8 @@ pub(crate) fn judge_sender(
     allowed: &[String],
     needs_proof: bool,
 ) -> Option<Reason> {
-    if !is_allowed_sender(sender.domain.as_deref(), allowed) {
-        return Some(SENDER_NOT_ALLOWED);
-    }
-    (needs_proof && !sender.proof.holds()).then_some(SENDER_NOT_VERIFIED)
+    let domain = sender.domain.as_deref();
+    refuse_sender(domain, &sender.proof, allowed, needs_proof)
 }
 
 /// The domain that a list refused: of the sender, or of the host of the link.
@@ -84,18 +79,6 @@ fn lack_of_token(finding: &Finding, token: Option<&str>) -> Option<TokenError> {
     }
 }
 
-/// Whether the domain is in the list or below an entry. An empty list allows every
-/// sender, even one without a domain.
-fn is_allowed_sender(domain: Option<&str>, allowed: &[String]) -> bool {
-    let is_below = |domain: &str, parent: &String| {
-        domain
-            .strip_suffix(parent.as_str())
-            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    };
-    allowed.is_empty()
-        || domain.is_some_and(|domain| allowed.iter().any(|parent| is_below(domain, parent)))
-}
-
 /// The artifact that is wanted. Of a code and a link that are both usable, the one with
 /// more confidence; at equal confidence the code.
 fn wanted(mail: &Decision, wanted: Wanted) -> Option<Finding> {
@@ -119,22 +102,4 @@ fn absence(mail: &Decision, wanted: Wanted) -> Reason {
         _ => "nothing_found",
     };
     Reason::new(slug)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sender_domain_matches_on_dot_boundaries() {
-        let allowed = ["example.com".to_owned()];
-        for domain in ["example.com", "mail.example.com"] {
-            assert!(is_allowed_sender(Some(domain), &allowed), "{domain}");
-        }
-        for domain in ["badexample.com", "example.com.evil.test", "com", ""] {
-            assert!(!is_allowed_sender(Some(domain), &allowed), "{domain}");
-        }
-        assert!(!is_allowed_sender(None, &allowed));
-        assert!(is_allowed_sender(None, &[]));
-    }
 }

@@ -125,6 +125,11 @@ fn no_artifact(reason: &Reason, can_resend: bool) -> (Next, &'static str) {
         );
     }
     match reason.as_str() {
+        "already_consumed" => (
+            Next::Wait,
+            "the newest value was consumed before this attempt was opened; request another mail \
+             from its sender and go on waiting",
+        ),
         "link_instead" => (
             Next::Open,
             "a link arrived and no code; open another attempt of the kind `link` or `either`, and \
@@ -217,6 +222,7 @@ mod tests {
             (MissKind::Blocked, "token_missing", Next::Open),
             (MissKind::NoArtifact, "link_instead", Next::Open),
             (MissKind::NoArtifact, "code_instead", Next::Open),
+            (MissKind::NoArtifact, "already_consumed", Next::Wait),
             (MissKind::NoArtifact, "not_convincing", Next::Resend),
         ] {
             let view = AttemptView {

@@ -56,6 +56,11 @@ pub(crate) struct OpenRequestBody {
     resends: u32,
     /// The inbox to wait on. Without it the server creates a new address.
     inbox: Option<String>,
+    /// Whether the newest value from before the attempt counts, too: one that belongs to no
+    /// attempt, or to one of the caller's that has ended. It needs an inbox, and neither
+    /// `links` nor `token`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    earlier: bool,
     /// An identifier that the caller chooses. The same reference returns the same
     /// attempt.
     reference: Option<String>,
@@ -69,6 +74,7 @@ impl RequestBody for OpenRequestBody {
         let token = "1 to 64 letters, digits, `.`, `_` or `-`, and kind is link";
         let token_schema =
             json!({ "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9._-]+$" });
+        let earlier = "true or false; true needs an inbox, and neither links nor token";
         let callback = "the name of a callback that the operator has configured";
         vec![
             Field::word("kind", &Wanted::ALL.map(Wanted::as_str)),
@@ -80,6 +86,7 @@ impl RequestBody for OpenRequestBody {
             Field::number("heartbeat", MIN_HEARTBEAT..=max_deadline, "seconds"),
             Field::number("resends", 0..=MAX_RESENDS, ""),
             Field::address("inbox", "the address of an inbox"),
+            Field::new("earlier", earlier, json!({})),
             Field::caller_word("reference"),
             Field::new("callback", callback, json!({})),
         ]
@@ -107,6 +114,7 @@ impl Default for OpenRequestBody {
             heartbeat: None,
             resends: 1,
             inbox: None,
+            earlier: false,
             reference: None,
             callback: None,
         }
@@ -170,6 +178,11 @@ fn new_attempt(
     if !body.callback.as_ref().is_none_or(is_callback) {
         return Err(fields.invalid("callback"));
     }
+    // Earlier mail was judged by the rules of its inbox, and not by those of the attempt.
+    let has_own_rules = body.links.is_some() || body.token.is_some();
+    if body.earlier && (body.inbox.is_none() || has_own_rules) {
+        return Err(fields.invalid("earlier"));
+    }
     let inbox: Option<InboxId> = match &body.inbox {
         Some(address) => Some(
             address
@@ -189,6 +202,7 @@ fn new_attempt(
         inbox: inbox.map_or_else(|| new_address(feed), Ok)?,
         callback: body.callback.clone(),
         resends: body.resends,
+        takes_earlier: body.earlier,
         timeout: Duration::from_secs(body.deadline),
         heartbeat: body.heartbeat.map(Duration::from_secs),
         rules: rules(feed, &fields, body)?,

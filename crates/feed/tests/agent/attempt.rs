@@ -210,6 +210,9 @@ async fn invalid_attempt_fields_return_400_and_are_not_echoed() {
         json!({ "token": "t" }),
         json!({ "kind": "link", "token": "a canary" }),
         json!({ "callback": "canary" }),
+        json!({ "earlier": true }),
+        json!({ "earlier": true, "inbox": "x@inbox.test", "links": ["example.com"] }),
+        json!({ "earlier": true, "inbox": "x@inbox.test", "kind": "link", "token": "t" }),
         json!({ "canary": 1 }),
         json!(["canary"]),
     ] {

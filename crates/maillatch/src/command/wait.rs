@@ -1,13 +1,11 @@
 //! `wait`: the one command that an agent needs. Only the value goes to standard output.
 
-mod candidates;
 pub(crate) mod exit;
 mod handle;
 mod miss;
 pub(crate) mod pace;
 pub(crate) mod patience;
 mod search;
-mod sorted;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -15,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use pipeline::{Clock, InboxId, SystemClock};
+use pipeline::InboxId;
 use secrecy::ExposeSecret;
 use serde_json::json;
 use time::OffsetDateTime;
@@ -24,7 +22,7 @@ use url::Host;
 
 use crate::config::Span;
 use crate::remote::Remote;
-use client::{Client, Item, Kind};
+use client::{Client, Kind};
 
 use search::{Found, Value, search};
 
@@ -36,10 +34,10 @@ Examples:
   maillatch wait link --to shop-7@inbox.test --from-domain example.com --timeout 2m
   code=$(maillatch wait code --timeout 90s) || echo \"no code: $?\"
 
-`wait` takes the newest code or link. If it arrived before this call, standard error
-says how long before. `wait` never returns a value that is older than a consumed one,
-so a second `wait` waits for a newer one. While it waits, an attempt is open: mail to
-the inbox belongs to it. The attempt ends with the command, also after Ctrl-C or
+`wait` opens an attempt and takes the newest code or link. If it arrived before this
+call, standard error says how long before. `wait` never returns a value that is older
+than a consumed one, so a second `wait` waits for a newer one. While it waits, mail to
+the inbox belongs to its attempt. The attempt ends with the command, also after Ctrl-C or
 SIGTERM, and ten seconds after the command was killed.
 
 Exit codes: 0 printed, 2 usage, 3 nothing arrived, 4 mail arrived without a code or
@@ -125,9 +123,7 @@ pub(crate) async fn run(args: Wait) -> Result<ExitCode> {
         Ok(Found::None(miss)) => {
             let explained = miss.explain(args.kind.kind(), &args.to, args.timeout.0);
             eprintln!("maillatch: {explained}");
-            let (component, attempt) = (miss.component(), miss.attempt());
-            let reason = miss.reason();
-            let details = json!({ "reason": reason, "component": component, "attempt": attempt });
+            let details = json!({ "reason": miss.reason(), "component": miss.component() });
             print_miss(&args, miss.as_str(), details)?;
             Ok(miss.exit())
         }
@@ -148,9 +144,7 @@ pub(crate) async fn run(args: Wait) -> Result<ExitCode> {
 fn print_value(args: &Wait, found: &Value) -> Result<()> {
     let disclosed = &found.disclosed;
     let kind = disclosed.kind.as_str();
-    if !found.is_new
-        && let Some(age) = age(&found.item)
-    {
+    if let Some(age) = age(found) {
         let age = match age.as_secs() {
             0 => "a moment".to_owned(),
             seconds => format!("{seconds} s"),
@@ -164,9 +158,9 @@ fn print_value(args: &Wait, found: &Value) -> Result<()> {
             "outcome": "consumed",
             "kind": kind,
             "value": value,
-            "artifact": disclosed.id,
+            "artifact": disclosed.artifact,
             "inbox": args.to,
-            "received_at": found.item.received_at,
+            "received_at": found.received_at,
             "consumed_at": disclosed.consumed_at,
         });
         writeln!(out, "{object}")?;
@@ -176,11 +170,12 @@ fn print_value(args: &Wait, found: &Value) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// How long ago an item's mail was received, in whole seconds.
-fn age(item: &Item) -> Option<Duration> {
-    let received = OffsetDateTime::parse(&item.received_at, &Rfc3339).ok()?;
-    let seconds = SystemClock.now().as_seconds() - received.unix_timestamp();
-    Some(Duration::from_secs(seconds.max(0).unsigned_abs()))
+/// How long before the wait the mail of a value was received, if before. Both times are the
+/// server's.
+fn age(found: &Value) -> Option<Duration> {
+    let time = |text: &Option<String>| OffsetDateTime::parse(text.as_deref()?, &Rfc3339).ok();
+    let age = time(&found.opened_at)? - time(&found.received_at)?;
+    age.is_positive().then(|| age.unsigned_abs())
 }
 
 /// Prints the outcome and its details as JSON, if JSON is wanted.

@@ -13,6 +13,39 @@ pub struct Sender {
     pub proof: SenderProof,
 }
 
+/// The longest name of DNS.
+pub const MAX_DOMAIN: usize = 253;
+
+/// The reason of a mail whose sender's domain is not in the list.
+pub const SENDER_NOT_ALLOWED: Reason = Reason::new("sender_not_allowed");
+/// The reason of a mail whose sender must be proven and is not.
+pub const SENDER_NOT_VERIFIED: Reason = Reason::new("sender_not_verified");
+
+/// Why a sender is not accepted, if so. An empty list allows every sender, even one
+/// without a domain.
+pub fn refuse_sender(
+    domain: Option<&str>,
+    proof: &SenderProof,
+    allowed: &[String],
+    needs_proof: bool,
+) -> Option<Reason> {
+    if !is_allowed(domain, allowed) {
+        return Some(SENDER_NOT_ALLOWED);
+    }
+    (needs_proof && !proof.holds()).then_some(SENDER_NOT_VERIFIED)
+}
+
+/// Whether the domain is in the list or below an entry.
+fn is_allowed(domain: Option<&str>, allowed: &[String]) -> bool {
+    let is_below = |domain: &str, parent: &String| {
+        domain
+            .strip_suffix(parent.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    allowed.is_empty()
+        || domain.is_some_and(|domain| allowed.iter().any(|parent| is_below(domain, parent)))
+}
+
 /// Whether a mail is proven to come from the domain that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SenderProof {
@@ -83,5 +116,23 @@ impl SenderProof {
 impl Default for SenderProof {
     fn default() -> Self {
         Self::Missing(Reason::new("unchecked"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sender_domain_matches_on_dot_boundaries() {
+        let allowed = ["example.com".to_owned()];
+        for domain in ["example.com", "mail.example.com"] {
+            assert!(is_allowed(Some(domain), &allowed), "{domain}");
+        }
+        for domain in ["badexample.com", "example.com.evil.test", "com", ""] {
+            assert!(!is_allowed(Some(domain), &allowed), "{domain}");
+        }
+        assert!(!is_allowed(None, &allowed));
+        assert!(is_allowed(None, &[]));
     }
 }

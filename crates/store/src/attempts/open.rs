@@ -4,6 +4,7 @@
 
 use pipeline::{AttemptId, IdempotencyKey, NewAttempt, Opened};
 
+use super::earlier;
 use super::row::{find, view};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::database::Session;
@@ -37,6 +38,9 @@ pub(super) async fn open<B: Backend>(
     }
     let is_entered = enter_inbox::<B>(&mut transaction, &attempt).await?;
     if is_entered && insert::<B>(&mut transaction, &attempt).await? {
+        if attempt.takes_earlier {
+            earlier::adopt::<B>(&mut transaction, &attempt).await?;
+        }
         let row = find::<B>(&mut transaction, attempt.id).await?;
         let view = view::<B>(&mut transaction, row.ok_or(Fault::Conflict)?).await?;
         transaction.commit().await?;
@@ -45,7 +49,9 @@ pub(super) async fn open<B: Backend>(
     // A minted address is rolled back with the attempt that it was minted for.
     transaction.rollback().await?;
     // A retry finds its attempt also when the inbox has ended since.
-    let known = known_by_reference::<B>(&mut *session.writer().await?, &attempt).await?;
+    let mut transaction = session.begin().await?;
+    let known = known_by_reference::<B>(&mut transaction, &attempt).await?;
+    transaction.commit().await?;
     match known {
         Some(opened) => Ok(opened),
         None if is_entered => Err(Fault::Conflict),
@@ -144,9 +150,23 @@ async fn insert<B: Backend>(
     Ok(written == 1)
 }
 
+/// Does what a repeated request asks for: the attempt looks at earlier mail again, and stays
+/// open. The look comes first, because it locks the inbox, and mail locks the inbox before
+/// the attempt, too.
+async fn renew<B: Backend>(
+    connection: &mut Connection<B>,
+    asked: &NewAttempt,
+    attempt: AttemptId,
+) -> Result<(), Fault> {
+    if asked.takes_earlier {
+        earlier::adopt_later::<B>(connection, asked, attempt).await?;
+    }
+    extend::<B>(connection, asked, attempt).await
+}
+
 /// Extends an attempt with a heartbeat, at most to its deadline. An attempt that has ended
 /// is not opened again: it must not get mail that arrived after its end.
-async fn renew<B: Backend>(
+async fn extend<B: Backend>(
     connection: &mut Connection<B>,
     asked: &NewAttempt,
     attempt: AttemptId,

@@ -103,6 +103,11 @@ pub(super) async fn view<B: Backend>(
 }
 
 impl AttemptRow {
+    /// Whether it is open and has no artifact.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.outcome.is_none() && self.remaining_ms > 0 && self.current.is_none()
+    }
+
     fn view(self, current: Option<Item>) -> Result<AttemptView, Fault> {
         let miss = match (self.miss, self.miss_reason) {
             (Some(kind), Some(reason)) => {

@@ -501,6 +501,7 @@ pub fn attempt(inbox: &InboxId) -> NewAttempt {
         request: [0; 16],
         inbox: inbox.clone(),
         is_minted: false,
+        takes_earlier: false,
         rules: AttemptRules {
             wanted: Wanted::Code,
             senders: Vec::new(),

@@ -42,6 +42,10 @@ pub(super) struct New {
     /// The inbox to wait on; by default a fresh address.
     #[arg(long, value_name = "ADDRESS")]
     to: Option<InboxId>,
+    /// Also take the newest value that arrived before and belongs to no other open attempt;
+    /// needs --to.
+    #[arg(long, requires = "to", conflicts_with_all = ["links", "token"])]
+    earlier: bool,
     /// Your name for the attempt; the same name returns the same attempt.
     #[arg(long, value_name = "WORD")]
     reference: Option<String>,
@@ -82,6 +86,9 @@ impl New {
         set("resends", json!(self.resends));
         if !self.links.is_empty() {
             set("links", json!(self.links));
+        }
+        if self.earlier {
+            set("earlier", json!(true));
         }
         let optional = [
             ("token", self.token),

@@ -61,7 +61,7 @@ impl Lanes {
     /// Starts one agent for each inbox.
     pub(super) async fn open(client: Client, inboxes: &[InboxId]) -> Result<Self> {
         let first = inboxes.first().context("a run has an inbox")?;
-        let listed = client.list(first, None, None, Duration::ZERO).await;
+        let listed = client.list(first, None, Duration::ZERO).await;
         listed.with_context(|| {
             format!("failed to read the inbox {first}; use --acks-only to measure posts alone")
         })?;
@@ -136,7 +136,7 @@ async fn agent(
 ) -> Result<(), CallError> {
     let mut cursor: Option<String> = None;
     loop {
-        match client.list(&inbox, None, cursor.as_deref(), WAIT).await {
+        match client.list(&inbox, cursor.as_deref(), WAIT).await {
             Ok(page) => {
                 let at = Instant::now();
                 for _ in page.items.iter().filter(|item| item.kind == Kind::Code) {

@@ -238,9 +238,7 @@ async fn items(deployment: &Deployment, inbox: &InboxId) -> Result<Vec<Item>> {
     let mut items = Vec::new();
     let mut cursor = None;
     loop {
-        let page = agent
-            .list(inbox, None, cursor.as_deref(), Duration::ZERO)
-            .await?;
+        let page = agent.list(inbox, cursor.as_deref(), Duration::ZERO).await?;
         if page.items.is_empty() {
             return Ok(items);
         }

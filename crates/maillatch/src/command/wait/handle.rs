@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use pipeline::GIVEN_TO_ANOTHER_ATTEMPT;
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::Search;
-use super::miss::Miss;
-use client::{Attempt, FinishAnswer};
+use client::{Attempt, AttemptConsumption, CallError, FinishAnswer};
 
 /// The timeout of each request at the end of a wait, when the user already waits for
 /// the process to exit.
@@ -23,18 +21,40 @@ const MARGIN: Duration = Duration::from_secs(5);
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// The longest request while an attempt is open. After it the attempt is renewed.
-pub(super) const BEAT: Duration = Duration::from_secs(3);
+const BEAT: Duration = Duration::from_secs(3);
 
-/// The attempt of one wait.
+/// The same for the first request. The renewal also looks for mail that arrived before the
+/// attempt was opened and was processed after it.
+const FIRST_BEAT: Duration = Duration::from_secs(1);
+
+/// The attempt of one wait. Mail from before the wait counts, too, so a wait that opens
+/// another attempt after an outage misses nothing.
 #[derive(Default)]
 pub(super) struct Handle {
-    /// Its reference, chosen before it is opened. If the answer with the id is lost,
-    /// the same reference returns the same attempt.
-    reference: Option<String>,
+    /// The names of the attempt and of its consume. They are chosen before the first
+    /// request: if an answer is lost, the same names return it again.
+    names: Names,
     /// The attempt as it was opened or renewed last.
     current: Option<Renewed>,
-    /// Earlier attempts of this wait. They ended because the server could not be reached.
-    lapsed: Vec<String>,
+    /// Whether a request to open it was sent.
+    was_asked: bool,
+    /// When the first attempt of this wait was opened, as the server says.
+    pub(super) opened_at: Option<String>,
+}
+
+struct Names {
+    reference: String,
+    consume_key: String,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let fresh = || uuid::Uuid::now_v7().simple().to_string();
+        Self {
+            reference: format!("wait-{}", fresh()),
+            consume_key: fresh(),
+        }
+    }
 }
 
 struct Renewed {
@@ -43,100 +63,100 @@ struct Renewed {
     deadline: String,
     /// When the request was sent.
     at: Instant,
+    /// When it is due to be renewed.
+    beat: Duration,
+    /// Whether it ended because the server could not be reached in time.
+    has_lapsed: bool,
 }
 
 impl Handle {
-    /// Its id, once it is known.
-    pub(super) fn attempt(&self) -> Option<&str> {
-        self.current.as_ref().map(|current| current.id.as_str())
-    }
-
-    /// Whether an attempt belongs to this wait.
-    pub(super) fn is_own(&self, attempt: &str) -> bool {
-        self.attempt() == Some(attempt) || self.lapsed.iter().any(|id| id == attempt)
-    }
-
-    /// Opens the attempt, or renews it when that is due. Another one is opened when it
-    /// has ended, because the server could not be reached in time. A key that may not
-    /// open attempts waits without one. Mail that arrived since the last page is on the
-    /// next one, so nothing is missed.
-    pub(super) async fn keep_open(&mut self, search: &Search<'_>) {
-        let is_due = |current: &Renewed| current.at.elapsed() >= BEAT;
-        if !self.current.as_ref().is_none_or(is_due) {
-            return;
-        }
-        let Some(renewed) = self.ask(search).await else {
-            return;
+    /// Waits for the value of the attempt and consumes it. The attempt is opened if it is
+    /// not, and renewed when that is due. One that has lapsed is asked a last time, for a
+    /// value whose answer was lost; the next call opens another one.
+    pub(super) async fn consume(
+        &mut self,
+        search: &Search<'_>,
+        left: Duration,
+    ) -> Result<AttemptConsumption, CallError> {
+        self.keep_open(search, left).await?;
+        let Some(current) = &self.current else {
+            return Err(CallError::Unavailable);
         };
-        let has_lapsed = |before: &Renewed| {
-            before.at.elapsed() >= HEARTBEAT && before.deadline == renewed.deadline
-        };
-        if self.current.as_ref().is_some_and(has_lapsed) {
-            self.lapsed.push(renewed.id);
-            (self.reference, self.current) = (None, None);
-            self.current = self.ask(search).await;
+        let Renewed { id, has_lapsed, .. } = current;
+        let wait = if *has_lapsed {
+            Duration::ZERO
         } else {
-            self.current = Some(renewed);
+            // The server counts whole seconds. Half a second more is better than a busy loop.
+            left.min(current.beat) + Duration::from_millis(500)
+        };
+        let key = &self.names.consume_key;
+        let consumed = search.client.consume_attempt(id, key, wait).await?;
+        if *has_lapsed && matches!(consumed, AttemptConsumption::NotReady(_)) {
+            *self = Self {
+                opened_at: self.opened_at.take(),
+                ..Self::default()
+            };
         }
+        Ok(consumed)
+    }
+
+    /// Opens the attempt, or renews it when that is due or no time is left.
+    async fn keep_open(&mut self, search: &Search<'_>, left: Duration) -> Result<(), CallError> {
+        let is_due = |current: &Renewed| left.is_zero() || current.at.elapsed() >= current.beat;
+        if !self.current.as_ref().is_none_or(is_due) {
+            return Ok(());
+        }
+        let mut renewed = self.ask(search).await?;
+        if let Some(before) = &self.current {
+            let is_late = before.at.elapsed() >= HEARTBEAT;
+            renewed.beat = BEAT;
+            renewed.has_lapsed =
+                before.has_lapsed || (is_late && before.deadline == renewed.deadline);
+        }
+        self.current = Some(renewed);
+        Ok(())
     }
 
     /// Opens the attempt or renews it: the same request does both.
-    async fn ask(&mut self, search: &Search<'_>) -> Option<Renewed> {
+    async fn ask(&mut self, search: &Search<'_>) -> Result<Renewed, CallError> {
         let at = Instant::now();
-        let reference = self
-            .reference
-            .get_or_insert_with(|| format!("wait-{}", uuid::Uuid::now_v7().simple()));
+        self.was_asked = true;
         let request = json!({
             "kind": search.kind.as_str(),
             "inbox": search.inbox.as_str(),
+            "earlier": true,
             "from": search.from_domain.map(|domain| vec![domain]).unwrap_or_default(),
             "heartbeat": HEARTBEAT.as_secs(),
             "deadline": (search.timeout + MARGIN).as_secs().min(86_400),
             "resends": 0,
             "require": search.verified.then_some("verified"),
-            "reference": reference,
+            "reference": self.names.reference,
         });
-        let Attempt { id, deadline, .. } = search.client.open_attempt(&request).await.ok()?;
-        Some(Renewed { id, deadline, at })
+        let opened = search.client.open_attempt(&request).await?;
+        self.opened_at.get_or_insert(opened.opened_at);
+        Ok(Renewed {
+            id: opened.id,
+            deadline: opened.deadline,
+            at,
+            beat: FIRST_BEAT,
+            has_lapsed: false,
+        })
     }
 
     /// Finishes the attempt if it may be open. Otherwise it would receive the mail of
     /// the next wait until its deadline.
     pub(super) async fn finish(&mut self, search: &Search<'_>, outcome: &str) -> Option<Attempt> {
         let finish = async {
-            if self.reference.is_some() && self.current.is_none() {
-                self.current = self.ask(search).await;
-            }
-            let id = self.attempt()?;
-            match search.client.finish_attempt(id, outcome).await {
+            let id = match &self.current {
+                Some(current) => current.id.clone(),
+                None if !self.was_asked => return None,
+                None => self.ask(search).await.ok()?.id,
+            };
+            match search.client.finish_attempt(&id, outcome).await {
                 Ok(FinishAnswer::Finished(attempt)) => Some(*attempt),
                 Ok(FinishAnswer::OtherOutcome) | Err(_) => None,
             }
         };
         timeout(LAST_TIMEOUT, finish).await.ok().flatten()
-    }
-
-    /// Finishes the attempt and returns what the server knows about mail that the feed
-    /// does not show.
-    pub(super) async fn finish_and_explain(&mut self, search: &Search<'_>) -> Option<Miss> {
-        let component = self.unhealthy(search).await;
-        let ended = self.finish(search, "abandoned").await?;
-        let reason = ended.reason;
-        match ended.state.as_str() {
-            _ if component.is_some() => Some(Miss::Unhealthy { component }),
-            "blocked" => Some(Miss::Withheld { reason }),
-            "no_artifact" if reason.as_deref() == Some(GIVEN_TO_ANOTHER_ATTEMPT.as_str()) => {
-                Some(Miss::GivenAway { attempt: None })
-            }
-            "no_artifact" => Some(Miss::NoArtifact { reason }),
-            _ => None,
-        }
-    }
-
-    /// The part of the server that is unhealthy, according to the open attempt.
-    async fn unhealthy(&self, search: &Search<'_>) -> Option<String> {
-        let attempt = search.client.attempt(self.attempt()?, Duration::ZERO);
-        let attempt = timeout(LAST_TIMEOUT, attempt).await;
-        attempt.ok()?.ok()?.component
     }
 }

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use pipeline::{GIVEN_TO_ANOTHER_ATTEMPT, InboxId, Reason};
+use pipeline::{ALREADY_CONSUMED, GIVEN_TO_ANOTHER_ATTEMPT, InboxId, Reason};
 
 use super::exit;
-use client::{Item, Kind, State};
+use client::{Attempt, Kind};
 
 /// Why a wait ended without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,10 +29,7 @@ pub(super) enum Miss {
         reason: Option<String>,
     },
     /// A value arrived and belongs to another attempt on the same inbox.
-    GivenAway {
-        /// The other attempt, if the server named it.
-        attempt: Option<String>,
-    },
+    GivenAway,
     /// A value arrived and expired before it could be consumed.
     Expired,
     /// Mail may have arrived, and a part of the server does not process it.
@@ -43,44 +40,42 @@ pub(super) enum Miss {
 }
 
 static GIVEN: Reason = GIVEN_TO_ANOTHER_ATTEMPT;
+static CONSUMED: Reason = ALREADY_CONSUMED;
 const OTHER_SENDER: &str = "sender_not_allowed";
 const UNPROVEN_SENDER: &str = "sender_not_verified";
 
 impl Miss {
-    /// What an unavailable item means for a wait for `kind`.
-    pub(super) fn of(item: &Item, kind: Kind) -> Self {
-        match item.state {
-            State::Withheld if item.kind == kind => Self::Withheld {
-                reason: item.reason.clone(),
-            },
-            State::Consumed if item.kind == kind => Self::AlreadyConsumed {
-                at: item.consumed_at.clone(),
-            },
-            _ => Self::NoArtifact {
-                reason: item.reason.clone(),
-            },
+    /// What the state of an attempt without a value means at the end of a wait, if it says
+    /// more than that nothing arrived.
+    pub(super) fn of(attempt: &Attempt) -> Option<Self> {
+        let reason = attempt.reason.clone();
+        let word = reason.as_deref();
+        match attempt.state.as_str() {
+            "unhealthy" => Some(Self::Unhealthy {
+                component: attempt.component.clone(),
+            }),
+            "blocked" => Some(Self::Withheld { reason }),
+            "no_artifact" if word == Some(GIVEN.as_str()) => Some(Self::GivenAway),
+            "no_artifact" if word == Some(CONSUMED.as_str()) => {
+                Some(Self::AlreadyConsumed { at: None })
+            }
+            "no_artifact" => Some(Self::NoArtifact { reason }),
+            "expired" if attempt.received_at.is_some() => Some(Self::Expired),
+            _ => None,
         }
     }
 
-    /// A value is there, but its sender is not proven.
-    pub(super) fn unverified() -> Self {
-        Self::Withheld {
-            reason: Some(UNPROVEN_SENDER.to_owned()),
-        }
-    }
-
-    /// A value is there, but its sender is of another domain.
-    pub(super) fn other_sender() -> Self {
-        Self::Withheld {
-            reason: Some(OTHER_SENDER.to_owned()),
-        }
+    /// What the wait's own attempt says after its end. An open attempt does not say that a
+    /// mail went to another one: its own may still arrive.
+    pub(super) fn of_ended(finished: Option<&Attempt>) -> Self {
+        finished.and_then(Self::of).unwrap_or(Self::NothingArrived)
     }
 
     /// Its name in JSON.
     pub(super) fn as_str(&self) -> &'static str {
         match self {
             Self::NothingArrived => "nothing_arrived",
-            Self::NoArtifact { .. } | Self::GivenAway { .. } => "no_artifact",
+            Self::NoArtifact { .. } | Self::GivenAway => "no_artifact",
             Self::AlreadyConsumed { .. } => "already_consumed",
             Self::Withheld { .. } => "withheld",
             Self::Expired => "expired",
@@ -92,7 +87,7 @@ impl Miss {
     pub(super) fn reason(&self) -> Option<&str> {
         match self {
             Self::NoArtifact { reason } | Self::Withheld { reason } => reason.as_deref(),
-            Self::GivenAway { .. } => Some(GIVEN.as_str()),
+            Self::GivenAway => Some(GIVEN.as_str()),
             Self::NothingArrived
             | Self::AlreadyConsumed { .. }
             | Self::Expired
@@ -108,19 +103,11 @@ impl Miss {
         }
     }
 
-    /// The other attempt that got the value.
-    pub(super) fn attempt(&self) -> Option<&str> {
-        match self {
-            Self::GivenAway { attempt } => attempt.as_deref(),
-            _ => None,
-        }
-    }
-
     /// The exit code.
     pub(super) fn exit(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::NothingArrived => exit::NOTHING_ARRIVED,
-            Self::NoArtifact { .. } | Self::GivenAway { .. } => exit::NO_ARTIFACT,
+            Self::NoArtifact { .. } | Self::GivenAway => exit::NO_ARTIFACT,
             Self::AlreadyConsumed { .. } => exit::ALREADY_CONSUMED,
             Self::Withheld { .. } => exit::WITHHELD,
             Self::Expired => exit::EXPIRED,
@@ -160,14 +147,10 @@ impl Miss {
                     _ => "the operator's allowlist does not allow it",
                 }
             ),
-            Self::GivenAway { attempt } => format!(
-                "a {wanted} arrived and belongs to another attempt on this inbox{because}; {}, or \
-                 use a separate address: maillatch attempt new",
-                match attempt {
-                    Some(id) => format!("consume it with: maillatch attempt consume {id}"),
-                    None =>
-                        "finish that attempt and request another mail from the sender".to_owned(),
-                }
+            Self::GivenAway => format!(
+                "a {wanted} arrived and belongs to another attempt on this inbox{because}; finish \
+                 that attempt and request another mail from the sender, or use a separate address: \
+                 maillatch attempt new"
             ),
             Self::Expired => format!(
                 "a {wanted} arrived and expired before it could be consumed; request another mail \
@@ -178,47 +161,5 @@ impl Miss {
                 component.as_deref().unwrap_or("server")
             ),
         }
-    }
-}
-
-/// The explanations seen so far. What arrived during the wait explains more than what
-/// had arrived before it.
-#[derive(Debug, Default)]
-pub(super) struct Explanations {
-    before: Option<Miss>,
-    during: Option<Miss>,
-}
-
-impl Explanations {
-    /// Records an item that is not available.
-    pub(super) fn add(&mut self, miss: Miss, is_new: bool) {
-        let kept = if is_new {
-            &mut self.during
-        } else {
-            &mut self.before
-        };
-        // Keep the newest of the most specific explanations.
-        if miss != Miss::NothingArrived
-            && kept.as_ref().is_none_or(|kept| rank(kept) <= rank(&miss))
-        {
-            *kept = Some(miss);
-        }
-    }
-
-    /// The best explanation.
-    pub(super) fn best(self) -> Miss {
-        self.during.or(self.before).unwrap_or(Miss::NothingArrived)
-    }
-}
-
-fn rank(miss: &Miss) -> u8 {
-    match miss {
-        Miss::NothingArrived => 0,
-        Miss::NoArtifact { .. } => 1,
-        Miss::Expired => 2,
-        Miss::AlreadyConsumed { .. } => 3,
-        Miss::Withheld { .. } => 4,
-        Miss::GivenAway { .. } => 5,
-        Miss::Unhealthy { .. } => 6,
     }
 }

@@ -21,11 +21,6 @@ impl Pace {
         Self { next: FIRST }
     }
 
-    /// How long the next pause is.
-    pub(crate) fn next(&self) -> Duration {
-        self.next
-    }
-
     /// Starts again with the shortest pause.
     pub(crate) fn reset(&mut self) {
         self.next = FIRST;

@@ -8,15 +8,14 @@ use std::time::Duration;
 
 use actix_web::{App, HttpServer};
 use pipeline::{
-    ArtifactId, ArtifactKey, ArtifactKind, AttemptId, InboxId, Meters, NewArtifact, NewMessage,
-    Reason, Sender, SenderProof, ServerKey, Verdict,
+    ArtifactId, ArtifactKey, ArtifactKind, AttemptId, InboxId, Meters, Miss, MissKind, NewArtifact,
+    NewMessage, OpenAttempt, Reason, Sender, SenderProof, ServerKey, Verdict, refuse_sender,
 };
 use prometheus_client::registry::Registry;
 use testkit::store_contract::{Seams, mail, suited};
 use testkit::wait;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use client::{Client, Connection};
@@ -105,24 +104,53 @@ impl Inbox {
         artifact: NewArtifact,
     ) {
         let id = artifact.id.to_string();
+        let (matches, misses) = self.judge(domain, &proof, &artifact).await;
+        let artifact = suited(artifact, &matches);
         let message = NewMessage {
             sender: Sender {
                 address: Some(format!("no-reply@{domain}")),
                 domain: Some(domain.to_owned()),
                 proof,
             },
+            misses,
             ..mail(&self.address, &id, vec![artifact])
         };
         self.seams.process(&id, vec![message]).await;
     }
 
-    /// Stores a code that matches every open attempt, as a worker would record it.
-    pub(super) async fn arrives_for_all(&self, value: &str) {
+    /// The open attempts that an artifact matches, and why it does not match the others, as
+    /// a worker would record it.
+    async fn judge(
+        &self,
+        domain: &str,
+        proof: &SenderProof,
+        artifact: &NewArtifact,
+    ) -> (Vec<AttemptId>, Vec<Miss>) {
         let to = std::slice::from_ref(&self.address);
         let expected = self.seams.work.expectations(to).await.unwrap();
-        let open: Vec<AttemptId> = expected[0].attempts.iter().map(|it| it.id).collect();
-        self.arrives("example.com", suited(code(value), &open))
-            .await;
+        let (mut matches, mut misses) = (Vec::new(), Vec::new());
+        for OpenAttempt { id, rules } in &expected[0].attempts {
+            let refusal = refuse_sender(Some(domain), proof, &rules.senders, rules.needs_proof);
+            let blocked = refusal.or_else(|| artifact.verdict.reason().cloned());
+            let (kind, reason) = match blocked {
+                None if rules.wanted.includes(artifact.kind) => {
+                    matches.push(*id);
+                    continue;
+                }
+                Some(reason) if artifact.kind != ArtifactKind::Nothing => {
+                    (MissKind::Blocked, reason)
+                }
+                Some(reason) => (MissKind::NoArtifact, reason),
+                None => (MissKind::NoArtifact, Reason::new("link_instead")),
+            };
+            misses.push(Miss {
+                attempt: *id,
+                kind,
+                reason,
+                seen: None,
+            });
+        }
+        (matches, misses)
     }
 
     /// How many attempts are open.
@@ -190,49 +218,34 @@ pub(super) fn code(value: &str) -> NewArtifact {
     }
 }
 
-/// What a relay does to the first consume.
-#[derive(Clone)]
-pub(super) enum Fault {
-    /// It forwards the request, reads the answer, and closes the client's connection
-    /// without forwarding it.
-    LoseAnswer,
-    /// It notifies `has`, and forwards the request after `go` is notified.
-    Hold { has: Arc<Notify>, go: Arc<Notify> },
-}
-
-/// A relay to the server with a fault at the first consume.
-pub(super) async fn relay_with(fault: Fault, server: SocketAddr) -> SocketAddr {
+/// A relay to the server. It forwards the first consume, reads the answer, and closes the
+/// client's connection without forwarding it.
+pub(super) async fn relay_that_loses_an_answer(server: SocketAddr) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let happened = Arc::new(AtomicBool::new(false));
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
-            let (fault, happened) = (fault.clone(), Arc::clone(&happened));
+            let happened = Arc::clone(&happened);
             tokio::spawn(async move {
                 let server = TcpStream::connect(server).await.unwrap();
-                relay(client, server, &fault, &happened).await;
+                relay(client, server, &happened).await;
             });
         }
     });
     address
 }
 
-async fn relay(mut client: TcpStream, mut server: TcpStream, fault: &Fault, happened: &AtomicBool) {
+async fn relay(mut client: TcpStream, mut server: TcpStream, happened: &AtomicBool) {
     let (mut asked, mut answered) = ([0; 4096], [0; 4096]);
     let mut drops_answers = false;
     loop {
         tokio::select! {
             read = client.read(&mut asked) => {
                 let Ok(count @ 1..) = read else { return };
-                let is_consume = asked.starts_with(b"POST /v1/artifacts/");
-                if is_consume && !happened.swap(true, Ordering::SeqCst) {
-                    match fault {
-                        Fault::LoseAnswer => drops_answers = true,
-                        Fault::Hold { has, go } => {
-                            has.notify_one();
-                            go.notified().await;
-                        }
-                    }
+                let path = asked.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
+                if path.ends_with(b"/consume") {
+                    drops_answers |= !happened.swap(true, Ordering::SeqCst);
                 }
                 server.write_all(&asked[..count]).await.unwrap();
             }
