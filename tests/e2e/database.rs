@@ -66,7 +66,7 @@ impl Database {
     /// Drops a database that was made for one test.
     pub(crate) async fn remove(&self) {
         if let Self::Postgres { url, scratch: true } = self {
-            store::drop_database(&url.as_str().into()).await.unwrap();
+            testkit::database::drop_unused_database(url).await;
         }
     }
 

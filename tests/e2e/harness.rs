@@ -9,6 +9,7 @@ pub(crate) use maillatch::deployment::Role;
 use maillatch::deployment::{Backing, Deployment};
 use secrecy::ExposeSecret;
 use serde_json::Value;
+use testkit::database::migrated_database;
 use testkit::server::shared_url;
 use tokio::time::{Instant, sleep};
 
@@ -289,12 +290,13 @@ impl Harness {
     }
 }
 
-/// A new database on the shared server.
+/// A new database on the shared server, with every table.
 async fn new_database() -> url::Url {
-    let mut url = url::Url::parse(&shared_url("TEST_DATABASE_URL")).unwrap();
-    url.set_path(&format!("e2e_{}", uuid::Uuid::now_v7().simple()));
-    store::create_database(&url.as_str().into()).await.unwrap();
-    url
+    let url = migrated_database(async |url: String| {
+        let settings = store::Settings::new(url.into());
+        store::migrate(&settings).await.unwrap();
+    });
+    url::Url::parse(&url.await).unwrap()
 }
 
 /// The native payload around a raw mail.

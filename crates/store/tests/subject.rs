@@ -10,6 +10,7 @@ use pipeline::{
 };
 use store::{SealKey, Secrets, Settings, Store};
 use testkit::callback_contract::CallbackSubject;
+use testkit::database::{drop_unused_database, migrated_database};
 use testkit::key_contract::KeySubject;
 use testkit::poll_contract::PollSubject;
 use testkit::reply_contract::ReplySubject;
@@ -112,6 +113,14 @@ impl Database {
         Self { url }
     }
 
+    /// A new database with every table.
+    async fn migrated() -> Self {
+        let url = migrated_database(async |url: String| {
+            must(store::migrate(&Settings::new(url.into())).await);
+        });
+        Self { url: url.await }
+    }
+
     pub(crate) fn settings(&self) -> Settings {
         Settings::new(self.url.clone().into()).sealed_with(secrets())
     }
@@ -145,12 +154,8 @@ pub(crate) struct PostgresDatabase {
 #[async_trait]
 impl StoreSubject for PostgresDatabase {
     async fn open() -> Self {
-        let database = Database::create().await;
-        let settings = Settings {
-            migrate: true,
-            ..database.settings_for_contract()
-        };
-        let store = must(store::open(&settings).await);
+        let database = Database::migrated().await;
+        let store = must(store::open(&database.settings_for_contract()).await);
         Self { database, store }
     }
 
@@ -160,7 +165,7 @@ impl StoreSubject for PostgresDatabase {
 
     async fn close(&self) {
         self.store.close().await;
-        self.database.drop().await;
+        drop_unused_database(&self.database.url).await;
     }
 }
 

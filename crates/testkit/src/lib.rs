@@ -12,6 +12,12 @@
 pub mod api;
 /// The contract of a database for callbacks; `crates/store` runs it on each database.
 pub mod callback_contract;
+/// Databases on the shared PostgreSQL server, one for each test.
+#[expect(
+    clippy::expect_used,
+    reason = "used only in tests, where a failure is a panic"
+)]
+pub mod database;
 /// A small file system that a test can fill.
 pub mod disk;
 /// Signs mail with DKIM.

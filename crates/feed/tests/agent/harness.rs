@@ -15,7 +15,7 @@ use prometheus_client::registry::Registry;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 use store::Store;
-use testkit::server::shared_url;
+use testkit::database::{drop_unused_database, migrated_database};
 use testkit::store_contract::{LONG, Seams, held};
 use tokio_util::sync::CancellationToken;
 
@@ -74,14 +74,12 @@ impl Server {
 
     /// Starts a feed over its own database on the Postgres server.
     pub(crate) async fn start_on_postgres() -> Self {
-        let mut url = reqwest::Url::parse(&shared_url("TEST_DATABASE_URL")).unwrap();
-        url.set_path(&format!("feed_{}", fresh_name()));
-        let url = url.to_string();
-        store::create_database(&url.clone().into()).await.unwrap();
-        let settings = store::Settings {
-            migrate: true,
-            ..store::Settings::new(url.clone().into()).sealed_with(secrets())
-        };
+        let url = migrated_database(async |url: String| {
+            let settings = store::Settings::new(url.into());
+            store::migrate(&settings).await.unwrap();
+        });
+        let url = url.await;
+        let settings = store::Settings::new(url.clone().into()).sealed_with(secrets());
         let store = store::open(&settings).await.unwrap();
         let dir = tempfile::tempdir().unwrap();
         Self {
@@ -101,7 +99,7 @@ impl Server {
         self.stop().await;
         self.store.close().await;
         if let Some(url) = self.database {
-            store::drop_database(&url.into()).await.unwrap();
+            drop_unused_database(&url).await;
         }
     }
 
@@ -290,9 +288,6 @@ fn keys(tokens: &BTreeMap<&'static str, String>) -> Keys {
 }
 
 /// Letters and digits that no other test uses.
-fn fresh_name() -> String {
-    ArtifactId::new().as_uuid().simple().to_string()
-}
 
 /// A usable code that expires in ten minutes.
 pub(crate) fn code(value: &str) -> NewArtifact {
