@@ -145,12 +145,11 @@ impl Lexicon {
 
     fn build(written: impl Iterator<Item = (&'static str, Sense, &'static str)>) -> Self {
         let mut index: HashMap<String, usize> = HashMap::new();
-        let mut patterns: Vec<String> = Vec::new();
         let mut terms: Vec<Term> = Vec::new();
         for (language, sense, written) in written {
-            let bare = folded(written.trim_matches('*')).to_ascii_lowercase();
-            let at = *index.entry(bare.clone()).or_insert_with(|| {
-                patterns.push(bare);
+            let mut bare = folded(written.trim_matches('*'));
+            bare.make_ascii_lowercase();
+            let at = *index.entry(bare).or_insert_with(|| {
                 terms.push(Term {
                     sense: Sense::default(),
                     language,
@@ -163,8 +162,11 @@ impl Lexicon {
                 term.open_after |= written.ends_with('*');
             }
         }
+        index.remove("");
+        let numbered = index.into_iter();
+        let numbered = numbered.filter_map(|(term, at)| Some((term, u32::try_from(at).ok()?)));
         Self {
-            trie: Trie::build(patterns.into_iter().zip(0..).collect()),
+            trie: Trie::build(numbered.collect()),
             terms,
         }
     }

@@ -2,22 +2,27 @@
 
 /// No term, or no child.
 const NONE: u32 = u32::MAX;
+/// Marks a base that is the place of a tail.
+const TAIL: u32 = 1 << 31;
 
 /// The terms by their letters, as a trie in one table.
 ///
 /// A node stands for the start of a term. The child of a node for a letter is in the slot
 /// whose number is the sum of the letter and of the node's base, if that slot has the same
 /// letter. No two nodes have the same base, so no other node's child is mistaken for it.
+/// Where one term is left, its other letters are a tail, which is compared as a whole.
 pub(super) struct Trie {
     /// The last letter of the node in each slot; zero in an empty slot.
     letters: Vec<u8>,
     nodes: Vec<Node>,
+    /// The number of letters of each tail, and the letters.
+    tails: Vec<u8>,
 }
 
 #[derive(Clone, Copy)]
 struct Node {
     base: u32,
-    /// The term that ends here.
+    /// The term that ends here or in the tail.
     term: u32,
 }
 
@@ -45,18 +50,23 @@ impl Trie {
         // The root is in the first slot. Nodes near it have many children, so their
         // children find room first.
         let mut open = vec![(0, all)];
-        let mut next = 0;
+        let (mut next, mut children) = (0, Vec::new());
         while let Some((slot, shared)) = open.get(next).copied() {
+            next += 1;
+            if let Some((tail, term)) = shared.only() {
+                let base = slots.add_tail(tail);
+                slots.fill(slot, Node { base, term });
+                continue;
+            }
             let (term, longer) = shared.split();
-            let children: Vec<_> = longer.collect();
+            children.extend(longer);
             let base = slots.base_for(&children);
             slots.fill(slot, Node { base, term });
-            for (letter, child) in children {
+            for (letter, child) in children.drain(..) {
                 let slot = base as usize + usize::from(letter);
                 slots.take(slot, letter);
                 open.push((slot, child));
             }
-            next += 1;
         }
         slots.trie
     }
@@ -64,24 +74,40 @@ impl Trie {
     /// Gives the length and the number of every term that the text begins with, shortest
     /// first. Capitals of ASCII count as small letters.
     pub(super) fn find(&self, text: &[u8], mut found: impl FnMut(usize, u32)) {
-        let Some(mut node) = self.nodes.first() else {
-            return;
-        };
-        for (at, letter) in text.iter().enumerate() {
-            let letter = letter.to_ascii_lowercase();
-            let slot = (node.base as usize).wrapping_add(usize::from(letter));
+        let mut slot = 0;
+        for at in 0..=text.len() {
+            let Some(node) = self.nodes.get(slot) else {
+                return;
+            };
+            if node.base & TAIL != 0 {
+                let tail = self.tail(node.base);
+                let tail = tail.filter(|tail| begins_with(text.get(at..), tail));
+                if let Some(tail) = tail {
+                    found(at + tail.len(), node.term);
+                }
+                return;
+            }
+            if node.term != NONE {
+                found(at, node.term);
+            }
+            let letter = text.get(at).map_or(0, u8::to_ascii_lowercase);
+            slot = node.base as usize + usize::from(letter);
             if letter == 0 || self.letters.get(slot) != Some(&letter) {
                 return;
             }
-            let Some(child) = self.nodes.get(slot) else {
-                return;
-            };
-            node = child;
-            if node.term != NONE {
-                found(at + 1, node.term);
-            }
         }
     }
+
+    fn tail(&self, base: u32) -> Option<&[u8]> {
+        let place = (base & !TAIL) as usize;
+        let (length, letters) = self.tails.get(place..)?.split_first()?;
+        letters.get(..usize::from(*length))
+    }
+}
+
+fn begins_with(text: Option<&[u8]>, tail: &[u8]) -> bool {
+    let start = text.and_then(|text| text.get(..tail.len()));
+    start.is_some_and(|start| start.eq_ignore_ascii_case(tail))
 }
 
 /// The table while it is filled.
@@ -99,6 +125,7 @@ impl Default for Slots {
             trie: Trie {
                 letters: vec![0],
                 nodes: vec![EMPTY],
+                tails: Vec::new(),
             },
             bases: Vec::new(),
             from: [1; 9],
@@ -137,6 +164,15 @@ impl Slots {
         u32::try_from(base).unwrap_or(NONE)
     }
 
+    /// Returns the base of a node with this tail.
+    fn add_tail(&mut self, tail: &[u8]) -> u32 {
+        let tails = &mut self.trie.tails;
+        let place = u32::try_from(tails.len()).unwrap_or(NONE);
+        tails.extend(u8::try_from(tail.len()));
+        tails.extend_from_slice(tail);
+        TAIL | place
+    }
+
     fn take(&mut self, slot: usize, letter: u8) {
         if self.trie.letters.len() <= slot {
             self.trie.letters.resize(slot + 1, 0);
@@ -154,7 +190,16 @@ impl Slots {
     }
 }
 
-impl Shared<'_> {
+impl<'p> Shared<'p> {
+    /// If one term is left: its other letters, and its number.
+    fn only(self) -> Option<(&'p [u8], u32)> {
+        let [(term, number)] = self.terms else {
+            return None;
+        };
+        let tail = term.as_bytes().get(self.length..)?;
+        (tail.len() <= usize::from(u8::MAX)).then_some((tail, *number))
+    }
+
     /// The number of the term that has no more letters, and the longer terms by their next
     /// letter.
     fn split(self) -> (u32, impl Iterator<Item = (u8, Self)>) {
