@@ -70,6 +70,10 @@ fn url_of(name: &str) -> String {
     format!("{server}/{name}")
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the name of a database cannot be a parameter"
+)]
 async fn execute(statement: &str) {
     let url = shared_url("TEST_DATABASE_URL");
     let mut server = PgConnection::connect(&url)

@@ -197,7 +197,7 @@ impl<'p> Shared<'p> {
             return None;
         };
         let tail = term.as_bytes().get(self.length..)?;
-        (tail.len() <= usize::from(u8::MAX)).then_some((tail, *number))
+        u8::try_from(tail.len()).is_ok().then_some((tail, *number))
     }
 
     /// The number of the term that has no more letters, and the longer terms by their next

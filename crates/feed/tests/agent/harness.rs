@@ -287,8 +287,6 @@ fn keys(tokens: &BTreeMap<&'static str, String>) -> Keys {
     Keys::build(settings.collect()).unwrap()
 }
 
-/// Letters and digits that no other test uses.
-
 /// A usable code that expires in ten minutes.
 pub(crate) fn code(value: &str) -> NewArtifact {
     let id = ArtifactId::new();
