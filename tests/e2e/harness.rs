@@ -110,6 +110,7 @@ impl Harness {
         let settings = settings(extra);
         let backing = Backing::Full {
             database_url: database_url.to_owned(),
+            is_migrated: scratch,
             amqp_url: amqp_url.to_owned(),
         };
         let deployment = Deployment::launch(binary(), backing, &settings)

@@ -25,8 +25,10 @@ pub enum Backing {
     Embedded,
     /// Servers that run already: two processes of each role.
     Full {
-        /// An existing, empty database.
+        /// An existing database.
         database_url: String,
+        /// Whether the database has its tables. Otherwise `migrate` makes them.
+        is_migrated: bool,
         /// The broker.
         amqp_url: String,
     },
@@ -103,6 +105,7 @@ impl Deployment {
             Backing::Full {
                 database_url,
                 amqp_url,
+                ..
             } => (database_url.as_str(), amqp_url.as_str()),
         };
         let seal_file = match &self.backing {
@@ -154,8 +157,11 @@ impl Deployment {
                 let process = self.start("up").await?;
                 self.processes.push((all, process));
             }
-            Backing::Full { .. } => {
-                process::run_to_end(&self.binary, &["migrate", "--config"], &self.config()).await?;
+            Backing::Full { is_migrated, .. } => {
+                if !is_migrated {
+                    let migrate = ["migrate", "--config"];
+                    process::run_to_end(&self.binary, &migrate, &self.config()).await?;
+                }
                 let roles = [Role::Webhook, Role::Worker, Role::Feed];
                 let roles = roles.iter().flat_map(|role| [*role, *role]);
                 let started = roles.map(async |role| {

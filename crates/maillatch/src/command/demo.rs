@@ -126,6 +126,7 @@ impl Scratch {
         match self {
             Self::Directory => Backing::Embedded,
             Self::Database { text, amqp_url, .. } => Backing::Full {
+                is_migrated: false,
                 database_url: text.clone(),
                 amqp_url: amqp_url.clone(),
             },
