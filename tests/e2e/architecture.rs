@@ -209,9 +209,9 @@ fn modules_of_a_crate_do_not_import_each_other_in_a_cycle() {
 /// How many names each crate may show to the others: what `lib.rs` re-exports.
 /// `pipeline` is the vocabulary of all.
 const SURFACE: [(&str, usize); 13] = [
-    ("pipeline", 205),
+    ("pipeline", 207),
     ("providers", 52),
-    ("extract", 35),
+    ("extract", 36),
     ("store", 20),
     ("queue", 6),
     ("webhook", 11),

@@ -11,6 +11,7 @@ use crate::harness::{Harness, Role, TIMEOUT, binary, on_both_profiles, otp_deliv
 on_both_profiles!(
     code_is_given_to_the_attempt_that_waits_for_it,
     attempt_applies_its_own_sender_and_link_lists,
+    attempt_gets_the_code_of_the_form_that_it_expects,
     mail_received_before_an_attempt_is_not_given_to_it,
     parallel_attempts_get_their_own_codes,
     attempt_command_reports_each_kind_of_miss,
@@ -103,6 +104,35 @@ async fn attempt_applies_its_own_sender_and_link_lists(harness: Harness) {
     harness.post(0, "d3", &body).await;
     let told = harness.until_state(&stranger, "blocked").await;
     assert_eq!(told["reason"], "sender_not_allowed");
+    harness.end().await;
+}
+
+async fn attempt_gets_the_code_of_the_form_that_it_expects(harness: Harness) {
+    let two_codes = |inbox: &str, id: &str| {
+        let mail = format!(
+            "From: no-reply@example.com\r\nMessage-ID: <{id}@example.com>\r\n\
+             Subject: Your codes\r\n\r\n\
+             Your email code is 482913 and your phone code is 77120.\r\n"
+        );
+        payload(inbox, mail.as_bytes())
+    };
+    for (number, (form, value)) in [("digits", "482913"), ("characters", "77120")]
+        .into_iter()
+        .enumerate()
+    {
+        let attempt = harness
+            .open(json!({ "expect": { form: value.len() } }))
+            .await;
+        let id = format!("m{number}");
+        let body = two_codes(text(&attempt["inbox"]), &id);
+        harness.post(number, &id, &body).await;
+        assert_eq!(harness.take(&attempt, &id).await["value"], value);
+    }
+    let other = harness.open(json!({ "expect": { "digits": 8 } })).await;
+    let body = otp_delivery(text(&other["inbox"]), "m9", "493817");
+    harness.post(0, "m9", &body).await;
+    let blocked = harness.until_state(&other, "blocked").await;
+    assert_eq!(blocked["reason"], "not_expected");
     harness.end().await;
 }
 

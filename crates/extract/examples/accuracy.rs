@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use extract::{Policy, extract, folded};
+use extract::{ExpectedCode, Policy, extract, folded};
 use serde_json::Value;
 
 /// The answers about one kind of artifact.
@@ -41,6 +41,8 @@ const THRESHOLDS: [u8; 7] = [0, 60, 80, 90, 95, 97, 99];
 struct Report {
     mails: u32,
     codes: Tally,
+    /// The same if each caller says which form of code it waits for.
+    expected_codes: Tally,
     links: Tally,
     by_writer: BTreeMap<String, (Tally, Tally)>,
     by_language: BTreeMap<String, (u32, Tally)>,
@@ -81,6 +83,14 @@ impl Report {
             list(case, "forbidden_links").any(|one| is_same_url(one, &link.url))
         });
         self.mails += 1;
+        let hinted = Policy {
+            expected: Some(form(accepted.first())),
+            ..Policy::default()
+        };
+        let hinted = extract(raw.as_bytes(), &hinted).ok();
+        let hinted = hinted.as_ref().and_then(|mail| mail.code.found());
+        let hinted = hinted.map(|code| accepted.contains(&compact(&code.value)));
+        self.expected_codes.count(expected.is_some(), hinted);
         let (codes, links_of) = self.by_writer.entry(text(case, "origin")).or_default();
         for tally in [&mut self.codes, codes] {
             tally.count(expected.is_some(), code_answer);
@@ -116,11 +126,18 @@ impl Report {
              [`tests/fixtures/mail/hands`](../../tests/fixtures/mail/hands/README.md) that no \
              model was trained on. Precision: right answers among all answers. Recall: right \
              answers among the mails that have one. Any spelling of a wrong answer counts \
-             against both.\n\n",
+             against both. \"Codes of a known form\": the caller says how many digits, letters or \
+             characters the code has, and for a mail without a code that it has six digits.\n\n",
         );
         writeln!(page, "| | mails | precision | recall | wrong |")?;
         writeln!(page, "|---|---:|---:|---:|---:|")?;
         writeln!(page, "| codes | {} | {} |", self.mails, self.codes.row())?;
+        let with_form = self.expected_codes.row();
+        writeln!(
+            page,
+            "| codes of a known form | {} | {with_form} |",
+            self.mails
+        )?;
         writeln!(page, "| links | {} | {} |", self.mails, self.links.row())?;
         let forbidden = self.links.forbidden;
         writeln!(
@@ -198,6 +215,22 @@ fn compact(code: &str) -> String {
         .filter(char::is_ascii_alphanumeric)
         .map(|c| c.to_ascii_uppercase())
         .collect()
+}
+
+/// What a caller would say about the code of this mail. A mail without one is met by callers
+/// that wait for six digits.
+fn form(code: Option<&String>) -> ExpectedCode {
+    let Some(code) = code else {
+        return ExpectedCode::Digits(6);
+    };
+    let length = u8::try_from(code.chars().count()).unwrap_or(u8::MAX);
+    if code.chars().all(|c| c.is_ascii_digit()) {
+        ExpectedCode::Digits(length)
+    } else if code.chars().all(char::is_alphabetic) {
+        ExpectedCode::Letters(length)
+    } else {
+        ExpectedCode::Characters(length)
+    }
 }
 
 fn is_same_url(one: &str, other: &str) -> bool {

@@ -89,6 +89,8 @@ pub enum AbstainReason {
     OtherKind,
     /// The code consists of words, so it could carry a sentence.
     ReadsAsWords,
+    /// The code does not have the form that the caller expects.
+    NotExpected,
     /// The only action links deny, delete or unsubscribe.
     ProtectedLink,
     /// The action link leads to a host that is not allowed.
@@ -101,7 +103,7 @@ pub enum AbstainReason {
 
 impl AbstainReason {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::NoCandidate,
         Self::NotConvincing,
         Self::Ambiguous,
@@ -113,6 +115,7 @@ impl AbstainReason {
         Self::MaybeHidden,
         Self::OtherKind,
         Self::ReadsAsWords,
+        Self::NotExpected,
         Self::ProtectedLink,
         Self::HostNotAllowed,
         Self::UnsafeLink,
@@ -133,6 +136,7 @@ impl AbstainReason {
             Self::MaybeHidden => "maybe_hidden",
             Self::OtherKind => "other_kind",
             Self::ReadsAsWords => "reads_as_words",
+            Self::NotExpected => "not_expected",
             Self::ProtectedLink => "protected_link",
             Self::HostNotAllowed => "host_not_allowed",
             Self::UnsafeLink => "unsafe_link",

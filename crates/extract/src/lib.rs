@@ -9,6 +9,7 @@ mod allowlist;
 mod code;
 mod content_type;
 mod cue;
+mod expected;
 mod explanation;
 mod extraction;
 mod flag;
@@ -37,6 +38,7 @@ mod url_text;
 mod words;
 
 pub use allowlist::{Allowlist, AllowlistError};
+pub use expected::ExpectedCode;
 pub use explanation::Explanation;
 pub use extraction::{AbstainReason, Code, Extraction, Link, LinkKind};
 pub use flag::Flag;

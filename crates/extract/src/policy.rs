@@ -1,6 +1,7 @@
 //! What may be handed out.
 
 use crate::Allowlist;
+use crate::expected::ExpectedCode;
 
 /// The rules that a decision follows.
 #[derive(Debug, Clone)]
@@ -10,6 +11,9 @@ pub struct Policy {
     /// The least confidence, in percent, of a code or a link that is handed out. 0 leaves
     /// the choice to the extractor, which asks for less when the rules agree.
     pub threshold: u8,
+    /// The form of the code, if the caller knows it. Everything else in the mail is then no
+    /// rival of the code.
+    pub expected: Option<ExpectedCode>,
 }
 
 impl Default for Policy {
@@ -17,6 +21,7 @@ impl Default for Policy {
         Self {
             links: Allowlist::any(),
             threshold: 0,
+            expected: None,
         }
     }
 }

@@ -149,7 +149,7 @@ impl ReadMail {
         Decision {
             flags,
             refused_host: bound_to.or(links.refused_host),
-            code: self.withhold(self.codes.decide(&policy.links).at_least(policy.threshold)),
+            code: self.withhold(self.codes.decide(policy).at_least(policy.threshold)),
             link: self.withhold(links.extraction.at_least(policy.threshold)),
         }
     }

@@ -6,6 +6,7 @@
 
 mod answer;
 mod earlier;
+mod expected;
 mod view;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::{ArtifactKind, AttemptId, ConsumerId, IdempotencyKey, InboxId, Reason
 
 pub use answer::{AttemptConsume, AttemptConsumed, AttemptFinished, ResendOutcome, ResendRequest};
 pub use earlier::{ALREADY_CONSUMED, Earlier};
+pub use expected::{CodeForm, InvalidCodeForm};
 pub use view::{AttemptStatus, AttemptView};
 
 /// What an attempt waits for.
@@ -74,6 +76,8 @@ pub struct AttemptRules {
     /// The query parameter or fragment field of the link that is given out instead of
     /// the whole link.
     pub token: Option<String>,
+    /// The form of the code, if the agent knows it.
+    pub expected: Option<CodeForm>,
 }
 
 /// An attempt that is not open yet.

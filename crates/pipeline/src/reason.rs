@@ -59,6 +59,10 @@ impl Reason {
             "the code consists of words, so it could carry a sentence",
         ),
         (
+            "not_expected",
+            "the code does not have the form that the attempt expects",
+        ),
+        (
             "link_instead",
             "a link arrived for an attempt that waits for a code",
         ),

@@ -59,10 +59,12 @@ async fn open_attempts<B: Backend>(
     }
     let inboxes = inboxes.into_iter().map(str::to_owned).collect();
     let rows: Vec<OpenRow> = query::<B>(Sql {
-        postgres: "SELECT id, inbox, wanted, senders, needs_proof, links, token FROM attempts
+        postgres:
+            "SELECT id, inbox, wanted, senders, needs_proof, links, token, expected FROM attempts
              WHERE inbox = ANY($1) AND outcome IS NULL AND deadline > now() - interval '1 hour'
              ORDER BY opened_at, id",
-        sqlite: "SELECT id, inbox, wanted, senders, needs_proof, links, token FROM attempts
+        sqlite:
+            "SELECT id, inbox, wanted, senders, needs_proof, links, token, expected FROM attempts
              WHERE inbox IN (SELECT value FROM json_each($1)) AND outcome IS NULL
                AND deadline > (SELECT now FROM clock) - 3600000
              ORDER BY opened_at, id",

@@ -43,6 +43,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(15, "0015_miss_seen"),
     twin!(16, "0016_sends"),
     twin!(17, "0017_replies"),
+    twin!(18, "0018_expected"),
 ];
 
 /// The migrations that a database has, in the driver's own table.

@@ -1,7 +1,8 @@
 //! From the rows of inboxes and attempts to the words of the pipeline.
 
 use pipeline::{
-    AttemptRules, Expectation, InboundRule, InboxId, InboxRules, InboxView, OpenAttempt, Wanted,
+    AttemptRules, CodeForm, Expectation, InboundRule, InboxId, InboxRules, InboxView, OpenAttempt,
+    Wanted,
 };
 
 use crate::backend::row;
@@ -113,6 +114,7 @@ row! {
         needs_proof: bool,
         links: Option<String>,
         token: Option<String>,
+        expected: Option<String>,
     }
 }
 
@@ -126,6 +128,11 @@ impl TryFrom<RulesRow> for AttemptRules {
             needs_proof: row.needs_proof,
             links: row.links.as_deref().map(split),
             token: row.token,
+            expected: row.expected.as_deref().map(form).transpose()?,
         })
     }
+}
+
+fn form(text: &str) -> Result<CodeForm, Fault> {
+    text.parse().map_err(|_invalid| Fault::Damaged("expected"))
 }

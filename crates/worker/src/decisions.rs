@@ -1,40 +1,64 @@
-//! One mail, decided once under the allowlist of the operator and once under that of each
+//! One mail, decided once under the rules of the operator and once under those of each
 //! inbox and attempt that waits for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use extract::{Allowlist, Decision, Extraction, FromAddress, Identity, Policy, ReplyHeaders};
-use pipeline::Reason;
+use extract::{
+    Allowlist, Decision, ExpectedCode, Extraction, FromAddress, Identity, Policy, ReplyHeaders,
+};
+use pipeline::{CodeForm, Expectation, OpenAttempt, Reason};
 
 use crate::failure::Failure;
 use crate::parser_threads::{Parsed, ParsedMail, ParserThreads};
 use crate::settings::Settings;
 
-/// A list of link hosts; `None` is the operator's own.
-pub(crate) type LinkList = Option<Vec<String>>;
+/// What decides which values of a mail are given out.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Terms {
+    /// The hosts that links may lead to; `None` is the operator's own list.
+    links: Option<Vec<String>>,
+    /// The form of the code, if somebody knows it.
+    form: Option<CodeForm>,
+}
 
-/// A mail that was parsed once, with one decision for each allowlist.
+impl Terms {
+    pub(crate) fn of_inbox(expected: &Expectation) -> Self {
+        Self {
+            links: expected.rules.links.clone(),
+            form: None,
+        }
+    }
+
+    pub(crate) fn of_attempt(expected: &Expectation, attempt: &OpenAttempt) -> Self {
+        Self {
+            links: expected.links_of(attempt),
+            form: attempt.rules.expected,
+        }
+    }
+}
+
+/// A mail that was parsed once, with one decision for each set of terms.
 pub(crate) struct Decisions {
     pub(crate) identity: Identity,
     pub(crate) sender: FromAddress,
     pub(crate) reply: ReplyHeaders,
-    by_list: BTreeMap<LinkList, Decision>,
-    /// The decision for a list that `of` was not given: everything is withheld.
+    by_terms: BTreeMap<Terms, Decision>,
+    /// The decision for terms that `of` was not given: everything is withheld.
     closed: Decision,
 }
 
 impl Decisions {
-    /// Parses a mail and decides it under each list.
+    /// Parses a mail and decides it under each set of terms.
     pub(crate) async fn of(
         threads: &ParserThreads,
         settings: &Settings,
         raw: Arc<Vec<u8>>,
-        lists: BTreeSet<LinkList>,
+        terms: BTreeSet<Terms>,
     ) -> Result<Self, Failure> {
-        let policies = lists
+        let policies = terms
             .iter()
-            .map(|list| policy(list, &settings.policy))
+            .map(|terms| policy(terms, &settings.policy))
             .collect();
         let parsed = threads.parse(raw, policies, settings.parse_budget).await;
         let ParsedMail {
@@ -48,7 +72,7 @@ impl Decisions {
             identity,
             sender,
             reply,
-            by_list: lists.into_iter().zip(decisions).collect(),
+            by_terms: terms.into_iter().zip(decisions).collect(),
             closed: Decision {
                 flags: Vec::new(),
                 code: Extraction::Withheld(nothing),
@@ -58,19 +82,32 @@ impl Decisions {
         })
     }
 
-    /// What the mail holds under a list.
-    pub(crate) fn under(&self, list: &LinkList) -> &Decision {
-        self.by_list.get(list).unwrap_or(&self.closed)
+    /// What the mail holds under these terms.
+    pub(crate) fn under(&self, terms: &Terms) -> &Decision {
+        self.by_terms.get(terms).unwrap_or(&self.closed)
     }
 }
 
 /// Lists are checked when they are set. If this version refuses a list that an earlier
 /// one accepted, the operator's own list replaces it.
-fn policy(list: &LinkList, operators: &Policy) -> Policy {
-    let links = list.as_ref().and_then(|list| Allowlist::parse(list).ok());
+fn policy(terms: &Terms, operators: &Policy) -> Policy {
+    let links = terms
+        .links
+        .as_ref()
+        .and_then(|list| Allowlist::parse(list).ok());
     Policy {
         links: links.unwrap_or_else(|| operators.links.clone()),
         threshold: operators.threshold,
+        expected: terms.form.map(expected_code),
+    }
+}
+
+/// The extractor's word for the form of a code.
+pub fn expected_code(form: CodeForm) -> ExpectedCode {
+    match form {
+        CodeForm::Digits(length) => ExpectedCode::Digits(length),
+        CodeForm::Letters(length) => ExpectedCode::Letters(length),
+        CodeForm::Characters(length) => ExpectedCode::Characters(length),
     }
 }
 
@@ -97,8 +134,9 @@ mod tests {
             threshold: 90,
             ..Policy::default()
         };
-        for list in [None, Some(vec!["example.com".to_owned()])] {
-            assert_eq!(policy(&list, &operators).threshold, 90);
+        for links in [None, Some(vec!["example.com".to_owned()])] {
+            let terms = Terms { links, form: None };
+            assert_eq!(policy(&terms, &operators).threshold, 90);
         }
     }
 }

@@ -41,6 +41,7 @@ mod failure;
 mod settings;
 
 pub use callback::{Callbacks, CallbacksError, Receiver};
+pub use decisions::expected_code;
 pub use deps::Deps;
 pub use fetch::Fetcher;
 pub use janitor::Janitor;

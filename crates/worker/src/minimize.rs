@@ -8,7 +8,7 @@ use pipeline::{
 };
 use secrecy::SecretString;
 
-use crate::decisions::Decisions;
+use crate::decisions::{Decisions, Terms};
 use crate::finding::Finding;
 use crate::handling::Handled;
 use crate::judge::{Judgement, is_of_sender, judge, judge_sender, refused_domain};
@@ -49,7 +49,7 @@ pub(crate) fn minimize(
         sender,
         handled,
     } = recipient;
-    let mail = decisions.under(&expected.rules.links);
+    let mail = decisions.under(&Terms::of_inbox(&expected));
     let identity = &decisions.identity;
     let message_id = identity.message_id.as_deref();
     let key = MessageKey::new(with.server_key, &inbox, message_id, &identity.content);
@@ -98,7 +98,7 @@ fn find(
     let refusal = judge_sender(sender, &expected.rules.senders, needs_proof);
     let (mut suited, mut misses) = (Vec::new(), Vec::new());
     for attempt in &expected.attempts {
-        let decision = decisions.under(&expected.links_of(attempt));
+        let decision = decisions.under(&Terms::of_attempt(expected, attempt));
         let judgement = match &refusal {
             Some(reason) => Judgement::blocked(reason.clone()),
             None => judge(&attempt.rules, sender, decision),
@@ -118,7 +118,7 @@ fn find(
     if !suited.is_empty() {
         misses.retain(|miss| !is_of_sender(&miss.reason));
     }
-    let mail = decisions.under(&expected.rules.links);
+    let mail = decisions.under(&Terms::of_inbox(expected));
     let general = [Finding::of_code(&mail.code), Finding::of_link(&mail.link)];
     for finding in general.into_iter().flatten() {
         let finding = match &refusal {

@@ -33,8 +33,8 @@ pub(crate) async fn read_mail(
     let addressed = Addressed::look_up(deps, own_recipients(&mail, origin)?).await?;
     let (is_rebuilt, stated_from, verdict) = (mail.rebuilt, mail.stated_from, mail.sender);
     let raw = Arc::new(mail.raw);
-    let lists = addressed.link_lists();
-    let deciding = Decisions::of(&deps.parser_threads, settings, Arc::clone(&raw), lists);
+    let terms = addressed.terms();
+    let deciding = Decisions::of(&deps.parser_threads, settings, Arc::clone(&raw), terms);
     let decisions = reading(deps, claim, deciding).await?;
     let is_implausible = mail
         .received_at

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pipeline::{Disposition, Expectation, InboundRule, InboxId, Reason, RuleEffects};
 
-use crate::decisions::LinkList;
+use crate::decisions::Terms;
 use crate::deps::Deps;
 use crate::failure::Failure;
 
@@ -53,15 +53,15 @@ impl Addressed {
         awaited.chain(self.targets.values())
     }
 
-    /// The allowlists of the inboxes and of their attempts, each once.
-    pub(crate) fn link_lists(&self) -> BTreeSet<LinkList> {
-        let of_inbox = |expected: &Expectation| {
+    /// The terms of the inboxes and of their attempts, each once.
+    pub(crate) fn terms(&self) -> BTreeSet<Terms> {
+        let mut terms = BTreeSet::new();
+        for expected in self.expectations() {
             let attempts = expected.attempts.iter();
-            let of_attempts = attempts.map(|attempt| expected.links_of(attempt));
-            let lists: Vec<LinkList> = of_attempts.collect();
-            lists.into_iter().chain([expected.rules.links.clone()])
-        };
-        self.expectations().flat_map(of_inbox).collect()
+            terms.extend(attempts.map(|attempt| Terms::of_attempt(expected, attempt)));
+            terms.insert(Terms::of_inbox(expected));
+        }
+        terms
     }
 
     /// Where rules route a mail to. A route of an inbox's own rules leads only to inboxes

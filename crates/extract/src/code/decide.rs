@@ -8,16 +8,18 @@ use super::rule::Rule;
 use super::score::{Considered, ScoredCode, considered, score};
 use super::value;
 use crate::allowlist::Allowlist;
+use crate::expected::ExpectedCode;
 use crate::extraction::{AbstainReason, Code, Extraction};
 use crate::host;
 use crate::lexicon;
-use crate::model::{CandidateFeatures, UNIT, percent};
+use crate::model::{CandidateFeatures, Features, UNIT, percent};
+use crate::policy::Policy;
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
 use crate::words::{WordLimit, reads_as_words};
 
 /// The log odds that a value needs.
-const THRESHOLD: i32 = UNIT + UNIT / 4;
+const THRESHOLD: i32 = UNIT;
 /// The same for a value that the rules support as well: a plain mail with unusual
 /// sentences around its code.
 const THRESHOLD_LABELLED: i32 = -UNIT;
@@ -30,6 +32,8 @@ const PLAIN: i32 = 110;
 const SUPPORT: i32 = 60;
 /// How far the best value must be ahead of the next.
 const MARGIN: i32 = 2 * UNIT;
+/// What it adds to the odds of a value that it has the form that the caller expects.
+const EXPECTED: i32 = UNIT;
 
 /// The codes of one mail, scored once. They can then be decided under any number of
 /// allowlists.
@@ -38,6 +42,10 @@ pub(crate) struct Codes {
     /// A code that is bound to a host overrides all other evidence.
     bound: Option<BoundCode>,
     extraction: Extraction<Code>,
+    /// All candidates, best first, for callers that expect a code of a certain form.
+    scored: Vec<ScoredCode>,
+    /// There are more candidates than were examined.
+    crowded: bool,
     /// The best candidate is at the very end of its source.
     pub(crate) reaches_end: bool,
     /// The languages of the terms that were found, most frequent first.
@@ -53,18 +61,40 @@ struct BoundCode {
 }
 
 impl Codes {
-    /// Decides under one allowlist.
-    pub(crate) fn decide(&self, allowed: &Allowlist) -> Extraction<Code> {
+    /// Decides under one policy.
+    pub(crate) fn decide(&self, policy: &Policy) -> Extraction<Code> {
         let decided = match &self.bound {
-            Some(bound) if allowed.names(&bound.host) => &bound.extraction,
+            Some(bound) if policy.links.names(&bound.host) => bound.extraction.clone(),
             Some(_) => return Extraction::Withheld(AbstainReason::HostNotAllowed),
-            None => &self.extraction,
+            None => self.unbound(policy.expected),
         };
         match decided.found() {
+            Some(code)
+                if policy
+                    .expected
+                    .is_some_and(|form| !form.fits(&code.compact)) =>
+            {
+                Extraction::Withheld(AbstainReason::NotExpected)
+            }
             Some(code) if reads_as_words(&code.value, WordLimit::Code) => {
                 Extraction::Withheld(AbstainReason::ReadsAsWords)
             }
-            _ => decided.clone(),
+            _ => decided,
+        }
+    }
+
+    /// Decides about a mail whose code is not bound to a host.
+    fn unbound(&self, expected: Option<ExpectedCode>) -> Extraction<Code> {
+        let Some(form) = expected else {
+            return self.extraction.clone();
+        };
+        let fitting = self.scored.iter();
+        let fitting = fitting.filter(|one| form.fits(&one.candidate.compact));
+        match decide(&fitting.collect::<Vec<_>>(), self.crowded, EXPECTED) {
+            Extraction::Nothing(_) if self.extraction.found().is_some() => {
+                Extraction::Withheld(AbstainReason::NotExpected)
+            }
+            decided => decided,
         }
     }
 
@@ -87,18 +117,25 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Codes {
     let (mut scored, crowded) = score(&contexts, mail);
     let odds = rate(&contexts, mail, &mut scored, steps);
     value::judge(&mut scored, &odds, steps);
+    // They are large, and they have been used.
+    for one in &mut scored {
+        one.features = Features::default();
+    }
     let bound = readings.iter().find_map(bound).map(|bound| BoundCode {
         extraction: decide_bound(&bound, &scored),
         host: bound.host,
     });
+    let all: Vec<_> = scored.iter().collect();
     Codes {
         bound,
-        extraction: decide(&scored, crowded),
+        extraction: decide(&all, crowded, 0),
         reaches_end: scored
             .first()
             .is_some_and(|best| reaches_end(best, readings)),
         languages: lexicon::languages(contexts.iter().flat_map(|context| &context.hits)),
         considered: considered(&scored, readings),
+        scored,
+        crowded,
     }
 }
 
@@ -151,11 +188,11 @@ fn decide_bound(bound: &Bound, scored: &[ScoredCode]) -> Extraction<Code> {
     })
 }
 
-fn decide(scored: &[ScoredCode], crowded: bool) -> Extraction<Code> {
+fn decide(scored: &[&ScoredCode], crowded: bool, known: i32) -> Extraction<Code> {
     let Some(best) = scored.first() else {
         return Extraction::Nothing(AbstainReason::NoCandidate);
     };
-    if best.odds < needed(scored, best) {
+    if best.odds + known < needed(scored, best) {
         return unconvinced(scored, best);
     }
     let rivals = scored
@@ -175,7 +212,7 @@ fn decide(scored: &[ScoredCode], crowded: bool) -> Extraction<Code> {
     if disagree(scored) {
         return Extraction::Withheld(AbstainReason::PartsDisagree);
     }
-    let is_clear = |one: &ScoredCode| {
+    let is_clear = |one: &&ScoredCode| {
         !one.is_unclear && is_same(&one.candidate.compact, &best.candidate.compact)
     };
     if !scored.iter().any(is_clear) {
@@ -189,14 +226,14 @@ fn decide(scored: &[ScoredCode], crowded: bool) -> Extraction<Code> {
     Extraction::Found(Code {
         value: best.candidate.value.clone(),
         compact: best.candidate.compact.clone(),
-        confidence: percent(best.odds),
+        confidence: percent(best.odds + known),
         rule: strongest.map_or("none", |rule| rule.as_str()),
     })
 }
 
 /// The odds that the best value needs: fewer when the rules find a direct label as well.
-fn needed(scored: &[ScoredCode], best: &ScoredCode) -> i32 {
-    let own = |one: &&ScoredCode| is_same(&one.candidate.compact, &best.candidate.compact);
+fn needed(scored: &[&ScoredCode], best: &ScoredCode) -> i32 {
+    let own = |one: &&&ScoredCode| is_same(&one.candidate.compact, &best.candidate.compact);
     let points = scored.iter().filter(own).map(|one| one.points).max();
     match points {
         Some(PLAIN..) => THRESHOLD_PLAIN,
@@ -206,7 +243,7 @@ fn needed(scored: &[ScoredCode], best: &ScoredCode) -> i32 {
 }
 
 /// Why no candidate is good enough.
-fn unconvinced(scored: &[ScoredCode], best: &ScoredCode) -> Extraction<Code> {
+fn unconvinced(scored: &[&ScoredCode], best: &ScoredCode) -> Extraction<Code> {
     let supported = scored.iter().filter(|one| one.points >= SUPPORT);
     let mut supported = supported.map(|one| one.candidate.compact.as_str());
     let first = supported.next();
@@ -225,9 +262,9 @@ fn unconvinced(scored: &[ScoredCode], best: &ScoredCode) -> Extraction<Code> {
 
 /// Whether the number is known to serve something else. Among candidates that are all
 /// unlikely, which one is the best says nothing.
-fn is_of_other_kind(scored: &[ScoredCode], best: &ScoredCode) -> bool {
-    let is_other = |one: &ScoredCode| one.rules.contains(&Rule::OtherKind);
-    is_other(best) || best.odds < -2 * UNIT && scored.iter().any(is_other)
+fn is_of_other_kind(scored: &[&ScoredCode], best: &ScoredCode) -> bool {
+    let is_other = |one: &&ScoredCode| one.rules.contains(&Rule::OtherKind);
+    is_other(&best) || best.odds < -2 * UNIT && scored.iter().any(is_other)
 }
 
 /// "Your codes: 111111 for this, 222222 for that": two values share one label.
@@ -247,7 +284,7 @@ fn is_second(one: &ScoredCode, best: &ScoredCode) -> bool {
 }
 
 /// Whether the text and the HTML each have a good code, and the codes differ.
-fn disagree(scored: &[ScoredCode]) -> bool {
+fn disagree(scored: &[&ScoredCode]) -> bool {
     let best = |source| {
         scored
             .iter()

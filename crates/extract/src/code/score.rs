@@ -19,6 +19,7 @@ const PER_CANDIDATE: usize = 3_000;
 pub(super) const FACTS: usize = 10 + cue::KINDS;
 
 /// A candidate with its points.
+#[derive(Debug)]
 pub(super) struct ScoredCode {
     pub(super) source: TextSource,
     pub(super) candidate: Candidate,

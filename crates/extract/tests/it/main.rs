@@ -7,6 +7,7 @@
 
 mod address;
 mod corpus;
+mod expected;
 mod hidden;
 mod lexicon;
 mod mail;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{
-    AttemptId, AttemptRules, IdempotencyKey, InboxId, NewAttempt, Opened, RequestKind, Wanted,
-    is_token_name,
+    AttemptId, AttemptRules, CodeForm, IdempotencyKey, InboxId, NewAttempt, Opened, RequestKind,
+    Wanted, is_token_name,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -46,6 +46,9 @@ pub(crate) struct OpenRequestBody {
     links: Option<Vec<String>>,
     /// The query parameter or fragment field of the link to return instead of the link.
     token: Option<String>,
+    /// The form of the code, if it is known. Other numbers in the mail are then no rivals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expect: Option<Expect>,
     /// After how many seconds the attempt ends.
     deadline: u64,
     /// After how many seconds the attempt ends earlier, unless the same request is
@@ -58,7 +61,7 @@ pub(crate) struct OpenRequestBody {
     inbox: Option<String>,
     /// Whether the newest value from before the attempt counts, too: one that belongs to no
     /// attempt, or to one of the caller's that has ended. It needs an inbox, and neither
-    /// `links` nor `token`.
+    /// `links` nor `token` nor `expect`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     earlier: bool,
     /// An identifier that the caller chooses. The same reference returns the same
@@ -74,7 +77,9 @@ impl RequestBody for OpenRequestBody {
         let token = "1 to 64 letters, digits, `.`, `_` or `-`, and kind is link";
         let token_schema =
             json!({ "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9._-]+$" });
-        let earlier = "true or false; true needs an inbox, and neither links nor token";
+        let earlier = "true or false; true needs an inbox, and neither links nor token nor expect";
+        let expect =
+            "digits, letters or characters with a number from 3 to 32, and kind is not link";
         let callback = "the name of a callback that the operator has configured";
         vec![
             Field::word("kind", &Wanted::ALL.map(Wanted::as_str)),
@@ -82,6 +87,7 @@ impl RequestBody for OpenRequestBody {
             Field::require(),
             Field::links(),
             Field::new("token", token, token_schema),
+            Field::new("expect", expect, json!({})),
             Field::number("deadline", 1..=max_deadline, "seconds"),
             Field::number("heartbeat", MIN_HEARTBEAT..=max_deadline, "seconds"),
             Field::number("resends", 0..=MAX_RESENDS, ""),
@@ -102,6 +108,29 @@ enum KindWanted {
     Either,
 }
 
+/// The form of a code: what it consists of, and how long it is. Blanks and dashes do not
+/// count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Expect {
+    /// This many digits.
+    Digits(u8),
+    /// This many letters.
+    Letters(u8),
+    /// This many letters and digits.
+    Characters(u8),
+}
+
+impl From<Expect> for CodeForm {
+    fn from(expect: Expect) -> Self {
+        match expect {
+            Expect::Digits(length) => Self::Digits(length),
+            Expect::Letters(length) => Self::Letters(length),
+            Expect::Characters(length) => Self::Characters(length),
+        }
+    }
+}
+
 impl Default for OpenRequestBody {
     fn default() -> Self {
         Self {
@@ -110,6 +139,7 @@ impl Default for OpenRequestBody {
             require: None,
             links: None,
             token: None,
+            expect: None,
             deadline: 600,
             heartbeat: None,
             resends: 1,
@@ -179,7 +209,7 @@ fn new_attempt(
         return Err(fields.invalid("callback"));
     }
     // Earlier mail was judged by the rules of its inbox, and not by those of the attempt.
-    let has_own_rules = body.links.is_some() || body.token.is_some();
+    let has_own_rules = body.links.is_some() || body.token.is_some() || body.expect.is_some();
     if body.earlier && (body.inbox.is_none() || has_own_rules) {
         return Err(fields.invalid("earlier"));
     }
@@ -221,6 +251,11 @@ fn rules(feed: &Feed, fields: &Fields, body: OpenRequestBody) -> Result<AttemptR
     let links = body.links.as_deref().map(|links| policy.links(links));
     let links = links.map(|links| links.ok_or_else(|| fields.invalid("links")));
     let links = links.transpose()?;
+    let expected = body.expect.map(CodeForm::from);
+    let is_form = |form: CodeForm| form.is_possible() && wanted != Wanted::Link;
+    if !expected.is_none_or(is_form) {
+        return Err(fields.invalid("expect"));
+    }
     let fits = body.token.as_deref().is_none_or(is_token_name)
         && (body.token.is_none() || wanted == Wanted::Link);
     fits.then_some(AttemptRules {
@@ -229,6 +264,7 @@ fn rules(feed: &Feed, fields: &Fields, body: OpenRequestBody) -> Result<AttemptR
         needs_proof: body.require.is_some(),
         links,
         token: body.token,
+        expected,
     })
     .ok_or_else(|| fields.invalid("token"))
 }

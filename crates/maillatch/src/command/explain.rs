@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Args;
 use extract::{Allowlist, Extracted, Extraction, Policy};
+use pipeline::CodeForm;
 use serde_json::json;
 
 use as_json::as_json;
@@ -21,6 +22,7 @@ use save_case::Expected;
 Examples:
   maillatch explain mail.eml
   maillatch explain --json --allow example.com - < mail.eml
+  maillatch explain missed.eml --expect digits:6
   maillatch explain missed.eml --save-case cases.jsonl --code 493817
   maillatch explain wrong.eml --save-case cases.jsonl
   maillatch eval cases.jsonl
@@ -47,6 +49,9 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "PERCENT", default_value_t = 0,
           value_parser = clap::value_parser!(u8).range(0..=99))]
     threshold: u8,
+    /// The form of the code, if it is known: digits:6, letters:8 or characters:10.
+    #[arg(long, value_name = "FORM")]
+    expect: Option<CodeForm>,
     /// Append the mail to this file, as a case for `maillatch eval`.
     #[arg(long, value_name = "FILE.jsonl")]
     save_case: Option<PathBuf>,
@@ -71,6 +76,7 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     let policy = Policy {
         links: allowlist(&args.allow)?,
         threshold: args.threshold,
+        expected: args.expect.map(worker::expected_code),
     };
     let mut out = std::io::stdout().lock();
     match extract::extract(&raw, &policy) {

@@ -85,6 +85,7 @@ fn policy(config: &Config) -> Result<Policy> {
     Ok(Policy {
         links: links.context("inbox.allow_links is not valid")?,
         threshold,
+        expected: None,
     })
 }
 

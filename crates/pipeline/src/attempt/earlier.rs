@@ -141,6 +141,7 @@ mod tests {
             needs_proof: false,
             links: None,
             token: None,
+            expected: None,
         }
     }
 

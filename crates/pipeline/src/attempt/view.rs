@@ -128,6 +128,7 @@ mod tests {
                 needs_proof: false,
                 links: None,
                 token: None,
+                expected: None,
             },
             callback: None,
             callback_state: None,

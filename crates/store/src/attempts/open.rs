@@ -116,15 +116,15 @@ async fn insert<B: Backend>(
     let written = query::<B>(Sql {
         postgres: "INSERT INTO attempts
                        (id, owner, reference, request, inbox, wanted, senders, links, token,
-                        callback, opened_at, deadline, resends, needs_proof)
+                        callback, opened_at, deadline, resends, needs_proof, expected)
                    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, moment,
-                          moment + $11 * interval '1 millisecond', $12, $13
+                          moment + $11 * interval '1 millisecond', $12, $13, $14
                    FROM clock_timestamp() AS moment
                    ON CONFLICT (owner, reference) DO NOTHING",
         sqlite: "INSERT INTO attempts
                      (id, owner, reference, request, inbox, wanted, senders, links, token,
-                      callback, opened_at, deadline, resends, needs_proof)
-                 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now, now + $11, $12, $13
+                      callback, opened_at, deadline, resends, needs_proof, expected)
+                 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now, now + $11, $12, $13, $14
                  FROM clock WHERE true
                  ON CONFLICT (owner, reference) DO NOTHING",
     })
@@ -145,6 +145,7 @@ async fn insert<B: Backend>(
     ))
     .bind(i32::try_from(attempt.resends).unwrap_or(i32::MAX))
     .bind(attempt.rules.needs_proof)
+    .bind(attempt.rules.expected.map(|form| form.to_string()))
     .execute(connection)
     .await?;
     Ok(written == 1)

@@ -45,7 +45,7 @@ pub(super) async fn find<B: Backend>(
     attempt: AttemptId,
 ) -> Result<Option<AttemptRow>, Fault> {
     query::<B>(Sql {
-        postgres: "SELECT t.id, t.inbox, t.wanted, t.senders, t.needs_proof, t.links, t.token,
+        postgres: "SELECT t.id, t.inbox, t.wanted, t.senders, t.needs_proof, t.links, t.token, t.expected,
                           t.callback, t.opened_at, t.deadline, t.resent_at, t.outcome, t.current,
                           t.miss, t.miss_reason, t.miss_seen, t.request, t.owner, i.owner AS inbox_owner,
                           (extract(epoch FROM t.deadline - clock_timestamp()) * 1000)::bigint
@@ -59,7 +59,7 @@ pub(super) async fn find<B: Backend>(
                                   WHERE a.attempt_id = t.id) AS has_consumed
                    FROM attempts t JOIN inboxes i ON i.inbox = t.inbox
                    WHERE t.id = $1",
-        sqlite: "SELECT t.id, t.inbox, t.wanted, t.senders, t.needs_proof, t.links, t.token,
+        sqlite: "SELECT t.id, t.inbox, t.wanted, t.senders, t.needs_proof, t.links, t.token, t.expected,
                         t.callback, t.opened_at, t.deadline, t.resent_at, t.outcome, t.current,
                         t.miss, t.miss_reason, t.miss_seen, t.request, t.owner, i.owner AS inbox_owner,
                         t.deadline - clock.now AS remaining_ms,

@@ -508,6 +508,7 @@ pub fn attempt(inbox: &InboxId) -> NewAttempt {
             needs_proof: false,
             links: None,
             token: None,
+            expected: None,
         },
         timeout: LONG,
         heartbeat: None,

@@ -1,7 +1,8 @@
 //! Which allowlist applies when an inbox and its attempts each have one.
 
 use pipeline::{
-    AttemptId, AttemptRules, AttemptStatus, AttemptView, InboxRules, NewAttempt, NewInbox, Wanted,
+    AttemptId, AttemptRules, AttemptStatus, AttemptView, CodeForm, InboxRules, NewAttempt,
+    NewInbox, Wanted,
 };
 use testkit::store_contract::attempt;
 
@@ -62,6 +63,7 @@ fn links(words: &[&str]) -> AttemptRules {
         needs_proof: false,
         links: Some(list(words)),
         token: None,
+        expected: None,
     }
 }
 
@@ -156,5 +158,33 @@ async fn mail_for_20_allowlists_is_parsed_once_and_judged_by_each() {
             _ => false,
         };
         assert!(is_right, "attempt {number}: {status:?}");
+    }
+}
+
+/// Two codes of different lengths: without a hint there is no way to choose.
+#[tokio::test]
+async fn attempt_that_knows_the_form_of_its_code_gets_the_fitting_one() {
+    let fixture = fixture(None).await;
+    let expecting = |expected| AttemptRules {
+        wanted: Wanted::Code,
+        links: None,
+        expected,
+        ..links(&[])
+    };
+    let eight = open_attempt(&fixture, expecting(Some(CodeForm::Digits(8)))).await;
+    let any = open_attempt(&fixture, expecting(None)).await;
+    let six = open_attempt(&fixture, expecting(Some(CodeForm::Digits(6)))).await;
+    let text = "From: Bank <no-reply@bank.example>\r\n\
+         To: agent@inbox.test\r\n\
+         Message-ID: <1@bank.example>\r\n\
+         Subject: Your codes\r\n\
+         \r\n\
+         Your email code is 482913 and your phone code is 77120.\r\n";
+    fixture.record("one", &payload(TO, text.as_bytes())).await;
+    fixture.work_until_idle().await;
+    assert_eq!(view(&fixture, six).await.status(), AttemptStatus::Ready);
+    for other in [eight, any] {
+        let view = view(&fixture, other).await;
+        assert_ne!(view.status(), AttemptStatus::Ready, "{view:?}");
     }
 }

@@ -50,6 +50,8 @@ export interface AttemptOptions {
   resends?: number;
   /** The field of the link that is handed out in place of the link. */
   token?: string;
+  /** The form of the code, if it is known: other numbers in the mail are then no rivals. */
+  expect?: { digits: number } | { letters: number } | { characters: number };
   /** Only mail whose sender is proven. */
   verified?: boolean;
   /** The same reference is the same attempt, also after a restart of your process. */

@@ -33,6 +33,13 @@ test("code arrives while the client waits", async () => {
   await attempt.finish();
 });
 
+test("code of the expected form is given", async () => {
+  const attempt = await server.client().attempt({ expect: { digits: 5 } });
+  const text = "Your email code is 482913 and your phone code is 77120.";
+  await server.postMail(attempt.address, { text });
+  assert.equal((await attempt.code({ timeout: 180_000 })).value, "77120");
+});
+
 test("nothing arrived is told with the address and the next step", async () => {
   const attempt = await server.client().attempt();
   await assert.rejects(attempt.code({ timeout: 1000 }), (error: Error) => {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use pipeline::InboxId;
+use pipeline::{CodeForm, InboxId};
 use serde_json::{Map, Value, json};
 
 use super::{Done, Out};
@@ -16,6 +16,7 @@ use client::Client;
 Examples:
   read -r attempt address < <(maillatch attempt new --from example.com)
   maillatch attempt new --kind link --link '*.example.com' --token code --deadline 5m
+  maillatch attempt new --from example.com --expect digits:6
   maillatch attempt new --to agent@inbox.test --reference signup-7 --json")]
 pub(super) struct New {
     /// What to wait for.
@@ -33,6 +34,9 @@ pub(super) struct New {
     /// Return this query parameter or fragment field instead of the link.
     #[arg(long, value_name = "FIELD")]
     token: Option<String>,
+    /// The form of the code, if it is known: digits:6, letters:8 or characters:10.
+    #[arg(long, value_name = "FORM")]
+    expect: Option<CodeForm>,
     /// How long the attempt stays open: 30s, 10m, 2h.
     #[arg(long, value_name = "TIME", default_value = "10m")]
     deadline: Span,
@@ -44,7 +48,7 @@ pub(super) struct New {
     to: Option<InboxId>,
     /// Also take the newest value that arrived before and belongs to no other open attempt;
     /// needs --to.
-    #[arg(long, requires = "to", conflicts_with_all = ["links", "token"])]
+    #[arg(long, requires = "to", conflicts_with_all = ["links", "token", "expect"])]
     earlier: bool,
     /// Your name for the attempt; the same name returns the same attempt.
     #[arg(long, value_name = "WORD")]
@@ -86,6 +90,9 @@ impl New {
         set("resends", json!(self.resends));
         if !self.links.is_empty() {
             set("links", json!(self.links));
+        }
+        if let Some(form) = self.expect {
+            set("expect", json!({ form.characters(): form.length() }));
         }
         if self.earlier {
             set("earlier", json!(true));

@@ -49,6 +49,7 @@ def wish(
     deadline: int,
     resends: int,
     token: str | None,
+    expect: Mapping[str, int] | None,
     verified: bool,
     reference: str | None,
 ) -> dict[str, Any]:
@@ -57,6 +58,8 @@ def wish(
     if senders:
         body["from"] = list(senders)
     optional = {"links": links, "inbox": inbox, "token": token}
+    if expect is not None:
+        body["expect"] = dict(expect)
     body.update({name: value for name, value in optional.items() if value is not None})
     if verified:
         body["require"] = "verified"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import Sequence
+from typing import Mapping, Sequence
 
 from . import _attempt
 from ._attempt import Kind, Progress
@@ -37,15 +37,17 @@ class Maillatch:
         deadline: int = 600,
         resends: int = 1,
         token: str | None = None,
+        expect: Mapping[str, int] | None = None,
         verified: bool = False,
         reference: str | None = None,
     ) -> Attempt:
         """Opens an attempt. Do it before the mail is triggered.
 
         ``senders`` are domains the mail may come from, ``links`` hosts a link may lead
-        to. ``token`` asks for one field of the link instead of the link. ``verified``
-        accepts only mail whose sender is proven. The same ``reference`` is the same
-        attempt, also after a restart of your process.
+        to. ``token`` asks for one field of the link instead of the link. ``expect``
+        says which form the code has, such as ``{"digits": 6}``. ``verified`` accepts
+        only mail whose sender is proven. The same ``reference`` is the same attempt,
+        also after a restart of your process.
         """
         body = _attempt.wish(
             kind="link" if token is not None and kind == "code" else kind,
@@ -55,6 +57,7 @@ class Maillatch:
             deadline=deadline,
             resends=resends,
             token=token,
+            expect=expect,
             verified=verified,
             reference=reference,
         )
