@@ -111,8 +111,8 @@ async fn attempt_gets_the_code_of_the_form_that_it_expects(harness: Harness) {
     let two_codes = |inbox: &str, id: &str| {
         let mail = format!(
             "From: no-reply@example.com\r\nMessage-ID: <{id}@example.com>\r\n\
-             Subject: Your codes\r\n\r\n\
-             Your email code is 482913 and your phone code is 77120.\r\n"
+             Subject: Your verification code\r\n\r\n\
+             Your verification code is 482913. Your security code is 77120.\r\n"
         );
         payload(inbox, mail.as_bytes())
     };

@@ -3,6 +3,7 @@
 //! end-to-end tests use it; they may kill its processes.
 
 mod process;
+mod role;
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ use store::KeyFile;
 use url::Url;
 
 pub use process::Process;
+pub use role::Role;
 
 use client::{Client, Connection, Hook};
 
@@ -34,33 +36,6 @@ pub enum Backing {
     },
     /// One process, with its data in this directory.
     EmbeddedIn(PathBuf),
-}
-
-/// One of the roles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// Receives posts.
-    Webhook,
-    /// Processes deliveries.
-    Worker,
-    /// Serves agents.
-    Feed,
-    /// Polls sources for their mail.
-    Poll,
-    /// Hands mail to providers.
-    Send,
-}
-
-impl Role {
-    fn command(self) -> &'static str {
-        match self {
-            Self::Webhook => "webhook",
-            Self::Worker => "worker",
-            Self::Feed => "feed",
-            Self::Poll => "poll",
-            Self::Send => "send",
-        }
-    }
 }
 
 /// The names of the two consumers of every deployment.

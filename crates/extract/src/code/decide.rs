@@ -3,7 +3,11 @@
 
 use super::bound::{Bound, bound};
 use super::context::{Context, MailContext};
-use super::odds::rate;
+use super::needs::{
+    EXPECTED, LABELLED, MARGIN, PLAIN, SUPPORT, THRESHOLD, THRESHOLD_LABELLED, THRESHOLD_PLAIN,
+};
+use super::odds::{MailOdds, rate};
+use super::rivals::{disagree, is_same, is_second, is_sibling};
 use super::rule::Rule;
 use super::score::{Considered, ScoredCode, considered, score};
 use super::value;
@@ -14,26 +18,9 @@ use crate::host;
 use crate::lexicon;
 use crate::model::{CandidateFeatures, Features, UNIT, percent};
 use crate::policy::Policy;
-use crate::reading::{Reading, TextSource};
+use crate::reading::Reading;
 use crate::steps::Steps;
 use crate::words::{WordLimit, reads_as_words};
-
-/// The log odds that a value needs.
-const THRESHOLD: i32 = UNIT;
-/// The same for a value that the rules support as well: a plain mail with unusual
-/// sentences around its code.
-const THRESHOLD_LABELLED: i32 = -UNIT;
-/// The points of such a value: a direct label and more.
-const LABELLED: i32 = 90;
-/// The same for a value with a direct label, a fitting subject and an expiry.
-const THRESHOLD_PLAIN: i32 = -2 * UNIT;
-const PLAIN: i32 = 110;
-/// The points with which the rules support a candidate.
-const SUPPORT: i32 = 60;
-/// How far the best value must be ahead of the next.
-const MARGIN: i32 = 2 * UNIT;
-/// What it adds to the odds of a value that it has the form that the caller expects.
-const EXPECTED: i32 = UNIT;
 
 /// The codes of one mail, scored once. They can then be decided under any number of
 /// allowlists.
@@ -44,6 +31,7 @@ pub(crate) struct Codes {
     extraction: Extraction<Code>,
     /// All candidates, best first, for callers that expect a code of a certain form.
     scored: Vec<ScoredCode>,
+    mail: MailOdds,
     /// There are more candidates than were examined.
     crowded: bool,
     /// The best candidate is at the very end of its source.
@@ -90,7 +78,10 @@ impl Codes {
         };
         let fitting = self.scored.iter();
         let fitting = fitting.filter(|one| form.fits(&one.candidate.compact));
-        match decide(&fitting.collect::<Vec<_>>(), self.crowded, EXPECTED) {
+        let mut fitting: Vec<ScoredCode> = fitting.cloned().collect();
+        // Each value was judged beside rivals that are none now.
+        value::judge_again(&mut fitting, &self.mail, &Steps::for_size(0));
+        match decide(&fitting, self.crowded, EXPECTED) {
             Extraction::Nothing(_) if self.extraction.found().is_some() => {
                 Extraction::Withheld(AbstainReason::NotExpected)
             }
@@ -115,26 +106,27 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Codes {
         .collect();
     let mail = MailContext::of(&contexts);
     let (mut scored, crowded) = score(&contexts, mail);
-    let odds = rate(&contexts, mail, &mut scored, steps);
+    let mut odds = rate(&contexts, mail, &mut scored, steps);
     value::judge(&mut scored, &odds, steps);
     // They are large, and they have been used.
     for one in &mut scored {
         one.features = Features::default();
     }
+    odds.shared = Features::default();
     let bound = readings.iter().find_map(bound).map(|bound| BoundCode {
         extraction: decide_bound(&bound, &scored),
         host: bound.host,
     });
-    let all: Vec<_> = scored.iter().collect();
     Codes {
         bound,
-        extraction: decide(&all, crowded, 0),
+        extraction: decide(&scored, crowded, 0),
         reaches_end: scored
             .first()
             .is_some_and(|best| reaches_end(best, readings)),
         languages: lexicon::languages(contexts.iter().flat_map(|context| &context.hits)),
         considered: considered(&scored, readings),
         scored,
+        mail: odds,
         crowded,
     }
 }
@@ -188,7 +180,7 @@ fn decide_bound(bound: &Bound, scored: &[ScoredCode]) -> Extraction<Code> {
     })
 }
 
-fn decide(scored: &[&ScoredCode], crowded: bool, known: i32) -> Extraction<Code> {
+fn decide(scored: &[ScoredCode], crowded: bool, known: i32) -> Extraction<Code> {
     let Some(best) = scored.first() else {
         return Extraction::Nothing(AbstainReason::NoCandidate);
     };
@@ -212,7 +204,7 @@ fn decide(scored: &[&ScoredCode], crowded: bool, known: i32) -> Extraction<Code>
     if disagree(scored) {
         return Extraction::Withheld(AbstainReason::PartsDisagree);
     }
-    let is_clear = |one: &&ScoredCode| {
+    let is_clear = |one: &ScoredCode| {
         !one.is_unclear && is_same(&one.candidate.compact, &best.candidate.compact)
     };
     if !scored.iter().any(is_clear) {
@@ -232,8 +224,8 @@ fn decide(scored: &[&ScoredCode], crowded: bool, known: i32) -> Extraction<Code>
 }
 
 /// The odds that the best value needs: fewer when the rules find a direct label as well.
-fn needed(scored: &[&ScoredCode], best: &ScoredCode) -> i32 {
-    let own = |one: &&&ScoredCode| is_same(&one.candidate.compact, &best.candidate.compact);
+fn needed(scored: &[ScoredCode], best: &ScoredCode) -> i32 {
+    let own = |one: &&ScoredCode| is_same(&one.candidate.compact, &best.candidate.compact);
     let points = scored.iter().filter(own).map(|one| one.points).max();
     match points {
         Some(PLAIN..) => THRESHOLD_PLAIN,
@@ -243,7 +235,7 @@ fn needed(scored: &[&ScoredCode], best: &ScoredCode) -> i32 {
 }
 
 /// Why no candidate is good enough.
-fn unconvinced(scored: &[&ScoredCode], best: &ScoredCode) -> Extraction<Code> {
+fn unconvinced(scored: &[ScoredCode], best: &ScoredCode) -> Extraction<Code> {
     let supported = scored.iter().filter(|one| one.points >= SUPPORT);
     let mut supported = supported.map(|one| one.candidate.compact.as_str());
     let first = supported.next();
@@ -262,56 +254,7 @@ fn unconvinced(scored: &[&ScoredCode], best: &ScoredCode) -> Extraction<Code> {
 
 /// Whether the number is known to serve something else. Among candidates that are all
 /// unlikely, which one is the best says nothing.
-fn is_of_other_kind(scored: &[&ScoredCode], best: &ScoredCode) -> bool {
-    let is_other = |one: &&ScoredCode| one.rules.contains(&Rule::OtherKind);
-    is_other(&best) || best.odds < -2 * UNIT && scored.iter().any(is_other)
-}
-
-/// "Your codes: 111111 for this, 222222 for that": two values share one label.
-fn is_sibling(one: &ScoredCode, best: &ScoredCode) -> bool {
-    let alike = one.candidate.shape == best.candidate.shape
-        && one.candidate.compact.len() == best.candidate.compact.len();
-    let shared = one.label.is_some() && one.label == best.label && one.source == best.source;
-    alike && shared && one.odds > -UNIT && !one.candidate.shape.is_wordlike()
-}
-
-/// "Your email code is 111111 and your phone code is 222222": two labelled codes.
-fn is_second(one: &ScoredCode, best: &ScoredCode) -> bool {
-    let alike = one.candidate.shape == best.candidate.shape
-        && one.candidate.compact.len() == best.candidate.compact.len();
-    let labelled = one.label.is_some() && best.label.is_some() && one.source == best.source;
-    alike && labelled && one.odds >= 0
-}
-
-/// Whether the text and the HTML each have a good code, and the codes differ.
-fn disagree(scored: &[&ScoredCode]) -> bool {
-    let best = |source| {
-        scored
-            .iter()
-            .find(|one| one.source == source && (one.odds >= THRESHOLD || one.points >= SUPPORT))
-    };
-    let (Some(text), Some(html)) = (best(TextSource::Text), best(TextSource::Html)) else {
-        return false;
-    };
-    let appears = |compact: &str, source| {
-        scored
-            .iter()
-            .any(|one| one.source == source && is_same(&one.candidate.compact, compact))
-    };
-    !is_same(&text.candidate.compact, &html.candidate.compact)
-        && (!appears(&text.candidate.compact, TextSource::Html)
-            || !appears(&html.candidate.compact, TextSource::Text))
-}
-
-/// Whether the values are equal, or equal but for a prefix of capitals.
-fn is_same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.to_ascii_uppercase(), b.to_ascii_uppercase());
-    let prefixed = |long: &str, short: &str| {
-        long.strip_suffix(short).is_some_and(|prefix| {
-            prefix.len() <= 4
-                && prefix.bytes().all(|byte| byte.is_ascii_uppercase())
-                && short.len() >= 4
-        })
-    };
-    a == b || prefixed(&a, &b) || prefixed(&b, &a)
+fn is_of_other_kind(scored: &[ScoredCode], best: &ScoredCode) -> bool {
+    let is_other = |one: &ScoredCode| one.rules.contains(&Rule::OtherKind);
+    is_other(best) || best.odds < -2 * UNIT && scored.iter().any(is_other)
 }

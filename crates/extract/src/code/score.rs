@@ -19,7 +19,7 @@ const PER_CANDIDATE: usize = 3_000;
 pub(super) const FACTS: usize = 10 + cue::KINDS;
 
 /// A candidate with its points.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ScoredCode {
     pub(super) source: TextSource,
     pub(super) candidate: Candidate,

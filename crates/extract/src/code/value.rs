@@ -67,6 +67,15 @@ pub(super) fn judge(scored: &mut [ScoredCode], mail: &MailOdds, steps: &Steps<'_
     scored.sort_by_key(|one| (Reverse(one.odds), Reverse(one.rated), one.source, one.at));
 }
 
+/// The same for occurrences that were judged beside others.
+pub(super) fn judge_again(scored: &mut [ScoredCode], mail: &MailOdds, steps: &Steps<'_>) {
+    for one in scored.iter_mut() {
+        one.odds = one.rated;
+    }
+    scored.sort_by_key(|one| (Reverse(one.odds), one.source, one.at));
+    judge(scored, mail, steps);
+}
+
 /// The facts about a value. `train/train.py` computes the same numbers.
 fn facts(
     value: &Value<'_>,

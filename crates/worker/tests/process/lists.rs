@@ -177,9 +177,9 @@ async fn attempt_that_knows_the_form_of_its_code_gets_the_fitting_one() {
     let text = "From: Bank <no-reply@bank.example>\r\n\
          To: agent@inbox.test\r\n\
          Message-ID: <1@bank.example>\r\n\
-         Subject: Your codes\r\n\
+         Subject: Your verification code\r\n\
          \r\n\
-         Your email code is 482913 and your phone code is 77120.\r\n";
+         Your verification code is 482913. Your security code is 77120.\r\n";
     fixture.record("one", &payload(TO, text.as_bytes())).await;
     fixture.work_until_idle().await;
     assert_eq!(view(&fixture, six).await.status(), AttemptStatus::Ready);

@@ -40,7 +40,7 @@ def test_code_arrives_while_the_client_waits(maillatch_server: Server) -> None:
 
 def test_code_of_the_expected_form_is_given(maillatch_server: Server) -> None:
     attempt = maillatch_server.client().attempt(expect={"digits": 5})
-    text = "Your email code is 482913 and your phone code is 77120."
+    text = "Your verification code is 482913. Your security code is 77120."
     maillatch_server.post_mail(attempt.address, text)
     assert attempt.code(timeout=180).value == "77120"
 

@@ -35,7 +35,7 @@ test("code arrives while the client waits", async () => {
 
 test("code of the expected form is given", async () => {
   const attempt = await server.client().attempt({ expect: { digits: 5 } });
-  const text = "Your email code is 482913 and your phone code is 77120.";
+  const text = "Your verification code is 482913. Your security code is 77120.";
   await server.postMail(attempt.address, { text });
   assert.equal((await attempt.code({ timeout: 180_000 })).value, "77120");
 });
