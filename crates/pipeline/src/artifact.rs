@@ -174,6 +174,9 @@ pub struct NewArtifact {
     pub lifetime: Duration,
     /// The attempts it could belong to. The database gives it to at most one of them.
     pub matches: Vec<AttemptMatch>,
+    /// Whether it is recorded only if an attempt gets it: the rules of the inbox alone
+    /// withhold it.
+    pub needs_attempt: bool,
 }
 
 /// The position of an item in its inbox: 1, 2, 3, … without gaps.

@@ -103,7 +103,8 @@ pub struct NewAttempt {
     pub is_minted: bool,
     /// Which mail counts.
     pub rules: AttemptRules,
-    /// Whether mail that arrived before and belongs to no attempt counts, too.
+    /// Whether mail that arrived before counts, too, if it belongs to no attempt or to one of
+    /// the caller's that has ended.
     pub takes_earlier: bool,
     /// For how long it waits.
     pub timeout: Duration,

@@ -148,6 +148,7 @@ async fn insert_one<B: Backend>(
             binding::renew::<B>(connection, known, message, at, artifact.lifetime).await?;
             return Ok(false);
         }
+        Binding::Inbox(_) if artifact.needs_attempt => return Ok(false),
         Binding::Inbox(key) => (key, None),
         Binding::Attempt(bound) => (&bound.key, Some(bound.attempt)),
     };

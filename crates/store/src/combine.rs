@@ -51,8 +51,8 @@ pub(crate) struct Combiner<I, O> {
 
 struct Waiting<I, O> {
     calls: VecDeque<Call<I, O>>,
-    /// Whether a unit of work runs. A second one beside it would make both small: calls that
-    /// wait for it share its successor.
+    /// Whether a unit of work runs. Only one does: the calls that come meanwhile share the
+    /// next one. Two units at once would both be small.
     is_running: bool,
 }
 
@@ -140,11 +140,14 @@ impl<I, O> Runner<I, O> {
     }
 }
 
-/// A unit of work that panics ends its runner, which must not be noted any longer.
+/// A unit of work that panics ends its runner, which must not be noted any longer. The calls
+/// that wait end with it: nobody would run them before the next call.
 impl<I, O> Drop for Runner<I, O> {
     fn drop(&mut self) {
         if self.is_noted {
-            locked(&self.waiting).is_running = false;
+            let mut waiting = locked(&self.waiting);
+            waiting.is_running = false;
+            waiting.calls.clear();
         }
     }
 }

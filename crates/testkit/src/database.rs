@@ -1,9 +1,9 @@
 //! Databases on the shared PostgreSQL server, one for each test.
 //!
-//! To migrate an empty database takes longer than most tests, so each test program
-//! migrates one database, and its tests get copies. To drop a database makes the server
-//! write a checkpoint, so databases that are no longer used are dropped many at a time;
-//! the server shares a checkpoint between them. The last ones go with the server.
+//! Migrating an empty database takes longer than most tests, so each test program
+//! migrates one database, and its tests get copies. Dropping a database makes the server
+//! write a checkpoint, so unused databases are dropped many at a time: they share a
+//! checkpoint. The last ones go with the server.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -18,7 +18,7 @@ use crate::settings::Settings;
 pub(crate) struct Terms {
     /// The hosts that links may lead to; `None` is the operator's own list.
     links: Option<Vec<String>>,
-    /// The form of the code, if somebody knows it.
+    /// The form of the code, if the agent of an attempt knows it.
     form: Option<CodeForm>,
 }
 

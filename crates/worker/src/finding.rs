@@ -16,6 +16,8 @@ pub(crate) struct Finding {
     pub(crate) host: Option<String>,
     /// The attempts that it matches.
     pub(crate) suits: Vec<AttemptId>,
+    /// The rules of the inbox alone withhold it.
+    pub(crate) needs_attempt: bool,
 }
 
 /// Leaves the value out, because it must not reach a log.
@@ -43,6 +45,7 @@ impl Finding {
                 confidence: code.confidence,
                 host: None,
                 suits: Vec::new(),
+                needs_attempt: false,
             }),
             Extraction::Withheld(reason) => {
                 Some(Self::withheld(kind, Reason::new(reason.as_str())))
@@ -63,6 +66,7 @@ impl Finding {
                 confidence: link.confidence,
                 host: Some(link.host.clone()),
                 suits: Vec::new(),
+                needs_attempt: false,
             }),
             Extraction::Withheld(reason) => {
                 Some(Self::withheld(kind, Reason::new(reason.as_str())))
@@ -96,6 +100,7 @@ impl Finding {
             confidence: 0,
             host: None,
             suits: Vec::new(),
+            needs_attempt: false,
         }
     }
 

@@ -120,16 +120,23 @@ fn find(
     }
     let mail = decisions.under(&Terms::of_inbox(expected));
     let general = [Finding::of_code(&mail.code), Finding::of_link(&mail.link)];
-    for finding in general.into_iter().flatten() {
-        let finding = match &refusal {
-            Some(reason) => Finding::withheld(finding.kind, reason.clone()),
-            None => finding,
+    let general = general.into_iter().flatten().map(|finding| match &refusal {
+        Some(reason) => Finding::withheld(finding.kind, reason.clone()),
+        None => finding,
+    });
+    let general: Vec<Finding> = general.collect();
+    let is_same = |one: &Finding, other: &Finding| {
+        one.kind == other.kind && one.value == other.value && other.is_usable()
+    };
+    for own in &mut suited {
+        own.needs_attempt = !general.iter().any(|other| is_same(own, other));
+    }
+    for finding in general {
+        // What matches an attempt replaces what is withheld, and the same value.
+        let replaces = |own: &Finding| {
+            own.kind == finding.kind && (!finding.is_usable() || own.value == finding.value)
         };
-        // A finding of this kind that matches an attempt replaces the general one.
-        if !suited
-            .iter()
-            .any(|other: &Finding| other.kind == finding.kind)
-        {
+        if !suited.iter().any(replaces) {
             suited.push(finding);
         }
     }
@@ -203,6 +210,7 @@ fn artifact(
         host: finding.host,
         lifetime,
         matches,
+        needs_attempt: finding.needs_attempt,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Finds everything in a reading that has the shape of a code.
 
+use std::fmt;
 use std::ops::Range;
 
 use super::mask::is_masked;
@@ -23,7 +24,7 @@ const PER_TOKEN: usize = 30;
 const PER_RUN: usize = 200;
 
 /// A piece of text with the shape of a code.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Candidate {
     pub(super) range: Range<usize>,
     /// As printed; parts in several table cells are joined.
@@ -40,6 +41,16 @@ pub(super) struct Candidate {
     pub(super) known: bool,
     /// The heading of its column, if it is in a table with headings.
     pub(super) heading: Option<Range<usize>>,
+}
+
+/// Leaves the value out, because it must not reach a log.
+impl fmt::Debug for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Candidate")
+            .field("range", &self.range)
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The lines and the terms around an offset that only moves on.

@@ -23,7 +23,7 @@ use crate::steps::Steps;
 use crate::words::{WordLimit, reads_as_words};
 
 /// The codes of one mail, scored once. They can then be decided under any number of
-/// allowlists.
+/// policies.
 #[derive(Debug)]
 pub(crate) struct Codes {
     /// A code that is bound to a host overrides all other evidence.
@@ -79,7 +79,7 @@ impl Codes {
         let fitting = self.scored.iter();
         let fitting = fitting.filter(|one| form.fits(&one.candidate.compact));
         let mut fitting: Vec<ScoredCode> = fitting.cloned().collect();
-        // Each value was judged beside rivals that are none now.
+        // Each value was judged beside rivals of other forms.
         value::judge_again(&mut fitting, &self.mail, &Steps::for_size(0));
         match decide(&fitting, self.crowded, EXPECTED) {
             Extraction::Nothing(_) if self.extraction.found().is_some() => {
@@ -218,7 +218,7 @@ fn decide(scored: &[ScoredCode], crowded: bool, known: i32) -> Extraction<Code> 
     Extraction::Found(Code {
         value: best.candidate.value.clone(),
         compact: best.candidate.compact.clone(),
-        confidence: percent(best.odds + known),
+        confidence: percent(best.odds),
         rule: strongest.map_or("none", |rule| rule.as_str()),
     })
 }

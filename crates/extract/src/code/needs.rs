@@ -16,5 +16,5 @@ pub(super) const PLAIN: i32 = 110;
 pub(super) const SUPPORT: i32 = 60;
 /// How far the best value must be ahead of the next.
 pub(super) const MARGIN: i32 = 2 * UNIT;
-/// What it adds to the odds of a value that it has the form that the caller expects.
+/// By how much the odds of a value rise if it has the form that the caller expects.
 pub(super) const EXPECTED: i32 = UNIT / 2;

@@ -10,7 +10,8 @@ const TAIL: u32 = 1 << 31;
 /// A node stands for the start of a term. The child of a node for a letter is in the slot
 /// whose number is the sum of the letter and of the node's base, if that slot has the same
 /// letter. No two nodes have the same base, so no other node's child is mistaken for it.
-/// Where one term is left, its other letters are a tail, which is compared as a whole.
+/// If only one term begins like this, its other letters are a tail, which is compared as a
+/// whole.
 pub(super) struct Trie {
     /// The last letter of the node in each slot; zero in an empty slot.
     letters: Vec<u8>,
@@ -31,7 +32,7 @@ const EMPTY: Node = Node {
     term: NONE,
 };
 
-/// The terms that begin with the same letters, and how many letters that are.
+/// The terms that begin with the same letters, and the number of these letters.
 #[derive(Clone, Copy)]
 struct Shared<'p> {
     terms: &'p [(String, u32)],

@@ -99,6 +99,11 @@ fn blocked(reason: &Reason, can_resend: bool, may_name_links: bool) -> (Next, &'
             "a link or a code arrived for a host that is not allowed; `seen` names its domain. If it \
              is the service's own, ask the operator to allow it; otherwise ignore the message",
         ),
+        "not_expected" => (
+            Next::Open,
+            "a code arrived that does not have the form in `expect`; open another attempt with the \
+             right form, or without `expect`",
+        ),
         "token_missing" | "token_ambiguous" | "token_unfit" => (
             Next::Open,
             "a link arrived without one usable field of the name in `token`; open another attempt \

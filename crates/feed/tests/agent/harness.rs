@@ -305,6 +305,7 @@ pub(crate) fn code(value: &str) -> NewArtifact {
         host: None,
         lifetime: Duration::from_mins(10),
         matches: Vec::new(),
+        needs_attempt: false,
     }
 }
 

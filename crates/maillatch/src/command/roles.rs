@@ -69,7 +69,7 @@ pub(crate) async fn run(args: ServeArgs, roles: Roles) -> Result<ExitCode> {
         ops: serving.ops_address(),
         began,
     };
-    // From the line on that says it is ready, anybody may ask the process to stop.
+    // Whoever reads the ready line may ask the process to stop.
     let signals = StopSignals::listen();
     ready.announce(&banner, args.json)?;
     serving.until_stopped(signals).await?;

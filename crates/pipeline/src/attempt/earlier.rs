@@ -57,11 +57,11 @@ impl Earlier {
 enum Meaning {
     /// The attempt can have it.
     Fits,
-    /// It was consumed or replaced, so older ones are stale.
+    /// It was consumed or replaced, or belongs to another attempt, so older ones are stale.
     IsUsed(Option<Earlier>),
     /// It is a value of the wanted kind that the attempt cannot have.
     Explains(Earlier),
-    /// It is from another sender and was consumed or bound before.
+    /// It is from another sender, and it was consumed or replaced or belongs to an attempt.
     Irrelevant,
     /// It is no value of the wanted kind.
     HasNoValue(Earlier),
@@ -99,7 +99,7 @@ impl Meaning {
             return Self::IsUsed(None);
         }
         if item.attempt.is_some() {
-            return Self::Explains(no_artifact(GIVEN_TO_ANOTHER_ATTEMPT));
+            return Self::IsUsed(Some(no_artifact(GIVEN_TO_ANOTHER_ATTEMPT)));
         }
         match (refusal, &item.verdict) {
             (Some(reason), _) => Self::Explains(blocked(reason, None)),

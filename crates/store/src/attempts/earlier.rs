@@ -42,7 +42,13 @@ pub(super) async fn adopt_later<B: Backend>(
     asked: &NewAttempt,
     attempt: AttemptId,
 ) -> Result<(), Fault> {
-    inboxes::find_locked::<B>(connection, asked.inbox.as_str()).await?;
+    let inbox = inboxes::find_locked::<B>(connection, asked.inbox.as_str()).await?;
+    let owner = inbox.as_ref().and_then(|row| row.owner.as_deref());
+    let is_expired = inbox.as_ref().is_none_or(|row| row.is_expired);
+    // The caller may have lost the inbox since it asked for the first time.
+    if is_expired || !asked.scope.covers(&asked.inbox, owner) {
+        return Ok(());
+    }
     let row = find::<B>(connection, attempt).await?;
     if !row.is_some_and(|row| row.is_waiting()) {
         return Ok(());
@@ -64,9 +70,9 @@ async fn choose<B: Backend>(
     Ok(Earlier::choose(&asked.rules, items))
 }
 
-/// Takes the items away from attempts of the same caller that have ended. A value that an
-/// attempt did not consume before its end is free again, unless only a field of it may be
-/// given out.
+/// The items, without the attempts of the same caller that have ended. A value that an
+/// attempt did not consume before its end is free again, unless rules of that attempt
+/// itself decided about it: those of the inbox might withhold it.
 async fn without_ended_attempts<B: Backend>(
     connection: &mut Connection<B>,
     asked: &NewAttempt,
@@ -79,11 +85,13 @@ async fn without_ended_attempts<B: Backend>(
     }
     let ended: Vec<(Uuid,)> = query::<B>(Sql {
         postgres: "SELECT id FROM attempts
-             WHERE id = ANY($1) AND owner = $2 AND token IS NULL
+             WHERE id = ANY($1) AND owner = $2
+               AND token IS NULL AND links IS NULL AND expected IS NULL
                AND (outcome IS NOT NULL OR deadline <= clock_timestamp())",
         sqlite: "SELECT id FROM attempts
              WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND owner = $2
-               AND token IS NULL AND (outcome IS NOT NULL OR deadline <= (SELECT now FROM clock))",
+               AND token IS NULL AND links IS NULL AND expected IS NULL
+               AND (outcome IS NOT NULL OR deadline <= (SELECT now FROM clock))",
     })
     .bind(List(owners))
     .bind(asked.owner.as_str())

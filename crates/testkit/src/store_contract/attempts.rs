@@ -517,6 +517,26 @@ pub fn attempt(inbox: &InboxId) -> NewAttempt {
     }
 }
 
+/// The rules of the inbox alone withhold such a value.
+pub async fn value_that_needs_an_attempt_is_recorded_for_an_attempt_only(
+    subject: &dyn StoreSubject,
+) {
+    let seams = subject.seams();
+    let (to, open) = opened(&seams, "agent").await;
+    let needs_attempt = |value: &str, attempt| NewArtifact {
+        needs_attempt: true,
+        ..suited(code(&to, value), &[attempt])
+    };
+    let ended = AttemptId::new();
+    let lost = mail(&to, "m1", vec![needs_attempt("111111", ended)]);
+    seams.process("evt_1", vec![lost]).await;
+    assert!(seams.items(&to).await.is_empty());
+    let given = mail(&to, "m2", vec![needs_attempt("222222", open)]);
+    seams.process("evt_2", vec![given]).await;
+    assert_eq!(seams.items(&to).await.len(), 1);
+    assert_eq!(value(seams.take(open, "a", "k").await).0, "222222");
+}
+
 /// An artifact that matches these attempts.
 pub fn suited(artifact: NewArtifact, attempts: &[AttemptId]) -> NewArtifact {
     let server = ServerKey::new([7; 32]);

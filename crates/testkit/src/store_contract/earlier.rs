@@ -1,8 +1,8 @@
 //! Attempts that also take mail from before they were opened.
 
 use pipeline::{
-    ALREADY_CONSUMED, AttemptId, AttemptOutcome, AttemptStatus, AttemptView,
-    GIVEN_TO_ANOTHER_ATTEMPT, NewAttempt, Opened, Scope,
+    ALREADY_CONSUMED, AttemptId, AttemptOutcome, AttemptRules, AttemptStatus, AttemptView,
+    CodeForm, GIVEN_TO_ANOTHER_ATTEMPT, NewAttempt, Opened, Scope,
 };
 use tokio::task::JoinSet;
 
@@ -74,6 +74,49 @@ pub async fn of_many_attempts_one_gets_the_earlier_value(subject: &dyn StoreSubj
         seams.status(other).await,
         AttemptStatus::NoArtifact(GIVEN_TO_ANOTHER_ATTEMPT)
     );
+}
+
+/// Its newer value may be consumed next, and then the older one is stale.
+pub async fn older_value_beside_one_of_an_open_attempt_is_not_given(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    let to = inbox("agent");
+    bring_for(&seams, &to, "m1", "111111", &[]).await;
+    let newest = bring_for(&seams, &to, "m2", "222222", &[]).await;
+    let first = open(&seams, asked("a")).await;
+    assert_eq!(first.current.map(|item| item.id), Some(newest));
+    let second = open(&seams, asked("b")).await;
+    assert!(second.current.is_none(), "{second:?}");
+    finish(&seams, second.id).await;
+    assert_eq!(
+        seams.status(second.id).await,
+        AttemptStatus::NoArtifact(GIVEN_TO_ANOTHER_ATTEMPT)
+    );
+}
+
+/// The rules of the inbox might withhold it.
+pub async fn value_by_the_rules_of_an_ended_attempt_is_not_free(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    let to = inbox("agent");
+    for (name, links, expected) in [
+        ("m1", Some(vec!["example.com".to_owned()]), None),
+        ("m2", None, Some(CodeForm::Digits(6))),
+    ] {
+        let own = attempt(&to);
+        let own = NewAttempt {
+            owner: must("a".parse()),
+            rules: AttemptRules {
+                links,
+                expected,
+                ..own.rules.clone()
+            },
+            ..own
+        };
+        let ended = open(&seams, own).await.id;
+        bring_for(&seams, &to, name, "493817", &[ended]).await;
+        assert_eq!(seams.status(ended).await, AttemptStatus::Ready);
+        finish(&seams, ended).await;
+        assert!(open(&seams, asked("a")).await.current.is_none(), "{name}");
+    }
 }
 
 /// For example when the process that waited was killed.

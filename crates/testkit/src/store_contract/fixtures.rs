@@ -74,6 +74,7 @@ pub fn code_in_window(inbox: &InboxId, value: &str, window: u64) -> NewArtifact 
         host: None,
         lifetime: LONG,
         matches: Vec::new(),
+        needs_attempt: false,
     }
 }
 

@@ -1,10 +1,13 @@
 //! Which allowlist applies when an inbox and its attempts each have one.
 
+use std::time::Duration;
+
 use pipeline::{
-    AttemptId, AttemptRules, AttemptStatus, AttemptView, CodeForm, InboxRules, NewAttempt,
-    NewInbox, Wanted,
+    ArtifactView, AttemptId, AttemptRules, AttemptStatus, AttemptView, CodeForm, InboxRules,
+    NewAttempt, NewInbox, Verdict, Wanted,
 };
 use testkit::store_contract::attempt;
+use testkit::wait::until;
 
 use crate::fixture::{Fixture, payload};
 
@@ -187,4 +190,40 @@ async fn attempt_that_knows_the_form_of_its_code_gets_the_fitting_one() {
         let view = view(&fixture, other).await;
         assert_ne!(view.status(), AttemptStatus::Ready, "{view:?}");
     }
+}
+
+/// Attempts are looked up for an hour after their end, because mail may be read late. What
+/// the hint of such an attempt would give is not for the inbox.
+#[tokio::test]
+async fn hint_of_an_attempt_that_cannot_get_a_mail_gives_the_inbox_no_value() {
+    let fixture = fixture(None).await;
+    let text = "From: Bank <no-reply@bank.example>\r\n\
+         To: agent@inbox.test\r\n\
+         Message-ID: <1@bank.example>\r\n\
+         Subject: Your verification code\r\n\
+         \r\n\
+         Your verification code is 482913. Your security code is 77120.\r\n";
+    let rules = AttemptRules {
+        wanted: Wanted::Code,
+        links: None,
+        expected: Some(CodeForm::Digits(6)),
+        ..links(&[])
+    };
+    let asked = NewAttempt {
+        rules,
+        timeout: Duration::from_millis(1),
+        ..attempt(&TO.parse().unwrap())
+    };
+    let ended = asked.id;
+    fixture.store.attempts.open_attempt(asked).await.unwrap();
+    until("the end of the attempt", async || {
+        view(&fixture, ended).await.is_over.then_some(())
+    })
+    .await;
+    fixture.record("one", &payload(TO, text.as_bytes())).await;
+    fixture.work_until_idle().await;
+    assert_ne!(view(&fixture, ended).await.status(), AttemptStatus::Ready);
+    let items = fixture.items(TO).await;
+    let is_usable = |item: &ArtifactView| item.verdict == Verdict::Usable;
+    assert!(!items.iter().any(is_usable), "{items:?}");
 }

@@ -46,8 +46,8 @@ pub(super) struct New {
     /// The inbox to wait on; by default a fresh address.
     #[arg(long, value_name = "ADDRESS")]
     to: Option<InboxId>,
-    /// Also take the newest value that arrived before and belongs to no other open attempt;
-    /// needs --to.
+    /// Also take the newest value that arrived before and belongs to no attempt, or to one of
+    /// yours that has ended; needs --to.
     #[arg(long, requires = "to", conflicts_with_all = ["links", "token", "expect"])]
     earlier: bool,
     /// Your name for the attempt; the same name returns the same attempt.

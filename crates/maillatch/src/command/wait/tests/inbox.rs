@@ -215,6 +215,7 @@ pub(super) fn code(value: &str) -> NewArtifact {
         host: None,
         lifetime: Duration::from_mins(10),
         matches: Vec::new(),
+        needs_attempt: false,
     }
 }
 
