@@ -36,7 +36,7 @@ def links(part, secret):
 
 def cut(found, secret, tails):
     """Ends each link where the first mail of its kind ends it. A translator may have glued
-    the next word to a link, and nobody but the application knows where it ends."""
+    the next word to a link, and only the application knows where it ends."""
     if not tails:
         tails.update(link.partition(secret)[2] for link in found)
     known = sorted(tails, key=len, reverse=True)
@@ -112,7 +112,7 @@ def main():
             "note": part.get("note", ""),
         }
         print(json.dumps(case, ensure_ascii=False))
-    # A translator may have lost a placeholder. Nobody could act on such a mail.
+    # A translator may have lost a placeholder. Such a mail cannot be acted on.
     print(*(f"left out: {line}\n" for line in broken), sep="", end="", file=sys.stderr)
 
 

@@ -7,6 +7,8 @@
 mod answer;
 mod earlier;
 mod expected;
+#[cfg(test)]
+mod fixtures;
 mod view;
 
 use std::time::Duration;

@@ -141,7 +141,7 @@ impl<I, O> Runner<I, O> {
 }
 
 /// A unit of work that panics ends its runner, which must not be noted any longer. The calls
-/// that wait end with it: nobody would run them before the next call.
+/// that wait end with it: otherwise they would wait for the next call, which runs them.
 impl<I, O> Drop for Runner<I, O> {
     fn drop(&mut self) {
         if self.is_noted {

@@ -69,7 +69,7 @@ pub(crate) async fn run(args: ServeArgs, roles: Roles) -> Result<ExitCode> {
         ops: serving.ops_address(),
         began,
     };
-    // Whoever reads the ready line may ask the process to stop.
+    // A process that has read the ready line may send a signal at once.
     let signals = StopSignals::listen();
     ready.announce(&banner, args.json)?;
     serving.until_stopped(signals).await?;

@@ -131,8 +131,9 @@ fn no_artifact(reason: Reason) -> Earlier {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixtures::usable_code;
     use super::*;
-    use crate::{AttemptId, MessageId, SenderProof, Seq, Timestamp, Wanted};
+    use crate::{AttemptId, Wanted};
 
     fn rules(senders: &[&str]) -> AttemptRules {
         AttemptRules {
@@ -146,27 +147,9 @@ mod tests {
     }
 
     fn code(second: i64, domain: &str) -> ArtifactView {
-        let at = |second: i64| Timestamp::from_millis(second * 1000);
         ArtifactView {
-            id: ArtifactId::new(),
-            inbox: "agent@inbox.test".parse().unwrap(),
-            seq: Seq::new(second),
-            kind: ArtifactKind::Code,
-            verdict: Verdict::Usable,
-            rule: Reason::new("labelled_digits"),
-            confidence: 97,
-            host: None,
-            message: MessageId::new(),
-            sender: None,
             sender_domain: Some(domain.to_owned()),
-            sender_proof: SenderProof::default(),
-            flags: Vec::new(),
-            received_at: at(second),
-            expires_at: at(900),
-            is_expired: false,
-            consumed_at: None,
-            attempt: None,
-            is_superseded: false,
+            ..usable_code(second)
         }
     }
 

@@ -111,8 +111,9 @@ impl AttemptView {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixtures::usable_code;
     use super::*;
-    use crate::{ArtifactId, ArtifactKind, MessageId, Seq, Wanted};
+    use crate::Wanted;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_millis(second * 1000)
@@ -149,27 +150,7 @@ mod tests {
 
     fn with_artifact() -> AttemptView {
         AttemptView {
-            current: Some(ArtifactView {
-                id: ArtifactId::new(),
-                inbox: "agent@inbox.test".parse().unwrap(),
-                seq: Seq::new(1),
-                kind: ArtifactKind::Code,
-                verdict: Verdict::Usable,
-                rule: Reason::new("labelled_digits"),
-                confidence: 97,
-                host: None,
-                message: MessageId::new(),
-                sender: None,
-                sender_domain: None,
-                sender_proof: crate::SenderProof::default(),
-                flags: Vec::new(),
-                received_at: at(1),
-                expires_at: at(900),
-                is_expired: false,
-                consumed_at: None,
-                attempt: None,
-                is_superseded: false,
-            }),
+            current: Some(usable_code(1)),
             ..attempt()
         }
     }

@@ -165,25 +165,29 @@ async fn mail_for_20_allowlists_is_parsed_once_and_judged_by_each() {
 }
 
 /// Two codes of different lengths: without a hint there is no way to choose.
-#[tokio::test]
-async fn attempt_that_knows_the_form_of_its_code_gets_the_fitting_one() {
-    let fixture = fixture(None).await;
-    let expecting = |expected| AttemptRules {
+const TWO_CODES: &[u8] = b"From: Bank <no-reply@bank.example>\r\n\
+    To: agent@inbox.test\r\n\
+    Message-ID: <1@bank.example>\r\n\
+    Subject: Your verification code\r\n\
+    \r\n\
+    Your verification code is 482913. Your security code is 77120.\r\n";
+
+fn expecting(expected: Option<CodeForm>) -> AttemptRules {
+    AttemptRules {
         wanted: Wanted::Code,
         links: None,
         expected,
         ..links(&[])
-    };
+    }
+}
+
+#[tokio::test]
+async fn attempt_that_knows_the_form_of_its_code_gets_the_fitting_one() {
+    let fixture = fixture(None).await;
     let eight = open_attempt(&fixture, expecting(Some(CodeForm::Digits(8)))).await;
     let any = open_attempt(&fixture, expecting(None)).await;
     let six = open_attempt(&fixture, expecting(Some(CodeForm::Digits(6)))).await;
-    let text = "From: Bank <no-reply@bank.example>\r\n\
-         To: agent@inbox.test\r\n\
-         Message-ID: <1@bank.example>\r\n\
-         Subject: Your verification code\r\n\
-         \r\n\
-         Your verification code is 482913. Your security code is 77120.\r\n";
-    fixture.record("one", &payload(TO, text.as_bytes())).await;
+    fixture.record("one", &payload(TO, TWO_CODES)).await;
     fixture.work_until_idle().await;
     assert_eq!(view(&fixture, six).await.status(), AttemptStatus::Ready);
     for other in [eight, any] {
@@ -197,20 +201,8 @@ async fn attempt_that_knows_the_form_of_its_code_gets_the_fitting_one() {
 #[tokio::test]
 async fn hint_of_an_attempt_that_cannot_get_a_mail_gives_the_inbox_no_value() {
     let fixture = fixture(None).await;
-    let text = "From: Bank <no-reply@bank.example>\r\n\
-         To: agent@inbox.test\r\n\
-         Message-ID: <1@bank.example>\r\n\
-         Subject: Your verification code\r\n\
-         \r\n\
-         Your verification code is 482913. Your security code is 77120.\r\n";
-    let rules = AttemptRules {
-        wanted: Wanted::Code,
-        links: None,
-        expected: Some(CodeForm::Digits(6)),
-        ..links(&[])
-    };
     let asked = NewAttempt {
-        rules,
+        rules: expecting(Some(CodeForm::Digits(6))),
         timeout: Duration::from_millis(1),
         ..attempt(&TO.parse().unwrap())
     };
@@ -220,7 +212,7 @@ async fn hint_of_an_attempt_that_cannot_get_a_mail_gives_the_inbox_no_value() {
         view(&fixture, ended).await.is_over.then_some(())
     })
     .await;
-    fixture.record("one", &payload(TO, text.as_bytes())).await;
+    fixture.record("one", &payload(TO, TWO_CODES)).await;
     fixture.work_until_idle().await;
     assert_ne!(view(&fixture, ended).await.status(), AttemptStatus::Ready);
     let items = fixture.items(TO).await;
