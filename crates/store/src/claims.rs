@@ -118,6 +118,9 @@ fn yours<B: Backend>(
 }
 
 /// Claims those that may be claimed, locking them in the order of their ids.
+///
+/// Postgres is asked for rows that are not finished, instead of rows that are pending or
+/// claimed. So it looks the ids up, and does not read the index of all unfinished rows.
 async fn take<B: Backend>(
     connection: &mut Connection<B>,
     deliveries: Vec<Uuid>,
@@ -132,7 +135,7 @@ async fn take<B: Backend>(
                  claimable_at = clock_timestamp() + $3 * interval '1 millisecond',
                  ring_at = clock_timestamp() + $3 * interval '1 millisecond'
              WHERE id IN (SELECT id FROM deliveries
-                          WHERE id = ANY($1) AND state IN ('pending', 'claimed')
+                          WHERE id = ANY($1) AND state NOT IN ('done', 'buried')
                             AND claimable_at <= clock_timestamp()
                           ORDER BY id FOR UPDATE)
              RETURNING id, source, content_type,
@@ -171,7 +174,7 @@ async fn unfinished<B: Backend>(
     }
     let ids = query::<B>(Sql {
         postgres: "SELECT id FROM deliveries
-             WHERE id = ANY($1) AND state IN ('pending', 'claimed')",
+             WHERE id = ANY($1) AND state NOT IN ('done', 'buried')",
         sqlite: "SELECT id FROM deliveries
              WHERE id IN (SELECT unhex(value) FROM json_each($1))
                AND state IN ('pending', 'claimed')",

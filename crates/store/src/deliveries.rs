@@ -219,9 +219,9 @@ async fn mark_notified<B: Backend>(
         postgres: "UPDATE deliveries
              SET ring_at = greatest(ring_at, clock_timestamp() + $2 * interval '1 millisecond')
              WHERE id IN (SELECT id FROM deliveries
-                          WHERE id = ANY($1) AND state IN ('pending', 'claimed')
+                          WHERE id = ANY($1) AND state NOT IN ('done', 'buried')
                           ORDER BY id FOR UPDATE)
-               AND state IN ('pending', 'claimed')",
+               AND state NOT IN ('done', 'buried')",
         sqlite: "UPDATE deliveries
              SET ring_at = max(ring_at, (SELECT now FROM clock) + $2)
              WHERE id IN (SELECT unhex(value) FROM json_each($1))
