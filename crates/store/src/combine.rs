@@ -2,7 +2,8 @@
 //!
 //! A call begins a unit of work at once if none of its kind runs. Calls that come
 //! meanwhile are the next one together. So a single call waits for nobody, and under
-//! load there are few round trips and commits.
+//! load there are few round trips and commits. While a worker has a backlog, calls wait a
+//! few milliseconds for others, see `backlog.rs`.
 //!
 //! A unit of work that fails because of its data is repeated with each call alone, so
 //! that one call cannot fail the others. When the database is unavailable, all fail.
@@ -13,9 +14,10 @@ use std::time::Duration;
 
 use pipeline::StoreError;
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::backend::Backend;
+use crate::backlog::BacklogWait;
 use crate::database::{Database, Session};
 use crate::fault::{Cause, Fault};
 use crate::uncancelled::{ABANDONED_AFTER, ended_without_answer, no_answer};
@@ -47,6 +49,7 @@ impl TimeLimit {
 /// The calls of one operation that wait for a unit of work.
 pub(crate) struct Combiner<I, O> {
     waiting: Arc<Mutex<Waiting<I, O>>>,
+    backlog: Option<Arc<BacklogWait>>,
 }
 
 struct Waiting<I, O> {
@@ -69,6 +72,17 @@ impl<I, O> Default for Combiner<I, O> {
         };
         Self {
             waiting: Arc::new(Mutex::new(waiting)),
+            backlog: None,
+        }
+    }
+}
+
+impl<I, O> Combiner<I, O> {
+    /// Calls wait for others while there is a backlog.
+    pub(crate) fn waiting_in(backlog: BacklogWait) -> Self {
+        Self {
+            backlog: Some(Arc::new(backlog)),
+            ..Self::default()
         }
     }
 }
@@ -103,9 +117,16 @@ where
                 waiting: Arc::clone(&self.waiting),
                 is_noted: true,
             };
+            let backlog = self.backlog.clone();
             let session = database.session.clone();
             database.work.spawn(async move {
-                while let Some(calls) = runner.next() {
+                loop {
+                    if let Some(time) = backlog.as_ref().and_then(|it| it.now()) {
+                        sleep(time).await;
+                    }
+                    let Some(calls) = runner.next() else {
+                        break;
+                    };
                     let work = |inputs| work(session.clone(), inputs);
                     answer_all(calls, limit.work, work).await;
                 }

@@ -19,6 +19,7 @@ mod settings;
 
 // How an algorithm runs on either database.
 mod backend;
+mod backlog;
 mod column;
 mod combine;
 mod database;

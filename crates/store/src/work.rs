@@ -11,6 +11,7 @@ use pipeline::{
 };
 
 use crate::backend::Backend;
+use crate::backlog::Backlog;
 use crate::claims::end::{self, Counted};
 use crate::claims::held::{extend, set_attempts};
 use crate::claims::large::LargeBodies;
@@ -21,6 +22,12 @@ use crate::database::Database;
 use crate::expectations;
 use crate::uncancelled::{LONG, SHORT};
 
+/// How long calls wait for others while there is a backlog. Together this is less than the
+/// time that the mails of a full worker wait for the parser.
+const CLAIMS_WAIT: Duration = Duration::from_millis(5);
+const LOOK_UPS_WAIT: Duration = Duration::from_millis(2);
+const COMPLETIONS_WAIT: Duration = Duration::from_millis(10);
+
 /// A database, for workers.
 pub(crate) struct Work<B: Backend> {
     database: Arc<Database<B>>,
@@ -28,16 +35,19 @@ pub(crate) struct Work<B: Backend> {
     expectations: Combiner<Vec<InboxId>, Vec<Expectation>>,
     completions: Combiner<Completion, Completed<Finished>>,
     large: LargeBodies,
+    backlog: Backlog,
 }
 
 impl<B: Backend> Work<B> {
     pub(crate) fn over(database: Arc<Database<B>>) -> Self {
+        let backlog = Backlog::default();
         Self {
             database,
-            claims: Combiner::default(),
-            expectations: Combiner::default(),
-            completions: Combiner::default(),
+            claims: Combiner::waiting_in(backlog.wait(CLAIMS_WAIT)),
+            expectations: Combiner::waiting_in(backlog.wait(LOOK_UPS_WAIT)),
+            completions: Combiner::waiting_in(backlog.wait(COMPLETIONS_WAIT)),
             large: LargeBodies::default(),
+            backlog,
         }
     }
 }
@@ -60,7 +70,8 @@ impl<B: Backend> WorkLog for Work<B> {
                     row,
                     until_kept,
                 } = *taken;
-                let opened = self.large.open(&self.database, claim, row).await;
+                let being_read = self.backlog.begin();
+                let opened = self.large.open(&self.database, claim, row, being_read).await;
                 // The claim of a damaged row stays: it would be claimed again and again.
                 if !matches!(opened, Err(StoreError::Unavailable(_))) {
                     until_kept.keep();

@@ -338,7 +338,7 @@ mod tests {
         std::fs::write(&path, "[worker]\nlease = \"5s\"\n").unwrap();
         let config = merge(Some(&path), &[], &Flags::default()).unwrap();
         assert_eq!(config.worker.lease.0.as_secs(), 5);
-        assert_eq!(config.worker.concurrency, 64);
+        assert_eq!(config.worker.concurrency, 128);
         std::fs::write(&path, "[wroker]\n").unwrap();
         let error = merge(Some(&path), &[], &Flags::default()).unwrap_err();
         assert!(format!("{error:#}").contains("wroker"));

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::ClaimedRow;
 use super::give_back::{GivenBack, give_back};
 use crate::backend::{Backend, Sql, query};
+use crate::backlog::BeingRead;
 use crate::database::{Database, Session};
 use crate::fault::Fault;
 use crate::seal::{Keyring, Row};
@@ -48,6 +49,7 @@ impl LargeBodies {
         database: &Database<B>,
         claim: Claim,
         mut row: ClaimedRow,
+        being_read: BeingRead,
     ) -> Result<Claimed, StoreError> {
         let (body, loan) = if let Some(body) = row.body.take() {
             (body, None)
@@ -64,7 +66,7 @@ impl LargeBodies {
             (body.await?, Some(loan))
         };
         let keyring = &database.session.secrets.keyring;
-        Ok(unseal(claim, row, &body, loan, keyring)?)
+        Ok(unseal(claim, row, &body, (loan, being_read), keyring)?)
     }
 }
 
@@ -81,7 +83,7 @@ fn unseal(
     claim: Claim,
     row: ClaimedRow,
     body: &[u8],
-    loan: Option<OwnedSemaphorePermit>,
+    loan: (Option<OwnedSemaphorePermit>, BeingRead),
     keyring: &Keyring,
 ) -> Result<Claimed, Fault> {
     let sealed_row = Row::delivery(claim.delivery, &row.source);
