@@ -143,6 +143,7 @@ pub trait RetentionLog: Send + Sync {
 
     /// Deletes bodies of finished deliveries before their time, oldest first, until `bytes`
     /// are freed, at most `limit` of them. Dead letters come last: without its body a dead
-    /// letter cannot be requeued. Mail to an unknown inbox is not one of these.
+    /// letter cannot be requeued. Mail to an unknown inbox is not one of these. While another
+    /// process does the same, nothing is deleted.
     async fn free_bodies(&self, bytes: u64, limit: u32) -> Result<Freed, StoreError>;
 }

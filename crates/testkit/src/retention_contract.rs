@@ -230,6 +230,32 @@ pub async fn bodies_are_freed_oldest_first_and_dead_letters_last(subject: &dyn R
     assert_eq!(again, Recorded::Duplicate(done));
 }
 
+/// Two janitors may free bodies at the same time.
+pub async fn bodies_freed_by_several_at_once_are_the_oldest(subject: &dyn RetentionSubject) {
+    let seams = subject.seams();
+    let mut finished = Vec::new();
+    for number in 0..24 {
+        let id = seams.new_delivery(&format!("m{number}")).await;
+        let (claim, _) = seams.claim(id, LONG).await;
+        let reason = Reason::new("inbox_unknown");
+        must(seams.work.dead_letter(claim, reason).await);
+        finished.push(id);
+    }
+    // Each needs one body, and could take three.
+    let free = async || must(subject.retention().free_bodies(1, 3).await).count;
+    let (one, two, three, four) = tokio::join!(free(), free(), free(), free());
+    let freed = one + two + three + four;
+    let mut has_body = Vec::new();
+    for id in finished {
+        let found = must(seams.failures.find_dead_letter(id).await);
+        has_body.push(found.is_some_and(|(_, body)| body.is_some()));
+    }
+    assert!(freed > 0);
+    let kept = has_body.iter().skip_while(|has_body| !**has_body);
+    assert!(kept.clone().all(|has_body| *has_body), "{has_body:?}");
+    assert_eq!(u64::try_from(kept.count()), Ok(24 - freed));
+}
+
 /// A reader can tell that items before its cursor were deleted.
 pub async fn deleted_items_move_the_bounds_of_their_inbox(subject: &dyn RetentionSubject) {
     let seams = subject.seams();
@@ -530,6 +556,7 @@ macro_rules! retention_contract {
             bodies_are_wiped_after_their_retention_time,
             stored_bytes_are_counted_by_source_and_state,
             bodies_are_freed_oldest_first_and_dead_letters_last,
+            bodies_freed_by_several_at_once_are_the_oldest,
             deleted_items_move_the_bounds_of_their_inbox,
             retention_of_an_inbox_overrides_the_default,
             deletion_keeps_rows_that_others_depend_on,

@@ -47,7 +47,8 @@ fn row_bytes() -> i64 {
     i64::try_from(StorageQuota::ROW).unwrap_or(i64::MAX)
 }
 
-/// The rows stay, and detect duplicates.
+/// The rows stay, and detect duplicates. If another process frees bodies at this moment,
+/// nothing is freed: it has measured the same bodies, and the oldest are those it has locked.
 pub(super) async fn free<B: Backend>(
     session: Session<B>,
     bytes: u64,
@@ -55,6 +56,10 @@ pub(super) async fn free<B: Backend>(
 ) -> Result<Freed, Fault> {
     let mut transaction = session.begin().await?;
     let (mut ids, mut freed) = (Vec::new(), Freed::default());
+    if !is_alone::<B>(&mut transaction).await? {
+        transaction.rollback().await?;
+        return Ok(freed);
+    }
     let limit = limit as usize;
     for are_dead_letters in [false, true] {
         if freed.bytes >= bytes || ids.len() >= limit {
@@ -85,6 +90,17 @@ pub(super) async fn free<B: Backend>(
     transaction.commit().await?;
     B::truncate_log(&mut *session.writer().await?).await?;
     Ok(freed)
+}
+
+/// Whether no other transaction frees bodies, until this one ends. `SQLite` has one writer.
+async fn is_alone<B: Backend>(connection: &mut Connection<B>) -> Result<bool, Fault> {
+    let is_alone: Option<bool> = query::<B>(Sql {
+        postgres: "SELECT pg_try_advisory_xact_lock(hashtext('maillatch quota'))",
+        sqlite: "SELECT true",
+    })
+    .scalar(connection)
+    .await?;
+    Ok(is_alone == Some(true))
 }
 
 /// The oldest finished deliveries with a body: dead letters, or all others. Mail
