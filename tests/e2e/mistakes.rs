@@ -104,7 +104,7 @@ async fn mistakes_of_a_client() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn attempt_that_has_ended_and_a_key_that_is_missing() {
+async fn attempt_that_has_ended_and_an_id_and_a_key_that_are_missing() {
     let harness = Harness::embedded().await;
     let dir = empty();
     let attempt = harness.open(json!({ "deadline": 1 })).await;
@@ -119,6 +119,16 @@ async fn attempt_that_has_ended_and_a_key_that_is_missing() {
          attempt"
     );
     harness.end().await;
+
+    // A script whose `attempt new` has failed passes an empty id. No server is asked.
+    let text = said(run(dir.path(), &["attempt", "consume", ""]), 2, &[]).await;
+    assert!(
+        text.starts_with(
+            "error: invalid value '' for '<ATTEMPT>': not an attempt's id, which `maillatch attempt \
+             new` prints: att_…"
+        ),
+        "{text}"
+    );
 
     let mut nowhere = run(dir.path(), &["wait", "code"]);
     nowhere.env("MAILLATCH_URL", "http://127.0.0.1:1");

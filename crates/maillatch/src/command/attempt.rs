@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use pipeline::AttemptId;
 
 use crate::command::wait::exit;
 use crate::remote::Remote;
@@ -74,6 +75,14 @@ pub(crate) async fn run(args: AttemptCommand) -> Result<ExitCode> {
             Ok(code)
         }
     }
+}
+
+/// Checks an id before the server is asked. A script whose `attempt new` has failed passes
+/// an empty one.
+fn attempt_id(text: &str) -> Result<String, &'static str> {
+    let id: Result<AttemptId, _> = text.parse();
+    id.map(|id| id.to_string())
+        .map_err(|_other| "not an attempt's id, which `maillatch attempt new` prints: att_…")
 }
 
 /// How answers are printed: as plain lines, or as one JSON object.

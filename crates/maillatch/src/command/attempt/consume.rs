@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::show::MAX_WAIT;
-use super::{Done, Out};
+use super::{Done, Out, attempt_id};
 use crate::command::wait::exit;
 use crate::command::wait::pace::Pace;
 use crate::command::wait::patience::Patience;
@@ -33,6 +33,7 @@ Only the value is printed. Without a value nothing is printed and the exit code 
 not 0.")]
 pub(super) struct Consume {
     /// The attempt's id.
+    #[arg(value_parser = attempt_id)]
     attempt: String,
     /// How long to wait: 500ms, 30s, 10m.
     #[arg(long, value_name = "TIME", default_value = "60s")]
@@ -128,6 +129,7 @@ Maillatch sends nothing. Exit codes: 0 allowed, 5 no resends are left (`--resend
 9 the attempt is finished or expired.")]
 pub(super) struct Resend {
     /// The attempt's id.
+    #[arg(value_parser = attempt_id)]
     attempt: String,
     /// The Idempotency-Key; the same key counts once.
     #[arg(long, value_name = "KEY")]

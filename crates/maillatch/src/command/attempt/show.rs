@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{Done, Out};
+use super::{Done, Out, attempt_id};
 use crate::command::wait::exit;
 use crate::command::wait::pace::Pace;
 use crate::command::wait::patience::Patience;
@@ -25,6 +25,7 @@ Examples:
   maillatch attempt show att_0190… --json --url https://mail.example.com")]
 pub(super) struct Show {
     /// The attempt's id.
+    #[arg(value_parser = attempt_id)]
     attempt: String,
 }
 
@@ -45,6 +46,7 @@ Example:
 Exit codes: 0 ready or consumed; otherwise the same codes as `attempt consume`.")]
 pub(super) struct Await {
     /// The attempt's id.
+    #[arg(value_parser = attempt_id)]
     attempt: String,
     /// How long to wait: 500ms, 30s, 10m.
     #[arg(long, value_name = "TIME", default_value = "60s")]
@@ -97,6 +99,7 @@ Repeating the same outcome changes nothing; another outcome is refused with exit
 code 6.")]
 pub(super) struct Finish {
     /// The attempt's id.
+    #[arg(value_parser = attempt_id)]
     attempt: String,
     /// The outcome.
     #[arg(value_enum)]
