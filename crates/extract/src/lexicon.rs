@@ -3,7 +3,6 @@
 //! The terms are data: one file per language, parsed once. A `*` at the end of a term
 //! allows more letters.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::fold::folded;
@@ -143,33 +142,48 @@ impl Lexicon {
         best
     }
 
-    fn build(written: impl Iterator<Item = (&'static str, Sense, &'static str)>) -> Self {
-        let mut index: HashMap<String, usize> = HashMap::new();
-        let mut terms: Vec<Term> = Vec::new();
-        for (language, sense, written) in written {
-            let mut bare = folded(written.trim_matches('*'));
-            bare.make_ascii_lowercase();
-            let at = *index.entry(bare).or_insert_with(|| {
-                terms.push(Term {
-                    sense: Sense::default(),
-                    language,
-                    open_after: false,
-                });
-                terms.len() - 1
-            });
-            if let Some(term) = terms.get_mut(at) {
-                term.sense = term.sense.or(sense);
+    fn build(written: impl Iterator<Item = Entry>) -> Self {
+        let mut entries: Vec<(String, Entry)> = written
+            .map(|entry| (bare(entry.2), entry))
+            .filter(|(bare, _)| !bare.is_empty())
+            .collect();
+        // The sort is stable: the first language that has a term stays the first.
+        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let (mut terms, mut numbered) = (Vec::new(), Vec::new());
+        for same in entries.chunk_by_mut(|(one, _), (other, _)| one == other) {
+            let mut term = Term {
+                sense: Sense::default(),
+                language: "",
+                open_after: false,
+            };
+            for (_, (language, sense, written)) in same.iter().rev() {
+                term.sense = term.sense.or(*sense);
+                term.language = language;
                 term.open_after |= written.ends_with('*');
             }
+            if let (Some((bare, _)), Ok(number)) = (same.first_mut(), terms.len().try_into()) {
+                numbered.push((std::mem::take(bare), number));
+                terms.push(term);
+            }
         }
-        index.remove("");
-        let numbered = index.into_iter();
-        let numbered = numbered.filter_map(|(term, at)| Some((term, u32::try_from(at).ok()?)));
         Self {
-            trie: Trie::build(numbered.collect()),
+            trie: Trie::build(numbered),
             terms,
         }
     }
+}
+
+/// A term as it is compared: folded and in small letters.
+fn bare(written: &str) -> String {
+    let term = written.trim_matches('*');
+    let is_plain = term.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let mut bare = if is_plain {
+        term.to_owned()
+    } else {
+        folded(term)
+    };
+    bare.make_ascii_lowercase();
+    bare
 }
 
 type Entry = (&'static str, Sense, &'static str);

@@ -1,12 +1,17 @@
 //! Properties of characters. The tables of Unicode are slow, so the answers for the
-//! characters of the first plane are kept.
+//! characters of the first plane are kept, page by page.
 
+use std::array;
 use std::sync::OnceLock;
+
+/// How many characters are on a page, and how many pages the first plane has.
+const PAGE: usize = 256;
 
 /// A property that a character has or has not.
 pub(crate) struct Property {
     by_tables: fn(char) -> bool,
-    known: OnceLock<Vec<bool>>,
+    /// A page is filled when a character of it is first asked for.
+    pages: [OnceLock<[bool; PAGE]>; PAGE],
 }
 
 static ALPHANUMERIC: Property = Property::new(char::is_alphanumeric);
@@ -20,19 +25,25 @@ impl Property {
     pub(crate) const fn new(by_tables: fn(char) -> bool) -> Self {
         Self {
             by_tables,
-            known: OnceLock::new(),
+            pages: [const { OnceLock::new() }; PAGE],
         }
     }
 
     /// Whether the character has it.
     pub(crate) fn is_of(&self, c: char) -> bool {
-        let known = self.known.get_or_init(|| {
-            let first_plane = (0..0x1_0000).map(char::from_u32);
-            let has = |c: Option<char>| c.is_some_and(self.by_tables);
-            first_plane.map(has).collect()
-        });
-        let known = known.get(c as usize).copied();
-        known.unwrap_or_else(|| (self.by_tables)(c))
+        let (page, place) = (c as usize / PAGE, c as usize % PAGE);
+        let Some(known) = self.pages.get(page) else {
+            return (self.by_tables)(c);
+        };
+        let known = known.get_or_init(|| self.page(page));
+        known.get(place).copied().unwrap_or_default()
+    }
+
+    fn page(&self, page: usize) -> [bool; PAGE] {
+        array::from_fn(|place| {
+            let code = u32::try_from(page * PAGE + place).ok();
+            code.and_then(char::from_u32).is_some_and(self.by_tables)
+        })
     }
 }
 
