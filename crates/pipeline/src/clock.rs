@@ -72,17 +72,21 @@ impl FromStr for Timestamp {
     }
 }
 
-/// RFC 3339 in UTC, the only format in which Maillatch prints a time.
+/// RFC 3339 in UTC, the only format in which Maillatch prints a time. It always has three
+/// digits after the second, so that the order of texts is the order of times.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = i128::from(self.0) * 1_000_000;
-        let text = OffsetDateTime::from_unix_timestamp_nanos(nanos)
-            .ok()
-            .and_then(|moment| moment.format(&Rfc3339).ok());
-        match text {
-            Some(text) => f.write_str(&text),
-            None => write!(f, "{}ms", self.0),
-        }
+        let Ok(moment) = OffsetDateTime::from_unix_timestamp_nanos(nanos) else {
+            return write!(f, "{}ms", self.0);
+        };
+        let (year, month, day) = moment.to_calendar_date();
+        let (hour, minute, second, millisecond) = moment.to_hms_milli();
+        let month = u8::from(month);
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z"
+        )
     }
 }
 
@@ -123,8 +127,15 @@ mod tests {
     fn timestamp_prints_as_rfc_3339_in_utc() {
         assert_eq!(
             Timestamp::from_millis(1_763_164_800_250).to_string(),
-            "2025-11-15T00:00:00.25Z"
+            "2025-11-15T00:00:00.250Z"
         );
+    }
+
+    #[test]
+    fn texts_of_timestamps_are_ordered_like_the_timestamps() {
+        let texts = [999, 1_000, 1_010, 1_011, 1_100, 1_500, 60_000]
+            .map(|millis| Timestamp::from_millis(millis).to_string());
+        assert!(texts.is_sorted(), "{texts:?}");
     }
 
     #[test]
