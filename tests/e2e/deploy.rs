@@ -30,9 +30,14 @@ async fn archive() -> &'static str {
     static ARCHIVE: OnceCell<(tempfile::TempDir, String)> = OnceCell::const_new();
     let build = async || {
         let dir = tempfile::tempdir().unwrap();
-        let (out, binary) = (dir.path().to_str().unwrap(), binary().to_str().unwrap());
+        // Without symbols, as in a release, and without much compression: a debug binary is
+        // large.
+        let stripped = dir.path().join("stripped");
+        let mut strip = tokio::process::Command::new("strip");
+        strip.arg("-o").arg(&stripped).arg(binary());
+        assert!(strip.status().await.unwrap().success());
+        let (out, binary) = (dir.path().to_str().unwrap(), stripped.to_str().unwrap());
         let args = ["--out", out, "--binary", binary];
-        // Without much compression: a debug binary is large.
         let printed = run("deploy/release", &args, &[("GZIP", "-1")]).await;
         (dir, printed.trim().to_owned())
     };
