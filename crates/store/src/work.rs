@@ -71,7 +71,10 @@ impl<B: Backend> WorkLog for Work<B> {
                     until_kept,
                 } = *taken;
                 let being_read = self.backlog.begin();
-                let opened = self.large.open(&self.database, claim, row, being_read).await;
+                let opened = self
+                    .large
+                    .open(&self.database, claim, row, being_read)
+                    .await;
                 // The claim of a damaged row stays: it would be claimed again and again.
                 if !matches!(opened, Err(StoreError::Unavailable(_))) {
                     until_kept.keep();
