@@ -1,17 +1,18 @@
 //! Properties of characters. The tables of Unicode are slow, so the answers for the
 //! characters of the first plane are kept, page by page.
 
-use std::array;
 use std::sync::OnceLock;
 
 /// How many characters are on a page, and how many pages the first plane has.
 const PAGE: usize = 256;
+/// One bit for each character of a page.
+type Page = [u64; PAGE / 64];
 
 /// A property that a character has or has not.
 pub(crate) struct Property {
     by_tables: fn(char) -> bool,
     /// A page is filled when a character of it is first asked for.
-    pages: [OnceLock<[bool; PAGE]>; PAGE],
+    pages: [OnceLock<Page>; PAGE],
 }
 
 static ALPHANUMERIC: Property = Property::new(char::is_alphanumeric);
@@ -36,14 +37,20 @@ impl Property {
             return (self.by_tables)(c);
         };
         let known = known.get_or_init(|| self.page(page));
-        known.get(place).copied().unwrap_or_default()
+        let bits = known.get(place / 64).copied().unwrap_or_default();
+        bits >> (place % 64) & 1 == 1
     }
 
-    fn page(&self, page: usize) -> [bool; PAGE] {
-        array::from_fn(|place| {
+    fn page(&self, page: usize) -> Page {
+        let mut known = Page::default();
+        for place in 0..PAGE {
             let code = u32::try_from(page * PAGE + place).ok();
-            code.and_then(char::from_u32).is_some_and(self.by_tables)
-        })
+            let has = code.and_then(char::from_u32).is_some_and(self.by_tables);
+            if let Some(bits) = known.get_mut(place / 64) {
+                *bits |= u64::from(has) << (place % 64);
+            }
+        }
+        known
     }
 }
 
