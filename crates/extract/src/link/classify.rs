@@ -223,7 +223,7 @@ impl Words {
             && !self
                 .label
                 .says(Sense::VERIFY.or(Sense::LOGIN).or(Sense::INVITE));
-        if denies || address.says(Sense::DENY) || self.answers_an_alarm() {
+        if denies || address.says(Sense::DENY) || self.answers_an_alarm(address) {
             return Some(LinkKind::DenyOrRevoke);
         }
         let page =
@@ -242,9 +242,10 @@ impl Words {
     /// "New sign-in. If this was not you, secure your account": the link denies
     /// something, unless its label names an action that the user asked for. Nobody
     /// asked for a password reset in a mail about a sign-in.
-    fn answers_an_alarm(&self) -> bool {
+    fn answers_an_alarm(&self, address: Sense) -> bool {
         let alarm = self.sentence.says(Sense::NOT_ME)
             || self.above.or(self.subject).says(Sense::NOT_ME) && self.is_named
+            || self.asks_for_a_reset_above(address)
             || self.label.says(Sense::RESET) && self.subject.says(Sense::LOGIN);
         alarm
             && !self.subject.says(Sense::RESET)
@@ -254,6 +255,13 @@ impl Words {
                     .or(Sense::INVITE)
                     .or(Sense::APPROVE),
             )
+    }
+
+    /// "If you did not change it, reset your password at once", above a bare address. A mail
+    /// that the user asked for also says where to click.
+    fn asks_for_a_reset_above(&self, address: Sense) -> bool {
+        let is_reset = self.above.or(address).says(Sense::RESET);
+        is_reset && self.above.says(Sense::NOT_ME) && !self.above.says(Sense::CLICK)
     }
 }
 
