@@ -175,11 +175,12 @@ pub struct StoredDelivery {
     pub body: Vec<u8>,
     /// When it was recorded, by the database's clock.
     pub recorded_at: Timestamp,
-    /// The permission to hold a large body, until the delivery is dropped.
+    /// Tells the store when the delivery is dropped.
     pub loan: BodyLoan,
 }
 
-/// A permission of the store to hold a large body in memory. It ends when it is dropped.
+/// What the store lends with a delivery: a place among those that are being read, and for a
+/// large body the permission to hold it in memory. The loan ends when it is dropped.
 #[derive(Clone, Default)]
 pub struct BodyLoan {
     _permit: Option<Arc<dyn Any + Send + Sync>>,

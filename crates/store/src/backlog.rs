@@ -3,6 +3,9 @@
 //! While many mails wait for the parser, none of them gets its result sooner by a
 //! transaction of its own. So calls of the worker wait a few milliseconds for others that
 //! share theirs. A mail that is read alone, or with a few others, waits for none.
+//!
+//! A mail that is being fetched or whose sender is being checked counts, too. If many are,
+//! the others may wait these few milliseconds for nothing.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

@@ -121,7 +121,8 @@ where
             let session = database.session.clone();
             database.work.spawn(async move {
                 loop {
-                    if let Some(time) = backlog.as_ref().and_then(|it| it.now()) {
+                    let time = backlog.as_ref().and_then(|it| it.now());
+                    if let Some(time) = time.filter(|_| !runner.is_full()) {
                         sleep(time).await;
                     }
                     let Some(calls) = runner.next() else {
@@ -147,6 +148,11 @@ struct Runner<I, O> {
 }
 
 impl<I, O> Runner<I, O> {
+    /// Whether the next unit of work has no room for more calls.
+    fn is_full(&self) -> bool {
+        locked(&self.waiting).calls.len() >= MOST_CALLS
+    }
+
     /// The calls that wait. If there are none, this runner is no longer noted as running.
     /// That happens under the same lock, so the next call starts a new runner.
     fn next(&mut self) -> Option<Vec<Call<I, O>>> {

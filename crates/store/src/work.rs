@@ -23,7 +23,7 @@ use crate::expectations;
 use crate::uncancelled::{LONG, SHORT};
 
 /// How long calls wait for others while there is a backlog. Together this is less than the
-/// time that the mails of a full worker wait for the parser.
+/// mails of a full worker wait for the parser on two cores.
 const CLAIMS_WAIT: Duration = Duration::from_millis(5);
 const LOOK_UPS_WAIT: Duration = Duration::from_millis(2);
 const COMPLETIONS_WAIT: Duration = Duration::from_millis(10);

@@ -83,7 +83,7 @@ fn unseal(
     claim: Claim,
     row: ClaimedRow,
     body: &[u8],
-    loan: (Option<OwnedSemaphorePermit>, BeingRead),
+    lent: (Option<OwnedSemaphorePermit>, BeingRead),
     keyring: &Keyring,
 ) -> Result<Claimed, Fault> {
     let sealed_row = Row::delivery(claim.delivery, &row.source);
@@ -97,7 +97,7 @@ fn unseal(
         source: source(&row.source)?,
         content_type: row.content_type,
         recorded_at: row.recorded_at.into(),
-        loan: BodyLoan::until_dropped(loan),
+        loan: BodyLoan::until_dropped(lent),
     };
     Ok(Claimed::Yours(claim, stored))
 }
