@@ -260,7 +260,8 @@ impl Words {
     /// "If you did not change it, reset your password at once", above a bare address. A mail
     /// that the user asked for also says where to click.
     fn asks_for_a_reset_above(&self, address: Sense) -> bool {
-        let is_reset = self.above.or(address).says(Sense::RESET);
+        let is_reset =
+            address.says(Sense::RESET) || self.above.says(Sense::RESET) && !address.says(ACTION);
         is_reset && self.above.says(Sense::NOT_ME) && !self.above.says(Sense::CLICK)
     }
 }
