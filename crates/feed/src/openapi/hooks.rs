@@ -126,7 +126,7 @@ pub(super) fn callback() -> Value {
             "schema": reference("CallbackPost"),
             "example": {
                 "type": "artifact.consumed",
-                "timestamp": "2026-01-01T00:00:07Z",
+                "timestamp": "2026-01-01T00:00:07.000Z",
                 "data": {
                     "attempt": "att_0193f2c44d5a7c11a3b0c9d8e7f60512",
                     "artifact": "art_0193f2c44d5a7c11a3b0c9d8e7f60513",
@@ -136,7 +136,7 @@ pub(super) fn callback() -> Value {
                     "rule": "label_direct",
                     "confidence": 98,
                     "sender": "no-reply@example.com",
-                    "received_at": "2026-01-01T00:00:05Z",
+                    "received_at": "2026-01-01T00:00:05.000Z",
                     "value": "493817",
                 },
             },
@@ -163,7 +163,7 @@ pub(super) fn handover() -> Value {
             "schema": reference("HandoverPost"),
             "example": {
                 "type": "thread.handed_over",
-                "timestamp": "2026-01-01T00:00:07Z",
+                "timestamp": "2026-01-01T00:00:07.000Z",
                 "data": {
                     "thread": "thr_5d1c2b3a4f5e6d7c8b9a0f1e2d3c4b5a",
                     "inbox": "kx7mz2-dvq9t4hw@inbox.test",
