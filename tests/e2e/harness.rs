@@ -11,6 +11,7 @@ use secrecy::ExposeSecret;
 use serde_json::Value;
 use testkit::database::migrated_database;
 use testkit::server::shared_url;
+use testkit::wait;
 use tokio::time::{Instant, sleep};
 
 use crate::client::{HttpAnswer, HttpClient};
@@ -190,11 +191,16 @@ impl Harness {
         answer.unwrap()
     }
 
-    /// Posts an object to a path of the feed; returns the status and the body.
+    /// Posts an object to a path of the feed; returns the status and the body. Posts again
+    /// after each 503 under the same idempotency key, as a client does.
     pub(crate) async fn post_json(&self, path: &str, key: &str, object: &Value) -> (u16, Value) {
-        let answer = self.client.call(&self.deployment, path, key, object).await;
-        let answer = answer.unwrap();
-        (answer.status.as_u16(), answer.body)
+        wait::until(path, async || {
+            let answer = self.client.call(&self.deployment, path, key, object).await;
+            let answer = answer.unwrap();
+            let status = answer.status.as_u16();
+            (status != 503).then_some((status, answer.body))
+        })
+        .await
     }
 
     /// What an agent needs: the server's address and a key.

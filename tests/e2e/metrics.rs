@@ -18,6 +18,27 @@ const LABELS: [&str; 16] = [
     "route", "method", "status", "state", "version", "le",
 ];
 
+/// How some samples begin.
+const SAMPLES: [&str; 16] = [
+    "maillatch_deliveries_total{source=\"dev\",outcome=\"accepted\"} ",
+    "maillatch_dedupe_hits_total{layer=\"delivery\"} ",
+    "maillatch_processed_total{source=\"dev\",outcome=\"done\"} ",
+    "maillatch_artifacts_total{kind=\"code\",verdict=\"usable\"} ",
+    "maillatch_attempts_total{outcome=\"opened\"} 1",
+    "maillatch_attempts_total{outcome=\"ready\"} 1",
+    "maillatch_attempts_total{outcome=\"succeeded\"} 1",
+    "maillatch_artifacts_consumed_total{way=\"attempt\",outcome=\"first\"} 1",
+    "maillatch_request_duration_seconds_count{route=\"/v1/attempts\",method=\"POST\",\
+     status=\"201\"} 1",
+    "maillatch_database_connections{state=\"idle\"} ",
+    "maillatch_database_connections_max ",
+    "maillatch_build_info{version=\"",
+    "process_resident_memory_bytes ",
+    "process_cpu_seconds_total ",
+    "process_open_fds ",
+    "process_start_time_seconds ",
+];
+
 async fn metrics_follow_the_conventions(harness: Harness) {
     let attempt = harness.open(json!({})).await;
     let mail = otp_delivery(attempt["inbox"].as_str().unwrap(), "m1", "493817");
@@ -27,10 +48,7 @@ async fn metrics_follow_the_conventions(harness: Harness) {
     let path = format!("/v1/attempts/{}/finish", attempt["id"].as_str().unwrap());
     let outcome = json!({ "outcome": "succeeded" });
     assert_eq!(harness.post_json(&path, "k2", &outcome).await.0, 200);
-    let mut all = String::new();
-    for role in [Role::Webhook, Role::Worker, Role::Feed] {
-        all.push_str(&harness.all_metrics(role).await);
-    }
+    let all = metrics_with_every_sample(&harness).await;
     let helps: BTreeMap<&str, &str> = all
         .lines()
         .filter_map(|line| line.strip_prefix("# HELP ")?.split_once(' '))
@@ -51,29 +69,29 @@ async fn metrics_follow_the_conventions(harness: Harness) {
             assert!(LABELS.contains(&name), "{name} in {sample}");
         }
     }
-    for sample in [
-        "maillatch_deliveries_total{source=\"dev\",outcome=\"accepted\"} ",
-        "maillatch_dedupe_hits_total{layer=\"delivery\"} ",
-        "maillatch_processed_total{source=\"dev\",outcome=\"done\"} ",
-        "maillatch_artifacts_total{kind=\"code\",verdict=\"usable\"} ",
-        "maillatch_attempts_total{outcome=\"opened\"} 1",
-        "maillatch_attempts_total{outcome=\"ready\"} 1",
-        "maillatch_attempts_total{outcome=\"succeeded\"} 1",
-        "maillatch_artifacts_consumed_total{way=\"attempt\",outcome=\"first\"} 1",
-        "maillatch_request_duration_seconds_count{route=\"/v1/attempts\",method=\"POST\",\
-         status=\"201\"} 1",
-        "maillatch_database_connections{state=\"idle\"} ",
-        "maillatch_database_connections_max ",
-        "maillatch_build_info{version=\"",
-        "process_resident_memory_bytes ",
-        "process_cpu_seconds_total ",
-        "process_open_fds ",
-        "process_start_time_seconds ",
-    ] {
-        let is_there = all.lines().any(|line| line.starts_with(sample));
-        assert!(is_there, "{sample} is not in {all}");
-    }
     harness.end().await;
+}
+
+/// Waits for every sample: a process counts what it did after its commit, so a client can see
+/// the result before the count.
+async fn metrics_with_every_sample(harness: &Harness) -> String {
+    for sample in SAMPLES {
+        testkit::wait::until(sample, async || {
+            let all = metrics_of_every_process(harness).await;
+            let is_there = all.lines().any(|line| line.starts_with(sample));
+            is_there.then_some(())
+        })
+        .await;
+    }
+    metrics_of_every_process(harness).await
+}
+
+async fn metrics_of_every_process(harness: &Harness) -> String {
+    let mut all = String::new();
+    for role in [Role::Webhook, Role::Worker, Role::Feed] {
+        all.push_str(&harness.all_metrics(role).await);
+    }
+    all
 }
 
 async fn public_listener_shows_neither_metrics_nor_details(harness: Harness) {
