@@ -99,8 +99,8 @@ async fn dispatch(command: Option<Command>) -> Result<ExitCode> {
         Command::Threads(args) => threads::run(args).await,
         Command::Audit(args) => audit::run(args).await,
         Command::ApiKey(args) => api_key::run(args).await,
-        Command::SealKey(args) => seal_key::run(args).await,
-        Command::Doctor(args) => doctor::run(args).await,
+        Command::SealKey(args) => Box::pin(seal_key::run(args)).await,
+        Command::Doctor(args) => Box::pin(doctor::run(args)).await,
         Command::Healthcheck(args) => healthcheck::run(args).await,
         Command::Completions(args) => completions::run(&args, Cli::command()),
     }

@@ -127,7 +127,8 @@ impl Store {
 pub async fn open(settings: &Settings) -> Result<Store, OpenError> {
     match Place::of(settings)? {
         Place::Postgres => {
-            let database = Database::<Postgres>::open(settings).await?;
+            // Its future is large, and would be a part of the future of every caller.
+            let database = Box::pin(Database::<Postgres>::open(settings)).await?;
             Ok(Store::over(database, AnyDatabase::Postgres))
         }
         Place::Sqlite(path) => {

@@ -167,7 +167,7 @@ async fn new_item_notifies_every_process() {
     let mut listener = must(PgListener::connect(&subject.database.url).await);
     must(listener.listen("maillatch_arrivals").await);
     subject.seams().bring(&to, "m1", code(&to, "111111")).await;
-    let notified = must(soon("the notification", listener.recv()).await);
+    let notified = must(soon("the notification", Box::pin(listener.recv())).await);
     assert_eq!(notified.payload(), to.as_str());
 
     // A mail without a new item sends no notification: the next one is the third mail's.
@@ -178,7 +178,7 @@ async fn new_item_notifies_every_process() {
         .seams()
         .bring(&other, "m3", code(&other, "222222"))
         .await;
-    let notified = must(soon("the notification", listener.recv()).await);
+    let notified = must(soon("the notification", Box::pin(listener.recv())).await);
     assert_eq!(notified.payload(), other.as_str());
     drop(listener);
     subject.close().await;

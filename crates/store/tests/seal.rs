@@ -183,7 +183,7 @@ async fn sends_under_a_retired_key_are_resealed_in_sqlite() {
     let subject = SqliteFile::open().await;
     let settings = || subject.directory.settings();
     let open = async |keys: &[u8]| must(store::open(&sealing_under(settings(), keys)).await);
-    sends_under_a_retired_key_are_resealed(open).await;
+    Box::pin(sends_under_a_retired_key_are_resealed(open)).await;
     subject.close().await;
 }
 
@@ -192,7 +192,7 @@ async fn sends_under_a_retired_key_are_resealed_in_postgres() {
     let subject = PostgresDatabase::open().await;
     let settings = || subject.database.settings();
     let open = async |keys: &[u8]| must(store::open(&sealing_under(settings(), keys)).await);
-    sends_under_a_retired_key_are_resealed(open).await;
+    Box::pin(sends_under_a_retired_key_are_resealed(open)).await;
     subject.close().await;
 }
 

@@ -92,7 +92,7 @@ async fn check_all(config: &Config) -> Vec<Check> {
         addresses(config),
         Check::of("policy", policy(config)),
     ];
-    checks.extend(database(config).await);
+    checks.extend(Box::pin(database(config)).await);
     checks.push(queue(config).await);
     checks.push(provider_apis::provider_apis(config).await);
     checks.push(senders::senders(config).await);

@@ -49,7 +49,7 @@ pub(crate) async fn run(args: ServeArgs, roles: Roles) -> Result<ExitCode> {
         defaults = Some(fill_in_defaults(&mut config)?);
     }
     let profile = config.profile();
-    let parts = wire(config).await?;
+    let parts = Box::pin(wire(config)).await?;
     if roles.has(Role::Feed)
         && let MintDomain::Dead(why) = MintDomain::of(&parts.config, &parts.sources)
     {

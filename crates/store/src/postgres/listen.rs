@@ -83,7 +83,7 @@ async fn listen_and_reconnect(options: &PgConnectOptions, watches: &Watches) {
     const LONGEST: Duration = Duration::from_secs(5);
     let mut wait = FIRST;
     loop {
-        match recheck_until(watches, connect(options)).await {
+        match recheck_until(watches, Box::pin(connect(options))).await {
             Ok(listener) => {
                 wait = FIRST;
                 // Notifications before this moment were not received.

@@ -309,6 +309,6 @@ mod tests {
         .await;
         drop(connection);
         proxy.heal();
-        soon("a place", ask(&pool)).await;
+        soon("a place", Box::pin(ask(&pool))).await;
     }
 }
