@@ -12,7 +12,7 @@ use url::Url;
 use crate::harness::{Harness, Role, on_both_profiles};
 
 on_both_profiles!(
-    fifty_twins_of_two_keys_get_one_claim,
+    fifty_equal_requests_with_two_api_keys_get_one_claim,
     claim_survives_the_death_of_its_server,
     twins_during_kills_act_at_most_once,
     unreported_guard_is_settled_by_the_operator,
@@ -81,16 +81,16 @@ async fn claim(harness: &Harness, token: &str, body: &Value) -> (u16, Value) {
     .await
 }
 
-async fn fifty_twins_of_two_keys_get_one_claim(harness: Harness) {
+async fn fifty_equal_requests_with_two_api_keys_get_one_claim(harness: Harness) {
     let keys = keys(&harness).await;
     let feeds = feeds(&harness);
     for round in 0..3 {
         let body = intent(&format!("order_{round}"), 600);
-        let twins = (0..50).map(|n| {
+        let requests = (0..50).map(|n| {
             let (feed, key) = (&feeds[n % feeds.len()], &keys[n % 2]);
             post(feed, key, "v1/guards", &body)
         });
-        let answers = join_all(twins).await;
+        let answers = join_all(requests).await;
         let statuses: Vec<u16> = answers.into_iter().map(|it| it.unwrap().0).collect();
         let claimed = statuses.iter().filter(|status| **status == 201).count();
         let refused = statuses.iter().filter(|status| **status == 409).count();

@@ -70,10 +70,10 @@ async fn new_code_beside_20000_old_mails_comes_at_once_on_the_full_profile() {
     old_mail_is_left_alone_and_a_new_code_comes_at_once(harness, mailbox).await;
 }
 
-/// All mail was asked for, and each poll reads one page of it, from the oldest mail on. The
-/// newest mail is read before the rest when somebody waits for it.
+/// The source has `since = "all"`, and each poll reads one page, oldest mail first. When an
+/// attempt waits, the newest mail is read before the rest.
 #[tokio::test(flavor = "multi_thread")]
-async fn awaited_code_behind_a_backlog_that_was_asked_for_is_read_first() {
+async fn awaited_code_is_read_before_the_backlog_of_a_source_with_since_all() {
     let mails = 5_000;
     let mut mailbox = full_mailbox(mails).await;
     let source = mailbox.source("mailbox", "imap");

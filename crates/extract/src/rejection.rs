@@ -39,7 +39,7 @@ pub enum Rejection {
     /// An international name without an exact entry in the allowlist.
     #[error("the host is an international name without an exact entry in the allowlist")]
     Idn,
-    /// A public suffix, or a name below none.
+    /// The host is itself a public suffix.
     #[error("the host has no registrable domain")]
     NotRegistrable,
     /// A host outside the allowlist.

@@ -122,8 +122,8 @@ pub(crate) fn store_settings(config: &Config) -> Result<store::Settings> {
 
 /// Warnings for the operator about weak sources, each with the source's name.
 pub(crate) fn cautions(sources: &Sources) -> Vec<String> {
-    let caution = |source: &Source| Some(format!("{}: {}", source.name(), source.caution()?));
-    sources.iter().filter_map(caution).collect()
+    let warning = |source: &Source| Some(format!("{}: {}", source.name(), source.warning()?));
+    sources.iter().filter_map(warning).collect()
 }
 
 /// The same for everybody who can reach `/readyz`: it names no source, so that a stranger

@@ -19,8 +19,9 @@ pub(crate) fn after(attempt: &Attempt) -> String {
         ),
         "open" => open_another(attempt.reason.as_deref()),
         "tell_operator" if attempt.reason.as_deref() == Some("host_not_allowed") => {
-            "The mail is for a host that is not allowed; `seen` is its domain. If it is the \
-             site's own, tell the user that the operator of the mail server must allow it."
+            "The mail has a link or a code for a host that is not allowed; `seen` is the domain of \
+             that host. If the domain belongs to the site, tell the user that the operator of the \
+             mail server must allow it."
                 .to_owned()
         }
         "tell_operator" => {
@@ -32,7 +33,8 @@ pub(crate) fn after(attempt: &Attempt) -> String {
     }
 }
 
-/// What to change in another attempt. The same one again would miss the mail again.
+/// What to change in the next attempt. An attempt with the same settings would miss the mail
+/// again.
 fn open_another(reason: Option<&str>) -> String {
     let change = match reason {
         Some("sender_not_allowed") => {
@@ -41,13 +43,14 @@ fn open_another(reason: Option<&str>) -> String {
              have the mail sent to the new address. Otherwise ignore that mail and go on waiting."
         }
         Some("host_not_allowed") => {
-            "The mail is for a host that is not allowed; `seen` is its domain. If it is the site's \
-             own, call start_attempt with a new reference and with this domain, and `*.` before \
-             this domain, in `link_hosts`. Otherwise ignore that mail and go on waiting."
+            "The mail has a link or a code for a host that is not allowed; `seen` is the domain of \
+             that host. If the domain belongs to the site, call start_attempt with a new reference \
+             and put two entries into `link_hosts`: the domain, and the domain with `*.` in front. \
+             Otherwise ignore that mail and go on waiting."
         }
         Some("token_missing" | "token_ambiguous" | "token_unfit") => {
-            "The link lacks the field that the attempt asks for. Call start_attempt with a new \
-             reference: it asks for the whole link."
+            "The field that the attempt asks for is missing in the link, or is not usable. Call \
+             start_attempt with a new reference; the new attempt returns the whole link."
         }
         Some("link_instead") => {
             "A link came and no code. Call start_attempt with a new reference and kind `link`, \

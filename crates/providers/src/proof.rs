@@ -92,9 +92,9 @@ pub enum VerifyError {
     /// The body lacks the proof that this provider puts into it.
     #[error("the body does not hold its proof")]
     ProofMissing,
-    /// The topic is not one of the source's. Anybody with an account at the provider
-    /// can sign for a topic of their own.
-    #[error("the topic is not one of the source's")]
+    /// The topic is not in the list of topics of this source. Anybody with an account at the
+    /// provider can sign for a topic of their own.
+    #[error("the topic is not in the list of topics of this source")]
     TopicForeign,
     /// The certificate's URL is not the provider's.
     #[error("the certificate's URL is not the provider's")]

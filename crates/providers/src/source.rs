@@ -69,7 +69,7 @@ impl Source {
     }
 
     /// A warning about a weak proof, for the operator.
-    pub fn caution(&self) -> Option<&'static str> {
+    pub fn warning(&self) -> Option<&'static str> {
         let has_second = self.access.needs_password() || self.access.needs_listed_address();
         let is_weak = self.contract.coverage == Coverage::TokenOnly && !has_second;
         is_weak.then_some(

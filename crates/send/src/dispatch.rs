@@ -123,7 +123,8 @@ impl Dispatch<'_> {
         };
         self.meters.handed_over.get_or_create(&label).inc();
         tracing::info!(
-            send.id = %send.claim.send, sender = %self.sender.name, outcome, reason, "send handed over"
+            send.id = %send.claim.send, sender = %self.sender.name, outcome, reason,
+            "dispatch of a send ended"
         );
         let written = self.written(send.claim, &result).await;
         self.meters.note_late(written);

@@ -66,7 +66,7 @@ impl Dispatch<'_> {
         self.meters.settled.get_or_create(&label).inc();
         tracing::info!(
             send.id = %send.claim.send, sender = %self.sender.name, by = by.word(), outcome, reason,
-            "uncertain send looked at"
+            "checked an uncertain send"
         );
         match self.outbox.settle(send.claim, settlement).await {
             Ok(written) => self.meters.note_late(Some(written)),
@@ -159,7 +159,8 @@ impl Dispatch<'_> {
         (self.sender.on_uncertain == OnUncertain::Retry).then(|| age >= self.settings.retry_after)
     }
 
-    /// It stays uncertain and is looked at later, until look-ups cannot help any more.
+    /// Keeps the send uncertain and schedules the next check. After `LOOK_UPS_END` no further
+    /// check is scheduled.
     fn look_again(&self, send: &ClaimedSend, reason: &'static str) -> Settlement {
         if send.since_first_dispatch.unwrap_or_default() > LOOK_UPS_END {
             return hold(reason);

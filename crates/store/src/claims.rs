@@ -20,7 +20,7 @@ use crate::fault::Fault;
 use crate::stored::{attempts, millis, span};
 use crate::uncancelled::Uncancelled;
 
-use give_back::UntilKept;
+use give_back::ReturnClaimOnDrop;
 
 /// A delivery that somebody asks for, and for how long.
 pub(crate) struct Wish {
@@ -40,7 +40,7 @@ pub(crate) struct TakenClaim<B: Backend> {
     pub(crate) claim: Claim,
     pub(crate) row: ClaimedRow,
     /// Gives the claim back if no worker gets it.
-    pub(crate) until_kept: UntilKept<B>,
+    pub(crate) return_on_drop: ReturnClaimOnDrop<B>,
 }
 
 row! {
@@ -109,11 +109,11 @@ fn yours<B: Backend>(
         unended: attempts(row.unended)?,
         age: span(row.age),
     };
-    let until_kept = UntilKept::new(&claim, session.clone(), work.clone());
+    let return_on_drop = ReturnClaimOnDrop::new(&claim, session.clone(), work.clone());
     Ok(Taken::Yours(Box::new(TakenClaim {
         claim,
         row,
-        until_kept,
+        return_on_drop,
     })))
 }
 

@@ -68,7 +68,7 @@ impl<B: Backend> WorkLog for Work<B> {
                 let TakenClaim {
                     claim,
                     row,
-                    until_kept,
+                    return_on_drop,
                 } = *taken;
                 let being_read = self.backlog.begin();
                 let opened = self
@@ -77,7 +77,7 @@ impl<B: Backend> WorkLog for Work<B> {
                     .await;
                 // The claim of a damaged row stays: it would be claimed again and again.
                 if !matches!(opened, Err(StoreError::Unavailable(_))) {
-                    until_kept.keep();
+                    return_on_drop.keep();
                 }
                 opened
             }

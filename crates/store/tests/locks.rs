@@ -53,8 +53,8 @@ impl Holder {
         .await;
     }
 
-    /// Changes a row so that a limit is a moment ahead, lets the moment pass, and ends.
-    async fn pass_limit_and_commit(mut self, statement: &'static str) {
+    /// Executes the statement, waits until every limit in it has passed, and commits.
+    async fn execute_wait_and_commit(mut self, statement: &'static str) {
         self.execute(statement).await;
         tokio::time::sleep(3 * SOON).await;
         self.execute("COMMIT").await;
@@ -80,7 +80,7 @@ async fn rotating_an_inbox_that_expires_during_the_wait_is_refused() {
         inboxes.rotate_inbox(&old, &new, &Scope::All, None).await
     });
     holder.blocks(&rotation).await;
-    holder.pass_limit_and_commit(INBOX_EXPIRES_SOON).await;
+    holder.execute_wait_and_commit(INBOX_EXPIRES_SOON).await;
     let rotated = must(must(rotation.await));
     assert!(matches!(rotated, Created::Refused), "{rotated:?}");
     subject.close().await;
@@ -97,7 +97,7 @@ async fn opening_an_attempt_in_an_inbox_that_expires_during_the_wait_is_refused(
         seams.attempts.open_attempt(asked).await
     });
     holder.blocks(&opening).await;
-    holder.pass_limit_and_commit(INBOX_EXPIRES_SOON).await;
+    holder.execute_wait_and_commit(INBOX_EXPIRES_SOON).await;
     let opened = must(must(opening.await));
     assert!(matches!(opened, Opened::InboxUnknown), "{opened:?}");
     subject.close().await;
@@ -118,7 +118,7 @@ async fn a_resend_for_an_attempt_that_ends_during_the_wait_is_refused() {
     });
     holder.blocks(&asking).await;
     holder
-        .pass_limit_and_commit(
+        .execute_wait_and_commit(
             "UPDATE attempts SET deadline = clock_timestamp() + interval '50 milliseconds'",
         )
         .await;
@@ -128,7 +128,7 @@ async fn a_resend_for_an_attempt_that_ends_during_the_wait_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn finishing_an_attempt_notes_the_time_after_the_wait() {
+async fn finished_at_is_the_time_after_the_row_lock_was_granted() {
     let subject = PostgresDatabase::open().await;
     let seams = subject.seams();
     let id = opened(&subject).await;
@@ -142,7 +142,7 @@ async fn finishing_an_attempt_notes_the_time_after_the_wait() {
     });
     holder.blocks(&finishing).await;
     holder
-        .pass_limit_and_commit("UPDATE attempts SET resent_at = clock_timestamp()")
+        .execute_wait_and_commit("UPDATE attempts SET resent_at = clock_timestamp()")
         .await;
     let finished = must(must(finishing.await));
     assert!(
@@ -167,7 +167,7 @@ async fn a_delivery_that_is_claimable_after_the_wait_is_claimed() {
     let claiming = tokio::spawn(async move { work.claim(id, LONG).await });
     holder.blocks(&claiming).await;
     holder
-        .pass_limit_and_commit(
+        .execute_wait_and_commit(
             "UPDATE deliveries SET claimable_at = clock_timestamp() + interval '50 milliseconds'",
         )
         .await;
@@ -185,7 +185,7 @@ async fn a_source_whose_lease_ends_during_the_wait_is_leased() {
     let leasing = tokio::spawn(async move { polls.lease(&source(), PollerId::new(), LONG).await });
     holder.blocks(&leasing).await;
     holder
-        .pass_limit_and_commit(
+        .execute_wait_and_commit(
             "UPDATE polls SET expires_at = clock_timestamp() + interval '50 milliseconds'",
         )
         .await;
@@ -210,7 +210,7 @@ async fn a_value_that_expires_during_the_wait_is_not_renewed() {
     let work = Arc::clone(&seams.work);
     let completing = tokio::spawn(async move { work.complete(claim, repeated).await });
     holder.blocks(&completing).await;
-    holder.pass_limit_and_commit(VALUE_EXPIRES_SOON).await;
+    holder.execute_wait_and_commit(VALUE_EXPIRES_SOON).await;
     must(must(completing.await));
     let expired: Vec<bool> = seams
         .items(&to)

@@ -25,7 +25,7 @@ pub trait RetentionSubject: StoreSubject {
 }
 
 /// Keeps everything for longer than any test takes.
-pub(crate) fn everything() -> RetentionPeriods {
+pub(crate) fn keep_everything() -> RetentionPeriods {
     RetentionPeriods {
         consumed_values: LONG,
         expired_values: LONG,
@@ -57,14 +57,14 @@ pub async fn consumed_value_is_wiped_after_its_replay_window(subject: &dyn Reten
     let first = seams.consume(&asked).await;
     assert!(matches!(first, Consumed::First { .. }), "{first:?}");
     assert_eq!(
-        discard(subject, RetentionKind::Values, &everything()).await,
+        discard(subject, RetentionKind::Values, &keep_everything()).await,
         0
     );
     let again = seams.consume(&asked).await;
     assert!(matches!(again, Consumed::Replayed { .. }), "{again:?}");
     let keep = RetentionPeriods {
         consumed_values: NOW,
-        ..everything()
+        ..keep_everything()
     };
     assert_eq!(discard(subject, RetentionKind::Values, &keep).await, 1);
     assert_eq!(discard(subject, RetentionKind::Values, &keep).await, 0);
@@ -85,12 +85,12 @@ pub async fn unused_value_is_wiped_after_it_expired(subject: &dyn RetentionSubje
     let gone = seams.bring(&to, "m1", expired).await;
     let kept = seams.bring(&to, "m2", code(&to, "222222")).await;
     assert_eq!(
-        discard(subject, RetentionKind::Values, &everything()).await,
+        discard(subject, RetentionKind::Values, &keep_everything()).await,
         0
     );
     let keep = RetentionPeriods {
         expired_values: NOW,
-        ..everything()
+        ..keep_everything()
     };
     assert_eq!(discard(subject, RetentionKind::Values, &keep).await, 1);
     let answer = seams.consume(&request(gone, "agent", "k1")).await;
@@ -117,7 +117,7 @@ pub async fn bodies_are_wiped_after_their_retention_time(subject: &dyn Retention
 
     let keep = RetentionPeriods {
         done_bodies: NOW,
-        ..everything()
+        ..keep_everything()
     };
     assert_eq!(discard(subject, RetentionKind::Bodies, &keep).await, 2);
     let (_, body) =
@@ -271,12 +271,12 @@ pub async fn deleted_items_move_the_bounds_of_their_inbox(subject: &dyn Retentio
     };
     assert_eq!(must(seams.agents.feed_bounds(&to).await), bounds(0, 3));
     assert_eq!(
-        discard(subject, RetentionKind::Items, &everything()).await,
+        discard(subject, RetentionKind::Items, &keep_everything()).await,
         0
     );
     let keep = RetentionPeriods {
         items: NOW,
-        ..everything()
+        ..keep_everything()
     };
     let gone = must(
         subject
@@ -318,13 +318,13 @@ pub async fn retention_of_an_inbox_overrides_the_default(subject: &dyn Retention
         seams.bring(to, to.as_str(), code(to, "493817")).await;
     }
     assert_eq!(
-        discard(subject, RetentionKind::Items, &everything()).await,
+        discard(subject, RetentionKind::Items, &keep_everything()).await,
         1
     );
     assert_eq!(seams.items(&short).await, []);
     let keep = RetentionPeriods {
         items: NOW,
-        ..everything()
+        ..keep_everything()
     };
     assert_eq!(discard(subject, RetentionKind::Items, &keep).await, 1);
     assert_eq!(seams.items(&usual).await, []);
@@ -337,7 +337,7 @@ pub async fn deletion_keeps_rows_that_others_depend_on(subject: &dyn RetentionSu
     let to = inbox("agent");
     let id = seams.bring(&to, "m1", code(&to, "493817")).await;
     seams.consume(&request(id, "agent", "k")).await;
-    let nothing = RetentionPeriods {
+    let keep_nothing = RetentionPeriods {
         consumed_values: NOW,
         expired_values: NOW,
         done_bodies: NOW,
@@ -351,10 +351,13 @@ pub async fn deletion_keeps_rows_that_others_depend_on(subject: &dyn RetentionSu
     };
     // The delivery has a body and a message, the consume has its artifact.
     assert_eq!(
-        discard(subject, RetentionKind::Deliveries, &nothing).await,
+        discard(subject, RetentionKind::Deliveries, &keep_nothing).await,
         0
     );
-    assert_eq!(discard(subject, RetentionKind::Consumes, &nothing).await, 0);
+    assert_eq!(
+        discard(subject, RetentionKind::Consumes, &keep_nothing).await,
+        0
+    );
     let answer = seams.consume(&request(id, "other", "k")).await;
     assert!(matches!(answer, Consumed::Already { .. }), "{answer:?}");
     for what in RetentionKind::ALL {
@@ -367,7 +370,11 @@ pub async fn deletion_keeps_rows_that_others_depend_on(subject: &dyn RetentionSu
                 | RetentionKind::Intents
         );
         let count = u64::from(is_there);
-        assert_eq!(discard(subject, what, &nothing).await, count, "{what:?}");
+        assert_eq!(
+            discard(subject, what, &keep_nothing).await,
+            count,
+            "{what:?}"
+        );
     }
     let answer = seams.consume(&request(id, "agent", "k")).await;
     assert!(matches!(answer, Consumed::Unknown), "{answer:?}");
@@ -390,15 +397,18 @@ pub async fn request_is_kept_for_its_retention_time(subject: &dyn RetentionSubje
     let open = async || must(seams.attempts.open_attempt(asked()).await);
     assert!(matches!(open().await, Opened::New(_)));
     assert_eq!(
-        discard(subject, RetentionKind::Requests, &everything()).await,
+        discard(subject, RetentionKind::Requests, &keep_everything()).await,
         0
     );
     assert!(matches!(open().await, Opened::Known(_)));
-    let nothing = RetentionPeriods {
+    let keep_no_requests = RetentionPeriods {
         items: NOW,
-        ..everything()
+        ..keep_everything()
     };
-    assert_eq!(discard(subject, RetentionKind::Requests, &nothing).await, 1);
+    assert_eq!(
+        discard(subject, RetentionKind::Requests, &keep_no_requests).await,
+        1
+    );
     assert!(matches!(open().await, Opened::New(_)));
 }
 
@@ -424,16 +434,16 @@ pub async fn attempt_is_deleted_after_its_deadline_and_its_items(subject: &dyn R
         ..code(&to, "493817")
     };
     seams.bring(&to, "m1", artifact).await;
-    let nothing = RetentionPeriods {
+    let keep_no_items = RetentionPeriods {
         items: NOW,
-        ..everything()
+        ..keep_everything()
     };
     assert_eq!(
-        discard(subject, RetentionKind::Attempts, &everything()).await,
+        discard(subject, RetentionKind::Attempts, &keep_everything()).await,
         0
     );
-    wait::until("the one that nothing came of goes", || async {
-        let gone = discard(subject, RetentionKind::Attempts, &nothing).await;
+    wait::until("the attempt without items is deleted", || async {
+        let gone = discard(subject, RetentionKind::Attempts, &keep_no_items).await;
         (gone == 1).then_some(())
     })
     .await;
@@ -446,8 +456,14 @@ pub async fn attempt_is_deleted_after_its_deadline_and_its_items(subject: &dyn R
         ],
         [true, true, false]
     );
-    assert_eq!(discard(subject, RetentionKind::Items, &nothing).await, 1);
-    assert_eq!(discard(subject, RetentionKind::Attempts, &nothing).await, 1);
+    assert_eq!(
+        discard(subject, RetentionKind::Items, &keep_no_items).await,
+        1
+    );
+    assert_eq!(
+        discard(subject, RetentionKind::Attempts, &keep_no_items).await,
+        1
+    );
     assert_eq!([known(open.id).await, known(used.id).await], [true, false]);
 }
 
@@ -463,18 +479,21 @@ pub async fn message_key_is_kept_longer_than_its_items(subject: &dyn RetentionSu
     assert_eq!(again("pushed").await, (0, 1));
     let short = RetentionPeriods {
         items: NOW,
-        ..everything()
+        ..keep_everything()
     };
     assert_eq!(discard(subject, RetentionKind::Items, &short).await, 1);
     assert_eq!(discard(subject, RetentionKind::Items, &short).await, 0);
     assert_eq!(discard(subject, RetentionKind::Messages, &short).await, 0);
     assert_eq!(again("polled").await, (1, 0));
     assert_eq!(seams.items(&to).await, []);
-    let nothing = RetentionPeriods {
+    let keep_no_keys = RetentionPeriods {
         known: NOW,
         ..short
     };
-    assert_eq!(discard(subject, RetentionKind::Messages, &nothing).await, 1);
+    assert_eq!(
+        discard(subject, RetentionKind::Messages, &keep_no_keys).await,
+        1
+    );
     assert_eq!(again("years later").await, (0, 1));
 }
 
@@ -488,7 +507,7 @@ pub async fn items_of_an_open_attempt_are_kept(subject: &dyn RetentionSubject) {
     seams.bring(&to, "m1", artifact).await;
     let short = RetentionPeriods {
         items: NOW,
-        ..everything()
+        ..keep_everything()
     };
     assert_eq!(discard(subject, RetentionKind::Items, &short).await, 0);
     let outcome = AttemptOutcome::Succeeded;
@@ -526,20 +545,32 @@ pub async fn ownerless_empty_inbox_is_deleted(subject: &dyn RetentionSubject) {
     must(seams.attempts.open_attempt(minted).await);
     let to = inbox("written-to");
     seams.bring(&to, "m1", code(&to, "493817")).await;
-    let nothing = RetentionPeriods {
+    let keep_no_messages = RetentionPeriods {
         items: NOW,
         known: NOW,
-        ..everything()
+        ..keep_everything()
     };
     // One has a message, and an attempt waits on the other.
-    assert_eq!(discard(subject, RetentionKind::Inboxes, &nothing).await, 0);
-    assert_eq!(discard(subject, RetentionKind::Items, &nothing).await, 1);
-    assert_eq!(discard(subject, RetentionKind::Messages, &nothing).await, 1);
     assert_eq!(
-        discard(subject, RetentionKind::Inboxes, &everything()).await,
+        discard(subject, RetentionKind::Inboxes, &keep_no_messages).await,
         0
     );
-    assert_eq!(discard(subject, RetentionKind::Inboxes, &nothing).await, 1);
+    assert_eq!(
+        discard(subject, RetentionKind::Items, &keep_no_messages).await,
+        1
+    );
+    assert_eq!(
+        discard(subject, RetentionKind::Messages, &keep_no_messages).await,
+        1
+    );
+    assert_eq!(
+        discard(subject, RetentionKind::Inboxes, &keep_everything()).await,
+        0
+    );
+    assert_eq!(
+        discard(subject, RetentionKind::Inboxes, &keep_no_messages).await,
+        1
+    );
     let left = must(seams.inboxes.inboxes(&Scope::All, None, 10).await);
     let left: Vec<_> = left.into_iter().map(|view| view.inbox).collect();
     assert_eq!(left, [inbox("asked-for"), inbox("minted")]);

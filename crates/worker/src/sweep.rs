@@ -41,22 +41,23 @@ pub async fn sweep(deps: &Deps) -> SweepOutcome {
         Err(error) => return SweepOutcome::StoreUnavailable(error),
     };
     for ids in due.chunks(PER_NOTIFICATION) {
-        if let Err(outcome) = notify_and_note(deps, ids).await {
+        if let Err(outcome) = notify_and_mark(deps, ids).await {
             return outcome;
         }
     }
     SweepOutcome::Announced(due.len())
 }
 
-/// Notifies first and notes it in the rows second. A crash in between notifies twice,
-/// which the claim absorbs; in the other order it would leave rows without a notification.
-async fn notify_and_note(deps: &Deps, ids: &[DeliveryId]) -> Result<(), SweepOutcome> {
+/// Sends the notification first and marks the rows second. After a crash in between, the
+/// notification is sent twice; that is harmless, because only one worker at a time can claim
+/// a delivery. In the other order, a crash would leave marked rows without a notification.
+async fn notify_and_mark(deps: &Deps, ids: &[DeliveryId]) -> Result<(), SweepOutcome> {
     let notified = deps.doorbell.notify(ids).await;
     notified.map_err(SweepOutcome::QueueUnavailable)?;
-    let noted = deps
+    let marked = deps
         .deliveries
         .mark_notified(ids, deps.settings.notify_again_after);
-    noted.await.map_err(SweepOutcome::StoreUnavailable)
+    marked.await.map_err(SweepOutcome::StoreUnavailable)
 }
 
 /// Sweeps every `sweep_every` until `shutdown`, and updates the gauges of the

@@ -68,7 +68,7 @@ struct LinkCandidate {
     /// Its text, if it is short and no URL.
     label: Option<String>,
     /// Another link with this text leads to another place.
-    has_namesake: bool,
+    has_ambiguous_label: bool,
     /// The URL that counts, for training.
     href: String,
     features: Features,
@@ -204,7 +204,7 @@ impl LinkCandidate {
             features,
             odds: i32::MIN,
             label: relatives::short_label(&written.label),
-            has_namesake: false,
+            has_ambiguous_label: false,
             href: counts.to_string(),
             source: written.source,
             at,

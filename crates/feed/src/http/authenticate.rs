@@ -121,8 +121,8 @@ async fn authenticate(request: &HttpRequest, feed: &Feed) -> Result<Caller, Prob
     let keys = &feed.deps.keys;
     if !keys.has_seen(token) {
         let state = charge_stranger(request, feed);
-        // A token is not looked up for an address over its limit, unless there is a key
-        // with its id.
+        // If the client's IP address is over its rate limit, the token is looked up only
+        // when a valid key with the token's id exists.
         if !state.is_within() && !ask_store(keys.is_listed(token)).await? {
             return Err(Problem::RateLimited(state.retry_after()));
         }

@@ -250,19 +250,19 @@ async fn repeated_claim_with_its_idempotency_key_gets_the_same_token() {
 }
 
 #[tokio::test]
-async fn fifty_twins_of_two_keys_get_one_claim() {
-    fifty_twins(Guards::start().await).await;
+async fn fifty_equal_requests_with_two_api_keys_get_one_claim() {
+    fifty_equal_requests_get_one_claim(Guards::start().await).await;
 }
 
 #[tokio::test]
-async fn fifty_twins_of_two_keys_get_one_claim_on_postgres() {
-    fifty_twins(Guards::over(Server::start_on_postgres().await).await).await;
+async fn fifty_equal_requests_with_two_api_keys_get_one_claim_on_postgres() {
+    fifty_equal_requests_get_one_claim(Guards::over(Server::start_on_postgres().await).await).await;
 }
 
-async fn fifty_twins(guards: Guards) {
+async fn fifty_equal_requests_get_one_claim(guards: Guards) {
     let body = order_mail("order_1");
-    let twins = (0..50).map(|n| guards.post(n % 2, "/v1/guards", &body));
-    let answers = join_all(twins).await;
+    let requests = (0..50).map(|n| guards.post(n % 2, "/v1/guards", &body));
+    let answers = join_all(requests).await;
     let claimed = answers.iter().filter(|answer| answer.status == 201);
     assert_eq!(claimed.count(), 1);
     for answer in answers.iter().filter(|answer| answer.status != 201) {

@@ -130,11 +130,11 @@ async fn same_intent_with_other_content_returns_409() {
 }
 
 #[tokio::test]
-async fn fifty_twins_of_two_keys_make_one_send() {
+async fn fifty_equal_requests_with_two_api_keys_create_one_send() {
     let sends = Sends::start().await;
     let body = mail("order_1");
-    let twins = (0..50).map(|n| sends.post_as(&sends.keys[n % 2], "/v1/sends", &body));
-    let answers = join_all(twins).await;
+    let requests = (0..50).map(|n| sends.post_as(&sends.keys[n % 2], "/v1/sends", &body));
+    let answers = join_all(requests).await;
     let created = answers.iter().filter(|answer| answer.status == 201);
     assert_eq!(created.count(), 1);
     let mut ids: Vec<String> = answers

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_are_closed_and_opened_again() {
+    fn single_quote_in_a_value_is_escaped_for_the_shell() {
         assert_eq!(quoted("a b"), "'a b'");
         assert_eq!(quoted("it's $x"), r"'it'\''s $x'");
     }

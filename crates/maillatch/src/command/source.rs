@@ -60,7 +60,7 @@ fn list(place: &ConfigArgs, as_json: bool) -> Result<ExitCode> {
                     "name": source.name().as_str(),
                     "provider": source.provider(),
                     "path": format!("/hooks/{}", source.name()),
-                    "caution": source.caution(),
+                    "caution": source.warning(),
                 })
             })
             .collect();
@@ -75,8 +75,8 @@ fn list(place: &ConfigArgs, as_json: bool) -> Result<ExitCode> {
             source.provider(),
             source.name()
         )?;
-        if let Some(caution) = source.caution() {
-            eprintln!("{}: {caution}", source.name());
+        if let Some(warning) = source.warning() {
+            eprintln!("{}: {warning}", source.name());
         }
     }
     if sources.iter().next().is_none() {

@@ -78,7 +78,7 @@ fn conditions_of_one_rule_must_all_hold() {
 }
 
 #[test]
-fn each_action_has_its_effect_and_is_named() {
+fn each_rule_action_has_its_effect_and_is_listed_in_applied() {
     for (action, disposition, labels, no_reply) in [
         ("drop", Disposition::Drop, 0, None),
         (

@@ -80,8 +80,8 @@ pub trait GuardLog: Send + Sync {
     /// Claims an intent. Of all requests with one intent one gets the permission.
     async fn claim_guard(&self, request: GuardRequest) -> Result<GuardClaimed, StoreError>;
 
-    /// Records that the action was done. Every token that this guard ever had is
-    /// accepted, in every state: the caller that acted reports it.
+    /// Records that the action was done. An old token of this guard is accepted too, in
+    /// every state: a caller that acted must be able to report it, even after its lease.
     async fn confirm_guard(
         &self,
         guard: GuardId,

@@ -114,8 +114,9 @@ impl<P: SourceClient> SourceClient for Accounts<P> {
         client.fetch(&item).await
     }
 
-    /// After a failure the next mailbox is read, so that one broken mailbox does not
-    /// block the others. After a refusal of the whole source the same mailbox is next.
+    /// Returns the cursor to use after a failure. It moves to the next mailbox, so that one
+    /// broken mailbox does not block the others. After `Busy` or `Unauthorized`, which concern
+    /// the whole source, it stays unchanged.
     fn after_failure(&self, cursor: &str, error: PollError) -> String {
         if matches!(error, PollError::Busy(_) | PollError::Unauthorized) {
             return cursor.to_owned();

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn look_up_believes_only_the_own_label() {
+    fn look_up_returns_sent_only_for_a_mail_with_the_key_of_the_send_as_a_label() {
         let sent = LookUp::Sent {
             provider_id: "m1".to_owned(),
         };

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn look_up_believes_only_the_own_tag() {
+    fn look_up_returns_sent_only_for_an_event_with_the_key_of_the_send_as_its_tag() {
         let list =
             |tag: &str| format!(r#"{{"events":[{{"tag":"{tag}","messageId":"m1","event":"x"}}]}}"#);
         let sent = LookUp::Sent {

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn look_up_believes_only_an_accepted_event_with_the_own_variable() {
+    fn look_up_returns_sent_only_for_an_accepted_event_with_the_key_of_the_send() {
         let event = |kind: &str, key: &str| {
             format!(
                 r#"{{"items":[{{"event":"{kind}","user-variables":{{"maillatch":"{key}"}},

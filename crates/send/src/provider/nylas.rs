@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn look_up_believes_only_the_own_header() {
+    fn look_up_returns_sent_only_for_a_mail_with_the_key_of_the_send_in_its_header() {
         let list = |name: &str, key: &str| {
             format!(
                 r#"{{"data":[{{"id":"m0"}},

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn look_up_believes_only_the_own_tag() {
+    fn look_up_returns_sent_only_for_a_mail_with_the_key_of_the_send_as_its_tag() {
         let sent = LookUp::Sent {
             provider_id: "m1".to_owned(),
         };

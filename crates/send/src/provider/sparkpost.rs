@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn look_up_believes_only_an_injection_with_the_own_metadata() {
+    fn look_up_returns_sent_only_for_an_injection_with_the_key_of_the_send_in_its_metadata() {
         let list = |kind: &str, key: &str| {
             format!(
                 r#"{{"results":[{{"type":"injection","transmission_id":"115","rcpt_meta":{{}}}},

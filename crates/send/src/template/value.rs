@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn values_outside_their_alphabet_are_refused() {
+    fn values_that_are_not_valid_for_their_kind_are_refused() {
         for (kind, value) in [
             ("id", json!("evil.test")),
             ("id", json!("a b")),

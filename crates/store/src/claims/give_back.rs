@@ -61,16 +61,16 @@ pub(crate) async fn give_back<B: Backend>(
     Ok(())
 }
 
-/// Gives a claim back when it is dropped. The database may be so slow that the worker has
-/// given up when the claim is committed. No worker would know of such a claim, and the mail
-/// would wait for the end of its lease.
-pub(crate) struct UntilKept<B: Backend> {
+/// Returns the claim to the database on drop, unless [`Self::keep`] was called. A slow
+/// database may commit a claim after its worker gave up. Without this, the mail would wait
+/// until the lease of that claim expires.
+pub(crate) struct ReturnClaimOnDrop<B: Backend> {
     claim: Option<GivenBack>,
     session: Session<B>,
     work: Uncancelled,
 }
 
-impl<B: Backend> UntilKept<B> {
+impl<B: Backend> ReturnClaimOnDrop<B> {
     pub(crate) fn new(claim: &Claim, session: Session<B>, work: Uncancelled) -> Self {
         Self {
             claim: Some(GivenBack::of(claim)),
@@ -85,7 +85,7 @@ impl<B: Backend> UntilKept<B> {
     }
 }
 
-impl<B: Backend> Drop for UntilKept<B> {
+impl<B: Backend> Drop for ReturnClaimOnDrop<B> {
     fn drop(&mut self) {
         let Some(claim) = self.claim else {
             return;

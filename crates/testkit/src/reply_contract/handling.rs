@@ -9,7 +9,7 @@ use pipeline::{
 
 use super::ReplySubject;
 use super::fixtures::{agent, arrives, context, letter, nothing, replied, reply_to, thread};
-use crate::retention_contract::everything;
+use crate::retention_contract::keep_everything;
 use crate::store_contract::{LONG, inbox, mail, must};
 
 /// It is visible to the operator alone.
@@ -79,7 +79,7 @@ pub async fn context_is_kept_as_it_was_and_deleted_with_the_items(subject: &dyn 
     assert!(kept.proof.holds());
     let keep = pipeline::RetentionPeriods {
         items: Duration::ZERO,
-        ..everything()
+        ..keep_everything()
     };
     let items = RetentionKind::Items;
     must(subject.retention().discard(items, &keep, 10).await);

@@ -65,7 +65,7 @@ async fn unavailable_certificate_returns_503_with_retry_after() {
 }
 
 #[tokio::test]
-async fn sns_post_that_amazon_did_not_sign_is_refused_without_a_fetch() {
+async fn sns_post_without_a_signature_or_with_a_foreign_url_or_topic_is_refused_without_a_fetch() {
     let server = Server::start().await;
     let sns = Sns::at(ORIGIN);
     let elsewhere = Sns::at("https://sns.evil.com.amazonaws.com.attacker");
@@ -81,6 +81,13 @@ async fn sns_post_that_amazon_did_not_sign_is_refused_without_a_fetch() {
         assert!(answer.is_problem(503, "signature-invalid"), "{answer:?}");
     }
     assert_eq!(asked(&server), Vec::<String>::new());
+    assert_eq!(server.rows().await, 0);
+}
+
+#[tokio::test]
+async fn sns_post_changed_after_signing_is_refused() {
+    let server = Server::start().await;
+    let sns = Sns::at(ORIGIN);
     let mut forged = sns.fields(Kind::Notification, "m-1", "x", now());
     forged = sns.signed(forged, "1");
     forged.insert("Message".to_owned(), json!("y"));

@@ -29,12 +29,12 @@ impl Callbacks {
         }
     }
 
-    /// Posts what is due now, and returns how many.
+    /// Posts the handover notices that are due, and returns how many were claimed.
     pub async fn post_handovers(&self, threads: &dyn ThreadLog) -> usize {
         let claimed = threads.claim_handovers(BATCH, LEASE).await;
         let claimed = claimed.unwrap_or_else(|error| {
             let error: &dyn std::error::Error = &error;
-            tracing::warn!(error, "handed over threads could not be claimed");
+            tracing::warn!(error, "failed to claim the handover notices that are due");
             Vec::new()
         });
         let count = claimed.len();
@@ -42,9 +42,13 @@ impl Callbacks {
             let wait = self.attempt_handover(&handover).await;
             let ended = threads.end_handover(handover.thread.id, handover.token, wait);
             if let Err(error) = ended.await {
-                // It is posted again when the lease expires; the receiver deduplicates.
+                // The receiver detects the duplicate.
                 let error: &dyn std::error::Error = &error;
-                tracing::warn!(thread.id = %handover.thread.id, error, "database unavailable");
+                tracing::warn!(
+                    thread.id = %handover.thread.id, error,
+                    "failed to record the result of a handover notice; \
+                     it is posted again after its lease"
+                );
             }
         }
         count

@@ -125,17 +125,17 @@ fn replies_to_one_root_from_one_person_are_one_thread() {
 }
 
 #[test]
-fn mail_in_our_name_counts_in_the_thread_of_its_recipient() {
-    let asked = handled(&headers(), Some("user@example.com")).thread;
-    let answer = ReplyHeaders {
+fn mail_from_our_own_address_belongs_to_the_thread_of_its_recipient() {
+    let question_thread = handled(&headers(), Some("user@example.com")).thread;
+    let our_answer = ReplyHeaders {
         message_id: Some("<2@x>".to_owned()),
         references: vec!["<1@example.com>".to_owned()],
         to: Some("user@example.com".to_owned()),
         ..headers()
     };
-    let answer = handled(&answer, Some("shop@mail.example.com"));
-    assert!(answer.is_ours);
-    assert_eq!(answer.thread, asked);
+    let our_answer = handled(&our_answer, Some("shop@mail.example.com"));
+    assert!(our_answer.is_ours);
+    assert_eq!(our_answer.thread, question_thread);
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(super) fn short_label(label: &str) -> Option<String> {
 }
 
 /// Removes copies that a program has joined with the next word, protects variants, and
-/// notes namesakes.
+/// marks equal labels.
 pub(super) fn compare(candidates: &mut Vec<LinkCandidate>) {
     let urls: Vec<Option<Url>> = candidates
         .iter()
@@ -42,7 +42,7 @@ pub(super) fn compare(candidates: &mut Vec<LinkCandidate>) {
     candidates.retain(|link| {
         link.source != TextSource::Text || !is_joined_with_text(&link.href, &anchors)
     });
-    note_namesakes(candidates);
+    mark_equal_labels(candidates);
 }
 
 /// Whether a URL of the text is the address of an anchor and the first letters of the text
@@ -86,10 +86,10 @@ fn protect_variants(candidates: &mut [LinkCandidate], urls: &[Option<Url>]) {
     }
 }
 
-/// Notes links to one host that have the same label, but lead to different places: "if it
-/// was you, click here; if not, click here". Only their sentences tell them apart, and a
-/// sentence can be misread. A link with a token and one without are no such pair.
-fn note_namesakes(candidates: &mut [LinkCandidate]) {
+/// Sets `has_ambiguous_label` on links that have the same label and host but different
+/// targets: "if it was you, click here; if not, click here". Only their sentences tell them
+/// apart, and a sentence can be misread. A link with a token is not compared with one without.
+fn mark_equal_labels(candidates: &mut [LinkCandidate]) {
     let keys: Vec<_> = candidates
         .iter()
         .map(|link| {
@@ -98,24 +98,24 @@ fn note_namesakes(candidates: &mut [LinkCandidate]) {
             Some((link.label.clone()?, checked.host.clone(), has_token))
         })
         .collect();
-    let mut targets: HashMap<&(String, String, bool), Namesakes> = HashMap::new();
+    let mut targets: HashMap<&(String, String, bool), LabelTargets> = HashMap::new();
     for (link, key) in candidates.iter().zip(&keys) {
         if let (Some(target), Some(key)) = (link.target, key) {
-            let namesakes = targets.entry(key).or_insert(Namesakes::One(target));
-            if *namesakes != Namesakes::One(target) {
-                *namesakes = Namesakes::Several;
+            let known = targets.entry(key).or_insert(LabelTargets::One(target));
+            if *known != LabelTargets::One(target) {
+                *known = LabelTargets::Several;
             }
         }
     }
     for (link, key) in candidates.iter_mut().zip(&keys) {
-        let namesakes = key.as_ref().and_then(|key| targets.get(key));
-        link.has_namesake = namesakes == Some(&Namesakes::Several);
+        let known = key.as_ref().and_then(|key| targets.get(key));
+        link.has_ambiguous_label = known == Some(&LabelTargets::Several);
     }
 }
 
 /// The targets of the links that have one label.
 #[derive(PartialEq, Eq)]
-enum Namesakes {
+enum LabelTargets {
     One(usize),
     Several,
 }

@@ -175,7 +175,7 @@ async fn large_mails_are_recorded_before_the_page_ends() {
 }
 
 #[tokio::test]
-async fn mail_that_times_out_does_not_lose_the_others() {
+async fn when_one_mail_times_out_the_others_are_recorded_and_the_cursor_stays() {
     let mut poller = TestPoller::new().await;
     poller.deps.settings.answer_budget = Duration::from_millis(20);
     let list = |_: &str| Ok(page(&["m1", "m2", "m3"], "1", false));

@@ -526,18 +526,18 @@ fn source_without_signature_and_password_is_refused() {
 }
 
 #[test]
-fn password_token_or_address_list_removes_the_caution() {
-    let caution = |settings| {
+fn weak_signature_with_a_password_token_or_address_list_has_no_warning() {
+    let has_warning = |settings| {
         let sources = sources(settings).expect("a source");
         let source = sources.get("main").expect("the source");
-        source.caution().is_some()
+        source.warning().is_some()
     };
     let weak = SourceSettings {
         username: None,
         password: None,
         ..settings("mailgun")
     };
-    assert!(caution(weak.clone()));
+    assert!(has_warning(weak.clone()));
     let basic = SourceSettings {
         username: Some("maillatch".to_owned()),
         password: Some("a-long-password".into()),
@@ -552,7 +552,7 @@ fn password_token_or_address_list_removes_the_caution() {
         ..weak
     };
     for second in [basic, token, listed] {
-        assert!(!caution(second.clone()), "{second:?}");
+        assert!(!has_warning(second.clone()), "{second:?}");
     }
 }
 
@@ -564,7 +564,7 @@ fn every_example_builds_and_refuses_a_setting_it_does_not_take() {
             sources(settings.clone()).unwrap_or_else(|flaw| panic!("{}: {flaw}", contract.name));
         let source = built.get("main").expect("the source");
         assert_eq!(source.provider(), contract.name);
-        assert_eq!(source.caution(), None, "{}", contract.name);
+        assert_eq!(source.warning(), None, "{}", contract.name);
         if settings.url.is_none() {
             settings.url = Some("https://example.com".to_owned());
             assert_eq!(sources(settings).err(), Some(SourceFlaw::Unfit("url")));

@@ -8,7 +8,7 @@ use super::Provider;
 use crate::mail_provider::wire::{Reply, header};
 
 impl Provider {
-    /// How a request is refused that the contract does not allow.
+    /// The error reply to a request that the contract does not allow; `None` if it is allowed.
     pub(super) fn refusal(self, head: &str, body: &str) -> Option<Reply> {
         if !self.has_credentials(head) {
             return Some(Reply::new(401, &json!({"ErrorCode": 10})));
