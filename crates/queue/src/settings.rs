@@ -16,8 +16,9 @@ pub struct Settings {
     /// The name of the queue in the broker. Every process of one installation
     /// uses the same name, two installations on one broker use two.
     pub name: String,
-    /// How many unacknowledged notifications one consumer holds. Small, because a crash of
-    /// the consumer counts as one more delivery for all of them.
+    /// How many unacknowledged notifications one consumer holds. With few of them, the
+    /// consumer waits for the broker between mails. A crash of the consumer counts as one
+    /// more delivery for all of them.
     pub prefetch: u16,
     /// How many notifications the queue holds before it refuses more; the deliveries then
     /// wait in the database. A queue that already exists in the broker keeps the
@@ -34,7 +35,7 @@ impl Default for Settings {
             url: None,
             ca_file: None,
             name: "maillatch".to_owned(),
-            prefetch: 4,
+            prefetch: 64,
             capacity: 10_000,
             tasks: Tasks::default(),
         }
