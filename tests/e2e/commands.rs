@@ -21,6 +21,7 @@ on_both_profiles!(
     failures_show_takes_every_id,
     doctor_reports_a_healthy_deployment_as_healthy,
     bench_measures_acks_and_codes,
+    bench_with_one_mail_in_flight_posts_each_after_the_code_before,
 );
 
 /// Runs a client command against one of the deployment's servers.
@@ -533,6 +534,21 @@ async fn bench_measures_acks_and_codes(harness: Harness) {
         40,
         "copies are duplicates"
     );
+    harness.end().await;
+}
+
+async fn bench_with_one_mail_in_flight_posts_each_after_the_code_before(harness: Harness) {
+    let feed = harness.deployment.url(Role::Feed, 0).unwrap().to_string();
+    let args = ["bench", "--mails", "12", "--in-flight", "1", "--json"];
+    let args = [&args[..], &["--feed-url", &feed]].concat();
+    let measured = client(&harness, Role::Webhook, &args).await;
+    let figures = json(&measured);
+    assert_eq!(measured.status.code(), Some(0), "{figures}");
+    assert_eq!(figures["consumable"]["codes"], 12);
+    let at_once = "SELECT count(*) FROM (SELECT recorded_at, \
+         lag(finished_at) OVER (ORDER BY recorded_at) AS earlier FROM deliveries) AS posted \
+         WHERE earlier > recorded_at";
+    assert_eq!(harness.count(at_once).await, 0);
     harness.end().await;
 }
 

@@ -16,12 +16,13 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use pipeline::SourceName;
+use tokio::sync::Semaphore;
 use url::Host;
 
 use crate::remote::Remote;
 use client::Client;
 
-use drive::Pace;
+use drive::{InFlight, Pace};
 use figures::Figures;
 use posts::{Plan, Posts};
 use watch::Lanes;
@@ -36,11 +37,13 @@ Examples:
   maillatch bench
   maillatch bench --mails 20000 --connections 128 --acks-only
   maillatch bench --rate 200 --mails 6000 --json
+  maillatch bench --in-flight 1 --mails 300
   maillatch bench --copies 5
 
 Without --rate each connection posts its next mail when it has its answer. With
 --rate mails are posted at that rate whatever the server does, and times are counted
-from the moment at which a post was due.
+from the moment at which a post was due. With --in-flight 1 mails are posted one at a
+time: each when the code of the one before is consumable.
 
 The time to consumable is from the answer to the post until a waiting agent has the
 code's item. The key must be allowed to read the inboxes `bench-…` of the domain. The
@@ -58,6 +61,9 @@ pub(crate) struct Bench {
     /// Post this many mails a second, instead of as many as are answered.
     #[arg(long, value_name = "PER_SECOND")]
     rate: Option<NonZeroU32>,
+    /// Post a mail only while fewer than this many wait for their codes.
+    #[arg(long, value_name = "N", conflicts_with_all = ["rate", "acks_only", "copies"])]
+    in_flight: Option<NonZeroUsize>,
     /// Post each delivery this many times, as a provider that retries.
     #[arg(long, value_name = "N", default_value = "1")]
     copies: NonZeroUsize,
@@ -106,14 +112,22 @@ pub(crate) async fn run(args: Bench) -> Result<ExitCode> {
     };
     let hook = args.remote.hook(args.source.as_str())?;
     let posts = Arc::new(Posts::sign(&plan, &hook, &url)?);
+    let patience = Duration::from_secs(args.patience);
+    let in_flight = InFlight {
+        places: Arc::new(Semaphore::new(args.in_flight.map_or(0, NonZeroUsize::get))),
+        patience,
+    };
     let lanes = if args.acks_only {
         None
     } else {
-        Some(Lanes::open(feed(&args)?, posts.inboxes()).await?)
+        Some(Lanes::open(feed(&args)?, posts.inboxes(), &in_flight.places).await?)
     };
-    let pace = args.rate.map_or(Pace::AsAnswered, Pace::PerSecond);
+    let pace = match (args.rate, args.in_flight) {
+        (Some(rate), _) => Pace::PerSecond(rate),
+        (None, Some(_)) => Pace::AsConsumable(in_flight),
+        (None, None) => Pace::AsAnswered,
+    };
     let driven = drive::run(&url, &posts, args.connections.get(), pace).await?;
-    let patience = Duration::from_secs(args.patience);
     let seen = match lanes {
         Some(lanes) => Some(lanes.finish(&driven, patience).await),
         None => None,

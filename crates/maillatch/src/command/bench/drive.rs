@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use url::Url;
 
 use crate::command::progress;
@@ -16,12 +18,37 @@ use super::posts::Posts;
 use super::wire::Wire;
 
 /// When the next post is sent.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum Pace {
     /// When its connection has the answer to the one before.
     AsAnswered,
     /// So many a second, whatever the server does.
     PerSecond(NonZeroU32),
+    /// When an earlier mail is consumable.
+    AsConsumable(InFlight),
+}
+
+/// The places for mails between their post and their code. The agents that see the codes
+/// free them.
+#[derive(Debug, Clone)]
+pub(super) struct InFlight {
+    pub(super) places: Arc<Semaphore>,
+    /// How long to wait for a place.
+    pub(super) patience: Duration,
+}
+
+impl InFlight {
+    /// Takes a place. `false` if none became free in time.
+    async fn take(&self) -> bool {
+        let place = timeout(self.patience, self.places.acquire()).await;
+        match place {
+            Ok(Ok(place)) => {
+                place.forget();
+                true
+            }
+            Ok(Err(_)) | Err(_) => false,
+        }
+    }
 }
 
 /// One answered post.
@@ -62,7 +89,7 @@ pub(super) async fn run(
     let mut clients = JoinSet::new();
     for wire in wires {
         let (posts, next) = (Arc::clone(posts), Arc::clone(&next));
-        clients.spawn(client(wire, posts, next, pace, began));
+        clients.spawn(client(wire, posts, next, pace.clone(), began));
     }
     let shown = tokio::spawn(show(Arc::clone(&next), posts.count()));
     let mut driven = Driven {
@@ -98,8 +125,14 @@ async fn client(
         let Some((request, lane)) = posts.get(index) else {
             return (acks, refused);
         };
-        let due = match pace {
+        let due = match &pace {
             Pace::AsAnswered => Instant::now(),
+            Pace::AsConsumable(in_flight) => {
+                if !in_flight.take().await {
+                    return (acks, refused);
+                }
+                Instant::now()
+            }
             Pace::PerSecond(rate) => {
                 let seconds = u32::try_from(index).map_or(0.0, f64::from);
                 let due = began + Duration::from_secs_f64(seconds / f64::from(rate.get()));
@@ -115,7 +148,13 @@ async fn client(
                 at,
                 took: at.saturating_duration_since(due),
             }),
-            other => *refused.entry(other).or_default() += 1,
+            other => {
+                *refused.entry(other).or_default() += 1;
+                // No code will free its place.
+                if let Pace::AsConsumable(in_flight) = &pace {
+                    in_flight.places.add_permits(1);
+                }
+            }
         }
     }
 }

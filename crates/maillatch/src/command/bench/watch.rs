@@ -2,11 +2,12 @@
 //! matched with its post by their order.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use pipeline::InboxId;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -39,6 +40,21 @@ struct Sighting {
     at: Instant,
 }
 
+/// Where an agent reports what it has found.
+struct Found {
+    lane: usize,
+    sightings: mpsc::UnboundedSender<Sighting>,
+    places: Arc<Semaphore>,
+}
+
+impl Found {
+    fn report(&self, at: Instant) {
+        let lane = self.lane;
+        let _ = self.sightings.send(Sighting { lane, at });
+        self.places.add_permits(1);
+    }
+}
+
 /// The waiting agents.
 pub(super) struct Lanes {
     agents: JoinSet<Result<(), CallError>>,
@@ -58,8 +74,12 @@ pub(super) struct Seen {
 }
 
 impl Lanes {
-    /// Starts one agent for each inbox.
-    pub(super) async fn open(client: Client, inboxes: &[InboxId]) -> Result<Self> {
+    /// Starts one agent for each inbox. Each code frees a place of a mail in flight.
+    pub(super) async fn open(
+        client: Client,
+        inboxes: &[InboxId],
+        places: &Arc<Semaphore>,
+    ) -> Result<Self> {
         let first = inboxes.first().context("a run has an inbox")?;
         let listed = client.list(first, None, Duration::ZERO).await;
         listed.with_context(|| {
@@ -68,7 +88,12 @@ impl Lanes {
         let (found, sightings) = mpsc::unbounded_channel();
         let mut agents = JoinSet::new();
         for (lane, inbox) in inboxes.iter().enumerate() {
-            agents.spawn(agent(client.clone(), inbox.clone(), lane, found.clone()));
+            let found = Found {
+                lane,
+                sightings: found.clone(),
+                places: Arc::clone(places),
+            };
+            agents.spawn(agent(client.clone(), inbox.clone(), found));
         }
         Ok(Self {
             agents,
@@ -128,19 +153,14 @@ fn matched(driven: &Driven, seen: &[Vec<Instant>]) -> Vec<Duration> {
 }
 
 /// Waits for the items of an inbox, for ever.
-async fn agent(
-    client: Client,
-    inbox: InboxId,
-    lane: usize,
-    found: mpsc::UnboundedSender<Sighting>,
-) -> Result<(), CallError> {
+async fn agent(client: Client, inbox: InboxId, found: Found) -> Result<(), CallError> {
     let mut cursor: Option<String> = None;
     loop {
         match client.list(&inbox, cursor.as_deref(), WAIT).await {
             Ok(page) => {
                 let at = Instant::now();
                 for _ in page.items.iter().filter(|item| item.kind == Kind::Code) {
-                    let _ = found.send(Sighting { lane, at });
+                    found.report(at);
                 }
                 cursor = Some(page.next_cursor);
             }
