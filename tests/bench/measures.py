@@ -205,16 +205,19 @@ class Bench:
         """From the answer to a post until its code can be consumed, full profile."""
         worker, feed = self.ours.add("worker"), self.ours.add("feed")
         try:
-            # So few that each is consumable before the next is posted.
-            args = ["--connections", 1, "--rate", 20, "--mails", self.count(300)]
+            # The next mail is posted when the code of the one before is consumable.
+            args = ["--connections", 1, "--in-flight", 1, "--mails", self.count(1_000)]
             alone = self.post_ours(self.ours, *args, feed=feed.url)
+            # A machine that rests between mails has to wake up for each step.
+            args = ["--connections", 1, "--rate", 20, "--mails", self.count(300)]
+            idle = self.post_ours(self.ours, *args, feed=feed.url)
             args = ["--connections", 64, "--rate", 1000, "--mails", self.count(10_000)]
             busy = self.post_ours(self.ours, *args, feed=feed.url)
         finally:
             for process in (worker, feed):
                 process.kill()
                 self.ours.processes.remove(process)
-        return {"alone": alone, "busy": busy}
+        return {"alone": alone, "idle": idle, "busy": busy}
 
     def embedded(self):
         """Mails a second that one process on SQLite accepts and processes."""

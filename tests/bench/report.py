@@ -55,6 +55,8 @@ FIGURES = [
     ("bare_sqlite", "rows a second: bare SQLite inserts, 64 a commit"),
     ("alone_p50", "ack to consumable, one at a time: p50, ms"),
     ("alone_p99", "ack to consumable, one at a time: p99, ms"),
+    ("idle_p50", "ack to consumable, 20 mails a second: p50, ms"),
+    ("idle_p99", "ack to consumable, 20 mails a second: p99, ms"),
     ("busy_p50", "ack to consumable at 1,000 mails a second: p50, ms"),
     ("busy_p99", "ack to consumable at 1,000 mails a second: p99, ms"),
 ]
@@ -78,6 +80,8 @@ def of_round(one):
         "together": one["embedded"]["together"],
         "alone_p50": latency("alone")["p50"],
         "alone_p99": latency("alone")["p99"],
+        "idle_p50": latency("idle")["p50"],
+        "idle_p99": latency("idle")["p99"],
         "busy_p50": latency("busy")["p50"],
         "busy_p99": latency("busy")["p99"],
     }
