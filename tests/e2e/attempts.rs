@@ -22,7 +22,8 @@ on_both_profiles!(
 impl Harness {
     pub(crate) async fn open(&self, wish: Value) -> Value {
         let answer = self.post_json("/v1/attempts", &fresh(), &wish).await;
-        assert_eq!(answer.0, 201, "{}", answer.1);
+        // 200 if the first call was answered 503 and yet opened it.
+        assert!([200, 201].contains(&answer.0), "{}", answer.1);
         answer.1
     }
 

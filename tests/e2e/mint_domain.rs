@@ -75,7 +75,7 @@ async fn reserved_mint_domain_hands_out_no_address() {
 async fn covered_mint_domain_is_the_domain_of_fresh_addresses() {
     let harness = Harness::embedded_with(COVERED).await;
     let (status, attempt) = harness.post_json("/v1/attempts", "k1", &json!({})).await;
-    assert_eq!(status, 201, "{attempt}");
+    assert!([200, 201].contains(&status), "{attempt}");
     let inbox = attempt["inbox"].as_str().unwrap();
     assert!(inbox.ends_with("@mail.shop.dev"), "{inbox}");
     let (code, check) = doctor(&harness).await;

@@ -61,7 +61,7 @@ async fn killed_wait_leaves_the_next_code_to_the_next_wait(harness: Harness) {
     for probe in 0.. {
         let key = format!("probe-{probe}");
         let (status, _) = harness.post_json("v1/attempts", &key, &json!({})).await;
-        assert_eq!(status, 201);
+        assert!([200, 201].contains(&status), "{status}");
         if harness.count(OVER).await == 1 {
             break;
         }

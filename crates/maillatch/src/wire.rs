@@ -121,15 +121,15 @@ pub(crate) fn store_settings(config: &Config) -> Result<store::Settings> {
 }
 
 /// Warnings for the operator about weak sources, each with the source's name.
-pub(crate) fn cautions(sources: &Sources) -> Vec<String> {
+pub(crate) fn source_warnings(sources: &Sources) -> Vec<String> {
     let warning = |source: &Source| Some(format!("{}: {}", source.name(), source.warning()?));
     sources.iter().filter_map(warning).collect()
 }
 
 /// The same for everybody who can reach `/readyz`: it names no source, so that a stranger
 /// does not learn which one to try.
-pub(crate) fn unnamed_cautions(sources: &Sources) -> Vec<String> {
-    match cautions(sources).len() {
+pub(crate) fn unnamed_warnings(sources: &Sources) -> Vec<String> {
+    match source_warnings(sources).len() {
         0 => Vec::new(),
         weak => vec![format!(
             "{weak} sources are weakly proven; `maillatch doctor` names them"

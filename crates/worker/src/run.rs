@@ -33,8 +33,9 @@ const LONGEST_ROUND: Duration = Duration::from_mins(5);
 
 /// Works until `shutdown`, then finishes the deliveries in progress.
 ///
-/// It takes work only when a slot is free, so that work it cannot begin yet is left
-/// to other workers. What a look has found is not claimed until its slot is free.
+/// It takes work only when a slot is free. Notifications that the broker has sent it before
+/// wait here; another worker finds their deliveries after two seconds. What a look has found
+/// is not claimed until its slot is free.
 pub async fn run(
     deps: Arc<Deps>,
     mut listener: Box<dyn DoorbellListener>,

@@ -16,8 +16,8 @@ use crate::deps::Deps;
 const BATCH: u32 = 512;
 /// How often the sweeper checks the queue.
 const CHECK_QUEUE_EVERY: Duration = Duration::from_secs(2);
-/// How many deliveries one notification names: few enough that several workers share a
-/// backlog, many enough that the broker does not slow its drain.
+/// How many deliveries one notification names: many enough that the broker does not slow the
+/// drain of a backlog.
 const PER_NOTIFICATION: usize = 32;
 
 /// A sweep ends earlier, even if the database and the queue do not answer.

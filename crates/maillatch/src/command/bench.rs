@@ -40,10 +40,10 @@ Examples:
   maillatch bench --in-flight 1 --mails 300
   maillatch bench --copies 5
 
-Without --rate each connection posts its next mail when it has its answer. With
---rate mails are posted at that rate whatever the server does, and times are counted
-from the moment at which a post was due. With --in-flight 1 mails are posted one at a
-time: each when the code of the one before is consumable.
+Without --rate and --in-flight each connection posts its next mail when it has its
+answer. With --rate mails are posted at that rate whatever the server does, and times
+are counted from the moment at which a post was due. With --in-flight 1 mails are posted
+one at a time: each when the code of the one before is consumable.
 
 The time to consumable is from the answer to the post until a waiting agent has the
 code's item. The key must be allowed to read the inboxes `bench-…` of the domain. The
@@ -113,8 +113,12 @@ pub(crate) async fn run(args: Bench) -> Result<ExitCode> {
     let hook = args.remote.hook(args.source.as_str())?;
     let posts = Arc::new(Posts::sign(&plan, &hook, &url)?);
     let patience = Duration::from_secs(args.patience);
+    // More places than mails are never needed, and more connections than places would only
+    // wait for one.
+    let places = args.in_flight.map(|places| places.min(args.mails).get());
+    let connections = args.connections.get().min(places.unwrap_or(usize::MAX));
     let in_flight = InFlight {
-        places: Arc::new(Semaphore::new(args.in_flight.map_or(0, NonZeroUsize::get))),
+        places: Arc::new(Semaphore::new(places.unwrap_or(0))),
         patience,
     };
     let lanes = if args.acks_only {
@@ -127,7 +131,7 @@ pub(crate) async fn run(args: Bench) -> Result<ExitCode> {
         (None, Some(_)) => Pace::AsConsumable(in_flight),
         (None, None) => Pace::AsAnswered,
     };
-    let driven = drive::run(&url, &posts, args.connections.get(), pace).await?;
+    let driven = drive::run(&url, &posts, connections, pace).await?;
     let seen = match lanes {
         Some(lanes) => Some(lanes.finish(&driven, patience).await),
         None => None,

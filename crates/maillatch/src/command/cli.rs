@@ -91,3 +91,15 @@ pub(crate) enum Command {
     /// Print a completion script for a shell.
     Completions(completions::Completions),
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn definition_of_the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -28,7 +28,7 @@ use check::{Check, Health, as_json, print};
 use crate::config::{Config, ConfigArgs, MintDomain, Profile};
 use crate::dev::DevEnv;
 use crate::secrets::{keyring, will_create_key_file};
-use crate::wire::{cautions, queue_settings, store_settings, worker_settings};
+use crate::wire::{queue_settings, source_warnings, store_settings, worker_settings};
 
 /// Checks configuration, database, queue, sources, senders, keys and clock.
 #[derive(Debug, Args)]
@@ -133,11 +133,11 @@ fn sources(config: &Config) -> Check {
                 .iter()
                 .map(|source| source.name().as_str())
                 .collect();
-            let cautions = cautions(&sources);
-            if cautions.is_empty() {
+            let source_warnings = source_warnings(&sources);
+            if source_warnings.is_empty() {
                 Check::ok("sources", names.join(", "))
             } else {
-                Check::warning("sources", cautions.join("; "))
+                Check::warning("sources", source_warnings.join("; "))
             }
         }
         Ok(_) if embedded => match DevEnv::read(&config.data.dir) {

@@ -24,7 +24,7 @@ use crate::certificates::CertificateClient;
 use crate::ops;
 use crate::supervise::Supervisor;
 use crate::wire::{
-    Parts, dead_mint_domain, desk, feed_policy, feed_settings, unnamed_cautions, webhook_settings,
+    Parts, dead_mint_domain, desk, feed_policy, feed_settings, unnamed_warnings, webhook_settings,
 };
 
 /// How long a client may go on sending a body that was refused. Closing at once could
@@ -69,7 +69,7 @@ pub(super) fn ops_deps(parts: &Parts, roles: Roles, supervisor: &Supervisor) -> 
 fn warnings(parts: &Parts, roles: Roles) -> Vec<String> {
     let mut warnings = Vec::new();
     if roles.has(Role::Webhook) {
-        warnings.extend(unnamed_cautions(&parts.sources));
+        warnings.extend(unnamed_warnings(&parts.sources));
     }
     if roles.has(Role::Feed) {
         warnings.extend(dead_mint_domain(&parts.config, &parts.sources));

@@ -9,7 +9,8 @@ use lapin::options::QueueDeclareOptions;
 use lapin::types::{AMQPValue, FieldTable, LongString, ShortString};
 
 /// How often a notification may be redelivered before it is dead-lettered. That takes as many
-/// crashes of a worker; the delivery's own attempts end long before.
+/// crashes of a worker that held it, perhaps because of other mails. Its deliveries are still
+/// found in the database.
 const DELIVERY_LIMIT: i32 = 20;
 
 /// How many dead-lettered notifications are kept for the operator.

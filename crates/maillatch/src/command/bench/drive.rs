@@ -121,18 +121,17 @@ async fn client(
 ) -> (Vec<Ack>, BTreeMap<u16, usize>) {
     let (mut acks, mut refused) = (Vec::new(), BTreeMap::new());
     loop {
+        if let Pace::AsConsumable(in_flight) = &pace
+            && !in_flight.take().await
+        {
+            return (acks, refused);
+        }
         let index = next.fetch_add(1, Ordering::Relaxed);
         let Some((request, lane)) = posts.get(index) else {
             return (acks, refused);
         };
         let due = match &pace {
-            Pace::AsAnswered => Instant::now(),
-            Pace::AsConsumable(in_flight) => {
-                if !in_flight.take().await {
-                    return (acks, refused);
-                }
-                Instant::now()
-            }
+            Pace::AsAnswered | Pace::AsConsumable(_) => Instant::now(),
             Pace::PerSecond(rate) => {
                 let seconds = u32::try_from(index).map_or(0.0, f64::from);
                 let due = began + Duration::from_secs_f64(seconds / f64::from(rate.get()));
@@ -150,7 +149,7 @@ async fn client(
             }),
             other => {
                 *refused.entry(other).or_default() += 1;
-                // No code will free its place.
+                // Most often no code will free its place.
                 if let Pace::AsConsumable(in_flight) = &pace {
                     in_flight.places.add_permits(1);
                 }
