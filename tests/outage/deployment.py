@@ -41,7 +41,9 @@ class Servers:
 
     def end(self):
         for kind in self.places:
-            subprocess.run([str(SERVICES), "kill", kind, str(self.places[kind])], capture_output=True)
+            # A kill is quick; a stop also ends what a kill leaves, such as epmd.
+            for act in ["kill", "stop"]:
+                subprocess.run([str(SERVICES), act, kind, str(self.places[kind])], capture_output=True)
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
