@@ -4,6 +4,8 @@
 //! every script become ASCII, letters lose their accents, and invisible characters
 //! are removed. ASCII letters keep their case, because codes need it.
 
+// The build script includes this file, and would look for the module elsewhere.
+#[path = "fold/character.rs"]
 mod character;
 
 use crate::property::is_alphanumeric;
@@ -202,7 +204,7 @@ impl Folder {
     }
 }
 
-/// Folds a term of a lexicon in the same way.
+/// Folds a text that is no part of a mail, such as a term of a lexicon, in the same way.
 pub fn folded(text: &str) -> String {
     let mut folder = Folder::default();
     folder.push_str(text, 0);

@@ -1,34 +1,30 @@
 //! Terms of many languages and what they say about a code or a link.
 //!
-//! The terms are data: one file per language, parsed once. A `*` at the end of a term
-//! allows more letters.
+//! The terms are data: one file per language. The build script turns them into tables, so
+//! that no process has to. A `*` at the end of a term allows more letters.
 
-use std::sync::LazyLock;
-
-use crate::fold::folded;
 use crate::steps::Steps;
 
 mod boundary;
-mod files;
 mod hit;
+mod meaning;
+mod node;
 mod sense;
+#[cfg(test)]
+mod table;
 mod trie;
 
+pub(crate) use self::sense::Sense;
 pub(crate) use hit::Hit;
-pub(crate) use sense::Sense;
 
 use boundary::{begins_word, word_end};
+use meaning::{Meaning, is_open_after, sense};
 use trie::Trie;
 
-struct Term {
-    sense: Sense,
-    language: &'static str,
-    open_after: bool,
-}
-
 struct Lexicon {
-    trie: Trie,
-    terms: Vec<Term>,
+    trie: Trie<'static>,
+    /// What each term means.
+    terms: &'static [Meaning],
 }
 
 /// Steps charged for a word, and for comparing a word with a term.
@@ -37,13 +33,30 @@ const PER_TRY: usize = 30;
 /// How many steps are taken before they are charged.
 const AT_ONCE: usize = 2_000;
 
-/// Built on first use from files inside the program. Terms about codes and terms about
-/// links overlap, so there are two lexicons.
-static CODES: LazyLock<Lexicon> =
-    LazyLock::new(|| Lexicon::build(terms().filter(|(_, sense, _)| !sense.says(Sense::LINKS))));
-static LINKS: LazyLock<Lexicon> =
-    LazyLock::new(|| Lexicon::build(terms().filter(|(_, sense, _)| sense.says(Sense::LINKS))));
-static CUES: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::build(cues()));
+/// A part of a lexicon that the build script wrote.
+macro_rules! table {
+    ($name:literal, $part:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, $part))
+    };
+}
+
+macro_rules! lexicon {
+    ($name:literal) => {
+        Lexicon {
+            trie: Trie {
+                letters: table!($name, ".letters"),
+                nodes: table!($name, ".nodes").as_chunks().0.as_chunks().0,
+                tails: table!($name, ".tails"),
+            },
+            terms: table!($name, ".terms").as_chunks().0,
+        }
+    };
+}
+
+/// Terms about codes and terms about links overlap, so there are two lexicons.
+static CODES: Lexicon = lexicon!("codes");
+static LINKS: Lexicon = lexicon!("links");
+static CUES: Lexicon = lexicon!("cues");
 
 /// Every term about codes in the text, in order. Where several begin, the longest.
 pub(crate) fn code_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
@@ -66,13 +79,10 @@ pub(crate) fn languages<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> Vec<&'st
     let terms = hits
         .into_iter()
         .filter_map(|hit| CODES.terms.get(hit.term as usize));
-    for term in terms {
-        match counts
-            .iter_mut()
-            .find(|(language, _)| *language == term.language)
-        {
+    for term in terms.map(meaning::language) {
+        match counts.iter_mut().find(|(language, _)| *language == term) {
             Some((_, count)) => *count += 1,
-            None => counts.push((term.language, 1)),
+            None => counts.push((term, 1)),
         }
     }
     counts.sort_by_key(|(language, count)| (std::cmp::Reverse(*count), *language));
@@ -130,10 +140,10 @@ impl Lexicon {
             }
             let own = PER_TRY + 4 * (end_of_word - at);
             let term = self.terms.get(place as usize);
-            match term.filter(|term| term.open_after || end == end_of_word) {
+            match term.filter(|term| end == end_of_word || is_open_after(term)) {
                 Some(term) => {
                     tries = own;
-                    best = Hit::new(&(at..end_of_word), place, term.sense);
+                    best = Hit::new(&(at..end_of_word), place, sense(term));
                 }
                 None => tries += own,
             }
@@ -141,84 +151,6 @@ impl Lexicon {
         *cost += tries;
         best
     }
-
-    fn build(written: impl Iterator<Item = Entry>) -> Self {
-        let mut entries: Vec<(String, Entry)> = written
-            .map(|entry| (bare(entry.2), entry))
-            .filter(|(bare, _)| !bare.is_empty())
-            .collect();
-        // The sort is stable: the first language that has a term stays the first.
-        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let (mut terms, mut numbered) = (Vec::new(), Vec::new());
-        for same in entries.chunk_by_mut(|(one, _), (other, _)| one == other) {
-            let mut term = Term {
-                sense: Sense::default(),
-                language: "",
-                open_after: false,
-            };
-            for (_, (language, sense, written)) in same.iter().rev() {
-                term.sense = term.sense.or(*sense);
-                term.language = language;
-                term.open_after |= written.ends_with('*');
-            }
-            if let (Some((bare, _)), Ok(number)) = (same.first_mut(), terms.len().try_into()) {
-                numbered.push((std::mem::take(bare), number));
-                terms.push(term);
-            }
-        }
-        Self {
-            trie: Trie::build(numbered),
-            terms,
-        }
-    }
-}
-
-/// A term as it is compared: folded and in small letters.
-fn bare(written: &str) -> String {
-    let term = written.trim_matches('*');
-    let is_plain = term.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    let mut bare = if is_plain {
-        term.to_owned()
-    } else {
-        folded(term)
-    };
-    bare.make_ascii_lowercase();
-    bare
-}
-
-type Entry = (&'static str, Sense, &'static str);
-
-/// The language, sense and text of every term.
-fn terms() -> impl Iterator<Item = Entry> {
-    let files = files::FILES.iter();
-    files.flat_map(|(language, file)| entries(language, file, Sense::named))
-}
-
-/// The same of every cue. A line `[de]` begins a language.
-fn cues() -> impl Iterator<Item = Entry> {
-    let languages = files::CUES
-        .split("\n[")
-        .filter_map(|part| part.split_once("]\n"));
-    languages.flat_map(|(language, part)| entries(language, part, Sense::cue))
-}
-
-/// `sense: term, term, term` lines; `#` begins a comment.
-fn entries(
-    language: &'static str,
-    file: &'static str,
-    named: fn(&str) -> Option<Sense>,
-) -> impl Iterator<Item = Entry> {
-    file.lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| line.split_once(':'))
-        .filter_map(move |(name, terms)| Some((named(name.trim())?, terms)))
-        .flat_map(move |(sense, terms)| {
-            terms
-                .split(',')
-                .map(str::trim)
-                .filter(|term| !term.is_empty())
-                .map(move |term| (language, sense, term))
-        })
 }
 
 #[cfg(test)]
@@ -238,9 +170,9 @@ mod tests {
             assert!(!sense.says(Sense::NUMBER.or(Sense::KIND)), "{word}");
         }
         let torn = CODES.terms.iter().find(|term| {
-            term.sense.says(connecting) && term.sense.says(Sense::NUMBER.or(Sense::KIND))
+            sense(term).says(connecting) && sense(term).says(Sense::NUMBER.or(Sense::KIND))
         });
-        assert_eq!(torn.map(|term| term.language), None);
+        assert_eq!(torn.map(meaning::language), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 /// A set of senses, because a term may have several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Sense(u64);
+pub(crate) struct Sense(pub(super) u64);
 
 impl Sense {
     /// Names a one-time code: "verification code".
@@ -27,8 +27,6 @@ impl Sense {
     pub(crate) const MONEY: Self = Self(1 << 9);
     /// "previous", "no longer".
     pub(crate) const STALE: Self = Self(1 << 10);
-    /// A word that contains a term and means something else: "unicode".
-    pub(crate) const NOISE: Self = Self(1 << 11);
     /// Link: confirm, activate.
     pub(crate) const VERIFY: Self = Self(1 << 12);
     /// Link: sign in.
@@ -73,56 +71,6 @@ impl Sense {
     pub(crate) const PAST: Self = Self(1 << 32);
     /// Cue: a limit of time.
     pub(crate) const LIMIT: Self = Self(1 << 33);
-    /// Everything about links.
-    pub(super) const LINKS: Self = Self(((1 << 23) - 1) & !((1 << 12) - 1) | 1 << 24);
-
-    /// The sense with this name in a file.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "code" => Self::CODE,
-            "word" => Self::WORD,
-            "is" => Self::IS.or(Self::COPULA),
-            "meeting" => Self::MEETING,
-            "not_me" => Self::NOT_ME,
-            "copula" => Self::COPULA,
-            "enter" => Self::ENTER,
-            "expiry" => Self::EXPIRY,
-            "auth" => Self::AUTH,
-            "number" => Self::NUMBER,
-            "kind" => Self::KIND,
-            "unit" => Self::UNIT,
-            "money" => Self::MONEY,
-            "stale" => Self::STALE,
-            "noise" => Self::NOISE,
-            "verify" => Self::VERIFY,
-            "login" => Self::LOGIN,
-            "reset" => Self::RESET,
-            "invite" => Self::INVITE,
-            "change" => Self::CHANGE,
-            "approve" => Self::APPROVE,
-            "deny" => Self::DENY,
-            "delete" => Self::DELETE,
-            "leave" => Self::LEAVE,
-            "page" => Self::PAGE,
-            "click" => Self::CLICK,
-            _ => return None,
-        })
-    }
-
-    /// The cue with this name in a file.
-    pub(super) fn cue(name: &str) -> Option<Self> {
-        Some(match name {
-            "ask" => Self::ASK,
-            "thing" => Self::THING,
-            "proof" => Self::PROOF,
-            "place" => Self::PLACE,
-            "expiry" => Self::LIMIT,
-            "secret" => Self::SECRET,
-            "other" => Self::OTHER,
-            "past" => Self::PAST,
-            _ => return None,
-        })
-    }
 
     pub(crate) const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)

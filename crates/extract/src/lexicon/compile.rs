@@ -1,0 +1,198 @@
+//! Turns the lexicon files into the tables that the library contains. Only the build
+//! script does this.
+
+use std::fs;
+use std::io::Error;
+use std::path::Path;
+
+use super::sense::Sense;
+use super::table::Table;
+use crate::fold::folded;
+
+/// A word that contains a term and means something else: "unicode". The library only has
+/// to find it, because the longest term wins.
+const NOISE: Sense = Sense(1 << 11);
+
+/// Everything about links.
+const LINKS: Sense = Sense::VERIFY
+    .or(Sense::LOGIN)
+    .or(Sense::RESET)
+    .or(Sense::INVITE)
+    .or(Sense::CHANGE)
+    .or(Sense::APPROVE)
+    .or(Sense::DENY)
+    .or(Sense::DELETE)
+    .or(Sense::LEAVE)
+    .or(Sense::PAGE)
+    .or(Sense::CLICK)
+    .or(Sense::NOT_ME);
+
+/// A term as it is written in a file.
+struct Entry {
+    language: String,
+    sense: Sense,
+    written: String,
+}
+
+/// Reads the lexicons in one directory and writes their tables into another. Terms about
+/// codes and terms about links overlap, so they are two lexicons.
+pub(crate) fn compile(from: &Path, to: &Path) -> Result<(), Error> {
+    let (about_links, about_codes) = terms(from)?
+        .into_iter()
+        .partition(|entry| entry.sense.says(LINKS));
+    write("codes", about_codes, to)?;
+    write("links", about_links, to)?;
+    write("cues", cues(from)?, to)
+}
+
+/// The terms of every language, English first, and then by the name of the language.
+fn terms(from: &Path) -> Result<Vec<Entry>, Error> {
+    let mut languages = Vec::new();
+    for file in fs::read_dir(from)? {
+        let path = file?.path();
+        let name = path.file_stem().and_then(|name| name.to_str());
+        let is_text = path.extension().is_some_and(|extension| extension == "txt");
+        if let Some(language) = name.filter(|name| is_text && *name != "cues") {
+            languages.push(language.to_owned());
+        }
+    }
+    languages.sort_by_key(|language| (language != "en", language.clone()));
+    let mut terms = Vec::new();
+    for language in languages {
+        let file = fs::read_to_string(from.join(format!("{language}.txt")))?;
+        terms.extend(entries(&language, &file, term_sense)?);
+    }
+    Ok(terms)
+}
+
+/// The cues of every language. A line `[de]` begins a language.
+fn cues(from: &Path) -> Result<Vec<Entry>, Error> {
+    let file = fs::read_to_string(from.join("cues.txt"))?;
+    let languages = file.split("\n[").filter_map(|part| part.split_once("]\n"));
+    let mut cues = Vec::new();
+    for (language, part) in languages {
+        cues.extend(entries(language, part, cue_sense)?);
+    }
+    Ok(cues)
+}
+
+/// `sense: term, term, term` lines; `#` begins a comment.
+fn entries(
+    language: &str,
+    file: &str,
+    named: fn(&str) -> Option<Sense>,
+) -> Result<Vec<Entry>, Error> {
+    if language.len() > 3 {
+        return Err(Error::other(format!("lexicon {language}: name too long")));
+    }
+    let mut entries = Vec::new();
+    let lines = file.lines().filter(|line| !line.starts_with('#'));
+    for (name, terms) in lines.filter_map(|line| line.split_once(':')) {
+        let unknown = || Error::other(format!("lexicon {language}: no sense is named {name}"));
+        let sense = named(name.trim()).ok_or_else(unknown)?;
+        let terms = terms.split(',').map(str::trim);
+        entries.extend(terms.map(|term| Entry {
+            language: language.to_owned(),
+            sense,
+            written: term.to_owned(),
+        }));
+    }
+    Ok(entries)
+}
+
+/// Writes the trie of the terms, and what each term means: sense, flag and language.
+fn write(name: &str, entries: Vec<Entry>, to: &Path) -> Result<(), Error> {
+    let mut entries: Vec<(String, Entry)> = entries
+        .into_iter()
+        .map(|entry| (bare(&entry.written), entry))
+        .filter(|(bare, _)| !bare.is_empty())
+        .collect();
+    // The sort is stable: the first language that has a term stays the first.
+    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let (mut meanings, mut numbered) = (Vec::new(), Vec::new());
+    let same_terms = entries.chunk_by(|(one, _), (other, _)| one == other);
+    for (number, same) in (0..).zip(same_terms) {
+        if let Some((bare, _)) = same.first() {
+            numbered.push((bare.clone(), number));
+            meanings.extend(meaning(same));
+        }
+    }
+    let table = Table::build(numbered);
+    fs::write(to.join(format!("{name}.terms")), meanings)?;
+    fs::write(to.join(format!("{name}.letters")), &table.letters)?;
+    fs::write(
+        to.join(format!("{name}.nodes")),
+        table.stored_nodes().as_flattened().as_flattened(),
+    )?;
+    fs::write(to.join(format!("{name}.tails")), &table.tails)
+}
+
+/// What a term means, as `meaning.rs` reads it.
+fn meaning(same: &[(String, Entry)]) -> Vec<u8> {
+    let mut sense = Sense::default();
+    let (mut is_open_after, mut language) = (false, "");
+    for (_, entry) in same.iter().rev() {
+        sense = sense.or(entry.sense);
+        is_open_after |= entry.written.ends_with('*');
+        language = &entry.language;
+    }
+    let mut meaning = sense.0.to_le_bytes().to_vec();
+    meaning.push(u8::from(is_open_after));
+    meaning.extend(format!("{language:3}").bytes());
+    meaning
+}
+
+/// A term as it is compared: folded and in small letters.
+fn bare(written: &str) -> String {
+    let mut bare = folded(written.trim_matches('*'));
+    bare.make_ascii_lowercase();
+    bare
+}
+
+/// The sense of terms with this name in the file of a language.
+fn term_sense(name: &str) -> Option<Sense> {
+    Some(match name {
+        "code" => Sense::CODE,
+        "word" => Sense::WORD,
+        "is" => Sense::IS.or(Sense::COPULA),
+        "meeting" => Sense::MEETING,
+        "not_me" => Sense::NOT_ME,
+        "copula" => Sense::COPULA,
+        "enter" => Sense::ENTER,
+        "expiry" => Sense::EXPIRY,
+        "auth" => Sense::AUTH,
+        "number" => Sense::NUMBER,
+        "kind" => Sense::KIND,
+        "unit" => Sense::UNIT,
+        "money" => Sense::MONEY,
+        "stale" => Sense::STALE,
+        "noise" => NOISE,
+        "verify" => Sense::VERIFY,
+        "login" => Sense::LOGIN,
+        "reset" => Sense::RESET,
+        "invite" => Sense::INVITE,
+        "change" => Sense::CHANGE,
+        "approve" => Sense::APPROVE,
+        "deny" => Sense::DENY,
+        "delete" => Sense::DELETE,
+        "leave" => Sense::LEAVE,
+        "page" => Sense::PAGE,
+        "click" => Sense::CLICK,
+        _ => return None,
+    })
+}
+
+/// The sense of cues with this name.
+fn cue_sense(name: &str) -> Option<Sense> {
+    Some(match name {
+        "ask" => Sense::ASK,
+        "thing" => Sense::THING,
+        "proof" => Sense::PROOF,
+        "place" => Sense::PLACE,
+        "expiry" => Sense::LIMIT,
+        "secret" => Sense::SECRET,
+        "other" => Sense::OTHER,
+        "past" => Sense::PAST,
+        _ => return None,
+    })
+}
