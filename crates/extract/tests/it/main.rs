@@ -13,6 +13,7 @@ mod lexicon;
 mod mail;
 mod property;
 mod relatives;
+mod second_reading;
 mod shape;
 mod speed;
 mod threshold;
