@@ -183,7 +183,8 @@ fn candidate(
     let alone = is_alone(place.segment(range.start)?, &range);
     let wordlike = shape.is_wordlike();
     let is_word = wordlike && !is_random(value);
-    if is_word && !alone && !place.is_set_off(text, range.start) {
+    let stands_out = shape == Shape::Letters && stands_out(text, &range);
+    if is_word && !alone && !stands_out && !place.is_set_off(text, range.start) {
         return None;
     }
     let hits = place.hits;
@@ -204,6 +205,18 @@ fn candidate(
         segment: place.segment,
         alone,
     })
+}
+
+/// Whether a word in capitals has no others near: in most texts that is a name or a code.
+fn stands_out(text: &str, range: &Range<usize>) -> bool {
+    const NEAR: usize = 40;
+    let from = text.ceil_char_boundary(range.start.saturating_sub(NEAR));
+    let until = text.floor_char_boundary((range.end + NEAR).min(text.len()));
+    let before = text.get(from..range.start).unwrap_or_default();
+    let after = text.get(range.end..until).unwrap_or_default();
+    let is_capital = |pair: &[u8]| pair.iter().all(u8::is_ascii_uppercase);
+    let has_capitals = |near: &str| near.as_bytes().windows(2).any(is_capital);
+    (5..=8).contains(&range.len()) && !has_capitals(before) && !has_capitals(after)
 }
 
 /// Whether letters have too few vowels for a word.

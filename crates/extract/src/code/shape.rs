@@ -83,10 +83,20 @@ pub(super) fn shape_of(core: &str) -> Option<Shape> {
     }
 }
 
-/// `482.913`.
+/// `482.913`, or `31.75.09` unless it is a date.
 fn dotted(core: &str) -> bool {
-    core.split_once('.')
-        .is_some_and(|(a, b)| a.len() == 3 && b.len() == 3 && is_digits(a) && is_digits(b))
+    let groups: Vec<&str> = core.split('.').collect();
+    groups.iter().all(|group| is_digits(group))
+        && match groups.as_slice() {
+            [a, b] => a.len() == 3 && b.len() == 3,
+            [a, b, c] => {
+                let is_even = [a, b, c].iter().all(|group| group.len() == 2);
+                let is_month = |group: &str| ("01"..="12").contains(&group);
+                let is_day = |group: &str| ("01"..="31").contains(&group);
+                is_even && !(is_day(a) && is_month(b) || is_month(a) && is_day(b))
+            }
+            _ => false,
+        }
 }
 
 fn dashed(core: &str) -> Option<Shape> {

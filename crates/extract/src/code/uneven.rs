@@ -11,11 +11,12 @@ const MOST_GROUPS: usize = 4;
 const LONGEST: usize = 13;
 
 /// `KRT 907`, `8R4T 61`, `OKL 5093 TY`: groups one space apart, if they have a line of their
-/// own, or come directly after a label or a colon. A group is no term that names a code.
+/// own, or come directly after a label or a colon, or if two groups have both letters and
+/// digits. A group is no term that names a code.
 pub(super) fn uneven_groups(text: &str, tokens: &[Token], at: usize, hits: &[Hit]) -> Option<Run> {
     let first = tokens.get(at)?.range.clone();
     let (mut used, mut total, mut end) = (0, 0, first.start);
-    let (mut any_letter, mut any_digit) = (false, false);
+    let (mut any_letter, mut any_digit, mut mixed) = (false, false, 0);
     for token in tokens.get(at..)?.iter().take(MOST_GROUPS + 1) {
         let group = text.get(token.range.clone())?;
         let gap = text.get(end..token.range.start)?;
@@ -23,8 +24,11 @@ pub(super) fn uneven_groups(text: &str, tokens: &[Token], at: usize, hits: &[Hit
         if !is_next || !is_group(group) || is_term(token, hits) {
             break;
         }
-        any_letter |= group.bytes().any(|byte| byte.is_ascii_uppercase());
-        any_digit |= group.bytes().any(|byte| byte.is_ascii_digit());
+        let has_letter = group.bytes().any(|byte| byte.is_ascii_uppercase());
+        let has_digit = group.bytes().any(|byte| byte.is_ascii_digit());
+        any_letter |= has_letter;
+        any_digit |= has_digit;
+        mixed += usize::from(has_letter && has_digit);
         total += group.len();
         used += 1;
         end = token.range.end;
@@ -43,7 +47,7 @@ pub(super) fn uneven_groups(text: &str, tokens: &[Token], at: usize, hits: &[Hit
         .trim_start_matches([' ', '.', '"', '*', '\'']);
     let is_last = ends.is_empty() || ends.starts_with(['\n', '\t']);
     let is_apart = is_set_apart(text, &range) && is_last || is_labelled(text, first.start, hits);
-    is_apart.then(|| Run::Code {
+    (is_apart || mixed > 1).then(|| Run::Code {
         value: text.get(range.clone()).unwrap_or_default().to_owned(),
         range,
         shape: Shape::Dashed,
