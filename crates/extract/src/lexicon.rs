@@ -57,6 +57,7 @@ macro_rules! lexicon {
 static CODES: Lexicon = lexicon!("codes");
 static LINKS: Lexicon = lexicon!("links");
 static CUES: Lexicon = lexicon!("cues");
+static LINK_CUES: Lexicon = lexicon!("link_cues");
 
 /// Every term about codes in the text, in order. Where several begin, the longest.
 pub(crate) fn code_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
@@ -71,6 +72,11 @@ pub(crate) fn link_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
 /// Every cue for the model in the text, in the same way.
 pub(crate) fn cue_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
     CUES.hits(text, steps)
+}
+
+/// Every cue of links for the model in the text, in the same way.
+pub(crate) fn link_cue_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
+    LINK_CUES.hits(text, steps)
 }
 
 /// The three most frequent languages of terms about codes.

@@ -10,7 +10,7 @@ mod trees;
 mod word;
 
 pub(crate) use kind::Kind;
-pub(crate) use trees::value_odds;
+pub(crate) use trees::{TARGETS, VALUES};
 pub(crate) use word::words;
 
 use word::is_unspaced;
@@ -237,7 +237,7 @@ pub struct CandidateFeatures {
     pub points: i32,
     /// Indexes into the table of weights, in parts.
     pub features: Vec<Vec<u32>>,
-    /// Numbers for the trees that judge a code.
+    /// Numbers for the trees.
     pub facts: Vec<i32>,
 }
 

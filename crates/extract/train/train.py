@@ -12,8 +12,8 @@ of features.jsonl is a labelled mail and what the models see of it. The result i
 
 * `codes.bin` and `links.bin`, one signed byte for each place in the table of weights;
 * `mails.bin`, the same for the question whether a mail has a code at all;
-* `trees.bin`, the trees with which `code/value.rs` judges a value by all of its
-  occurrences and by its rivals.
+* `trees.bin` and `link_trees.bin`, the trees with which `code/value.rs` judges a value, and
+  `link/decide/target.rs` a target, by all of its occurrences and by its rivals.
 
 The same input gives the same bytes. Before it writes, it prints precision and recall by
 cross-validation: each writer's mails are scored by models that saw none of them. A third
@@ -34,21 +34,26 @@ from sklearn.linear_model import LogisticRegression
 
 PLACES = {"codes": 1 << 18, "links": 1 << 17}
 UNIT = 32
+# How many parts the features of a candidate have.
+PARTS = 6
 # How strongly weights are held near zero, chosen by cross-validation.
 STRENGTH = {"codes": 0.3, "links": 0.3, "mails": 0.1}
 # A link that must never be returned counts as this many others, and so does a mail of the
 # project's own corpus, whose labels are tests. For the trees, a row that is no mail of the
 # writers counts as several: there are few of them.
 FORBIDDEN = 25.0
+FORBIDDEN_TREES = 5.0
+OWN_TREES = 15.0
 OWN = {"codes": 3.0, "links": 25.0}
 ROWS = 3.0
 FOLDS = 5
-# The trees: as many facts, levels and values of a mail as in code/value.rs.
-LEVELS = 4
-VALUES = 4
+# The trees: as many levels and values of a mail as in the extractor.
+LEVELS = {"codes": 6, "links": 4}
+VALUES = {"codes": 4, "links": 6}
 LEAF = 512
+ROUNDS = {"codes": 400, "links": 250}
 TREES = {
-    "max_iter": 250, "learning_rate": 0.05, "max_depth": LEVELS, "min_samples_leaf": 30,
+    "learning_rate": 0.05, "max_leaf_nodes": None, "min_samples_leaf": 30,
     "l2_regularization": 5.0, "early_stopping": False, "random_state": 0,
 }
 
@@ -123,6 +128,8 @@ class Candidates:
         is_hand = numpy.array([writer.isdigit() for writer in self.writers])
         self.mail_weights = numpy.where(self.writers == "own", OWN[kind], 1.0)
         self.tree_weights = numpy.where(is_hand, 1.0, ROWS)
+        if kind == "links":
+            self.tree_weights = numpy.where(self.writers == "own", OWN_TREES, self.tree_weights)
         self.weights = numpy.where(self.forbidden, FORBIDDEN, 1.0) * self.mail_weights[self.mail_of]
 
     def wanted(self, mail):
@@ -180,25 +187,18 @@ def print_scores(candidates, answers, name):
         print(f"  log odds >= {threshold:5.2f}: {precision:.3f} / {recall:.3f}, wrong {wrong}")
 
 
-def cross_validate_links(candidates):
-    odds, _ = candidates.held_back()
-    answers = {}
-    for row, score in enumerate(odds.sum(axis=1) / UNIT):
-        if candidates.usable[row]:
-            mail = candidates.mail_of[row]
-            answers[mail] = max(answers.get(mail, (-99, False)), (score, bool(candidates.labels[row])))
-    print_scores(candidates, answers, "links")
+def limit(number):
+    return int(max(-10 * UNIT, min(10 * UNIT, number)))
 
 
-def value_facts(rows, mail, others, candidates, odds):
-    """The same whole numbers as in code/value.rs. `others` are the best odds and the lengths
-    of the other values."""
-    limit = lambda number: int(max(-10 * UNIT, min(10 * UNIT, number)))  # noqa: E731
+def code_facts(rows, mail, others, candidates, odds):
+    """The same whole numbers as in code/value.rs. `others` are the best odds of the other
+    values, their names and their rows."""
     totals = odds.sum(axis=1)
     own = [int(totals[row]) for row in rows]
     best_row = rows[own.index(max(own))]
     best, mean, worst = limit(max(own)), int(sum(map(limit, own)) / len(own)), limit(min(own))
-    rivals = sorted((other for other, _ in others), reverse=True)
+    rivals = sorted((other for other, _, _ in others), reverse=True)
     rival, second = [*map(limit, rivals), -10 * UNIT, -10 * UNIT][:2]
     length = len(compact(candidates.values[best_row]))
     facts = [candidates.facts[row] for row in rows]
@@ -206,37 +206,68 @@ def value_facts(rows, mail, others, candidates, odds):
         best, mean, worst, rival, best - rival, second, limit(mail),
         min(20, len(rows)), min(30, len(others) + 1),
         max(candidates.points[row] for row in rows),
-        min(30, 1 + sum(other == length for _, other in others)),
+        min(30, 1 + sum(len(other) == length for _, other, _ in others)),
         max(fact[2] for fact in facts), max(fact[4] == 0 for fact in facts),
         *map(int, odds[best_row]), *candidates.facts[best_row],
     ]
 
 
+def link_facts(rows, _mail, others, candidates, odds):
+    """The same whole numbers as in link/decide/target.rs."""
+    totals = odds.sum(axis=1)
+    own = [int(totals[row]) for row in rows]
+    best_row = rows[own.index(max(own))]
+    best = limit(max(own))
+    rivals = sorted((other for other, _, _ in others), reverse=True)
+    rival, second = [*map(limit, rivals), -10 * UNIT, -10 * UNIT][:2]
+    points = [candidates.points[row] for row in rows]
+    rival_points = [max(candidates.points[row] for row in other) for _, _, other in others]
+    parts = list(map(int, odds[best_row]))
+    return [
+        best, int(sum(map(limit, own)) / len(own)), limit(min(own)), rival, best - rival, second,
+        min(20, len(rows)), min(30, len(others) + 1), max(points), min(points),
+        max(rival_points, default=-2000), min(30, rival_points.count(-1000)),
+        limit(sum(parts[PARTS:])), *parts[:PARTS], *candidates.facts[best_row],
+    ]
+
+
 class Values:
-    """The different values of all mails."""
+    """The different values of all mails: codes, or targets of links."""
 
     def __init__(self, candidates, odds, mail_odds):
         self.candidates = candidates
+        name_of = compact if candidates.kind == "codes" else str
+        facts_of = code_facts if candidates.kind == "codes" else link_facts
         grouped = collections.defaultdict(lambda: collections.defaultdict(list))
         for row, mail in enumerate(candidates.mail_of):
-            grouped[mail][compact(candidates.values[row])].append(row)
+            grouped[mail][name_of(candidates.values[row])].append(row)
         totals = odds.sum(axis=1)
-        self.facts, self.labels, self.mail_of = [], [], []
+        self.facts, self.labels, self.mail_of, self.weights, self.usable = [], [], [], [], []
         for mail, values in grouped.items():
             best = {name: max(totals[row] for row in rows) for name, rows in values.items()}
-            for name in sorted(best, key=lambda name: -best[name])[:VALUES]:
+            for name in sorted(best, key=lambda name: -best[name])[:VALUES[candidates.kind]]:
                 rows = values[name]
-                others = [(odd, len(other)) for other, odd in best.items() if other != name]
-                self.facts.append(value_facts(rows, mail_odds[mail], others, candidates, odds))
+                others = [
+                    (odd, other, values[other]) for other, odd in best.items() if other != name
+                ]
+                self.facts.append(facts_of(rows, mail_odds[mail], others, candidates, odds))
                 self.labels.append(any(candidates.labels[row] for row in rows))
                 self.mail_of.append(mail)
+                is_forbidden = any(candidates.forbidden[row] for row in rows)
+                self.weights.append(
+                    candidates.tree_weights[mail] * (FORBIDDEN_TREES if is_forbidden else 1.0)
+                )
+                is_code = candidates.kind == "codes"
+                self.usable.append(is_code or all(candidates.usable[row] for row in rows))
         self.facts, self.labels = numpy.array(self.facts, dtype=float), numpy.array(self.labels)
-        self.mail_of = numpy.array(self.mail_of)
+        self.mail_of, self.weights = numpy.array(self.mail_of), numpy.array(self.weights)
 
     def fit(self, rows):
-        model = HistGradientBoostingClassifier(**TREES)
-        weights = self.candidates.tree_weights[self.mail_of[rows]]
-        return model.fit(self.facts[rows], self.labels[rows], sample_weight=weights)
+        kind = self.candidates.kind
+        model = HistGradientBoostingClassifier(
+            max_depth=LEVELS[kind], max_iter=ROUNDS[kind], **TREES
+        )
+        return model.fit(self.facts[rows], self.labels[rows], sample_weight=self.weights[rows])
 
     def cross_validate(self):
         answers = {}
@@ -245,17 +276,26 @@ class Values:
             model = self.fit(numpy.where(~is_tested)[0])
             rows = numpy.where(is_tested)[0]
             for row, score in zip(rows, model.decision_function(self.facts[rows])):
-                mail = self.mail_of[row]
-                answers[mail] = max(answers.get(mail, (-99, False)), (score, bool(self.labels[row])))
-        print_scores(self.candidates, answers, "codes")
+                mail, answer = self.mail_of[row], (score, bool(self.labels[row]))
+                if self.usable[row]:
+                    answers[mail] = max(answers.get(mail, (-99, False)), answer)
+        print_scores(self.candidates, answers, self.candidates.kind)
+
+    def write(self, target):
+        """Trains on everything."""
+        model = self.fit(numpy.arange(len(self.labels)))
+        start = round(float(model._baseline_prediction[0, 0]) * LEAF)
+        levels = LEVELS[self.candidates.kind]
+        trees = [tree_bytes(stage[0].nodes, levels) for stage in model._predictors]
+        target.write_bytes(struct.pack("<i", start) + b"".join(trees))
 
 
-def tree_bytes(nodes):
+def tree_bytes(nodes, levels):
     """A tree with all of its levels: for each inner node a fact and the most that goes left,
     and then the leaves. Where a branch ends early, everything goes left."""
     inner, leaves = [], []
     level = [0]
-    for _ in range(LEVELS):
+    for _ in range(levels):
         below = []
         for at in level:
             node = nodes[at]
@@ -277,10 +317,7 @@ def train_codes(mails, target):
     odds, mail_odds = candidates.held_back()
     values = Values(candidates, odds, mail_odds)
     values.cross_validate()
-    model = values.fit(numpy.arange(len(values.labels)))
-    start = round(float(model._baseline_prediction[0, 0]) * LEAF)
-    trees = [tree_bytes(stage[0].nodes) for stage in model._predictors]
-    (target / "trees.bin").write_bytes(struct.pack("<i", start) + b"".join(trees))
+    values.write(target / "trees.bin")
     everything = numpy.arange(len(candidates.labels))
     (target / "codes.bin").write_bytes(candidates.fit(everything).tobytes())
     all_mails = numpy.ones(len(candidates.mails), dtype=bool)
@@ -289,7 +326,10 @@ def train_codes(mails, target):
 
 def train_links(mails, target):
     candidates = Candidates("links", mails)
-    cross_validate_links(candidates)
+    odds, mail_odds = candidates.held_back()
+    values = Values(candidates, odds, mail_odds)
+    values.cross_validate()
+    values.write(target / "link_trees.bin")
     everything = numpy.arange(len(candidates.labels))
     (target / "links.bin").write_bytes(candidates.fit(everything).tobytes())
 

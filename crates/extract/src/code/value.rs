@@ -9,12 +9,14 @@ use std::cmp::Reverse;
 use super::facts::{ALONE, small};
 use super::odds::MailOdds;
 use super::score::ScoredCode;
-use crate::model::{UNIT, value_odds};
+use crate::model::{UNIT, VALUES};
 use crate::reading::TextSource;
 use crate::steps::Steps;
 
 /// How many values are judged. The others have lower odds.
 const JUDGED: usize = 4;
+/// Values with lower odds are not judged either: the trees never made a code of one.
+const UNLIKELY: i32 = -4 * UNIT;
 /// The most that any other value gets.
 const UNJUDGED: i32 = -3 * UNIT;
 /// The odds that are taken for a rival when there is none.
@@ -45,13 +47,14 @@ pub(super) fn judge(scored: &mut [ScoredCode], mail: &MailOdds, steps: &Steps<'_
         }
     }
     let mut judged = Vec::with_capacity(JUDGED);
-    for value in values.iter().take(JUDGED) {
+    let likely = values.iter().take_while(|value| value.odds >= UNLIKELY);
+    for value in likely.take(JUDGED) {
         steps.charge(PER_VALUE);
         let own = scored.iter().zip(&names);
         let own = own.filter(|(_, name)| *name == value.name);
         let own: Vec<&ScoredCode> = own.map(|(one, _)| one).collect();
         let facts = facts(value, &values, &own, mail);
-        judged.push((value.name, value_odds(&facts)));
+        judged.push((value.name, VALUES.odds(&facts)));
     }
     let of_each: Vec<Option<i32>> = names
         .iter()

@@ -42,7 +42,9 @@ pub(crate) fn compile(from: &Path, to: &Path) -> Result<(), Error> {
         .partition(|entry| entry.sense.says(LINKS));
     write("codes", about_codes, to)?;
     write("links", about_links, to)?;
-    write("cues", cues(from)?, to)
+    write("cues", cues(&from.join("cues.txt"), cue_sense)?, to)?;
+    let link_cues = cues(&from.join("link_cues.txt"), link_cue_sense)?;
+    write("link_cues", link_cues, to)
 }
 
 /// The terms of every language, English first, and then by the name of the language.
@@ -52,7 +54,7 @@ fn terms(from: &Path) -> Result<Vec<Entry>, Error> {
         let path = file?.path();
         let name = path.file_stem().and_then(|name| name.to_str());
         let is_text = path.extension().is_some_and(|extension| extension == "txt");
-        if let Some(language) = name.filter(|name| is_text && *name != "cues") {
+        if let Some(language) = name.filter(|name| is_text && !name.ends_with("cues")) {
             languages.push(language.to_owned());
         }
     }
@@ -66,12 +68,12 @@ fn terms(from: &Path) -> Result<Vec<Entry>, Error> {
 }
 
 /// The cues of every language. A line `[de]` begins a language.
-fn cues(from: &Path) -> Result<Vec<Entry>, Error> {
-    let file = fs::read_to_string(from.join("cues.txt"))?;
+fn cues(path: &Path, named: fn(&str) -> Option<Sense>) -> Result<Vec<Entry>, Error> {
+    let file = fs::read_to_string(path)?;
     let languages = file.split("\n[").filter_map(|part| part.split_once("]\n"));
     let mut cues = Vec::new();
     for (language, part) in languages {
-        cues.extend(entries(language, part, cue_sense)?);
+        cues.extend(entries(language, part, named)?);
     }
     Ok(cues)
 }
@@ -193,6 +195,25 @@ fn cue_sense(name: &str) -> Option<Sense> {
         "secret" => Sense::SECRET,
         "other" => Sense::OTHER,
         "past" => Sense::PAST,
+        _ => return None,
+    })
+}
+
+/// The sense of cues of links with this name.
+fn link_cue_sense(name: &str) -> Option<Sense> {
+    Some(match name {
+        "agree" => Sense::AGREE,
+        "enter" => Sense::GO_IN,
+        "choose" => Sense::CHOOSE,
+        "join" => Sense::JOIN,
+        "refuse" => Sense::REFUSE,
+        "remove" => Sense::REMOVE,
+        "leave" => Sense::QUIT,
+        "show" => Sense::SHOW,
+        "again" => Sense::AGAIN,
+        "point" => Sense::POINT,
+        "asked" => Sense::ASKED,
+        "alarm" => Sense::ALARM,
         _ => return None,
     })
 }

@@ -72,6 +72,31 @@ impl Sense {
     /// Cue: a limit of time.
     pub(crate) const LIMIT: Self = Self(1 << 33);
 
+    /// Cue of a link: it confirms, accepts, approves.
+    pub(crate) const AGREE: Self = Self(1 << 34);
+    /// Cue of a link: it signs in, continues, opens the account.
+    pub(crate) const GO_IN: Self = Self(1 << 35);
+    /// Cue of a link: it sets a password.
+    pub(crate) const CHOOSE: Self = Self(1 << 36);
+    /// Cue of a link: an invitation.
+    pub(crate) const JOIN: Self = Self(1 << 37);
+    /// Cue of a link: it denies, reports, blocks, cancels.
+    pub(crate) const REFUSE: Self = Self(1 << 38);
+    /// Cue of a link: it deletes.
+    pub(crate) const REMOVE: Self = Self(1 << 39);
+    /// Cue of a link: it ends a subscription.
+    pub(crate) const QUIT: Self = Self(1 << 40);
+    /// Cue of a link: it only shows something.
+    pub(crate) const SHOW: Self = Self(1 << 41);
+    /// Cue of a link: it sends another one.
+    pub(crate) const AGAIN: Self = Self(1 << 42);
+    /// Cue of a link: "click here".
+    pub(crate) const POINT: Self = Self(1 << 43);
+    /// Cue of a link: the reader asked for it.
+    pub(crate) const ASKED: Self = Self(1 << 44);
+    /// Cue of a link: the reader may not have asked for it.
+    pub(crate) const ALARM: Self = Self(1 << 45);
+
     pub(crate) const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

@@ -150,6 +150,17 @@ pub(super) fn token_strength(url: &Url) -> u8 {
     }
 }
 
+/// The length of the longest piece of a URL that has a digit: `login/4c9e21b7-88ad` has one
+/// of 13, and `login` has none. It may be a short token, or the number of an article.
+pub(super) fn longest_number(url: &Url) -> usize {
+    let query = url.query().unwrap_or_default();
+    let fragment = url.fragment().unwrap_or_default();
+    let pieces = [url.path(), query, fragment].into_iter();
+    let pieces = pieces.flat_map(|part| part.split(['/', '&', '=', '?']));
+    let numbers = pieces.filter(|piece| piece.bytes().any(|byte| byte.is_ascii_digit()));
+    numbers.map(str::len).max().unwrap_or_default()
+}
+
 /// `x7Kp2Q`: letters of both cases with digits between them, as in short links.
 fn is_short_token(segment: &str) -> bool {
     let inner = segment.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -288,6 +299,15 @@ mod tests {
                 assert!(!says(&format!("{url}{token}"), words), "{url}{token}");
             }
         }
+    }
+
+    #[test]
+    fn longest_number_is_the_longest_piece_with_a_digit() {
+        let number = |url: &str| longest_number(&Url::parse(url).unwrap());
+        assert_eq!(number("https://a.com/login/4c9e21b7-88ad"), 13);
+        assert_eq!(number("https://a.com/x?key=b8c0-11fe&page=2"), 9);
+        assert_eq!(number("https://a.com/#/in/7a7"), 3);
+        assert_eq!(number("https://a1.com/log-in?next=home"), 0);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use url::Url;
 use super::address::{is_no_action, senses, token_strength};
 use super::collect::WrittenLink;
 use crate::extraction::LinkKind;
-use crate::lexicon::{Sense, link_hits};
+use crate::lexicon::{Hit, Sense, link_cue_hits, link_hits};
 use crate::steps::Steps;
 
 /// A piece of evidence about a link.
@@ -131,12 +131,36 @@ impl Classified {
     }
 }
 
+/// The cues around a link.
+pub(super) struct Cues {
+    pub(super) label: Sense,
+    pub(super) sentence: Sense,
+    pub(super) above: Sense,
+    pub(super) after: Sense,
+}
+
+impl Cues {
+    fn of(written: &WrittenLink, steps: &Steps<'_>) -> Self {
+        let cues_of = |text: &str| Hit::senses(&link_cue_hits(text, steps));
+        Self {
+            label: cues_of(&written.label),
+            sentence: cues_of(&written.sentence),
+            above: cues_of(&written.before),
+            after: cues_of(&written.after),
+        }
+    }
+}
+
 /// What the words around a link say.
 pub(super) struct Words {
-    label: Sense,
-    sentence: Sense,
-    above: Sense,
-    subject: Sense,
+    pub(super) label: Sense,
+    pub(super) sentence: Sense,
+    pub(super) above: Sense,
+    /// No rule looks at these, only the model.
+    pub(super) after: Sense,
+    pub(super) subject: Sense,
+    /// The cues at the same places, for the model.
+    pub(super) cues: Cues,
     /// The link has a label at all.
     is_named: bool,
     has_long_label: bool,
@@ -144,16 +168,14 @@ pub(super) struct Words {
 
 impl Words {
     pub(super) fn of(written: &WrittenLink, subject: Sense, steps: &Steps<'_>) -> Self {
-        let senses_of = |text: &str| {
-            let hits = link_hits(text, steps);
-            hits.iter()
-                .fold(Sense::default(), |all, hit| all.or(hit.sense))
-        };
+        let senses_of = |text: &str| Hit::senses(&link_hits(text, steps));
         Self {
             label: senses_of(&written.label),
             sentence: senses_of(&written.sentence),
             above: senses_of(&written.before),
+            after: senses_of(&written.after),
             subject,
+            cues: Cues::of(written, steps),
             is_named: !written.label.is_empty(),
             has_long_label: written.label.len() > 80,
         }

@@ -30,6 +30,8 @@ pub(super) struct WrittenLink {
     pub(super) sentence: String,
     /// The text before that sentence.
     pub(super) before: String,
+    /// The text after that sentence.
+    pub(super) after: String,
     /// Its byte offset in the folded text.
     pub(super) at: usize,
     /// A person may or may not see it.
@@ -61,6 +63,7 @@ pub(super) fn collect(reading: &Reading, steps: &Steps<'_>) -> (Vec<WrittenLink>
             shown_host: address,
             sentence: sentence(reading.text(), &anchor.span),
             before: before(reading.text(), &anchor.span),
+            after: after(reading.text(), &anchor.span),
             at: anchor.span.start,
             is_unclear: anchor.is_unclear,
         });
@@ -113,6 +116,7 @@ fn written(reading: &Reading, span: &Range<usize>) -> WrittenLink {
         shown_host: None,
         sentence: sentence(text, span),
         before: before(text, span),
+        after: after(text, span),
         at: span.start,
         is_unclear: reading.is_unclear(span.start),
     }
@@ -269,6 +273,23 @@ fn before(text: &str, span: &Range<usize>) -> String {
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
+/// What follows the sentence of the link, up to the end of the next line.
+fn after(text: &str, span: &Range<usize>) -> String {
+    let tail = text
+        .get(span.end..text.floor_char_boundary(span.end + REACH))
+        .unwrap_or_default();
+    let line = tail.find(['\n', '\t']).unwrap_or(tail.len());
+    let stop = tail.find(['.', '!', '?', '。']).unwrap_or(tail.len());
+    let rest = tail.get(line.min(stop)..).unwrap_or_default();
+    let rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let lines = rest.split(['\n', '\t']);
+    let lines: Vec<&str> = lines
+        .filter(|line| !line.trim().is_empty())
+        .take(2)
+        .collect();
+    lines.join("\n")
+}
+
 fn last_sentence(text: &str) -> &str {
     let trimmed = text.trim_end_matches(['.', '!', '?', ' ']);
     let stop = trimmed
@@ -324,6 +345,21 @@ mod tests {
         assert!(hrefs(broken).iter().all(|href| !href.is_ascii()));
         let whole = "Open https://a.com/v?t=Zk3v9QmB7tY1abcd\nThanks";
         assert_eq!(hrefs(whole), ["https://a.com/v?t=Zk3v9QmB7tY1abcd"]);
+    }
+
+    #[test]
+    fn text_after_the_sentence_of_a_link_ends_with_the_next_line() {
+        let following = |text: &str| {
+            let at = text.find("https").unwrap();
+            after(text, &(at..at + "https://a.com/v".len()))
+        };
+        let text = "Go: https://a.com/v now. It was you?\nThen yes.\nBye";
+        assert_eq!(following(text), "It was you?\nThen yes.");
+        assert_eq!(
+            following("https://a.com/v\n\nNot you?\nStop."),
+            "Not you?\nStop."
+        );
+        assert_eq!(following("https://a.com/v"), "");
     }
 
     #[test]

@@ -1,29 +1,26 @@
 //! Decides which link of a mail is the action link, or that none is.
 
+mod candidate;
 mod choose;
 mod judged;
 mod odds;
 mod relatives;
+mod target;
 
 use std::collections::HashMap;
 
-use url::Url;
-
-use super::address::token_strength;
 use super::classify::{Classified, LinkRule, Words};
-use super::collect::{WrittenLink, collect};
-use super::features;
-use super::gate::{Checked, check};
+use super::collect::collect;
 use crate::allowlist::Allowlist;
 use crate::extraction::{Extraction, Link, LinkKind};
 use crate::flag::Flag;
-use crate::host;
 use crate::lexicon::{Sense, link_hits};
-use crate::model::{Collector, Features, LINKS, UNIT};
+use crate::model::{Collector, LINKS, UNIT};
 use crate::reading::{Reading, TextSource};
 use crate::rejection::Rejection;
 use crate::steps::Steps;
 
+use candidate::{LinkCandidate, Search};
 use choose::choose;
 use odds::rate;
 pub(crate) use odds::seen_by_model;
@@ -43,37 +40,12 @@ const EXPLAINED: usize = 20;
 #[derive(Debug)]
 pub(crate) struct Links {
     candidates: Vec<LinkCandidate>,
+    /// The log odds that the mail gives to each of them.
+    base: i32,
     /// How many different targets the links have.
     targets: usize,
     /// The mail has more links than are examined.
     pub(crate) is_cut: bool,
-}
-
-#[derive(Debug)]
-struct LinkCandidate {
-    source: TextSource,
-    /// Its byte offset in the decoded source.
-    at: usize,
-    checked: Result<Checked, Rejection>,
-    /// The same number for the same target.
-    target: Option<usize>,
-    /// Its text names another host than the one it leads to.
-    shows_other_host: bool,
-    /// A person may or may not see it.
-    is_unclear: bool,
-    /// What it does by the URL in the mail.
-    as_written: Classified,
-    /// What it does by the URL inside its wrappers, where it has any.
-    as_target: Option<Classified>,
-    /// Its text, if it is short and no URL.
-    label: Option<String>,
-    /// Another link with this text leads to another place.
-    has_ambiguous_label: bool,
-    /// The URL that counts, for training.
-    href: String,
-    features: Features,
-    /// The log odds that the model gives it.
-    odds: i32,
 }
 
 /// The decision under one allowlist.
@@ -103,14 +75,6 @@ pub struct ConsideredLink {
     pub rules: Vec<(LinkRule, i32)>,
     /// Why the gate refused it.
     pub rejected: Option<Rejection>,
-}
-
-/// What the links of one mail have in common while they are read.
-struct Search<'s> {
-    /// A number for each target.
-    targets: HashMap<String, usize>,
-    collector: Collector,
-    steps: &'s Steps<'s>,
 }
 
 /// A link as one allowlist sees it.
@@ -145,7 +109,8 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Links {
         is_cut |= cut;
         for written in collected {
             let at = reading.folded.source(written.at);
-            let around = written.label.len() + written.sentence.len() + written.before.len();
+            let around = written.label.len() + written.sentence.len();
+            let around = around + written.before.len() + written.after.len();
             let bytes = PER_BYTE * written.href.len() + PER_WORD_BYTE * around;
             if !steps.charge(PER_LINK + bytes) {
                 break;
@@ -155,97 +120,12 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Links {
         }
     }
     relatives::compare(&mut candidates);
-    rate(readings, &mut candidates, &mut search);
+    let base = rate(readings, &mut candidates, &mut search);
     Links {
         candidates,
+        base,
         targets: search.targets.len(),
         is_cut,
-    }
-}
-
-impl LinkCandidate {
-    /// Nothing for what is no web link at all, such as `mailto:`.
-    fn of(
-        written: &WrittenLink,
-        at: usize,
-        words: &Words,
-        search: &mut Search<'_>,
-    ) -> Option<Self> {
-        let url = Url::parse(&written.href)
-            .ok()
-            .filter(|url| matches!(url.scheme(), "http" | "https"))?;
-        let checked = check(&written.href);
-        let is_opaque = checked.as_ref().is_ok_and(Checked::is_opaque);
-        let target = checked.as_ref().ok().map(|checked| {
-            let next = search.targets.len();
-            *search
-                .targets
-                .entry(checked.url.to_string())
-                .or_insert(next)
-        });
-        let shows_other_host = match (&written.shown_host, &checked) {
-            (Some(shown), Ok(checked)) => !is_same_site(shown, &checked.host),
-            _ => false,
-        };
-        let as_target = checked
-            .as_ref()
-            .ok()
-            .filter(|checked| checked.is_wrapped())
-            .map(|checked| words.classify(&checked.url, false));
-        let as_written = words.classify(&url, is_opaque);
-        let (counts, rules) = match (&checked, &as_target) {
-            (Ok(checked), Some(target)) => (&checked.url, &target.rules),
-            _ => (&url, &as_written.rules),
-        };
-        let strength = if is_opaque { 3 } else { token_strength(counts) };
-        let seen = (strength, &mut search.collector);
-        let features = features::of_link(written, counts, rules, seen, search.steps);
-        Some(Self {
-            features,
-            odds: i32::MIN,
-            label: relatives::short_label(&written.label),
-            has_ambiguous_label: false,
-            href: counts.to_string(),
-            source: written.source,
-            at,
-            target,
-            shows_other_host,
-            is_unclear: written.is_unclear,
-            as_written,
-            as_target,
-            checked,
-        })
-    }
-
-    /// Says that the link must not be followed.
-    fn protect(&mut self) {
-        self.as_written.rules.clear();
-        if let Some(target) = &mut self.as_target {
-            target.rules.clear();
-        }
-    }
-
-    fn judge<'l>(&self, allowed: &'l Allowlist) -> JudgedLink<'_, 'l> {
-        let admitted = match &self.checked {
-            Ok(checked) => checked.admit(allowed),
-            Err(rejection) => Err(*rejection),
-        };
-        let classified = match (&admitted, &self.as_target) {
-            (Ok(_), Some(target)) => target,
-            _ => &self.as_written,
-        };
-        JudgedLink {
-            link: self,
-            classified,
-            rule: admitted.and_then(|rule| {
-                let mismatch = self.shows_other_host;
-                (!mismatch)
-                    .then_some(rule)
-                    .ok_or(Rejection::TextHostMismatch)
-            }),
-            is_repeated: false,
-            score: self.odds,
-        }
     }
 }
 
@@ -265,12 +145,32 @@ impl Links {
             .collect()
     }
 
+    /// Every link under one allowlist. One that the allowlist admits is judged beside those
+    /// that it admits, too: a link of a stranger must not make it doubtful.
+    fn beside_admitted<'l>(&self, allowed: &'l Allowlist) -> Vec<JudgedLink<'_, 'l>> {
+        let all = self
+            .candidates
+            .iter()
+            .map(|link| JudgedLink::of(link, allowed));
+        let mut all: Vec<JudgedLink<'_, 'l>> = all.collect();
+        let mut admitted: Vec<&mut JudgedLink<'_, 'l>> =
+            all.iter_mut().filter(|one| one.rule.is_ok()).collect();
+        if admitted.len() < self.candidates.len() {
+            let links: Vec<&LinkCandidate> = admitted.iter().map(|one| one.link).collect();
+            let odds = target::judge(&links, self.base);
+            for (one, odds) in admitted.iter_mut().zip(odds) {
+                one.score = odds;
+            }
+        }
+        all
+    }
+
     /// Every link under one allowlist, best first, each target once.
     fn judged<'l>(&self, allowed: &'l Allowlist) -> Vec<JudgedLink<'_, 'l>> {
         let mut kept: Vec<JudgedLink<'_, 'l>> = Vec::with_capacity(self.candidates.len());
         let mut by_target: Vec<Option<usize>> = vec![None; self.targets];
-        for link in &self.candidates {
-            let judged = link.judge(allowed);
+        for judged in self.beside_admitted(allowed) {
+            let link = judged.link;
             let target = link.target.filter(|_| judged.rule.is_ok());
             let Some(known) = target.and_then(|target| by_target.get_mut(target)) else {
                 kept.push(judged);
@@ -286,9 +186,4 @@ impl Links {
         kept.sort_by_key(|one| (std::cmp::Reverse(one.score), one.link.source, one.link.at));
         kept
     }
-}
-
-fn is_same_site(shown: &str, host: &str) -> bool {
-    shown == host
-        || host::registrable(shown).is_some_and(|site| host::registrable(host) == Some(site))
 }

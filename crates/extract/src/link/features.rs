@@ -2,10 +2,12 @@
 
 use url::Url;
 
-use super::classify::LinkRule;
+use super::address::{longest_number, senses};
+use super::classify::{Classified, Words};
 use super::collect::WrittenLink;
+use super::said;
 use crate::cue;
-use crate::lexicon::cue_hits;
+use crate::lexicon::{Hit, Sense, cue_hits, link_cue_hits};
 use crate::model::{Collector, Detail, Features, Kind, words};
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
@@ -39,41 +41,64 @@ pub(super) fn of_mail(
     features.take()
 }
 
-/// The features of one link. `rules` are those that hold for it, and `token_strength` says
-/// how much of its URL only the recipient can know.
+/// The features of one link. `token_strength` says how much of its URL only the recipient
+/// can know.
 pub(super) fn of_link(
     written: &WrittenLink,
     url: &Url,
-    rules: &[LinkRule],
+    (said, classified): (&Words, &Classified),
     (token_strength, features): (u8, &mut Collector),
     steps: &Steps<'_>,
 ) -> Features {
-    for (kind, text) in [
-        ("cue label", &written.label),
-        ("cue sentence", &written.sentence),
-        ("cue before", &written.before),
-    ] {
-        cue::add(Kind::of(kind), &cue_hits(text, steps), features);
-    }
-    for rule in rules {
+    add_text("label", &written.label, features, steps);
+    said::add("label ", said.label, said.cues.label, features);
+    let length = words(&written.label).take(8).count();
+    features.add_kind(counted("label length", length));
+    features.end_part();
+    add_text("sentence", &written.sentence, features, steps);
+    said::add("sentence ", said.sentence, said.cues.sentence, features);
+    features.end_part();
+    add_text("before", &written.before, features, steps);
+    said::add("before ", said.above, said.cues.above, features);
+    features.end_part();
+    add_text("after", &written.after, features, steps);
+    said::add("after ", said.after, said.cues.after, features);
+    features.end_part();
+    add_url(url, features);
+    let (address, cues) = (senses(url), url_cues(url, steps));
+    said::add("url ", address, cues, features);
+    features.end_part();
+    for rule in &classified.rules {
         features.add("rule", rule.name());
     }
-    let points: i32 = rules.iter().map(|rule| rule.points()).sum();
-    let tens = points.div_euclid(10).clamp(-6, 15);
-    features.add_kind(Kind::of("points").then_number(tens));
+    let points = classified.score().div_euclid(10).clamp(-6, 15);
+    features.add_kind(Kind::of("points").then_number(points));
     features.add_kind(Kind::of("token").then_number(token_strength.into()));
     features.add("source", written.source.name());
-    let label = written.label.to_ascii_lowercase();
-    features.add_words(Kind::of("label"), words(&label).take(12), Detail::Pieces);
-    let length = words(&label).take(8).count();
-    features.add_kind(counted("label length", length));
-    let sentence = written.sentence.to_ascii_lowercase();
-    let sentence = words(&sentence).take(30);
-    features.add_words(Kind::of("sentence"), sentence, Detail::Pieces);
-    let before = written.before.to_ascii_lowercase();
-    let early = words(&before).count().saturating_sub(20);
-    let before = words(&before).skip(early);
-    features.add_words(Kind::of("before"), before, Detail::Pieces);
+    said::add_together(said, (address, cues), features);
+    features.take()
+}
+
+/// The words at one place, and what they say in any language.
+fn add_text(place: &str, text: &str, features: &mut Collector, steps: &Steps<'_>) {
+    let small = text.to_ascii_lowercase();
+    let count = words(&small).count();
+    // Of the text before, the last words count.
+    let (skipped, taken) = match place {
+        "label" => (0, 12),
+        "before" => (count.saturating_sub(20), 20),
+        _ => (0, 30),
+    };
+    let words = words(&small).skip(skipped).take(taken);
+    features.add_words(Kind::of(place), words, Detail::Pieces);
+    cue::add(
+        Kind::of("cue ").then(place).then(" "),
+        &cue_hits(text, steps),
+        features,
+    );
+}
+
+fn add_url(url: &Url, features: &mut Collector) {
     let segments = url.path_segments().into_iter().flatten();
     let mut depth = 0_usize;
     for segment in segments.filter(|segment| !segment.is_empty()) {
@@ -89,19 +114,27 @@ pub(super) fn of_link(
             features.add("parameter value", &value);
         }
     }
+    features.add_kind(counted("number", longest_number(url).min(20)));
     let host = url.host_str().unwrap_or_default();
     if let Some((first, _)) = host.split_once('.') {
         features.add("host", first);
     }
-    features.add(
-        "fragment",
-        if url.fragment().is_some() {
-            "yes"
-        } else {
-            "no"
-        },
-    );
-    features.take()
+    let fragment = if url.fragment().is_some() {
+        "yes"
+    } else {
+        "no"
+    };
+    features.add("fragment", fragment);
+}
+
+/// The cues in the path of a URL, whose words may be of any language.
+fn url_cues(url: &Url, steps: &Steps<'_>) -> Sense {
+    let path: String = url
+        .path()
+        .chars()
+        .map(|c| if c.is_ascii_alphabetic() { c } else { ' ' })
+        .collect();
+    Hit::senses(&link_cue_hits(&path, steps))
 }
 
 /// Where the link is among the links of the mail, and how many targets there are.

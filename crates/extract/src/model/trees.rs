@@ -4,37 +4,52 @@
 //! the leaf that it reaches. The sum over all trees is a score. `train/train.py` makes them.
 
 /// The first score, and then the trees.
-const TREES: &[u8] = include_bytes!("trees.bin");
-/// How many nodes are between the root and a leaf.
-const LEVELS: usize = 4;
-const NODES: usize = (1 << LEVELS) - 1;
-/// The bytes of a tree: a fact and a number for each node, and a number for each leaf.
-const TREE: usize = 4 * NODES + 2 * (NODES + 1);
+pub(crate) struct Trees {
+    bytes: &'static [u8],
+    /// How many nodes are between the root and a leaf.
+    levels: usize,
+}
+
+/// For the values of codes.
+pub(crate) const VALUES: Trees = Trees {
+    bytes: include_bytes!("trees.bin"),
+    levels: 6,
+};
+/// For the targets of links.
+pub(crate) const TARGETS: Trees = Trees {
+    bytes: include_bytes!("link_trees.bin"),
+    levels: 4,
+};
+
 /// Scores of trees are finer than those of weights, by this factor.
 const FINER: i32 = 16;
 
-/// The log odds that the trees give to these facts, in parts of [`super::UNIT`].
-pub(crate) fn value_odds(facts: &[i32]) -> i32 {
-    let Some((start, trees)) = TREES.split_first_chunk::<4>() else {
-        return 0;
-    };
-    let (trees, _) = trees.as_chunks::<TREE>();
-    let leaves = trees.iter().map(|tree| leaf(tree, facts));
-    (i32::from_le_bytes(*start) + leaves.sum::<i32>()) / FINER
-}
-
-/// The number of the leaf that the facts reach.
-fn leaf(tree: &[u8; TREE], facts: &[i32]) -> i32 {
-    let (numbers, _) = tree.as_chunks::<2>();
-    let number = |at: usize| {
-        let bytes = numbers.get(at).copied().unwrap_or_default();
-        i16::from_le_bytes(bytes)
-    };
-    let mut node = 0;
-    for _ in 0..LEVELS {
-        let fact = usize::try_from(number(2 * node)).unwrap_or_default();
-        let fact = facts.get(fact).copied().unwrap_or_default();
-        node = 2 * node + 1 + usize::from(fact > i32::from(number(2 * node + 1)));
+impl Trees {
+    /// The log odds that the trees give to these facts, in parts of [`super::UNIT`].
+    pub(crate) fn odds(&self, facts: &[i32]) -> i32 {
+        let Some((start, trees)) = self.bytes.split_first_chunk::<4>() else {
+            return 0;
+        };
+        let nodes = (1 << self.levels) - 1;
+        // A fact and a number for each node, and a number for each leaf.
+        let (numbers, _) = trees.as_chunks::<2>();
+        let trees = numbers.chunks_exact(2 * nodes + nodes + 1);
+        let leaves = trees.map(|tree| self.leaf(tree, nodes, facts));
+        (i32::from_le_bytes(*start) + leaves.sum::<i32>()) / FINER
     }
-    i32::from(number(2 * NODES + node - NODES))
+
+    /// The number of the leaf that the facts reach.
+    fn leaf(&self, tree: &[[u8; 2]], nodes: usize, facts: &[i32]) -> i32 {
+        let number = |at: usize| {
+            let bytes = tree.get(at).copied().unwrap_or_default();
+            i16::from_le_bytes(bytes)
+        };
+        let mut node = 0;
+        for _ in 0..self.levels {
+            let fact = usize::try_from(number(2 * node)).unwrap_or_default();
+            let fact = facts.get(fact).copied().unwrap_or_default();
+            node = 2 * node + 1 + usize::from(fact > i32::from(number(2 * node + 1)));
+        }
+        i32::from(number(2 * nodes + node - nodes))
+    }
 }

@@ -15,7 +15,7 @@ fn link(raw: &[u8]) -> Option<String> {
 fn longer_variant_of_an_action_link_is_never_returned() {
     let mail = |word: &str| {
         html_mail(&format!(
-            "<p>Your invitation is waiting.</p><p><a href='{ACCEPT}'>Ik doe mee</a></p>\
+            "<p>Your invitation is waiting.</p><p><a href='{ACCEPT}'>Privacy</a></p>\
              <p><a href='{ACCEPT}/{word}'>Verify the invitation</a></p>"
         ))
     };
@@ -70,5 +70,55 @@ fn confirmation_in_a_mail_about_leaving_a_list_is_never_returned() {
     assert_eq!(
         link(mail("Unsubscribe from the weekly list").as_bytes()),
         None
+    );
+}
+
+#[test]
+fn links_outside_the_allowlist_do_not_make_an_allowed_link_doubtful() {
+    let asked = "<p>Please click below to verify your email address.</p>";
+    let own = "<a href='https://example.com/verify?token=Qk3v9QmB7tY1abcd'>Verify email</a>";
+    let strange = |n: u8| {
+        format!("<a href='https://evil.test/verify?token=Zk3v9QmB7tY1abc{n}'>Verify email</a>")
+    };
+    let strange: String = (0..5).map(strange).collect();
+    let expected = link(&html_mail(&format!("{asked}{own}")));
+    assert!(expected.is_some());
+    for mail in [
+        format!("{asked}{strange}{own}"),
+        format!("{asked}{own}{strange}"),
+    ] {
+        assert_eq!(link(&html_mail(&mail)), expected);
+    }
+}
+
+#[test]
+fn sign_in_link_that_is_the_same_for_everybody_is_not_returned() {
+    let mail = |path: &str| {
+        html_mail(&format!(
+            "<p>You asked to sign in. Click below to sign in to your account.</p>\
+             <p><a href='https://app.example.com/login{path}'>Sign in</a></p>"
+        ))
+    };
+    assert_eq!(link(&mail("")), None);
+    let own = "https://app.example.com/login/4c9e21b7-88ad".to_owned();
+    assert_eq!(link(&mail("/4c9e21b7-88ad")), Some(own));
+}
+
+#[test]
+fn link_that_the_text_and_the_html_spell_differently_is_returned() {
+    let raw = "From: a@example.com\r\nMessage-ID: <1@example.com>\r\n\
+               Subject: Reset your password\r\n\
+               Content-Type: multipart/alternative; boundary=b\r\n\r\n\
+               --b\r\nContent-Type: text/plain\r\n\r\n\
+               You asked for a new password. Please use the link below to set it.\r\n\
+               https://app.example.com/password/reset/7c1e-90ab-4417-Zk3v9QmB?next=/\r\n\
+               --b\r\nContent-Type: text/html\r\n\r\n\
+               <p>You asked for a new password. Please use the link below to set it.</p>\
+               <a href='https://app.example.com/password/reset/7c1e-90ab-4417-Zk3v9QmB?next=%2F'>\
+               Set a new password</a>\r\n--b--\r\n";
+    let found = link(raw.as_bytes()).unwrap_or_default();
+    assert!(
+        found.contains("/password/reset/7c1e-90ab-4417-Zk3v9QmB"),
+        "{found}"
     );
 }

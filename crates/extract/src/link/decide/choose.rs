@@ -40,7 +40,7 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
     };
     let is_ambiguous = best.link.has_ambiguous_label
         || passed
-            .next()
+            .find(|(next, _)| next.link.page != best.link.page)
             .is_some_and(|(next, _)| best.score - next.score < MARGIN);
     let withheld = match (is_ambiguous, best.link.is_unclear) {
         (true, _) => Some(AbstainReason::Ambiguous),

@@ -1,18 +1,44 @@
 //! Whether a judged link is good enough, and how it is described.
 
+use super::candidate::LinkCandidate;
 use super::{ConsideredLink, JudgedLink};
+use crate::allowlist::Allowlist;
 use crate::extraction::LinkKind;
 use crate::link::classify::LinkRule;
+use crate::link::facts::NUMBER;
 use crate::model::{UNIT, percent};
+use crate::rejection::Rejection;
 
 /// The log odds that a link needs if the rules support it, and if they do not.
-const THRESHOLD: i32 = -UNIT;
-const UNSUPPORTED: i32 = UNIT;
-/// The log odds that a link to sign in needs if it has no token: it cannot sign anyone in.
-const TOKENLESS: i32 = 2 * UNIT;
+const THRESHOLD: i32 = -UNIT / 2;
+const UNSUPPORTED: i32 = UNIT / 2;
 /// The points with which the rules support a link.
 const SUPPORT: i32 = 60;
-impl JudgedLink<'_, '_> {
+impl<'m, 'l> JudgedLink<'m, 'l> {
+    /// A link as an allowlist sees it.
+    pub(super) fn of(link: &'m LinkCandidate, allowed: &'l Allowlist) -> Self {
+        let admitted = match &link.checked {
+            Ok(checked) => checked.admit(allowed),
+            Err(rejection) => Err(*rejection),
+        };
+        let classified = match (&admitted, &link.as_target) {
+            (Ok(_), Some(target)) => target,
+            _ => &link.as_written,
+        };
+        Self {
+            link,
+            classified,
+            rule: admitted.and_then(|rule| {
+                let mismatch = link.shows_other_host;
+                (!mismatch)
+                    .then_some(rule)
+                    .ok_or(Rejection::TextHostMismatch)
+            }),
+            is_repeated: false,
+            score: link.odds,
+        }
+    }
+
     /// Joins a second link to the same target. The target counts as protected if
     /// one of them is; otherwise the better one counts, with points for repetition.
     pub(super) fn merge(&mut self, other: Self) {
@@ -27,10 +53,7 @@ impl JudgedLink<'_, '_> {
 
     /// Good enough to act on, and nothing that must not be followed.
     pub(super) fn is_action(&self) -> bool {
-        let has_token = !self.classified.rules.contains(&LinkRule::NoToken);
-        let needed = if self.classified.kind == LinkKind::MagicLogin && !has_token {
-            TOKENLESS
-        } else if self.is_supported() {
+        let needed = if self.is_supported() {
             THRESHOLD
         } else {
             UNSUPPORTED
@@ -38,6 +61,18 @@ impl JudgedLink<'_, '_> {
         self.score >= needed
             && !self.classified.is_protected()
             && !self.classified.kind.is_protected()
+            && !self.leads_to_a_form()
+    }
+
+    /// A link to sign in that is the same for everybody: it cannot sign anyone in.
+    fn leads_to_a_form(&self) -> bool {
+        let has_token = !self.classified.rules.contains(&LinkRule::NoToken);
+        let has_number = self
+            .link
+            .facts
+            .get(NUMBER)
+            .is_some_and(|length| *length > 0);
+        self.classified.kind == LinkKind::MagicLogin && !has_token && !has_number
     }
 
     /// Whether the rules support it. A refused link that only they support is a reason to

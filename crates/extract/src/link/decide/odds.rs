@@ -1,27 +1,39 @@
 //! Gives every link the odds of the model.
 
 use super::super::features;
-use super::{LinkCandidate, Search, read};
+use super::candidate::{LinkCandidate, Search};
+use super::{read, target};
 use crate::model::{CandidateFeatures, Collector, LINKS};
 use crate::reading::Reading;
 use crate::steps::Steps;
 
-/// Gives every link the odds of the model.
+/// Steps charged for judging the targets of a mail.
+const PER_TREES: usize = 20_000;
+
+/// Gives every link the odds of the model and of the trees. Returns those of the mail.
 pub(super) fn rate(
     readings: &[Reading],
     candidates: &mut [LinkCandidate],
     search: &mut Search<'_>,
-) {
+) -> i32 {
     if candidates.is_empty() {
-        return;
+        return 0;
     }
     let shared = features::of_mail(readings, &mut search.collector, search.steps);
     let base = LINKS.score(&shared);
     let targets = search.targets.len();
     for (place, one) in candidates.iter_mut().enumerate() {
         features::of_place(place, targets, &mut one.features);
-        one.odds = base + LINKS.score(&one.features);
+        one.parts = LINKS.score_parts(&one.features);
+        one.rated = base + one.parts.iter().sum::<i32>();
     }
+    search.steps.charge(PER_TREES);
+    let all: Vec<&LinkCandidate> = candidates.iter().collect();
+    let judged = target::judge(&all, base);
+    for (link, odds) in candidates.iter_mut().zip(judged) {
+        link.odds = odds;
+    }
+    base
 }
 
 /// What the model sees of a mail and of its links.
@@ -30,18 +42,11 @@ pub(crate) fn seen_by_model(
     steps: &Steps<'_>,
 ) -> (Vec<Vec<u32>>, Vec<CandidateFeatures>) {
     let links = read(readings, steps);
-    let seen = links.candidates.iter().map(|one| {
-        let judged = one.as_target.as_ref().unwrap_or(&one.as_written);
-        CandidateFeatures {
-            value: one.href.clone(),
-            points: if one.checked.is_err() || judged.is_protected() {
-                -1000
-            } else {
-                judged.score()
-            },
-            features: one.features.parts(),
-            facts: Vec::new(),
-        }
+    let seen = links.candidates.iter().map(|one| CandidateFeatures {
+        value: one.href.clone(),
+        points: one.points(),
+        features: one.features.parts(),
+        facts: one.facts.to_vec(),
     });
     let seen = seen.collect();
     (

@@ -4,20 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use url::Url;
 
-use super::LinkCandidate;
+use super::candidate::LinkCandidate;
 use crate::link::address::{senses, token_strength};
 use crate::link::classify::ACTION;
 use crate::reading::TextSource;
-
-/// The longest label that is compared, in bytes.
-const LONGEST_LABEL: usize = 60;
-
-/// A label as it is compared with those of other links.
-pub(super) fn short_label(label: &str) -> Option<String> {
-    let label = label.trim();
-    let is_short = (1..=LONGEST_LABEL).contains(&label.len());
-    is_short.then(|| label.to_owned())
-}
 
 /// Removes copies that a program has joined with the next word, protects variants, and
 /// marks equal labels.

@@ -1,0 +1,167 @@
+//! A link of a mail, before anything is decided.
+
+use std::collections::HashMap;
+
+use url::Url;
+
+use crate::host;
+use crate::link::address::token_strength;
+use crate::link::classify::{Classified, Words};
+use crate::link::collect::WrittenLink;
+use crate::link::facts::{FACTS, facts};
+use crate::link::features;
+use crate::link::gate::{Checked, check};
+use crate::model::{Collector, Features, PARTS};
+use crate::reading::TextSource;
+use crate::rejection::Rejection;
+use crate::steps::Steps;
+
+/// The longest label that is compared, in bytes.
+const LONGEST_LABEL: usize = 60;
+/// The points of a link that must not be followed.
+pub(super) const UNUSABLE: i32 = -1000;
+
+/// A link of a mail, checked, classified and rated.
+#[derive(Debug)]
+pub(super) struct LinkCandidate {
+    pub(super) source: TextSource,
+    /// Its byte offset in the decoded source.
+    pub(super) at: usize,
+    pub(super) checked: Result<Checked, Rejection>,
+    /// The same number for the same target.
+    pub(super) target: Option<usize>,
+    /// Its text names another host than the one it leads to.
+    pub(super) shows_other_host: bool,
+    /// A person may or may not see it.
+    pub(super) is_unclear: bool,
+    /// What it does by the URL in the mail.
+    pub(super) as_written: Classified,
+    /// What it does by the URL inside its wrappers, where it has any.
+    pub(super) as_target: Option<Classified>,
+    /// Its text, if it is short and no URL.
+    pub(super) label: Option<String>,
+    /// Another link with this text leads to another place.
+    pub(super) has_ambiguous_label: bool,
+    /// The URL that counts, for training.
+    pub(super) href: String,
+    /// The same URL for comparing: `%2F` in a parameter is `/`.
+    pub(super) page: String,
+    pub(super) features: Features,
+    pub(super) facts: [i32; FACTS],
+    /// The log odds that each part of its features gives.
+    pub(super) parts: [i32; PARTS],
+    /// The log odds that the model gives it by itself.
+    pub(super) rated: i32,
+    /// The log odds that the trees give it beside all links of the mail.
+    pub(super) odds: i32,
+}
+
+/// What the links of one mail have in common while they are read.
+pub(super) struct Search<'s> {
+    /// A number for each target.
+    pub(super) targets: HashMap<String, usize>,
+    pub(super) collector: Collector,
+    pub(super) steps: &'s Steps<'s>,
+}
+
+impl LinkCandidate {
+    /// Nothing for what is no web link at all, such as `mailto:`.
+    pub(super) fn of(
+        written: &WrittenLink,
+        at: usize,
+        words: &Words,
+        search: &mut Search<'_>,
+    ) -> Option<Self> {
+        let url = Url::parse(&written.href)
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https"))?;
+        let checked = check(&written.href);
+        let is_opaque = checked.as_ref().is_ok_and(Checked::is_opaque);
+        let target = checked.as_ref().ok().map(|checked| {
+            let next = search.targets.len();
+            *search
+                .targets
+                .entry(checked.url.to_string())
+                .or_insert(next)
+        });
+        let shows_other_host = match (&written.shown_host, &checked) {
+            (Some(shown), Ok(checked)) => !is_same_site(shown, &checked.host),
+            _ => false,
+        };
+        let as_target = checked
+            .as_ref()
+            .ok()
+            .filter(|checked| checked.is_wrapped())
+            .map(|checked| words.classify(&checked.url, false));
+        let as_written = words.classify(&url, is_opaque);
+        let (counts, classified) = match (&checked, &as_target) {
+            (Ok(checked), Some(target)) => (&checked.url, target),
+            _ => (&url, &as_written),
+        };
+        let strength = if is_opaque { 3 } else { token_strength(counts) };
+        let seen = (strength, &mut search.collector);
+        let said = (words, classified);
+        let facts = facts(written, counts, said, strength);
+        let features = features::of_link(written, counts, said, seen, search.steps);
+        Some(Self {
+            features,
+            facts,
+            parts: [0; PARTS],
+            rated: i32::MIN,
+            odds: i32::MIN,
+            label: short_label(&written.label),
+            has_ambiguous_label: false,
+            href: counts.to_string(),
+            page: page(counts),
+            source: written.source,
+            at,
+            target,
+            shows_other_host,
+            is_unclear: written.is_unclear,
+            as_written,
+            as_target,
+            checked,
+        })
+    }
+
+    /// The points of the rules. One that must not be followed has [`UNUSABLE`].
+    pub(super) fn points(&self) -> i32 {
+        let classified = self.as_target.as_ref().unwrap_or(&self.as_written);
+        if self.checked.is_err() || classified.is_protected() {
+            UNUSABLE
+        } else {
+            classified.score()
+        }
+    }
+
+    /// Says that the link must not be followed.
+    pub(super) fn protect(&mut self) {
+        self.as_written.rules.clear();
+        if let Some(target) = &mut self.as_target {
+            target.rules.clear();
+        }
+    }
+}
+
+/// A URL with its parameters decoded.
+fn page(url: &Url) -> String {
+    let mut page = url.clone();
+    page.set_query(None);
+    let mut page = page.to_string();
+    for (name, value) in url.query_pairs() {
+        page.extend(["&", &name, "=", &value]);
+    }
+    page
+}
+
+fn is_same_site(shown: &str, host: &str) -> bool {
+    shown == host
+        || host::registrable(shown).is_some_and(|site| host::registrable(host) == Some(site))
+}
+
+/// A label as it is compared with those of other links.
+fn short_label(label: &str) -> Option<String> {
+    let label = label.trim();
+    let is_short = (1..=LONGEST_LABEL).contains(&label.len());
+    is_short.then(|| label.to_owned())
+}
