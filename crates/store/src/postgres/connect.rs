@@ -30,6 +30,9 @@ pub(super) fn direct_options(settings: &Settings) -> Result<PgConnectOptions, Op
         // The plan of a prepared statement is kept. One that was made while a table was
         // small would read the whole table when it is large.
         ("enable_seqscan", "off"),
+        // The server would plan a statement that takes a list anew for each list, although
+        // the plan is the same: a quarter of its time for one mail.
+        ("plan_cache_mode", "force_generic_plan"),
         // A plan that must read a table looks expensive then, and would be compiled.
         ("jit", "off"),
     ]))
