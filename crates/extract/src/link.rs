@@ -11,6 +11,7 @@ mod gate;
 mod proofpoint;
 mod redirect;
 mod said;
+mod surroundings;
 mod unwrap;
 mod vocabulary;
 mod wrapper;
