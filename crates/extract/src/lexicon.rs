@@ -53,7 +53,7 @@ macro_rules! lexicon {
     };
 }
 
-/// Terms about codes and terms about links overlap, so there are two lexicons.
+/// Terms about codes and terms about links overlap, so these are two lexicons.
 static CODES: Lexicon = lexicon!("codes");
 static LINKS: Lexicon = lexicon!("links");
 static CUES: Lexicon = lexicon!("cues");

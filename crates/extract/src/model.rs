@@ -87,14 +87,6 @@ pub(crate) struct Features {
 }
 
 impl Features {
-    /// Adds the feature that ends here, even if it is there already.
-    pub(crate) fn add(&mut self, kind: Kind) {
-        self.places.push(kind.place());
-        if let Some(end) = self.ends.last_mut() {
-            *end = self.places.len();
-        }
-    }
-
     /// The indexes of each part.
     pub(crate) fn parts(&self) -> Vec<Vec<u32>> {
         let mut from = 0;
@@ -233,6 +225,8 @@ const PIECE: usize = 4;
 pub struct CandidateFeatures {
     /// The code or the URL.
     pub value: String,
+    /// Candidates with the same text here are judged together.
+    pub same: String,
     /// The points of the rules.
     pub points: i32,
     /// Indexes into the table of weights, in parts.

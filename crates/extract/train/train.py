@@ -42,6 +42,7 @@ STRENGTH = {"codes": 0.3, "links": 0.3, "mails": 0.1}
 # project's own corpus, whose labels are tests. For the trees, a row that is no mail of the
 # writers counts as several: there are few of them.
 FORBIDDEN = 25.0
+# The same for the trees of links: they see the score of the weights, so less is enough.
 FORBIDDEN_TREES = 5.0
 OWN_TREES = 15.0
 OWN = {"codes": 3.0, "links": 25.0}
@@ -104,13 +105,14 @@ class Candidates:
             if mail["features"] and (kind == "codes" or mail["expected_links"] is not None)
         ]
         self.mail_of, self.values, self.labels, self.forbidden, self.usable = [], [], [], [], []
+        self.same = []
         self.points, self.facts, own, shared = [], [], [], []
         for at, mail in enumerate(self.mails):
             shared.append(mail["features"]["shared"][0 if kind == "codes" else 1])
-            # The order of the file depends on the weights that wrote it.
-            for one in sorted(mail["features"][kind], key=lambda one: (one["value"], one["features"])):
+            for one in self.ordered(mail):
                 self.mail_of.append(at)
                 self.values.append(one["value"])
+                self.same.append(one["same"])
                 self.labels.append(self.is_right(mail, one["value"]))
                 self.forbidden.append(one["value"] in (mail["forbidden_links"] or []))
                 self.points.append(one["points"])
@@ -131,6 +133,14 @@ class Candidates:
         if kind == "links":
             self.tree_weights = numpy.where(self.writers == "own", OWN_TREES, self.tree_weights)
         self.weights = numpy.where(self.forbidden, FORBIDDEN, 1.0) * self.mail_weights[self.mail_of]
+
+    def ordered(self, mail):
+        """Links in the order of the mail. The order of codes in the file depends on the weights
+        that wrote it, so they are sorted."""
+        candidates = mail["features"][self.kind]
+        if self.kind == "links":
+            return candidates
+        return sorted(candidates, key=lambda one: (one["value"], one["features"]))
 
     def wanted(self, mail):
         return mail["expected_otp"] if self.kind == "codes" else mail["expected_links"]
@@ -236,11 +246,10 @@ class Values:
 
     def __init__(self, candidates, odds, mail_odds):
         self.candidates = candidates
-        name_of = compact if candidates.kind == "codes" else str
         facts_of = code_facts if candidates.kind == "codes" else link_facts
         grouped = collections.defaultdict(lambda: collections.defaultdict(list))
         for row, mail in enumerate(candidates.mail_of):
-            grouped[mail][name_of(candidates.values[row])].append(row)
+            grouped[mail][candidates.same[row]].append(row)
         totals = odds.sum(axis=1)
         self.facts, self.labels, self.mail_of, self.weights, self.usable = [], [], [], [], []
         for mail, values in grouped.items():

@@ -150,15 +150,29 @@ fn run(reading: &Reading, (tokens, at): (&[Token], usize), hits: &[Hit]) -> Opti
         return None;
     }
     let text = reading.text();
-    let run = spelled_out(reading, tokens, at)
-        .or_else(|| digit_groups(reading, tokens, at))
-        .or_else(|| letter_groups(text, tokens, at))
-        .or_else(|| uneven_groups(text, tokens, at, hits));
     // "4821 10 minutes": the second number is counted, so the first is by itself.
-    run.filter(|run| match run {
+    let is_whole = |run: &Run| match run {
         Run::Code { range, shape, .. } => !is_counted(text, range, *shape, hits),
         Run::Nothing { .. } => true,
-    })
+    };
+    spelled_out(reading, tokens, at)
+        .or_else(|| digit_groups(reading, tokens, at))
+        .or_else(|| {
+            let even = letter_groups(text, tokens, at);
+            let uneven = uneven_groups(text, tokens, at, hits).filter(is_whole);
+            longer(even, uneven)
+        })
+        .filter(is_whole)
+}
+
+/// The run of more tokens: `TR6 W0B 4` begins with two groups that are equally long.
+fn longer(even: Option<Run>, uneven: Option<Run>) -> Option<Run> {
+    let used = |run: &Option<Run>| run.as_ref().map_or(0, Run::used);
+    if used(&uneven) > used(&even) {
+        uneven
+    } else {
+        even
+    }
 }
 
 /// One token by itself.

@@ -145,6 +145,7 @@ pub(crate) fn seen_by_model(
     let odds = rate(&contexts, mail, &mut scored, steps);
     let seen = scored.iter().map(|one| CandidateFeatures {
         value: one.candidate.value.clone(),
+        same: one.candidate.compact.to_ascii_uppercase(),
         points: one.points,
         features: one.features.parts(),
         facts: one.facts.to_vec(),

@@ -18,7 +18,8 @@ pub(super) fn is_second(one: &ScoredCode, best: &ScoredCode) -> bool {
     let alike = one.candidate.shape == best.candidate.shape
         && one.candidate.compact.len() == best.candidate.compact.len();
     let labelled = one.label.is_some() && best.label.is_some() && one.source == best.source;
-    alike && labelled && one.odds >= 0
+    // The trees give little to the worse of two, so what the model says of it alone counts.
+    alike && labelled && one.odds.max(one.rated) >= 0
 }
 
 /// Whether the text and the HTML each have a good code, and the codes differ.

@@ -25,6 +25,15 @@ pub(super) enum Run {
     Nothing { used: usize },
 }
 
+impl Run {
+    /// How many tokens it has.
+    pub(super) fn used(&self) -> usize {
+        match self {
+            Self::Code { used, .. } | Self::Nothing { used } => *used,
+        }
+    }
+}
+
 /// A code of four to ten single characters in cells, spans or words of their own.
 pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Option<Run> {
     let text = reading.text();

@@ -83,7 +83,7 @@ pub(super) fn shape_of(core: &str) -> Option<Shape> {
     }
 }
 
-/// `482.913`, or `31.75.09` unless it is a date.
+/// `482.913`, or `31.75.09` unless it is a date or a time.
 fn dotted(core: &str) -> bool {
     let groups: Vec<&str> = core.split('.').collect();
     groups.iter().all(|group| is_digits(group))
@@ -93,7 +93,11 @@ fn dotted(core: &str) -> bool {
                 let is_even = [a, b, c].iter().all(|group| group.len() == 2);
                 let is_month = |group: &str| ("01"..="12").contains(&group);
                 let is_day = |group: &str| ("01"..="31").contains(&group);
-                is_even && !(is_day(a) && is_month(b) || is_month(a) && is_day(b))
+                let is_date = is_day(a) && is_month(b)
+                    || is_month(a) && is_day(b)
+                    || is_month(b) && is_day(c);
+                let is_time = ("00"..="23").contains(a) && *b < "60" && *c < "60";
+                is_even && !is_date && !is_time
             }
             _ => false,
         }
@@ -199,6 +203,7 @@ mod tests {
             ("1234567890", Shape::Digits),
             ("123-456", Shape::Grouped),
             ("482.913", Shape::Grouped),
+            ("31.75.09", Shape::Grouped),
             ("G-412157", Shape::Prefixed),
             ("SMXY-520047", Shape::Prefixed),
             ("K6YCMU", Shape::Mixed),
@@ -232,6 +237,9 @@ mod tests {
             "IGNORE-ALL",
             "a_b123",
             "1.2.3",
+            "18.45.30",
+            "85.03.14",
+            "14.03.26",
         ] {
             assert_eq!(shape_of(core), None, "{core}");
         }

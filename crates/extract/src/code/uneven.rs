@@ -110,6 +110,7 @@ mod tests {
             ("the code KRT 907 now", "KRT 907"),
             ("Type this: OKL 5093 TY", "OKL 5093 TY"),
             ("x\n8R4T 61\ny", "8R4T 61"),
+            ("write TR6 W0B 4 below", "TR6 W0B 4"),
         ] {
             assert_eq!(run_at(text, code).as_deref(), Some(code), "{text}");
         }
@@ -121,6 +122,7 @@ mod tests {
             ("OTP 4821", "OTP"),
             ("we fly LH 402 today", "LH"),
             ("PIN 402", "PIN"),
+            ("in EC1V 9 there", "EC1V"),
         ] {
             assert_eq!(run_at(text, start), None, "{text}");
         }

@@ -15,7 +15,8 @@ use crate::steps::Steps;
 
 /// How many values are judged. The others have lower odds.
 const JUDGED: usize = 4;
-/// Values with lower odds are not judged either: the trees never made a code of one.
+/// Values with lower odds are not judged either. In cross-validation the trees gave none of
+/// these enough odds for a code.
 const UNLIKELY: i32 = -4 * UNIT;
 /// The most that any other value gets.
 const UNJUDGED: i32 = -3 * UNIT;

@@ -35,7 +35,7 @@ struct Entry {
 }
 
 /// Reads the lexicons in one directory and writes their tables into another. Terms about
-/// codes and terms about links overlap, so they are two lexicons.
+/// codes and terms about links overlap, so they are two lexicons. The cues are two more.
 pub(crate) fn compile(from: &Path, to: &Path) -> Result<(), Error> {
     let (about_links, about_codes) = terms(from)?
         .into_iter()
@@ -69,7 +69,7 @@ fn terms(from: &Path) -> Result<Vec<Entry>, Error> {
 
 /// The cues of every language. A line `[de]` begins a language.
 fn cues(path: &Path, named: fn(&str) -> Option<Sense>) -> Result<Vec<Entry>, Error> {
-    let file = fs::read_to_string(path)?;
+    let file = fs::read_to_string(path)?.replace("\r\n", "\n");
     let languages = file.split("\n[").filter_map(|part| part.split_once("]\n"));
     let mut cues = Vec::new();
     for (language, part) in languages {
@@ -88,10 +88,11 @@ fn entries(
         return Err(Error::other(format!("lexicon {language}: name too long")));
     }
     let mut entries = Vec::new();
-    let lines = file.lines().filter(|line| !line.starts_with('#'));
-    for (name, terms) in lines.filter_map(|line| line.split_once(':')) {
-        let unknown = || Error::other(format!("lexicon {language}: no sense is named {name}"));
-        let sense = named(name.trim()).ok_or_else(unknown)?;
+    let lines = file.lines().map(str::trim);
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let malformed = || Error::other(format!("lexicon {language}: malformed line: {line}"));
+        let (name, terms) = line.split_once(':').ok_or_else(malformed)?;
+        let sense = named(name.trim()).ok_or_else(malformed)?;
         let terms = terms.split(',').map(str::trim);
         entries.extend(terms.map(|term| Entry {
             language: language.to_owned(),
@@ -111,6 +112,9 @@ fn write(name: &str, entries: Vec<Entry>, to: &Path) -> Result<(), Error> {
         .collect();
     // The sort is stable: the first language that has a term stays the first.
     entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+    if entries.is_empty() {
+        return Err(Error::other(format!("lexicon {name}: no terms")));
+    }
     let (mut meanings, mut numbered) = (Vec::new(), Vec::new());
     let same_terms = entries.chunk_by(|(one, _), (other, _)| one == other);
     for (number, same) in (0..).zip(same_terms) {

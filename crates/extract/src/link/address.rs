@@ -150,15 +150,24 @@ pub(super) fn token_strength(url: &Url) -> u8 {
     }
 }
 
-/// The length of the longest piece of a URL that has a digit: `login/4c9e21b7-88ad` has one
-/// of 13, and `login` has none. It may be a short token, or the number of an article.
+/// The length of the longest piece of a URL that has a digit and may be its recipient's own:
+/// `login/4c9e21b7-88ad` has one of 13, and `v2/login?userId=7` has none.
 pub(super) fn longest_number(url: &Url) -> usize {
-    let query = url.query().unwrap_or_default();
+    let pairs = url.query_pairs().filter(|(key, _)| !is_identifier(key));
+    let values = pairs.map(|(_, value)| value.into_owned());
     let fragment = url.fragment().unwrap_or_default();
-    let pieces = [url.path(), query, fragment].into_iter();
-    let pieces = pieces.flat_map(|part| part.split(['/', '&', '=', '?']));
-    let numbers = pieces.filter(|piece| piece.bytes().any(|byte| byte.is_ascii_digit()));
-    numbers.map(str::len).max().unwrap_or_default()
+    let pieces = url.path().split('/');
+    let pieces = pieces.chain(fragment.split(['/', '?', '&', '=']));
+    let pieces = pieces.filter(|piece| !is_version(piece)).map(str::to_owned);
+    let numbers = pieces.chain(values);
+    let numbers = numbers.filter(|piece| piece.bytes().any(|byte| byte.is_ascii_digit()));
+    numbers.map(|piece| piece.len()).max().unwrap_or_default()
+}
+
+/// `v2`, as in the address of an interface.
+fn is_version(piece: &str) -> bool {
+    let number = piece.strip_prefix('v').unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// `x7Kp2Q`: letters of both cases with digits between them, as in short links.
@@ -307,7 +316,13 @@ mod tests {
         assert_eq!(number("https://a.com/login/4c9e21b7-88ad"), 13);
         assert_eq!(number("https://a.com/x?key=b8c0-11fe&page=2"), 9);
         assert_eq!(number("https://a.com/#/in/7a7"), 3);
-        assert_eq!(number("https://a1.com/log-in?next=home"), 0);
+        for url in [
+            "https://a1.com/log-in?next=home",
+            "https://a.com/v2/login",
+            "https://a.com/login?utm_campaign=spring24&userId=481907",
+        ] {
+            assert_eq!(number(url), 0, "{url}");
+        }
     }
 
     #[test]

@@ -29,8 +29,8 @@ pub(crate) use odds::seen_by_model;
 const MARGIN: i32 = UNIT;
 /// Steps charged for checking and classifying a link, for a byte of its URL, and for a byte
 /// of the text around it.
-const PER_LINK: usize = 4_500;
-const PER_BYTE: usize = 28;
+const PER_LINK: usize = 6_000;
+const PER_BYTE: usize = 34;
 const PER_WORD_BYTE: usize = 10;
 /// How many links an explanation lists.
 const EXPLAINED: usize = 20;
@@ -84,6 +84,8 @@ struct JudgedLink<'m, 'l> {
     /// The allowlist entry that admits it.
     rule: Result<&'l str, Rejection>,
     is_repeated: bool,
+    /// One of the links to the same target has an ambiguous label.
+    has_ambiguous_label: bool,
     score: i32,
 }
 

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use super::address::{longest_number, senses};
+use super::address::longest_number;
 use super::classify::{ACTION, Classified, Words};
 use super::collect::WrittenLink;
 use crate::extraction::LinkKind;
@@ -32,18 +32,17 @@ const UNWANTED: Sense = Sense::REFUSE
 /// Where it says how long the longest piece of the URL is that has a digit.
 pub(super) const NUMBER: usize = FACTS - 1;
 
-/// The facts about a link.
+/// The facts about a link. `address` is what the words of its URL say.
 pub(super) fn facts(
     written: &WrittenLink,
     url: &Url,
-    (said, classified): (&Words, &Classified),
+    (said, classified, address): (&Words, &Classified, Sense),
     token_strength: u8,
 ) -> [i32; FACTS] {
     let yes = i32::from;
     let wanted = |cues: Sense| yes(cues.says(WANTED));
     let unwanted = |cues: Sense| yes(cues.says(UNWANTED));
     let shown = |cues: Sense| yes(cues.says(Sense::SHOW));
-    let address = senses(url);
     [
         kind(classified.kind),
         i32::from(token_strength),

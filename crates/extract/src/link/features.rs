@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use super::address::{longest_number, senses};
+use super::address::longest_number;
 use super::classify::{Classified, Words};
 use super::collect::WrittenLink;
 use super::said;
@@ -41,12 +41,12 @@ pub(super) fn of_mail(
     features.take()
 }
 
-/// The features of one link. `token_strength` says how much of its URL only the recipient
-/// can know.
+/// The features of one link. `address` is what the words of its URL say, and `token_strength`
+/// how much of it only the recipient can know.
 pub(super) fn of_link(
     written: &WrittenLink,
     url: &Url,
-    (said, classified): (&Words, &Classified),
+    (said, classified, address): (&Words, &Classified, Sense),
     (token_strength, features): (u8, &mut Collector),
     steps: &Steps<'_>,
 ) -> Features {
@@ -65,7 +65,7 @@ pub(super) fn of_link(
     said::add("after ", said.after, said.cues.after, features);
     features.end_part();
     add_url(url, features);
-    let (address, cues) = (senses(url), url_cues(url, steps));
+    let cues = url_cues(url, steps);
     said::add("url ", address, cues, features);
     features.end_part();
     for rule in &classified.rules {
@@ -135,14 +135,6 @@ fn url_cues(url: &Url, steps: &Steps<'_>) -> Sense {
         .map(|c| if c.is_ascii_alphabetic() { c } else { ' ' })
         .collect();
     Hit::senses(&link_cue_hits(&path, steps))
-}
-
-/// Where the link is among the links of the mail, and how many targets there are.
-pub(super) fn of_place(place: usize, targets: usize, features: &mut Features) {
-    features.add(counted("place", place.min(6)));
-    features.add(counted("targets", targets.min(8)));
-    let place = counted("place of", place.min(3)).then(" ");
-    features.add(place.then_number(small(targets.min(4))));
 }
 
 /// A word, and not a part of a random token.

@@ -28,7 +28,7 @@ impl Kind {
         bytes.iter().fold(self, |hash, byte| hash.then_byte(*byte))
     }
 
-    /// The hash with one more byte, which is no capital.
+    /// The hash with one more byte.
     pub(crate) fn then_byte(self, byte: u8) -> Self {
         Self((self.0 ^ u32::from(byte)).wrapping_mul(0x0100_0193))
     }

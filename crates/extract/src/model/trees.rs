@@ -53,3 +53,23 @@ impl Trees {
         i32::from(number(2 * nodes + node - nodes))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_hold_whole_trees_that_ask_for_existing_facts() {
+        for (trees, facts) in [(VALUES, 43), (TARGETS, 55)] {
+            let nodes = (1 << trees.levels) - 1;
+            let (numbers, rest) = trees.bytes.get(4..).unwrap().as_chunks::<2>();
+            let all = numbers.chunks_exact(3 * nodes + 1);
+            assert!(rest.is_empty() && all.remainder().is_empty());
+            for tree in all {
+                let asked = tree.iter().take(2 * nodes).step_by(2);
+                let mut asked = asked.map(|number| i16::from_le_bytes(*number));
+                assert!(asked.all(|fact| (0..facts).contains(&fact)));
+            }
+        }
+    }
+}

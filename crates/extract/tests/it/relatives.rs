@@ -10,7 +10,7 @@ fn link(raw: &[u8]) -> Option<String> {
 }
 
 /// The words alone would let the last link win: it is the only one that speaks of the
-/// invitation.
+/// invitation. The first is no rival, because nobody confirms anything under "Privacy".
 #[test]
 fn longer_variant_of_an_action_link_is_never_returned() {
     let mail = |word: &str| {

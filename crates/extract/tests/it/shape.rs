@@ -23,6 +23,27 @@ fn codes_in_unusual_shapes_are_found_in_text() {
 }
 
 #[test]
+fn codes_inside_a_sentence_are_found() {
+    for (sentence, value) in [
+        (
+            "Your verification code is the series TR6 W0B 4 today.",
+            "TR6 W0B 4",
+        ),
+        (
+            "Your verification code is 31.75.09, for ten minutes.",
+            "31.75.09",
+        ),
+        (
+            "Enter the letters TBNKUA as your verification code.",
+            "TBNKUA",
+        ),
+    ] {
+        let mail = text_mail(&format!("You asked to sign in. {sentence} {AFTER}\n"));
+        assert_eq!(code(&extract_any(&mail)), Some(value), "{sentence}");
+    }
+}
+
+#[test]
 fn code_in_cells_of_several_digits_is_one_code() {
     let mail = html_mail(&format!(
         "<p>{BEFORE}</p><table><tr><td>95</td><td>83</td><td>41</td></tr></table><p>{AFTER}</p>"

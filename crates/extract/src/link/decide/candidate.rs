@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use url::Url;
 
 use crate::host;
-use crate::link::address::token_strength;
+use crate::link::address::{senses, token_strength};
 use crate::link::classify::{Classified, Words};
 use crate::link::collect::WrittenLink;
 use crate::link::facts::{FACTS, facts};
@@ -79,10 +79,7 @@ impl LinkCandidate {
         let is_opaque = checked.as_ref().is_ok_and(Checked::is_opaque);
         let target = checked.as_ref().ok().map(|checked| {
             let next = search.targets.len();
-            *search
-                .targets
-                .entry(checked.url.to_string())
-                .or_insert(next)
+            *search.targets.entry(page(&checked.url)).or_insert(next)
         });
         let shows_other_host = match (&written.shown_host, &checked) {
             (Some(shown), Ok(checked)) => !is_same_site(shown, &checked.host),
@@ -100,7 +97,7 @@ impl LinkCandidate {
         };
         let strength = if is_opaque { 3 } else { token_strength(counts) };
         let seen = (strength, &mut search.collector);
-        let said = (words, classified);
+        let said = (words, classified, senses(counts));
         let facts = facts(written, counts, said, strength);
         let features = features::of_link(written, counts, said, seen, search.steps);
         Some(Self {
@@ -143,14 +140,26 @@ impl LinkCandidate {
     }
 }
 
-/// A URL with its parameters decoded.
+/// A URL with its parameters decoded, if that is possible without a loss. Different URLs stay
+/// different: no part of them has the line break that separates the parts here.
 fn page(url: &Url) -> String {
-    let mut page = url.clone();
-    page.set_query(None);
-    let mut page = page.to_string();
-    for (name, value) in url.query_pairs() {
-        page.extend(["&", &name, "=", &value]);
+    let mut bare = url.clone();
+    bare.set_query(None);
+    bare.set_fragment(None);
+    let mut page = bare.to_string();
+    let is_plain = |text: &str| !text.contains(['\n', '\u{fffd}']);
+    if url
+        .query_pairs()
+        .all(|(name, value)| is_plain(&name) && is_plain(&value))
+    {
+        for (name, value) in url.query_pairs() {
+            page.extend(["\n", &name, "\n", &value]);
+        }
+    } else {
+        page.extend(["\n", url.query().unwrap_or_default()]);
     }
+    page.push_str("\n#");
+    page.push_str(url.fragment().unwrap_or_default());
     page
 }
 
@@ -164,4 +173,32 @@ fn short_label(label: &str) -> Option<String> {
     let label = label.trim();
     let is_short = (1..=LONGEST_LABEL).contains(&label.len());
     is_short.then(|| label.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_equal_only_if_the_decoded_urls_are() {
+        let page = |url: &str| page(&Url::parse(url).unwrap());
+        let same = [
+            ("https://a.com/p?x=a/b", "https://a.com/p?x=a%2Fb"),
+            ("https://a.com/p?x=a+b", "https://a.com/p?x=a%20b"),
+        ];
+        for (one, other) in same {
+            assert_eq!(page(one), page(other));
+        }
+        let different = [
+            ("https://a.com/p&a=b", "https://a.com/p?a=b"),
+            ("https://a.com/p#f&a=b", "https://a.com/p?a=b#f"),
+            ("https://a.com/p?a=b%26c=d", "https://a.com/p?a=b&c=d"),
+            ("https://a.com/p?a=b%0Ac%0Ad", "https://a.com/p?a=b&c=d"),
+            ("https://a.com/p?a=%ff", "https://a.com/p?a=%fe"),
+            ("https://a.com/p/a%2Fb", "https://a.com/p/a/b"),
+        ];
+        for (one, other) in different {
+            assert_ne!(page(one), page(other));
+        }
+    }
 }

@@ -38,7 +38,7 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
             refused_host: refused.first().and_then(not_allowed_host),
         };
     };
-    let is_ambiguous = best.link.has_ambiguous_label
+    let is_ambiguous = best.has_ambiguous_label
         || passed
             .find(|(next, _)| next.link.page != best.link.page)
             .is_some_and(|(next, _)| best.score - next.score < MARGIN);

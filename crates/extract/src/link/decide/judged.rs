@@ -14,6 +14,9 @@ const THRESHOLD: i32 = -UNIT / 2;
 const UNSUPPORTED: i32 = UNIT / 2;
 /// The points with which the rules support a link.
 const SUPPORT: i32 = 60;
+/// A shorter piece with a digit is no token.
+const SHORTEST: i32 = 5;
+
 impl<'m, 'l> JudgedLink<'m, 'l> {
     /// A link as an allowlist sees it.
     pub(super) fn of(link: &'m LinkCandidate, allowed: &'l Allowlist) -> Self {
@@ -35,19 +38,22 @@ impl<'m, 'l> JudgedLink<'m, 'l> {
                     .ok_or(Rejection::TextHostMismatch)
             }),
             is_repeated: false,
+            has_ambiguous_label: link.has_ambiguous_label,
             score: link.odds,
         }
     }
 
-    /// Joins a second link to the same target. The target counts as protected if
-    /// one of them is; otherwise the better one counts, with points for repetition.
+    /// Joins a second link to the same target. The target counts as protected if one of
+    /// them is; otherwise the one that the model prefers counts.
     pub(super) fn merge(&mut self, other: Self) {
         if self.classified.is_protected() {
             return;
         }
-        if other.classified.is_protected() || other.score > self.score {
+        let is_ambiguous = self.has_ambiguous_label || other.has_ambiguous_label;
+        if other.classified.is_protected() || other.link.rated > self.link.rated {
             *self = other;
         }
+        self.has_ambiguous_label = is_ambiguous;
         self.is_repeated = !self.classified.is_protected();
     }
 
@@ -67,11 +73,8 @@ impl<'m, 'l> JudgedLink<'m, 'l> {
     /// A link to sign in that is the same for everybody: it cannot sign anyone in.
     fn leads_to_a_form(&self) -> bool {
         let has_token = !self.classified.rules.contains(&LinkRule::NoToken);
-        let has_number = self
-            .link
-            .facts
-            .get(NUMBER)
-            .is_some_and(|length| *length > 0);
+        let number = self.link.facts.get(NUMBER);
+        let has_number = number.is_some_and(|length| *length >= SHORTEST);
         self.classified.kind == LinkKind::MagicLogin && !has_token && !has_number
     }
 

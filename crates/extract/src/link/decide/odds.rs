@@ -2,7 +2,8 @@
 
 use super::super::features;
 use super::candidate::{LinkCandidate, Search};
-use super::{read, target};
+use super::{JudgedLink, read, target};
+use crate::allowlist::Allowlist;
 use crate::model::{CandidateFeatures, Collector, LINKS};
 use crate::reading::Reading;
 use crate::steps::Steps;
@@ -10,7 +11,8 @@ use crate::steps::Steps;
 /// Steps charged for judging the targets of a mail.
 const PER_TREES: usize = 20_000;
 
-/// Gives every link the odds of the model and of the trees. Returns those of the mail.
+/// Gives every link the odds of the model and of the trees. Returns the log odds that the
+/// mail gives to all its links.
 pub(super) fn rate(
     readings: &[Reading],
     candidates: &mut [LinkCandidate],
@@ -21,9 +23,7 @@ pub(super) fn rate(
     }
     let shared = features::of_mail(readings, &mut search.collector, search.steps);
     let base = LINKS.score(&shared);
-    let targets = search.targets.len();
-    for (place, one) in candidates.iter_mut().enumerate() {
-        features::of_place(place, targets, &mut one.features);
+    for one in candidates.iter_mut() {
         one.parts = LINKS.score_parts(&one.features);
         one.rated = base + one.parts.iter().sum::<i32>();
     }
@@ -42,11 +42,16 @@ pub(crate) fn seen_by_model(
     steps: &Steps<'_>,
 ) -> (Vec<Vec<u32>>, Vec<CandidateFeatures>) {
     let links = read(readings, steps);
-    let seen = links.candidates.iter().map(|one| CandidateFeatures {
+    let any = Allowlist::any();
+    // The trees judge a link beside those that pass the gate.
+    let passed = links.candidates.iter();
+    let passed = passed.filter(|one| JudgedLink::of(one, &any).rule.is_ok());
+    let seen = passed.enumerate().map(|(place, one)| CandidateFeatures {
         value: one.href.clone(),
+        same: one.page.clone(),
         points: one.points(),
         features: one.features.parts(),
-        facts: one.facts.to_vec(),
+        facts: target::facts_of_one(one, place),
     });
     let seen = seen.collect();
     (

@@ -36,8 +36,9 @@ pub(super) fn judge(links: &[&LinkCandidate], base: i32) -> Vec<i32> {
     let best = targets.iter().take(JUDGED);
     let judged: HashMap<&str, i32> = best
         .map(|target| {
-            let own = links.iter().filter(|link| link.page == target.page);
-            let own: Vec<&LinkCandidate> = own.copied().collect();
+            let own = links.iter().copied().enumerate();
+            let own = own.filter(|(_, link)| link.page == target.page);
+            let own: Vec<(usize, &LinkCandidate)> = own.collect();
             (
                 target.page,
                 TARGETS.odds(&facts(target, &targets, &own, base)),
@@ -81,11 +82,11 @@ fn targets<'l>(links: &[&'l LinkCandidate]) -> Vec<Target<'l>> {
 fn facts(
     target: &Target<'_>,
     targets: &[Target<'_>],
-    own: &[&LinkCandidate],
+    own: &[(usize, &LinkCandidate)],
     base: i32,
 ) -> Vec<i32> {
     let limit = |odds: i32| odds.clamp(-LIMIT, LIMIT);
-    let sum: i32 = own.iter().map(|link| limit(link.rated)).sum();
+    let sum: i32 = own.iter().map(|(_, link)| limit(link.rated)).sum();
     let others = || targets.iter().filter(|other| other.page != target.page);
     let mut rivals = others().map(|other| limit(other.odds));
     let rival = rivals.next().unwrap_or(NO_RIVAL);
@@ -96,7 +97,7 @@ fn facts(
         best,
         sum / i32::try_from(own.len().max(1)).unwrap_or(1),
         own.iter()
-            .map(|link| limit(link.rated))
+            .map(|(_, link)| limit(link.rated))
             .min()
             .unwrap_or(best),
         rival,
@@ -106,7 +107,7 @@ fn facts(
         small(targets.len(), 30),
         target.points,
         own.iter()
-            .map(|link| link.points())
+            .map(|(_, link)| link.points())
             .min()
             .unwrap_or(UNUSABLE),
         others()
@@ -117,9 +118,15 @@ fn facts(
         limit(base),
     ];
     // Of links with the same odds, the first.
-    if let Some(first) = own.iter().rev().max_by_key(|link| link.rated) {
+    if let Some((place, first)) = own.iter().rev().max_by_key(|(_, link)| link.rated) {
         facts.extend(first.parts);
-        facts.extend(first.facts);
+        facts.extend(facts_of_one(first, *place));
     }
     facts
+}
+
+/// The facts about one link, and its place among those that it is judged beside.
+pub(super) fn facts_of_one(link: &LinkCandidate, place: usize) -> Vec<i32> {
+    let place = small(place, 20);
+    link.facts.iter().copied().chain([place]).collect()
 }
