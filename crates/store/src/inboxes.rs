@@ -258,13 +258,22 @@ async fn list<B: Backend>(
             (false, owner.as_str(), others.collect())
         }
     };
+    // Each part has its own index. One condition with OR would read the whole table.
     let rows: Vec<InboxRow> = query::<B>(Sql {
         postgres: concat!(
             "SELECT ",
             inbox_columns!(),
             ", coalesce(expires_at <= now(), false) AS is_expired
              FROM inboxes
-             WHERE inbox > $1 AND ($2 OR owner = $3 OR inbox = ANY($4))
+             WHERE inbox IN (
+                 SELECT inbox FROM (SELECT inbox FROM inboxes WHERE $2 AND inbox > $1
+                                    ORDER BY inbox LIMIT $5) AS every
+                 UNION ALL
+                 SELECT inbox FROM (SELECT inbox FROM inboxes
+                                    WHERE NOT $2 AND owner = $3 AND inbox > $1
+                                    ORDER BY inbox LIMIT $5) AS own
+                 UNION ALL
+                 SELECT inbox FROM inboxes WHERE NOT $2 AND inbox = ANY($4) AND inbox > $1)
              ORDER BY inbox
              LIMIT $5"
         ),
@@ -273,7 +282,16 @@ async fn list<B: Backend>(
             inbox_columns!(),
             ", coalesce(expires_at <= (SELECT now FROM clock), false) AS is_expired
              FROM inboxes
-             WHERE inbox > $1 AND ($2 OR owner = $3 OR inbox IN (SELECT value FROM json_each($4)))
+             WHERE inbox IN (
+                 SELECT inbox FROM (SELECT inbox FROM inboxes WHERE $2 AND inbox > $1
+                                    ORDER BY inbox LIMIT $5) AS every
+                 UNION ALL
+                 SELECT inbox FROM (SELECT inbox FROM inboxes
+                                    WHERE NOT $2 AND owner = $3 AND inbox > $1
+                                    ORDER BY inbox LIMIT $5) AS own
+                 UNION ALL
+                 SELECT inbox FROM inboxes
+                 WHERE NOT $2 AND inbox IN (SELECT value FROM json_each($4)) AND inbox > $1)
              ORDER BY inbox
              LIMIT $5"
         ),

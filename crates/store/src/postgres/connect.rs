@@ -178,20 +178,21 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_session_bounds_its_statements_locks_and_transactions() {
+    async fn session_bounds_its_statements_locks_and_transactions_and_keeps_plans() {
         let settings = Settings::new(shared_url("TEST_DATABASE_URL").into());
         let options = options(&settings).unwrap();
         let pool = pool(&settings, options).await.unwrap();
-        let bounds: (String, String, String, String) = sqlx::query_as(
+        let bounds: (String, String, String, String, String) = sqlx::query_as(
             "SELECT current_setting('statement_timeout'),
                     current_setting('lock_timeout'),
                     current_setting('idle_in_transaction_session_timeout'),
-                    current_setting('application_name')",
+                    current_setting('application_name'),
+                    current_setting('plan_cache_mode')",
         )
         .fetch_one(&pool)
         .await
         .unwrap();
-        let expected = ["5s", "2s", "10s", "maillatch"].map(str::to_owned);
-        assert_eq!(<[String; 4]>::from(bounds), expected);
+        let expected = ["5s", "2s", "10s", "maillatch", "force_generic_plan"];
+        assert_eq!(<[String; 5]>::from(bounds), expected.map(str::to_owned));
     }
 }

@@ -96,21 +96,35 @@ async fn list<B: Backend>(
             "SELECT ",
             postgres_columns!(),
             "FROM sends
-             WHERE CASE WHEN kind = 'guard' AND state = 'dispatched' AND lease_until <= now()
-                        THEN 'uncertain' ELSE state END = $1
-               AND state IN ($1, CASE WHEN $1 = 'uncertain' THEN 'dispatched' ELSE $1 END)
-               AND id < $2
+             WHERE id IN (
+                 SELECT id FROM (SELECT id FROM sends
+                                 WHERE state = $1 AND id < $2
+                                   AND (state = 'dispatched' AND kind = 'guard'
+                                        AND lease_until <= now()) IS NOT TRUE
+                                 ORDER BY id DESC LIMIT $3) AS stored
+                 UNION ALL
+                 SELECT id FROM (SELECT id FROM sends
+                                 WHERE $1 = 'uncertain' AND state = 'dispatched' AND id < $2
+                                   AND kind = 'guard' AND lease_until <= now()
+                                 ORDER BY id DESC LIMIT $3) AS ended)
              ORDER BY id DESC LIMIT $3"
         ),
         sqlite: concat!(
             "SELECT ",
             sqlite_columns!(),
             "FROM sends
-             WHERE CASE WHEN kind = 'guard' AND state = 'dispatched'
-                             AND lease_until <= (SELECT now FROM clock)
-                        THEN 'uncertain' ELSE state END = $1
-               AND state IN ($1, CASE WHEN $1 = 'uncertain' THEN 'dispatched' ELSE $1 END)
-               AND id < $2
+             WHERE id IN (
+                 SELECT id FROM (SELECT id FROM sends
+                                 WHERE state = $1 AND id < $2
+                                   AND (state = 'dispatched' AND kind = 'guard'
+                                        AND lease_until <= (SELECT now FROM clock)) IS NOT TRUE
+                                 ORDER BY id DESC LIMIT $3) AS stored
+                 UNION ALL
+                 SELECT id FROM (SELECT id FROM sends
+                                 WHERE $1 = 'uncertain' AND state = 'dispatched' AND id < $2
+                                   AND kind = 'guard'
+                                   AND lease_until <= (SELECT now FROM clock)
+                                 ORDER BY id DESC LIMIT $3) AS ended)
              ORDER BY id DESC LIMIT $3"
         ),
     })
