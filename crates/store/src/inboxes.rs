@@ -2,6 +2,7 @@
 
 mod end;
 mod inbound;
+mod list;
 
 use async_trait::async_trait;
 use pipeline::{
@@ -37,7 +38,7 @@ impl<B: Backend> InboxLog for Database<B> {
     ) -> Result<Vec<InboxView>, StoreError> {
         let after = after.map_or("", InboxId::as_str).to_owned();
         let scope = scope.clone();
-        self.run(SHORT, |session| list(session, scope, after, limit))
+        self.run(SHORT, |session| list::list(session, scope, after, limit))
             .await
     }
 
@@ -243,65 +244,4 @@ async fn look_up<B: Backend>(
     row.filter(|row| scope.covers(&inbox, row.owner.as_deref()))
         .map(TryInto::try_into)
         .transpose()
-}
-
-async fn list<B: Backend>(
-    session: Session<B>,
-    scope: Scope,
-    after: String,
-    limit: u32,
-) -> Result<Vec<InboxView>, Fault> {
-    let (is_all, owner, others) = match &scope {
-        Scope::All => (true, "", Vec::new()),
-        Scope::Own { owner, others } => {
-            let others = others.iter().map(|inbox| inbox.as_str().to_owned());
-            (false, owner.as_str(), others.collect())
-        }
-    };
-    // Each part has its own index. One condition with OR would read the whole table.
-    let rows: Vec<InboxRow> = query::<B>(Sql {
-        postgres: concat!(
-            "SELECT ",
-            inbox_columns!(),
-            ", coalesce(expires_at <= now(), false) AS is_expired
-             FROM inboxes
-             WHERE inbox IN (
-                 SELECT inbox FROM (SELECT inbox FROM inboxes WHERE $2 AND inbox > $1
-                                    ORDER BY inbox LIMIT $5) AS every
-                 UNION ALL
-                 SELECT inbox FROM (SELECT inbox FROM inboxes
-                                    WHERE NOT $2 AND owner = $3 AND inbox > $1
-                                    ORDER BY inbox LIMIT $5) AS own
-                 UNION ALL
-                 SELECT inbox FROM inboxes WHERE NOT $2 AND inbox = ANY($4) AND inbox > $1)
-             ORDER BY inbox
-             LIMIT $5"
-        ),
-        sqlite: concat!(
-            "SELECT ",
-            inbox_columns!(),
-            ", coalesce(expires_at <= (SELECT now FROM clock), false) AS is_expired
-             FROM inboxes
-             WHERE inbox IN (
-                 SELECT inbox FROM (SELECT inbox FROM inboxes WHERE $2 AND inbox > $1
-                                    ORDER BY inbox LIMIT $5) AS every
-                 UNION ALL
-                 SELECT inbox FROM (SELECT inbox FROM inboxes
-                                    WHERE NOT $2 AND owner = $3 AND inbox > $1
-                                    ORDER BY inbox LIMIT $5) AS own
-                 UNION ALL
-                 SELECT inbox FROM inboxes
-                 WHERE NOT $2 AND inbox IN (SELECT value FROM json_each($4)) AND inbox > $1)
-             ORDER BY inbox
-             LIMIT $5"
-        ),
-    })
-    .bind(after)
-    .bind(is_all)
-    .bind(owner)
-    .bind(List(others))
-    .bind(i64::from(limit))
-    .fetch_all(&mut *session.reader().await?)
-    .await?;
-    rows.into_iter().map(TryInto::try_into).collect()
 }
