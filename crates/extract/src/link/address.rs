@@ -153,7 +153,10 @@ pub(super) fn token_strength(url: &Url) -> u8 {
 /// The length of the longest piece of a URL that has a digit and may be its recipient's own:
 /// `login/4c9e21b7-88ad` has one of 13, and `v2/login?userId=7` has none.
 pub(super) fn longest_number(url: &Url) -> usize {
-    let pairs = url.query_pairs().filter(|(key, _)| !is_identifier(key));
+    // `preAuthSessionId` with forty random characters is a token all the same.
+    let pairs = url
+        .query_pairs()
+        .filter(|(key, value)| !is_identifier(key) || is_token(value));
     let values = pairs.map(|(_, value)| value.into_owned());
     let fragment = url.fragment().unwrap_or_default();
     let pieces = url.path().split('/');
@@ -316,6 +319,7 @@ mod tests {
         assert_eq!(number("https://a.com/login/4c9e21b7-88ad"), 13);
         assert_eq!(number("https://a.com/x?key=b8c0-11fe&page=2"), 9);
         assert_eq!(number("https://a.com/#/in/7a7"), 3);
+        assert_eq!(number("https://a.com/v?sessionId=xfpTA8D4F6QRo2FZ"), 16);
         for url in [
             "https://a1.com/log-in?next=home",
             "https://a.com/v2/login",
