@@ -75,6 +75,11 @@ const ODDS: [i32; 99] = [
     59, 61, 64, 67, 71, 75, 79, 83, 89, 95, 102, 112, 125, 148,
 ];
 
+/// A count of at most `most`, for the trees.
+pub(crate) fn small(count: usize, most: usize) -> i32 {
+    i32::try_from(count.min(most)).unwrap_or_default()
+}
+
 /// How many parts the features of a candidate have at most.
 pub(crate) const PARTS: usize = 6;
 

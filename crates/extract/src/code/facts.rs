@@ -4,6 +4,7 @@ use super::context::Context;
 use super::score::{FACTS, ScoredCode};
 use super::shape::Shape;
 use crate::cue;
+use crate::model::small;
 use crate::reading::TextSource;
 
 /// Where it says whether the occurrence has a line of its own.
@@ -41,11 +42,6 @@ pub(super) fn facts(
         *place = fact;
     }
     facts
-}
-
-/// A count of at most `most`.
-pub(super) fn small(count: usize, most: usize) -> i32 {
-    i32::try_from(count.min(most)).unwrap_or_default()
 }
 
 fn shape(shape: Shape) -> i32 {

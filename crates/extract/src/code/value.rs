@@ -6,10 +6,10 @@
 
 use std::cmp::Reverse;
 
-use super::facts::{ALONE, small};
+use super::facts::ALONE;
 use super::odds::MailOdds;
 use super::score::ScoredCode;
-use crate::model::{UNIT, VALUES};
+use crate::model::{UNIT, VALUES, small};
 use crate::reading::TextSource;
 use crate::steps::Steps;
 

@@ -147,8 +147,8 @@ impl Links {
             .collect()
     }
 
-    /// Every link under one allowlist. One that the allowlist admits is judged beside those
-    /// that it admits, too: a link of a stranger must not make it doubtful.
+    /// Every link under one allowlist. One that the allowlist admits is judged only beside
+    /// other admitted ones: a link that it refuses is no rival.
     fn beside_admitted<'l>(&self, allowed: &'l Allowlist) -> Vec<JudgedLink<'_, 'l>> {
         let all = self
             .candidates

@@ -3,11 +3,11 @@
 use url::Url;
 
 use super::address::longest_number;
-use super::classify::{ACTION, Classified, Words};
+use super::classify::{ACTION, Classified, Cues, Words};
 use super::collect::WrittenLink;
 use crate::extraction::LinkKind;
 use crate::lexicon::Sense;
-use crate::model::words;
+use crate::model::{small, words};
 use crate::reading::TextSource;
 
 /// How many facts there are about a link.
@@ -39,47 +39,43 @@ pub(super) fn facts(
     (said, classified, address): (&Words, &Classified, Sense),
     token_strength: u8,
 ) -> [i32; FACTS] {
-    let yes = i32::from;
-    let wanted = |cues: Sense| yes(cues.says(WANTED));
-    let unwanted = |cues: Sense| yes(cues.says(UNWANTED));
-    let shown = |cues: Sense| yes(cues.says(Sense::SHOW));
-    [
+    let seen = [
         kind(classified.kind),
         i32::from(token_strength),
-        yes(written.source == TextSource::Html),
+        i32::from(written.source == TextSource::Html),
         small(words(&written.label).count(), 12),
         small(written.sentence.len() / 8, 30),
         small(written.before.len() / 8, 30),
         small(written.after.len() / 8, 30),
-        yes(said.label.says(ACTION)),
-        yes(said.label.says(HARM)),
-        yes(said.label.says(Sense::PAGE)),
-        yes(said.sentence.says(ACTION)),
-        yes(said.sentence.says(HARM)),
-        yes(said.sentence.says(Sense::CLICK)),
-        yes(said.above.says(ACTION)),
-        yes(said.above.says(HARM)),
-        yes(said.above.says(Sense::CLICK)),
-        yes(said.after.says(ACTION)),
-        yes(said.after.says(HARM)),
-        yes(said.subject.says(ACTION)),
-        yes(said.subject.says(HARM)),
-        yes(address.says(ACTION)),
-        yes(address.says(HARM)),
-        wanted(said.cues.label),
-        unwanted(said.cues.label),
-        shown(said.cues.label),
-        wanted(said.cues.sentence),
-        unwanted(said.cues.sentence),
-        shown(said.cues.sentence),
-        wanted(said.cues.above),
-        unwanted(said.cues.above),
-        shown(said.cues.above),
-        wanted(said.cues.after),
-        unwanted(said.cues.after),
-        shown(said.cues.after),
-        small(longest_number(url), 40),
-    ]
+    ];
+    let terms: [(Sense, &[Sense]); 6] = [
+        (said.label, &[ACTION, HARM, Sense::PAGE]),
+        (said.sentence, &[ACTION, HARM, Sense::CLICK]),
+        (said.above, &[ACTION, HARM, Sense::CLICK]),
+        (said.after, &[ACTION, HARM]),
+        (said.subject, &[ACTION, HARM]),
+        (address, &[ACTION, HARM]),
+    ];
+    let Cues {
+        label,
+        sentence,
+        above,
+        after,
+    } = &said.cues;
+    let cues = [label, sentence, above, after];
+    let cues = cues.map(|cues| (*cues, [WANTED, UNWANTED, Sense::SHOW].as_slice()));
+    let said = terms.into_iter().chain(cues);
+    let said = said.flat_map(|(sense, asked)| {
+        let asked = asked.iter();
+        asked.map(move |one| i32::from(sense.says(*one)))
+    });
+    let mut facts = [0; FACTS];
+    let all = seen.into_iter().chain(said);
+    let all = all.chain([small(longest_number(url), 40)]);
+    for (place, fact) in facts.iter_mut().zip(all) {
+        *place = fact;
+    }
+    facts
 }
 
 fn kind(kind: LinkKind) -> i32 {
@@ -93,9 +89,4 @@ fn kind(kind: LinkKind) -> i32 {
         LinkKind::Unnamed => 6,
         _ => 7,
     }
-}
-
-/// A count of at most `most`.
-pub(super) fn small(count: usize, most: usize) -> i32 {
-    i32::try_from(count.min(most)).unwrap_or_default()
 }

@@ -91,6 +91,22 @@ fn links_outside_the_allowlist_do_not_make_an_allowed_link_doubtful() {
     }
 }
 
+/// Links without words leave the words of the mail as they are, so nothing may change.
+#[test]
+fn refused_links_without_words_do_not_change_the_confidence() {
+    let own = "<p>Go on here:</p><a href='https://example.com/v/Qk3v9QmB7tY1abcd'>Yes</a>";
+    let strange = |n: u8| format!("<a href='https://evil.test/v/Zk3v9QmB7tY1abc{n}'></a>");
+    let strange: String = (0..5).map(strange).collect();
+    let confidence = |body: String| {
+        let found = extract_allowed(&html_mail(&body)).link;
+        found.found().map(|link| link.confidence)
+    };
+    let alone = confidence(own.to_owned());
+    assert!(alone.is_some());
+    assert_eq!(confidence(format!("{strange}{own}")), alone);
+    assert_eq!(confidence(format!("{own}{strange}")), alone);
+}
+
 #[test]
 fn sign_in_link_that_is_the_same_for_everybody_is_not_returned() {
     let mail = |path: &str| {

@@ -7,9 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::super::facts::small;
 use super::candidate::{LinkCandidate, UNUSABLE};
-use crate::model::{TARGETS, UNIT};
+use crate::model::{TARGETS, UNIT, small};
 
 /// How many targets are judged. The others have lower odds.
 const JUDGED: usize = 6;
