@@ -89,5 +89,6 @@ fn second_reader_of_a_tenth_names_the_same_code_always_and_a_same_link_but_for_t
     assert_eq!(codes, [""; 0]);
     assert_eq!(links, LINKS_THAT_DIFFER);
     assert_eq!(readings.len() * 10, labels.len());
-    assert!(by_writer.values().all(|mails| *mails == 20) && by_writer.len() == 102);
+    // The later writers wrote more.
+    assert!(by_writer.values().all(|mails| matches!(mails, 20 | 25)) && by_writer.len() == 110);
 }
