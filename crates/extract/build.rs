@@ -17,6 +17,7 @@ mod property;
 #[path = "src/lexicon"]
 mod lexicon {
     pub(crate) mod compile;
+    pub(crate) mod concept;
     pub(crate) mod node;
     pub(crate) mod sense;
     pub(crate) mod table;

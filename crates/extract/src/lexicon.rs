@@ -6,6 +6,7 @@
 use crate::steps::Steps;
 
 mod boundary;
+mod concept;
 mod hit;
 mod meaning;
 mod node;
@@ -56,7 +57,7 @@ macro_rules! lexicon {
 /// Terms about codes and terms about links overlap, so these are two lexicons.
 static CODES: Lexicon = lexicon!("codes");
 static LINKS: Lexicon = lexicon!("links");
-static CUES: Lexicon = lexicon!("cues");
+static CONCEPTS: Lexicon = lexicon!("concepts");
 static LINK_CUES: Lexicon = lexicon!("link_cues");
 
 /// Every term about codes in the text, in order. Where several begin, the longest.
@@ -69,9 +70,15 @@ pub(crate) fn link_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
     LINKS.hits(text, steps)
 }
 
-/// Every cue for the model in the text, in the same way.
+/// Every concept in the text, in the same way.
+pub(crate) fn concept_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
+    CONCEPTS.hits(text, steps)
+}
+
+/// Every concept in the text that is a cue.
 pub(crate) fn cue_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
-    CUES.hits(text, steps)
+    let hits = concept_hits(text, steps);
+    hits.iter().filter_map(Hit::as_cue).collect()
 }
 
 /// Every cue of links for the model in the text, in the same way.

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::fold::Folder;
-use crate::lexicon::{Hit, cue_hits};
+use crate::lexicon::{Hit, concept_hits};
 use crate::lines;
 use crate::steps::{PER_FOREIGN_BYTE, Steps, foreign_bytes};
 
@@ -31,7 +31,7 @@ impl TextSource {
     }
 }
 
-/// How many bytes of a text are searched for cues. A code or a link that comes later is
+/// How many bytes of a text are searched for concepts. A code or a link that comes later is
 /// decided without them.
 const EXAMINED: usize = 32 * 1024;
 
@@ -58,13 +58,15 @@ pub(crate) struct Reading {
     pub(crate) truncated: bool,
     /// The text with small letters, made at the first use.
     small: OnceCell<String>,
-    cues: OnceCell<Cues>,
+    concepts: OnceCell<Concepts>,
 }
 
-/// The cues of a text, and the steps that it takes to find them.
+/// The concepts of a text, and the steps that it takes to find them.
 #[derive(Debug)]
-struct Cues {
-    hits: Vec<Hit>,
+pub(crate) struct Concepts {
+    pub(crate) hits: Vec<Hit>,
+    /// Those that are cues, as cues.
+    pub(crate) cues: Vec<Hit>,
     steps: usize,
 }
 
@@ -90,20 +92,25 @@ impl Reading {
         self.small.get_or_init(|| self.text().to_ascii_lowercase())
     }
 
-    /// The cues for the models. They are searched for once, and charged each time.
-    pub(crate) fn cues(&self, steps: &Steps<'_>) -> &[Hit] {
-        if let Some(cues) = self.cues.get() {
-            steps.charge(cues.steps);
-            return &cues.hits;
+    /// The concepts for the models. They are searched for once, and charged each time.
+    pub(crate) fn concepts(&self, steps: &Steps<'_>) -> &Concepts {
+        if let Some(concepts) = self.concepts.get() {
+            steps.charge(concepts.steps);
+            return concepts;
         }
-        let cues = self.cues.get_or_init(|| {
+        self.concepts.get_or_init(|| {
             let before = steps.taken();
-            let end = self.text().floor_char_boundary(EXAMINED);
-            let hits = cue_hits(self.text().get(..end).unwrap_or_default(), steps);
+            let hits = concept_hits(self.examined(), steps);
             let steps = usize::try_from(steps.taken() - before).unwrap_or(usize::MAX);
-            Cues { hits, steps }
-        });
-        &cues.hits
+            let cues = hits.iter().filter_map(Hit::as_cue).collect();
+            Concepts { hits, cues, steps }
+        })
+    }
+
+    /// The text that is searched for concepts.
+    pub(crate) fn examined(&self) -> &str {
+        let end = self.text().floor_char_boundary(EXAMINED);
+        self.text().get(..end).unwrap_or_default()
     }
 
     pub(crate) fn is_emphasised(&self, at: usize) -> bool {
@@ -190,7 +197,7 @@ impl Reading {
             hidden: String::new(),
             truncated: false,
             small: OnceCell::new(),
-            cues: OnceCell::new(),
+            concepts: OnceCell::new(),
         }
     }
 }

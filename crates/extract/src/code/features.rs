@@ -2,31 +2,54 @@
 //! and the words around it.
 
 use super::candidate::Candidate;
+use super::concepts;
 use super::context::{Context, MailContext};
 use super::heard::SENSES;
 use super::number::{is_compact_date, is_year};
 use super::rule::Rule;
 use super::score::ScoredCode;
 use super::spread::Spread;
+use super::stream::{Item, items};
 use crate::cue;
 use crate::lexicon::Hit;
 use crate::model::{Collector, Detail, Features, Kind, words};
 use crate::reading::{Reading, TextSource};
+use crate::steps::Steps;
 
-/// How many bytes of text on each side, and of the lines around, are looked at.
+/// How many bytes of text on each side are looked at.
 const REACH: usize = 90;
 /// How many words of the mail are features of all its candidates.
 const MAIL_WORDS: usize = 400;
+/// Steps charged for a byte of the text in which items are found.
+const PER_BYTE: usize = 4;
 
-/// The features that all candidates of a mail share. `cues` are those of each reading.
+/// What the words of a reading say.
+pub(super) struct Heard<'r> {
+    pub(super) cues: &'r [Hit],
+    items: Vec<Item>,
+}
+
+impl<'r> Heard<'r> {
+    pub(super) fn in_reading(reading: &'r Reading, steps: &Steps<'_>) -> Self {
+        let concepts = reading.concepts(steps);
+        steps.charge(PER_BYTE * reading.examined().len());
+        Self {
+            cues: &concepts.cues,
+            items: items(reading.examined(), &concepts.hits),
+        }
+    }
+}
+
+/// The features that all candidates of a mail share. `heard` is what each reading says.
 pub(super) fn of_mail(
     contexts: &[Context<'_>],
     mail: MailContext,
-    cues: &[&[Hit]],
+    heard: &[Heard<'_>],
     features: &mut Collector,
 ) -> Features {
     features.add("bias", "");
-    for (context, cues) in contexts.iter().zip(cues) {
+    for (context, heard) in contexts.iter().zip(heard) {
+        let cues = heard.cues;
         let kind = Kind::of(if context.reading.source == TextSource::Subject {
             "cue subject"
         } else {
@@ -45,7 +68,28 @@ pub(super) fn of_mail(
         }
     }
     features.end_part();
-    for context in contexts {
+    // Text and HTML mostly say the same, so one of them is enough.
+    let longest = contexts.iter().map(|context| context.text().len()).max();
+    let is_read = |context: &Context<'_>| {
+        let is_subject = context.reading.source == TextSource::Subject;
+        is_subject || Some(context.text().len()) == longest
+    };
+    let read = || {
+        contexts
+            .iter()
+            .zip(heard)
+            .filter(|(context, _)| is_read(context))
+    };
+    for (context, heard) in read() {
+        let kind = Kind::of(if context.reading.source == TextSource::Subject {
+            "concept subject"
+        } else {
+            "concept mail"
+        });
+        concepts::of_text(kind, &heard.items, features);
+    }
+    features.end_part();
+    for (context, _) in read() {
         let text = context.reading.small();
         if context.reading.source == TextSource::Subject {
             let all = words(text).take(30);
@@ -62,11 +106,13 @@ pub(super) fn of_mail(
 pub(super) fn of_candidate(
     one: &ScoredCode,
     context: &Context<'_>,
-    (spread, cues): (&Spread, &[Hit]),
+    (spread, heard): (&Spread, &Heard<'_>),
     features: &mut Collector,
 ) -> Features {
     let candidate = &one.candidate;
-    of_cues(candidate, context, cues, features);
+    of_cues(candidate, context, heard.cues, features);
+    features.end_part();
+    concepts::of_candidate(&candidate.range, &heard.items, features);
     features.end_part();
     of_shape(candidate, context.reading, features);
     features.end_part();
@@ -184,7 +230,7 @@ fn of_rules(candidate: &Candidate, rules: &[Rule], features: &mut Collector) {
     features.add_kind(Kind::of("points").then_number(tens));
 }
 
-/// The words before and after, nearest ones apart, and those of the lines around.
+/// The words before and after, nearest ones apart.
 fn of_words(candidate: &Candidate, context: &Context<'_>, features: &mut Collector) {
     let text = context.reading.small();
     let line = context.segments.get(candidate.segment);
@@ -215,23 +261,6 @@ fn of_words(candidate: &Candidate, context: &Context<'_>, features: &mut Collect
     let near_right = words(right).take(2);
     features.add_words(Kind::of("right next"), near_right, Detail::Pieces);
     features.add_words(Kind::of("right"), words(right), Detail::Pieces);
-    features.end_part();
-    let of_line = if candidate.alone { "" } else { " of line" };
-    for (offset, kind) in [(-1_isize, "above"), (-2, "above 2"), (1, "below")] {
-        let index = candidate.segment.checked_add_signed(offset);
-        let Some(line) = index.and_then(|index| context.segments.get(index)) else {
-            features.add(kind, "edge");
-            continue;
-        };
-        let range = if offset < 0 {
-            text.ceil_char_boundary(line.range.start.max(line.range.end.saturating_sub(REACH)))
-                ..line.range.end
-        } else {
-            line.range.start..text.floor_char_boundary(line.range.end.min(line.range.start + REACH))
-        };
-        let near = words(text.get(range).unwrap_or_default());
-        features.add_words(Kind::of_two(kind, of_line), near, Detail::Pieces);
-    }
 }
 
 /// A word, or a sign for a number: a model must not remember numbers.

@@ -2,11 +2,10 @@
 
 use super::context::{Context, MailContext};
 use super::facts;
-use super::features;
+use super::features::{self, Heard};
 use super::score::ScoredCode;
 use super::spread::Spread;
 use crate::cue;
-use crate::lexicon::Hit;
 use crate::model::{CODES, Collector, Features, MAILS, PARTS};
 use crate::steps::Steps;
 
@@ -40,20 +39,22 @@ pub(super) fn rate(
         return MailOdds::default();
     }
     let readings = contexts.iter().map(|context| context.reading);
-    let cues: Vec<&[Hit]> = readings.map(|reading| reading.cues(steps)).collect();
+    let heard: Vec<Heard<'_>> = readings
+        .map(|reading| Heard::in_reading(reading, steps))
+        .collect();
     let mut collector = Collector::of(&CODES);
-    let shared = features::of_mail(contexts, mail, &cues, &mut collector);
+    let shared = features::of_mail(contexts, mail, &heard, &mut collector);
     let parts = CODES.score_parts(&shared);
     let base: i32 = parts.iter().sum();
-    for (context, cues) in contexts.iter().zip(cues) {
+    for (context, heard) in contexts.iter().zip(&heard) {
         steps.charge(PER_BYTE * context.text().len());
         let source = context.reading.source;
-        let counts = cue::counts(cues);
+        let counts = cue::counts(heard.cues);
         for one in scored.iter_mut().filter(|one| one.source == source) {
             if !steps.charge(PER_CANDIDATE) {
                 break;
             }
-            one.features = features::of_candidate(one, context, (&spread, cues), &mut collector);
+            one.features = features::of_candidate(one, context, (&spread, heard), &mut collector);
             one.facts = facts::facts(one, context, counts);
             one.parts = CODES.score_parts(&one.features);
             one.odds = base + one.parts.iter().sum::<i32>();

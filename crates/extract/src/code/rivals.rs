@@ -18,8 +18,10 @@ pub(super) fn is_second(one: &ScoredCode, best: &ScoredCode) -> bool {
     let alike = one.candidate.shape == best.candidate.shape
         && one.candidate.compact.len() == best.candidate.compact.len();
     let labelled = one.label.is_some() && best.label.is_some() && one.source == best.source;
-    // The trees give little to the worse of two, so what the model says of it alone counts.
-    alike && labelled && one.odds.max(one.rated) >= 0
+    // The trees give little to the worse of two, so it counts as well that the model rates both
+    // alike.
+    let rated_alike = one.rated >= 0 && best.rated - one.rated < UNIT;
+    alike && labelled && (one.odds >= 0 || rated_alike)
 }
 
 /// Whether the text and the HTML each have a good code, and the codes differ.

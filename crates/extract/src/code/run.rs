@@ -41,7 +41,7 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
         return None;
     }
     let mut value = String::new();
-    let (mut dashed, mut only_digits, mut first_gap) = (false, true, "");
+    let (mut is_split, mut only_digits, mut first_gap) = (false, true, "");
     let (mut used, mut end) = (0, 0);
     for token in tokens.get(at..)? {
         let core = text.get(token.range.clone())?;
@@ -50,9 +50,17 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
             first_gap = gap;
         }
         let even = gap == first_gap && is_even_gap(gap);
-        // One dash in a cell of its own, in the middle, is part of the code.
-        let dash = used > 2 && !dashed && !even && gap.trim() == "-" && gap.len() > 1;
-        let joined = used == 0 || dash || even || is_cell_gap(reading.source, gap);
+        // One dash in a cell of its own, or one wider gap, in the middle, is part of the code.
+        let in_middle = used > 2 && !is_split && !even && gap.len() > 1;
+        let dash = in_middle && gap.trim() == "-";
+        let wide = in_middle
+            && gap.len() > first_gap.len()
+            && gap.len() < 6
+            && gap.trim_matches(' ').is_empty();
+        // "4 minutes" in the line below a row of cells is not part of it.
+        let is_below = used > 3 && gap.contains('\n') && !first_gap.contains('\n');
+        let joined = dash || wide || even || is_cell_gap(reading.source, gap);
+        let joined = used == 0 || joined && !is_below;
         // "3 0 5 9 6 2 y": the next word may have one letter.
         let is_small = core.bytes().all(|byte| byte.is_ascii_lowercase());
         let ends = used > 0 && only_digits && is_small;
@@ -60,9 +68,9 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
             break;
         }
         if dash {
-            dashed = true;
             value.push('-');
         }
+        is_split |= dash || wide;
         value.push_str(core);
         only_digits &= is_digits(core);
         used += 1;
@@ -72,14 +80,8 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
     if used > LONGEST_RUN {
         return Some(Run::Nothing { used });
     }
-    // Digits that count up over lines or cells are the numbers of a list.
     let start = tokens.get(at)?.range.start;
-    let counts = value
-        .as_bytes()
-        .windows(2)
-        .all(|pair| matches!(pair, [a, b] if a.checked_add(1) == Some(*b)));
-    let is_list = counts && text.get(start..end)?.contains(['\n', '\t']);
-    if used < 4 || is_list {
+    if used < 4 || is_list(&value, text.get(start..end)?) {
         return None;
     }
     let shape = shape_of(&value)?;
@@ -94,6 +96,13 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
         shape,
         used,
     })
+}
+
+/// Whether digits count up over lines, cells or commas: the numbers of a list.
+fn is_list(digits: &str, written: &str) -> bool {
+    let mut pairs = digits.as_bytes().windows(2);
+    pairs.all(|pair| matches!(pair, [a, b] if a.checked_add(1) == Some(*b)))
+        && written.contains(['\n', '\t', ',', '/'])
 }
 
 /// Whether the text between two characters of a code only separates their cells: up to
@@ -112,7 +121,7 @@ fn is_cell_gap(source: TextSource, gap: &str) -> bool {
 fn is_even_gap(gap: &str) -> bool {
     let sign = gap.trim_matches(' ');
     gap.len() - sign.len() <= 4
-        && matches!(sign, "" | "·" | "•" | "|" | "-" | "\n" | "\n\n")
+        && matches!(sign, "" | "·" | "•" | "|" | "-" | "," | "/" | "\n" | "\n\n")
         && !gap.is_empty()
 }
 
@@ -150,7 +159,9 @@ pub(super) fn digit_groups(reading: &Reading, tokens: &[Token], at: usize) -> Op
         lengths.as_slice(),
         [3, 3] | [4, 4] | [2, 2, 2] | [3, 3, 3] | [2, 2, 2, 2] | [5, 5] | [2, 2, 2, 2, 2]
     );
-    let years = groups.iter().any(|group| is_year(group)) && !is_regular
+    // "12 2026" is a month, but "2026 20" may be a code.
+    let later = groups.get(1..).unwrap_or_default();
+    let years = later.iter().any(|group| is_year(group)) && !is_regular
         || groups.iter().all(|group| is_year(group));
     let years = years && !is_set_apart(text, &range);
     if (is_regular || (4..=8).contains(&total) && groups.len() <= 4) && !years {
@@ -304,6 +315,20 @@ mod tests {
         assert_eq!(spelled("8·0·8·1·4").as_deref(), Some("80814"));
         assert_eq!(spelled("3 0 5 9 6 2 y pulse").as_deref(), Some("305962"));
         assert_eq!(spelled("2   9 4  4"), None);
+        assert_eq!(spelled("6 0 7    9 9 2 in").as_deref(), Some("607992"));
+        assert_eq!(spelled("3, 9, 9, 1.").as_deref(), Some("3991"));
+        assert_eq!(spelled("9 / 0 / 9 / 1").as_deref(), Some("9091"));
+        assert_eq!(spelled("3, 4, 5, 6"), None);
+    }
+
+    #[test]
+    fn number_below_a_row_of_cells_is_not_part_of_the_code() {
+        let text = "2\t0\t9\t9\t3\n4 minutes";
+        let steps = crate::steps::Steps::for_size(0);
+        let mut reading = Reading::of_text(text, 1_000, &steps);
+        reading.source = TextSource::Html;
+        let run = spelled_out(&reading, &tokens(text), 0);
+        assert_eq!(value(run).as_deref(), Some("20993"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Error;
 use std::path::Path;
 
+use super::concept::CONCEPTS;
 use super::sense::Sense;
 use super::table::Table;
 use crate::fold::folded;
@@ -35,16 +36,18 @@ struct Entry {
 }
 
 /// Reads the lexicons in one directory and writes their tables into another. Terms about
-/// codes and terms about links overlap, so they are two lexicons. The cues are two more.
+/// codes and terms about links overlap, so they are two lexicons. Concepts and the cues of
+/// links are two more.
 pub(crate) fn compile(from: &Path, to: &Path) -> Result<(), Error> {
     let (about_links, about_codes) = terms(from)?
         .into_iter()
         .partition(|entry| entry.sense.says(LINKS));
-    write("codes", about_codes, to)?;
-    write("links", about_links, to)?;
-    write("cues", cues(&from.join("cues.txt"), cue_sense)?, to)?;
+    write("codes", about_codes, any_of, to)?;
+    write("links", about_links, any_of, to)?;
     let link_cues = cues(&from.join("link_cues.txt"), link_cue_sense)?;
-    write("link_cues", link_cues, to)
+    write("link_cues", link_cues, any_of, to)?;
+    let concepts = cues(&from.join("concepts.txt"), concept)?;
+    write("concepts", concepts, list_of, to)
 }
 
 /// The terms of every language, English first, and then by the name of the language.
@@ -54,7 +57,9 @@ fn terms(from: &Path) -> Result<Vec<Entry>, Error> {
         let path = file?.path();
         let name = path.file_stem().and_then(|name| name.to_str());
         let is_text = path.extension().is_some_and(|extension| extension == "txt");
-        if let Some(language) = name.filter(|name| is_text && !name.ends_with("cues")) {
+        if let Some(language) =
+            name.filter(|name| is_text && !name.ends_with("cues") && *name != "concepts")
+        {
             languages.push(language.to_owned());
         }
     }
@@ -104,7 +109,7 @@ fn entries(
 }
 
 /// Writes the trie of the terms, and what each term means: sense, flag and language.
-fn write(name: &str, entries: Vec<Entry>, to: &Path) -> Result<(), Error> {
+fn write(name: &str, entries: Vec<Entry>, together: Together, to: &Path) -> Result<(), Error> {
     let mut entries: Vec<(String, Entry)> = entries
         .into_iter()
         .map(|entry| (bare(&entry.written), entry))
@@ -120,7 +125,7 @@ fn write(name: &str, entries: Vec<Entry>, to: &Path) -> Result<(), Error> {
     for (number, same) in (0..).zip(same_terms) {
         if let Some((bare, _)) = same.first() {
             numbered.push((bare.clone(), number));
-            meanings.extend(meaning(same));
+            meanings.extend(meaning(same, together));
         }
     }
     let table = Table::build(numbered);
@@ -133,12 +138,38 @@ fn write(name: &str, entries: Vec<Entry>, to: &Path) -> Result<(), Error> {
     fs::write(to.join(format!("{name}.tails")), &table.tails)
 }
 
+/// The meaning of a term that has both.
+type Together = fn(Sense, Sense) -> Sense;
+
+fn any_of(one: Sense, other: Sense) -> Sense {
+    one.or(other)
+}
+
+/// The numbers of concepts, a byte each.
+fn list_of(list: Sense, number: Sense) -> Sense {
+    let mut bytes = list.0.to_le_bytes();
+    let [new, ..] = number.0.to_le_bytes();
+    if !bytes.contains(&new)
+        && let Some(free) = bytes.iter_mut().find(|byte| **byte == 0)
+    {
+        *free = new;
+    }
+    Sense(u64::from_le_bytes(bytes))
+}
+
+/// The number of the concept with this name.
+fn concept(name: &str) -> Option<Sense> {
+    let mut numbered = (0..).zip(CONCEPTS);
+    let found = numbered.find(|(_, (known, _))| *known == name);
+    found.map(|(number, _)| Sense(number))
+}
+
 /// What a term means, as `meaning.rs` reads it.
-fn meaning(same: &[(String, Entry)]) -> Vec<u8> {
+fn meaning(same: &[(String, Entry)], together: Together) -> Vec<u8> {
     let mut sense = Sense::default();
     let (mut is_open_after, mut language) = (false, "");
     for (_, entry) in same.iter().rev() {
-        sense = sense.or(entry.sense);
+        sense = together(sense, entry.sense);
         is_open_after |= entry.written.ends_with('*');
         language = &entry.language;
     }
@@ -184,21 +215,6 @@ fn term_sense(name: &str) -> Option<Sense> {
         "leave" => Sense::LEAVE,
         "page" => Sense::PAGE,
         "click" => Sense::CLICK,
-        _ => return None,
-    })
-}
-
-/// The sense of cues with this name.
-fn cue_sense(name: &str) -> Option<Sense> {
-    Some(match name {
-        "ask" => Sense::ASK,
-        "thing" => Sense::THING,
-        "proof" => Sense::PROOF,
-        "place" => Sense::PLACE,
-        "expiry" => Sense::LIMIT,
-        "secret" => Sense::SECRET,
-        "other" => Sense::OTHER,
-        "past" => Sense::PAST,
         _ => return None,
     })
 }

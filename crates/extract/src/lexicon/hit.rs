@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::Sense;
+use super::concept::CONCEPTS;
 
 /// A term found in a text. It is small, because a text may hold one at every byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,19 @@ impl Hit {
     pub(crate) fn senses(hits: &[Self]) -> Sense {
         let senses = hits.iter().map(|hit| hit.sense);
         senses.fold(Sense::default(), Sense::or)
+    }
+
+    /// The numbers of the concepts that the term stands for. Those that are missing are 0.
+    pub(crate) fn numbers(&self) -> [u8; 8] {
+        self.sense.0.to_le_bytes()
+    }
+
+    /// The hit of a concept as the cue that it is.
+    pub(crate) fn as_cue(&self) -> Option<Self> {
+        let cue = |number: u8| CONCEPTS.get(usize::from(number)).map(|(_, cue)| *cue);
+        let cues = self.numbers().into_iter().filter_map(cue);
+        let sense = cues.fold(Sense::default(), Sense::or);
+        (sense != Sense::default()).then_some(Self { sense, ..*self })
     }
 
     pub(crate) fn start(&self) -> usize {

@@ -28,7 +28,7 @@ pub(super) fn of_mail(
             TextSource::Text => "cue text",
             TextSource::Html => "cue html",
         });
-        cue::add(kind, reading.cues(steps), features);
+        cue::add(kind, &reading.concepts(steps).cues, features);
         let text = reading.small();
         if reading.source == TextSource::Subject {
             let all = words(text).take(30);
