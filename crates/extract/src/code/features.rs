@@ -23,13 +23,13 @@ const MAIL_WORDS: usize = 400;
 /// Steps charged for a byte of the text in which items are found.
 const PER_BYTE: usize = 4;
 
-/// What the words of a reading say.
-pub(super) struct Heard<'r> {
+/// What the words of a reading mean.
+pub(super) struct Meanings<'r> {
     pub(super) cues: &'r [Hit],
     items: Vec<Item>,
 }
 
-impl<'r> Heard<'r> {
+impl<'r> Meanings<'r> {
     pub(super) fn in_reading(reading: &'r Reading, steps: &Steps<'_>) -> Self {
         let concepts = reading.concepts(steps);
         steps.charge(PER_BYTE * reading.examined().len());
@@ -40,16 +40,16 @@ impl<'r> Heard<'r> {
     }
 }
 
-/// The features that all candidates of a mail share. `heard` is what each reading says.
+/// The features that all candidates of a mail share. `meanings` is what the words of each reading mean.
 pub(super) fn of_mail(
     contexts: &[Context<'_>],
     mail: MailContext,
-    heard: &[Heard<'_>],
+    meanings: &[Meanings<'_>],
     features: &mut Collector,
 ) -> Features {
     features.add("bias", "");
-    for (context, heard) in contexts.iter().zip(heard) {
-        let cues = heard.cues;
+    for (context, meant) in contexts.iter().zip(meanings) {
+        let cues = meant.cues;
         let kind = Kind::of(if context.reading.source == TextSource::Subject {
             "cue subject"
         } else {
@@ -77,16 +77,16 @@ pub(super) fn of_mail(
     let read = || {
         contexts
             .iter()
-            .zip(heard)
+            .zip(meanings)
             .filter(|(context, _)| is_read(context))
     };
-    for (context, heard) in read() {
+    for (context, meant) in read() {
         let kind = Kind::of(if context.reading.source == TextSource::Subject {
             "concept subject"
         } else {
             "concept mail"
         });
-        concepts::of_text(kind, &heard.items, features);
+        concepts::of_text(kind, &meant.items, features);
     }
     features.end_part();
     for (context, _) in read() {
@@ -106,13 +106,13 @@ pub(super) fn of_mail(
 pub(super) fn of_candidate(
     one: &ScoredCode,
     context: &Context<'_>,
-    (spread, heard): (&Spread, &Heard<'_>),
+    (spread, meant): (&Spread, &Meanings<'_>),
     features: &mut Collector,
 ) -> Features {
     let candidate = &one.candidate;
-    of_cues(candidate, context, heard.cues, features);
+    of_cues(candidate, context, meant.cues, features);
     features.end_part();
-    concepts::of_candidate(&candidate.range, &heard.items, features);
+    concepts::of_candidate(&candidate.range, &meant.items, features);
     features.end_part();
     of_shape(candidate, context.reading, features);
     features.end_part();

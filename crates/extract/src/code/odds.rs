@@ -2,7 +2,7 @@
 
 use super::context::{Context, MailContext};
 use super::facts;
-use super::features::{self, Heard};
+use super::features::{self, Meanings};
 use super::score::ScoredCode;
 use super::spread::Spread;
 use crate::cue;
@@ -11,7 +11,7 @@ use crate::steps::Steps;
 
 /// Steps charged for the features of a byte of the mail, and for those of a candidate.
 const PER_BYTE: usize = 4;
-const PER_CANDIDATE: usize = 8_000;
+const PER_CANDIDATE: usize = 12_000;
 
 /// What the models say about a mail as a whole.
 #[derive(Debug, Default)]
@@ -39,22 +39,22 @@ pub(super) fn rate(
         return MailOdds::default();
     }
     let readings = contexts.iter().map(|context| context.reading);
-    let heard: Vec<Heard<'_>> = readings
-        .map(|reading| Heard::in_reading(reading, steps))
+    let meanings: Vec<Meanings<'_>> = readings
+        .map(|reading| Meanings::in_reading(reading, steps))
         .collect();
     let mut collector = Collector::of(&CODES);
-    let shared = features::of_mail(contexts, mail, &heard, &mut collector);
+    let shared = features::of_mail(contexts, mail, &meanings, &mut collector);
     let parts = CODES.score_parts(&shared);
     let base: i32 = parts.iter().sum();
-    for (context, heard) in contexts.iter().zip(&heard) {
+    for (context, meant) in contexts.iter().zip(&meanings) {
         steps.charge(PER_BYTE * context.text().len());
         let source = context.reading.source;
-        let counts = cue::counts(heard.cues);
+        let counts = cue::counts(meant.cues);
         for one in scored.iter_mut().filter(|one| one.source == source) {
             if !steps.charge(PER_CANDIDATE) {
                 break;
             }
-            one.features = features::of_candidate(one, context, (&spread, heard), &mut collector);
+            one.features = features::of_candidate(one, context, (&spread, meant), &mut collector);
             one.facts = facts::facts(one, context, counts);
             one.parts = CODES.score_parts(&one.features);
             one.odds = base + one.parts.iter().sum::<i32>();
