@@ -1,6 +1,7 @@
 //! Whether values of one mail exclude each other.
 
 use super::needs::{SUPPORT, THRESHOLD};
+use super::rule::Rule;
 use super::score::ScoredCode;
 use crate::model::UNIT;
 use crate::reading::TextSource;
@@ -15,13 +16,17 @@ pub(super) fn is_sibling(one: &ScoredCode, best: &ScoredCode) -> bool {
 
 /// "Your email code is 111111 and your phone code is 222222": two labelled codes.
 pub(super) fn is_second(one: &ScoredCode, best: &ScoredCode) -> bool {
-    let alike = one.candidate.shape == best.candidate.shape
-        && one.candidate.compact.len() == best.candidate.compact.len();
     let labelled = one.label.is_some() && best.label.is_some() && one.source == best.source;
-    // The trees give little to the worse of two, so it counts as well that the model rates both
-    // alike.
-    let rated_alike = one.rated >= 0 && best.rated - one.rated < UNIT;
-    alike && labelled && (one.odds >= 0 || rated_alike)
+    if !labelled || one.candidate.shape != best.candidate.shape {
+        return false;
+    }
+    // The trees give little to the worse of two, so it also counts how the model rates it.
+    if one.candidate.compact.len() == best.candidate.compact.len() {
+        one.odds >= 0 || one.rated >= 0 && best.rated - one.rated < UNIT
+    } else {
+        let is_direct = |code: &ScoredCode| code.rules.contains(&Rule::LabelDirect);
+        is_direct(one) && is_direct(best) && one.odds.max(one.rated) >= 0
+    }
 }
 
 /// Whether the text and the HTML each have a good code, and the codes differ.

@@ -69,3 +69,12 @@ fn number_of_the_expected_form_in_a_mail_without_a_code_is_not_given() {
         assert_eq!(value(&code), None, "{text}");
     }
 }
+
+#[test]
+fn two_labelled_codes_of_different_lengths_are_ambiguous() {
+    let raw = b"From: no-reply@bank.example\r\nMessage-ID: <1@bank.example>\r\n\
+        Subject: Your verification code\r\n\r\n\
+        Your verification code is 482913. Your security code is 77120.\r\n";
+    let reason = extract_any(raw).code.reason();
+    assert_eq!(reason, Some(AbstainReason::Ambiguous));
+}
