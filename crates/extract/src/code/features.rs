@@ -40,7 +40,8 @@ impl<'r> Meanings<'r> {
     }
 }
 
-/// The features that all candidates of a mail share. `meanings` is what the words of each reading mean.
+/// The features that all candidates of a mail share. `meanings` is what the words of each
+/// reading mean.
 pub(super) fn of_mail(
     contexts: &[Context<'_>],
     mail: MailContext,

@@ -99,6 +99,13 @@ fn entries(
         let (name, terms) = line.split_once(':').ok_or_else(malformed)?;
         let sense = named(name.trim()).ok_or_else(malformed)?;
         let terms = terms.split(',').map(str::trim);
+        // A star allows more letters only at the end of a term.
+        if terms
+            .clone()
+            .any(|term| term.trim_matches('*').contains('*'))
+        {
+            return Err(malformed());
+        }
         entries.extend(terms.map(|term| Entry {
             language: language.to_owned(),
             sense,
@@ -159,7 +166,7 @@ fn list_of(list: Sense, number: Sense) -> Sense {
 
 /// The number of the concept with this name.
 fn concept(name: &str) -> Option<Sense> {
-    let mut numbered = (0..).zip(CONCEPTS);
+    let mut numbered = (0..).zip(CONCEPTS).skip(1);
     let found = numbered.find(|(_, (known, _))| *known == name);
     found.map(|(number, _)| Sense(number))
 }
