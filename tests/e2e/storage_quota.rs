@@ -18,6 +18,11 @@ const SECRET: &str = "whsec_dGhlIHF1b3RhIHRlc3Qgc2lnbnMgd2l0aCB0aGlz";
 /// Room for six bodies of 60,000 bytes.
 const QUOTA: usize = 400_000;
 
+/// So many bodies fill the share of one source, which is three quarters of the quota.
+const FULL_SHARE: i64 = 5;
+
+const ANNOUNCED: &str = "SELECT count(*) FROM deliveries WHERE source = 'resend'";
+
 fn settings(api: &Api) -> String {
     format!(
         "retention.max_bytes = {QUOTA}\nretention.every = \"200ms\"\n\
@@ -105,6 +110,10 @@ async fn finished_mail_loses_its_oldest_bodies(harness: &Harness) {
 }
 
 /// Announces mails until the source's share is full; returns how many were accepted.
+///
+/// The figures of a process are measured every few seconds. In between, mail that was
+/// finished meanwhile is counted, and mail that was recorded meanwhile may be missing. So a
+/// refusal counts only when the database holds a full share, and a mail too many may pass.
 async fn fill_the_share(harness: &Harness) -> usize {
     let deadline = Instant::now() + TIMEOUT;
     let mut accepted = 0;
@@ -113,12 +122,22 @@ async fn fill_the_share(harness: &Harness) -> usize {
         if is_full(&answer) {
             assert_eq!(answer.status, 503);
             assert_eq!(answer.headers["retry-after"], "60");
-            return accepted;
+            if harness.count(ANNOUNCED).await >= FULL_SHARE && warns(harness).await {
+                return accepted;
+            }
+            sleep(Duration::from_millis(100)).await;
         }
         accepted += usize::from(answer.status == 200);
         assert!(accepted <= 6, "the quota is for six");
         assert!(Instant::now() < deadline, "{answer:?}");
     }
+}
+
+async fn warns(harness: &Harness) -> bool {
+    let answer = harness.ops(Role::Webhook, "readyz").await;
+    assert_eq!(answer.status, 200);
+    let warnings = answer.body["warnings"].to_string();
+    warnings.contains("storage: unfinished mail")
 }
 
 async fn unfinished_mail_closes_the_door_for_its_source_alone(harness: &Harness, api: &Api) {
@@ -127,16 +146,6 @@ async fn unfinished_mail_closes_the_door_for_its_source_alone(harness: &Harness,
         api.on(&format!("/emails/receiving/e{number}"), unavailable.clone());
     }
     let accepted = fill_the_share(harness).await;
-    assert!(accepted >= 3, "{accepted} are half of the share");
-    // The measured figure says the same as the one that was added up.
-    let full = async || {
-        let answer = harness.ops(Role::Webhook, "readyz").await;
-        assert_eq!(answer.status, 200);
-        let is_full = is_full(&announce(harness, accepted).await);
-        let text = answer.body["warnings"].to_string();
-        (is_full && text.contains("storage: unfinished mail")).then_some(())
-    };
-    testkit::wait::until("the share is full", full).await;
     let measured = async || {
         let metrics = harness.metrics(Role::Worker).await;
         let meter = "maillatch_stored_bytes{kind=\"unfinished\"} ";
@@ -153,8 +162,8 @@ async fn unfinished_mail_closes_the_door_for_its_source_alone(harness: &Harness,
         line.is_some_and(|line| line.starts_with("warn")),
         "{doctor}"
     );
-    let kept = "SELECT count(*) FROM deliveries WHERE source = 'resend' AND body IS NOT NULL";
-    assert_eq!(harness.count(kept).await, i64::try_from(accepted).unwrap());
+    let wiped = "SELECT count(*) FROM deliveries WHERE source = 'resend' AND body IS NULL";
+    assert_eq!(harness.count(wiped).await, 0);
 
     // The API answers again: the mail is processed, and the refused post is accepted.
     for number in 0..8 {
