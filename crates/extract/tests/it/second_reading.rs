@@ -92,7 +92,9 @@ fn second_reader_of_a_tenth_names_the_same_code_always_and_a_same_link_but_for_t
     for label in labels.values() {
         *tenths.entry(label["origin"].as_str().unwrap()).or_default() += 1;
     }
-    tenths.values_mut().for_each(|mails| *mails /= 10);
+    for mails in tenths.values_mut() {
+        *mails /= 10;
+    }
     assert_eq!(by_writer, tenths);
     assert_eq!((readings.len() * 10, by_writer.len()), (labels.len(), 110));
 }
