@@ -59,10 +59,10 @@ pub(crate) fn add_path(before: &[Hit], after: &[Hit], features: &mut Collector) 
     let last_two = before
         .get(before.len().saturating_sub(2)..)
         .unwrap_or_default();
-    features.add_kind(joined(Kind::of("cue path 3"), before));
-    features.add_kind(joined(Kind::of("cue path 2"), last_two));
-    features.add_kind(joined(Kind::of("cue path after"), after));
-    let around = joined(Kind::of("cue path around"), last).then(" #");
+    features.add_kind(joined(const { Kind::of("cue path 3") }, before));
+    features.add_kind(joined(const { Kind::of("cue path 2") }, last_two));
+    features.add_kind(joined(const { Kind::of("cue path after") }, after));
+    let around = joined(const { Kind::of("cue path around") }, last).then(" #");
     features.add_kind(joined(around, first));
 }
 

@@ -8,6 +8,7 @@ use crate::steps::Steps;
 mod boundary;
 mod concept;
 mod hit;
+mod language;
 mod meaning;
 mod node;
 mod sense;
@@ -17,6 +18,7 @@ mod trie;
 
 pub(crate) use self::sense::Sense;
 pub(crate) use hit::Hit;
+pub(crate) use language::{Languages, concept_hits, cue_hits};
 
 use boundary::{begins_word, word_end};
 use meaning::{Meaning, is_open_after, sense};
@@ -31,33 +33,41 @@ struct Lexicon {
 /// Steps charged for a word, and for comparing a word with a term.
 const PER_WORD: usize = 6;
 const PER_TRY: usize = 30;
+/// How many terms that begin at one place are tried. If there are more, the longest are.
+const MOST_BEGUN: usize = 16;
 /// How many steps are taken before they are charged.
 const AT_ONCE: usize = 2_000;
 
 /// A part of a lexicon that the build script wrote.
-macro_rules! table {
+macro_rules! stored {
     ($name:literal, $part:literal) => {
         include_bytes!(concat!(env!("OUT_DIR"), "/", $name, $part))
+    };
+}
+
+macro_rules! stored_trie {
+    ($name:literal) => {
+        Trie {
+            nodes: stored!($name, ".nodes").as_chunks().0.as_chunks().0,
+            tails: stored!($name, ".tails"),
+        }
     };
 }
 
 macro_rules! lexicon {
     ($name:literal) => {
         Lexicon {
-            trie: Trie {
-                letters: table!($name, ".letters"),
-                nodes: table!($name, ".nodes").as_chunks().0.as_chunks().0,
-                tails: table!($name, ".tails"),
-            },
-            terms: table!($name, ".terms").as_chunks().0,
+            trie: stored_trie!($name),
+            terms: stored!($name, ".terms").as_chunks().0,
         }
     };
 }
 
+use {stored, stored_trie};
+
 /// Terms about codes and terms about links overlap, so these are two lexicons.
 static CODES: Lexicon = lexicon!("codes");
 static LINKS: Lexicon = lexicon!("links");
-static CONCEPTS: Lexicon = lexicon!("concepts");
 static LINK_CUES: Lexicon = lexicon!("link_cues");
 
 /// Every term about codes in the text, in order. Where several begin, the longest.
@@ -68,17 +78,6 @@ pub(crate) fn code_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
 /// Every term about links in the text, in the same way.
 pub(crate) fn link_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
     LINKS.hits(text, steps)
-}
-
-/// Every concept in the text, in the same way.
-pub(crate) fn concept_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
-    CONCEPTS.hits(text, steps)
-}
-
-/// Every concept in the text that is a cue.
-pub(crate) fn cue_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
-    let hits = concept_hits(text, steps);
-    hits.iter().filter_map(Hit::as_cue).collect()
 }
 
 /// Every cue of links for the model in the text, in the same way.
@@ -107,9 +106,26 @@ pub(crate) fn languages<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> Vec<&'st
 }
 
 impl Lexicon {
+    fn hits(&self, text: &str, steps: &Steps<'_>) -> Vec<Hit> {
+        self.trie.hits(text, steps, |term, is_whole| {
+            let meaning = self.terms.get(term as usize)?;
+            (is_whole || is_open_after(meaning)).then(|| sense(meaning))
+        })
+    }
+}
+
+impl Trie<'_> {
+    /// Every term in the text, in order. `sense` says what a term means there; it is asked
+    /// whether the term ends with its word.
+    ///
     /// Searches only where a word may begin. A search that begins there is cheap for words
     /// that begin no term.
-    fn hits(&self, text: &str, steps: &Steps<'_>) -> Vec<Hit> {
+    fn hits(
+        &self,
+        text: &str,
+        steps: &Steps<'_>,
+        sense: impl Fn(u32, bool) -> Option<Sense>,
+    ) -> Vec<Hit> {
         let mut found = Vec::new();
         let (mut at, mut cost) = (0, 0);
         while let Some(rest) = text.as_bytes().get(at..)
@@ -122,7 +138,7 @@ impl Lexicon {
             if byte.is_ascii_whitespace() {
                 at += 1;
             } else if begins_word(text, at)
-                && let Some(hit) = self.hit(text, at, &mut cost)
+                && let Some(hit) = self.hit(text, at, &sense, &mut cost)
             {
                 at = hit.end();
                 found.push(hit);
@@ -140,29 +156,35 @@ impl Lexicon {
 
     /// The longest term that begins here and ends at the end of a word. If the longest
     /// does not, a shorter one, perhaps of another language, may.
-    fn hit(&self, text: &str, at: usize, cost: &mut usize) -> Option<Hit> {
-        let mut best = None;
-        // The steps of comparing the terms that are longer than the best.
-        let mut tries = PER_TRY;
-        let mut end_of_word = 0;
-        self.trie.find(text.as_bytes().get(at..)?, |length, place| {
-            let end = at + length;
-            // A shorter term may have ended in the same word.
-            if end > end_of_word {
-                end_of_word = word_end(text, end);
+    fn hit(
+        &self,
+        text: &str,
+        at: usize,
+        sense: impl Fn(u32, bool) -> Option<Sense>,
+        cost: &mut usize,
+    ) -> Option<Hit> {
+        let mut begun = [(0, 0); MOST_BEGUN];
+        let mut count = 0;
+        self.find(text.as_bytes().get(at..)?, |length, term| {
+            if count == MOST_BEGUN {
+                begun.rotate_left(1);
+                count -= 1;
             }
-            let own = PER_TRY + 4 * (end_of_word - at);
-            let term = self.terms.get(place as usize);
-            match term.filter(|term| end == end_of_word || is_open_after(term)) {
-                Some(term) => {
-                    tries = own;
-                    best = Hit::new(&(at..end_of_word), place, sense(term));
-                }
-                None => tries += own,
+            if let Some(free) = begun.get_mut(count) {
+                *free = (length, term);
             }
+            count += 1;
         });
-        *cost += tries;
-        best
+        *cost += PER_TRY;
+        for (length, term) in begun.iter().take(count).rev() {
+            let end = at + length;
+            let end_of_word = word_end(text, end);
+            *cost += PER_TRY + 4 * (end_of_word - at);
+            if let Some(sense) = sense(*term, end == end_of_word) {
+                return Hit::new(&(at..end_of_word), *term, sense);
+            }
+        }
+        None
     }
 }
 

@@ -5,6 +5,7 @@ use crate::explanation::{Explanation, RULESET, SourceRead, sources};
 use crate::extraction::{AbstainReason, Code, Extraction, Link};
 use crate::flag::{self, Flag};
 use crate::identity::{self, Identity};
+use crate::lexicon::Languages;
 use crate::link::{self, Links};
 use crate::mail::{self, Bodies};
 use crate::policy::Policy;
@@ -182,6 +183,11 @@ pub(crate) fn readings(subject: &str, bodies: &Bodies, steps: &Steps<'_>) -> Vec
     }
     if !bodies.html.trim().is_empty() {
         readings.push(html::read(&bodies.html, (MAX_HTML, MAX_TEXT), steps));
+    }
+    let longest = readings.iter().max_by_key(|reading| reading.text().len());
+    let languages = longest.map(|reading| Languages::of(reading.examined(), steps));
+    for reading in &mut readings {
+        reading.languages = languages.unwrap_or(Languages::ALL);
     }
     readings
 }

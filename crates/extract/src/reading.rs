@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::fold::Folder;
-use crate::lexicon::{Hit, concept_hits};
+use crate::lexicon::{Hit, Languages, concept_hits};
 use crate::lines;
 use crate::steps::{PER_FOREIGN_BYTE, Steps, foreign_bytes};
 
@@ -58,6 +58,8 @@ pub(crate) struct Reading {
     pub(crate) truncated: bool,
     /// The text with small letters, made at the first use.
     small: OnceCell<String>,
+    /// The languages of the mail.
+    pub(crate) languages: Languages,
     concepts: OnceCell<Concepts>,
 }
 
@@ -100,7 +102,7 @@ impl Reading {
         }
         self.concepts.get_or_init(|| {
             let before = steps.taken();
-            let hits = concept_hits(self.examined(), steps);
+            let hits = concept_hits(self.examined(), self.languages, steps);
             let steps = usize::try_from(steps.taken() - before).unwrap_or(usize::MAX);
             let cues = hits.iter().filter_map(Hit::as_cue).collect();
             Concepts { hits, cues, steps }
@@ -197,6 +199,7 @@ impl Reading {
             hidden: String::new(),
             truncated: false,
             small: OnceCell::new(),
+            languages: Languages::ALL,
             concepts: OnceCell::new(),
         }
     }

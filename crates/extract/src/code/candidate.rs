@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use super::mask::is_masked;
 use super::number::is_digits;
-use super::run::{Run, digit_groups, letter_groups, spelled_out};
+use super::run::{Run, digit_groups, is_set_apart, letter_groups, spelled_out};
 use super::segment::{Segment, heading};
-use super::shape::{Shape, shape_of};
+use super::shape::{Shape, shape_apart, shape_of};
 use super::token::{Form, Token, tokens};
 use super::uneven::uneven_groups;
 use crate::fold::BARRIER;
@@ -182,7 +182,11 @@ fn single(text: &str, token: &Token, place: &mut Place<'_>) -> Option<Candidate>
         return None;
     }
     let core = text.get(token.range.clone())?;
-    candidate(text, token.range.clone(), core, shape_of(core)?, place)
+    let shape = shape_of(core).or_else(|| {
+        let shape = shape_apart(core)?;
+        is_set_apart(text, &token.range).then_some(shape)
+    });
+    candidate(text, token.range.clone(), core, shape?, place)
         .filter(|_| !is_masked(text, token, core))
 }
 

@@ -94,7 +94,7 @@ pub(super) fn of_candidate(own: &std::ops::Range<usize>, items: &[Item], feature
         nearest(kind, side, features);
     }
     if let (Some(last), Some(first)) = (terms.left.first(), terms.right.first()) {
-        pair(Kind::of("concept around"), last, first, features);
+        pair(const { Kind::of("concept around") }, last, first, features);
     }
     paths(before, after, features);
     within_sentence(&terms, features);
@@ -125,11 +125,14 @@ fn paths(before: &[Item], after: &[Item], features: &mut Collector) {
     let path = |kind: Kind, items: &mut dyn Iterator<Item = &Item>| {
         items.fold(kind, |kind, item| kind.then_byte(item.number()))
     };
-    let two = path(Kind::of("path"), &mut left.clone().take(2));
-    let one = path(Kind::of("path"), &mut left.clone().take(1));
+    let two = path(const { Kind::of("path") }, &mut left.clone().take(2));
+    let one = path(const { Kind::of("path") }, &mut left.clone().take(1));
     features.add_kind(two);
     features.add_kind(path(two, &mut left.skip(2).take(1)).then("three"));
-    features.add_kind(path(Kind::of("path after"), &mut right.clone().take(2)));
+    features.add_kind(path(
+        const { Kind::of("path after") },
+        &mut right.clone().take(2),
+    ));
     features.add_kind(path(two.then("#"), &mut right.clone().take(1)));
     features.add_kind(path(one.then("#"), &mut right.take(1)));
 }
@@ -138,8 +141,11 @@ fn paths(before: &[Item], after: &[Item], features: &mut Collector) {
 fn within_sentence(terms: &Surroundings<'_>, features: &mut Collector) {
     let left = || terms.left.iter().take(COMBINED);
     let right = || terms.right.iter().take(COMBINED / 2 + 1);
-    let (before, across) = (Kind::of("concept before"), Kind::of("concept across"));
-    let both = Kind::of("concept both");
+    let (before, across) = (
+        const { Kind::of("concept before") },
+        const { Kind::of("concept across") },
+    );
+    let both = const { Kind::of("concept both") };
     for (at, one) in left().enumerate() {
         for other in left().skip(at + 1) {
             pair(before, one, other, features);
@@ -162,7 +168,10 @@ fn between_sentences(terms: &Surroundings<'_>, features: &mut Collector) {
     let previous = || terms.previous.iter().take(COMBINED - 1);
     let alone = if terms.is_alone() { "alone " } else { "" };
     let together = Kind::of_two(alone, "concept previous");
-    let (with_own, with_next) = (Kind::of("concept own"), Kind::of("concept next"));
+    let (with_own, with_next) = (
+        const { Kind::of("concept own") },
+        const { Kind::of("concept next") },
+    );
     for (at, one) in previous().enumerate() {
         for other in previous().skip(at + 1) {
             pair(together, one, other, features);

@@ -94,10 +94,10 @@ pub(super) fn of_mail(
         let text = context.reading.small();
         if context.reading.source == TextSource::Subject {
             let all = words(text).take(30);
-            features.add_words(Kind::of("subject"), all, Detail::Pieces);
+            features.add_words(const { Kind::of("subject") }, all, Detail::Pieces);
         } else {
             let all = words(text).take(MAIL_WORDS);
-            features.add_words(Kind::of("mail"), all, Detail::Words);
+            features.add_words(const { Kind::of("mail") }, all, Detail::Words);
         }
     }
     features.take()
@@ -168,10 +168,10 @@ fn of_cues(candidate: &Candidate, context: &Context<'_>, cues: &[Hit], features:
     let earlier = within(line(-2).start.min(own.start)..start);
     let later = within(end..line(1).end.max(own.end));
     if let Some(last) = earlier.last() {
-        cue::add_together(Kind::of("cue last"), last.sense, features);
+        cue::add_together(const { Kind::of("cue last") }, last.sense, features);
     }
     if let Some(first) = later.first() {
-        cue::add_together(Kind::of("cue next"), first.sense, features);
+        cue::add_together(const { Kind::of("cue next") }, first.sense, features);
     }
     let before = earlier.get(earlier.len().saturating_sub(3)..);
     let after = later.get(..later.len().min(2));
@@ -200,10 +200,15 @@ fn of_shape(candidate: &Candidate, reading: &Reading, features: &mut Collector) 
     let shaped = |kind: &str| Kind::of(kind).then(shape).then(" ").then_number(length);
     let laid_out = |kind: Kind| kind.then(alone).then(" ").then(emphasis);
     features.add_kind(shaped("shape"));
-    features.add_kind(laid_out(Kind::of("layout")));
+    features.add_kind(laid_out(const { Kind::of("layout") }));
     features.add_kind(laid_out(shaped("shape layout").then(" ")));
     features.add("source", source);
-    features.add_kind(Kind::of("source layout").then(source).then(" ").then(alone));
+    features.add_kind(
+        const { Kind::of("source layout") }
+            .then(source)
+            .then(" ")
+            .then(alone),
+    );
     let digits = candidate.compact.as_bytes();
     let flags = [
         (reading.is_marked(at), "marked"),
@@ -226,9 +231,9 @@ fn of_rules(candidate: &Candidate, rules: &[Rule], features: &mut Collector) {
     let best = rules.iter().max_by_key(|rule| rule.points());
     let best = best.map_or("none", |rule| rule.as_str());
     let shape = candidate.shape.name();
-    features.add_kind(Kind::of("best").then(best).then(" ").then(shape));
+    features.add_kind(const { Kind::of("best") }.then(best).then(" ").then(shape));
     let tens = score.div_euclid(10).clamp(-8, 15);
-    features.add_kind(Kind::of("points").then_number(tens));
+    features.add_kind(const { Kind::of("points") }.then_number(tens));
 }
 
 /// The words before and after, nearest ones apart.
@@ -246,7 +251,7 @@ fn of_words(candidate: &Candidate, context: &Context<'_>, features: &mut Collect
     add_sign("sign after", after, features);
     let mut near_left = [""; 2];
     let noted = words(left).inspect(|word| near_left = [near_left[1], word]);
-    features.add_words(Kind::of("left"), noted, Detail::Pieces);
+    features.add_words(const { Kind::of("left") }, noted, Detail::Pieces);
     let [second, last] = near_left.map(sayable);
     let mut next = words(right).map(sayable);
     let (first, then) = (next.next().unwrap_or(""), next.next().unwrap_or(""));
@@ -258,10 +263,10 @@ fn of_words(candidate: &Candidate, context: &Context<'_>, features: &mut Collect
         features.add_kind(Kind::of(kind).then(one).then(" ").then(other));
     }
     let near_left = near_left.into_iter().filter(|word| !word.is_empty());
-    features.add_words(Kind::of("left next"), near_left, Detail::Pieces);
+    features.add_words(const { Kind::of("left next") }, near_left, Detail::Pieces);
     let near_right = words(right).take(2);
-    features.add_words(Kind::of("right next"), near_right, Detail::Pieces);
-    features.add_words(Kind::of("right"), words(right), Detail::Pieces);
+    features.add_words(const { Kind::of("right next") }, near_right, Detail::Pieces);
+    features.add_words(const { Kind::of("right") }, words(right), Detail::Pieces);
 }
 
 /// A word, or a sign for a number: a model must not remember numbers.

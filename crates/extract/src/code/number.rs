@@ -23,14 +23,20 @@ fn is_amount(core: &str) -> bool {
             .all(|group| is_digits(group) && group.len() <= 3)
 }
 
-/// `198.51.100.23` `14.03.2026` `1.2.3`, and `4821.50`.
+/// `198.51.100.23` `14.03.2026` `1.2.3`, and `4821.50`; but not `4.8.1.5.5.2`.
 fn is_dotted(core: &str) -> bool {
     let dots = core.bytes().filter(|byte| *byte == b'.').count();
     let numeric = core.split('.').all(is_digits);
     let decimal = core
         .rsplit_once('.')
         .is_some_and(|(_, fraction)| fraction.len() <= 2);
-    dots > 0 && numeric && (dots > 1 || decimal)
+    dots > 0 && numeric && (dots > 1 || decimal) && !is_dotted_code(core)
+}
+
+/// `4.8.1.5.5.2`: more numbers than a version or an address has, of one digit each.
+pub(super) fn is_dotted_code(core: &str) -> bool {
+    let mut digits = core.split('.');
+    digits.all(|digit| digit.len() == 1 && is_digits(digit)) && (9..=19).contains(&core.len())
 }
 
 /// `2026-03-14`, `14-03-2026`, `2019-2020`.
@@ -58,6 +64,15 @@ pub(super) fn is_dashed_phone(core: &str) -> bool {
         )
         && !is_pairs(&lengths)
         || total > 10
+}
+
+/// Seven or eight digits in groups, as in a phone number of a town or in a code.
+pub(super) fn is_dashed_number(core: &str) -> bool {
+    let digits = core.bytes().filter(u8::is_ascii_digit).count();
+    let mut groups = core.split('-');
+    (7..=8).contains(&digits)
+        && groups.all(|group| (2..=5).contains(&group.len()) && is_digits(group))
+        && !is_dashed_date(core)
 }
 
 /// `64-93-08-17`, and with one digit at the end.
@@ -113,12 +128,14 @@ mod tests {
             "198.51.100.23",
             "4821.50",
             "1.2.3",
+            "1.2.3.4",
         ] {
             assert!(is_composite(core), "{core}");
         }
         for core in [
             "123456",
             "482.913",
+            "4.8.1.5.5.2",
             "123-456",
             "code:123456",
             "a.b",
@@ -143,5 +160,7 @@ mod tests {
         for code in ["123-456", "1234-5678", "12-34-56"] {
             assert!(!is_dashed_date(code) && !is_dashed_phone(code), "{code}");
         }
+        assert!(is_dashed_number("604-7718") && is_dashed_number("55-901-336"));
+        assert!(!is_dashed_number("2026-03-14") && !is_dashed_number("555-123-4567"));
     }
 }

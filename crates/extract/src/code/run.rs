@@ -164,7 +164,10 @@ pub(super) fn digit_groups(reading: &Reading, tokens: &[Token], at: usize) -> Op
     let years = later.iter().any(|group| is_year(group)) && !is_regular
         || groups.iter().all(|group| is_year(group));
     let years = years && !is_set_apart(text, &range);
-    if (is_regular || (4..=8).contains(&total) && groups.len() <= 4) && !years {
+    let is_short = (4..=8).contains(&total) && groups.len() <= 4;
+    // "4820 117 365" may be a phone number as well.
+    let is_apart = (9..=10).contains(&total) && groups.len() == 3 && is_set_apart(text, &range);
+    if (is_regular || is_short || is_apart) && !years {
         let value = text.get(range.clone())?;
         let is_bracketed = text.get(end..)?.starts_with(')') && !value.contains(')');
         let split = first.before(text) == Some('(') && !is_bracketed || is_masked(text, first, "");

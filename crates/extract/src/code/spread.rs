@@ -71,9 +71,14 @@ impl Spread {
         let values = number(self.values.len());
         let alone = if candidate.alone { "alone" } else { "within" };
         features.add("times", number(known.count));
-        features.add_kind(written(Kind::of("sources"), known.sources));
+        features.add_kind(written(const { Kind::of("sources") }, known.sources));
         features.add("values", values);
-        features.add_kind(Kind::of("values layout").then(values).then(" ").then(alone));
+        features.add_kind(
+            const { Kind::of("values layout") }
+                .then(values)
+                .then(" ")
+                .then(alone),
+        );
         let length = candidate.compact.len();
         let alike = self.values.iter().filter(|one| one.value.len() == length);
         features.add("alike", number(alike.count()));
@@ -83,9 +88,14 @@ impl Spread {
         let lead = best.map_or(9, |best| {
             ((known.points - best).div_euclid(15)).clamp(-6, 6)
         });
-        features.add_kind(Kind::of("lead").then_number(lead));
+        features.add_kind(const { Kind::of("lead") }.then_number(lead));
         let rivals = number(others().filter(|other| other.is_alone).count());
-        features.add_kind(Kind::of("rivals").then(rivals).then(" ").then(alone));
+        features.add_kind(
+            const { Kind::of("rivals") }
+                .then(rivals)
+                .then(" ")
+                .then(alone),
+        );
     }
 }
 

@@ -157,11 +157,11 @@ pub(super) fn around<'i>(items: &'i [Item], own: &Range<usize>) -> (&'i [Item], 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lexicon::concept_hits;
+    use crate::lexicon::{Languages, concept_hits};
     use crate::steps::Steps;
 
     fn numbers(text: &str) -> Vec<u8> {
-        let hits = concept_hits(text, &Steps::for_size(text.len()));
+        let hits = concept_hits(text, Languages::ALL, &Steps::for_size(text.len()));
         items(text, &hits).iter().map(Item::number).collect()
     }
 

@@ -5,7 +5,8 @@ use std::fs;
 use std::io::Error;
 use std::path::Path;
 
-use super::concept::CONCEPTS;
+use super::concept::{CONCEPTS, OPEN};
+use super::node::NO_TERM;
 use super::sense::Sense;
 use super::table::Table;
 use crate::fold::folded;
@@ -33,6 +34,15 @@ struct Entry {
     language: String,
     sense: Sense,
     written: String,
+    /// As it is compared.
+    bare: String,
+}
+
+impl Entry {
+    /// Whether more letters may follow the term in its word.
+    fn is_open_after(&self) -> bool {
+        self.written.ends_with('*')
+    }
 }
 
 /// Reads the lexicons in one directory and writes their tables into another. Terms about
@@ -42,12 +52,11 @@ pub(crate) fn compile(from: &Path, to: &Path) -> Result<(), Error> {
     let (about_links, about_codes) = terms(from)?
         .into_iter()
         .partition(|entry| entry.sense.says(LINKS));
-    write("codes", about_codes, any_of, to)?;
-    write("links", about_links, any_of, to)?;
+    write("codes", about_codes, to)?;
+    write("links", about_links, to)?;
     let link_cues = cues(&from.join("link_cues.txt"), link_cue_sense)?;
-    write("link_cues", link_cues, any_of, to)?;
-    let concepts = cues(&from.join("concepts.txt"), concept)?;
-    write("concepts", concepts, list_of, to)
+    write("link_cues", link_cues, to)?;
+    write_concepts(cues(&from.join("concepts.txt"), concept)?, to)
 }
 
 /// The terms of every language, English first, and then by the name of the language.
@@ -110,58 +119,82 @@ fn entries(
             language: language.to_owned(),
             sense,
             written: term.to_owned(),
+            bare: bare(term),
         }));
     }
     Ok(entries)
 }
 
 /// Writes the trie of the terms, and what each term means: sense, flag and language.
-fn write(name: &str, entries: Vec<Entry>, together: Together, to: &Path) -> Result<(), Error> {
-    let mut entries: Vec<(String, Entry)> = entries
-        .into_iter()
-        .map(|entry| (bare(&entry.written), entry))
-        .filter(|(bare, _)| !bare.is_empty())
+fn write(name: &str, entries: Vec<Entry>, to: &Path) -> Result<(), Error> {
+    let entries = arranged(entries);
+    let same_terms = || entries.chunk_by(|one, other| one.bare == other.bare);
+    let meanings: Vec<u8> = same_terms().flat_map(meaning).collect();
+    fs::write(to.join(format!("{name}.terms")), meanings)?;
+    write_trie(name, same_terms(), to)
+}
+
+/// Writes the trie of the terms, and what each term stands for in which language.
+fn write_concepts(entries: Vec<Entry>, to: &Path) -> Result<(), Error> {
+    let entries = arranged(entries);
+    let same_terms = || entries.chunk_by(|one, other| one.bare == other.bare);
+    let mut names: Vec<&str> = entries
+        .iter()
+        .map(|entry| entry.language.as_str())
         .collect();
-    // The sort is stable: the first language that has a term stays the first.
-    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
-    if entries.is_empty() {
-        return Err(Error::other(format!("lexicon {name}: no terms")));
-    }
-    let (mut meanings, mut numbered) = (Vec::new(), Vec::new());
-    let same_terms = entries.chunk_by(|(one, _), (other, _)| one == other);
-    for (number, same) in (0..).zip(same_terms) {
-        if let Some((bare, _)) = same.first() {
-            numbered.push((bare.clone(), number));
-            meanings.extend(meaning(same, together));
+    names.sort_unstable();
+    names.dedup();
+    let (mut places, mut uses) = (Vec::new(), Vec::new());
+    for same in same_terms() {
+        places.extend(place(&uses)?);
+        for entry in same {
+            let language = names.binary_search(&entry.language.as_str());
+            let language = language.ok().and_then(|at| u8::try_from(at).ok());
+            let language = language.filter(|at| *at < OPEN);
+            let language = language.ok_or_else(|| Error::other("too many languages"))?;
+            let open = if entry.is_open_after() { OPEN } else { 0 };
+            let [concept, ..] = entry.sense.0.to_le_bytes();
+            uses.push([language | open, concept]);
         }
     }
-    let table = Table::build(numbered);
-    fs::write(to.join(format!("{name}.terms")), meanings)?;
-    fs::write(to.join(format!("{name}.letters")), &table.letters)?;
-    fs::write(
-        to.join(format!("{name}.nodes")),
-        table.stored_nodes().as_flattened().as_flattened(),
-    )?;
-    fs::write(to.join(format!("{name}.tails")), &table.tails)
+    places.extend(place(&uses)?);
+    fs::write(to.join("concepts.places"), places)?;
+    fs::write(to.join("concepts.uses"), uses.as_flattened())?;
+    write_trie("concepts", same_terms(), to)
 }
 
-/// The meaning of a term that has both.
-type Together = fn(Sense, Sense) -> Sense;
-
-fn any_of(one: Sense, other: Sense) -> Sense {
-    one.or(other)
+fn place(uses: &[[u8; 2]]) -> Result<[u8; 4], Error> {
+    let place = u32::try_from(uses.len()).map_err(Error::other)?;
+    Ok(place.to_le_bytes())
 }
 
-/// The numbers of concepts, a byte each.
-fn list_of(list: Sense, number: Sense) -> Sense {
-    let mut bytes = list.0.to_le_bytes();
-    let [new, ..] = number.0.to_le_bytes();
-    if !bytes.contains(&new)
-        && let Some(free) = bytes.iter_mut().find(|byte| **byte == 0)
-    {
-        *free = new;
+/// The entries by their terms. The sort is stable: the first language that has a term stays
+/// the first.
+fn arranged(mut entries: Vec<Entry>) -> Vec<Entry> {
+    entries.retain(|entry| !entry.bare.is_empty());
+    entries.sort_by(|one, other| one.bare.cmp(&other.bare));
+    entries
+}
+
+/// Writes the trie in which each group of entries has its number.
+fn write_trie<'e>(
+    name: &str,
+    same_terms: impl Iterator<Item = &'e [Entry]>,
+    to: &Path,
+) -> Result<(), Error> {
+    let terms = same_terms.filter_map(|same| same.first());
+    let numbered: Vec<_> = terms.map(|entry| entry.bare.clone()).zip(0..).collect();
+    if numbered.is_empty() {
+        return Err(Error::other(format!("lexicon {name}: no terms")));
     }
-    Sense(u64::from_le_bytes(bytes))
+    if numbered.len() > NO_TERM as usize {
+        return Err(Error::other(format!("lexicon {name}: too many terms")));
+    }
+    let table = Table::build(numbered);
+    let nodes = table.stored_nodes();
+    let nodes = nodes.as_flattened().as_flattened();
+    fs::write(to.join(format!("{name}.nodes")), nodes)?;
+    fs::write(to.join(format!("{name}.tails")), &table.tails)
 }
 
 /// The number of the concept with this name.
@@ -172,14 +205,11 @@ fn concept(name: &str) -> Option<Sense> {
 }
 
 /// What a term means, as `meaning.rs` reads it.
-fn meaning(same: &[(String, Entry)], together: Together) -> Vec<u8> {
-    let mut sense = Sense::default();
-    let (mut is_open_after, mut language) = (false, "");
-    for (_, entry) in same.iter().rev() {
-        sense = together(sense, entry.sense);
-        is_open_after |= entry.written.ends_with('*');
-        language = &entry.language;
-    }
+fn meaning(same: &[Entry]) -> Vec<u8> {
+    let senses = same.iter().map(|entry| entry.sense);
+    let sense = senses.fold(Sense::default(), Sense::or);
+    let is_open_after = same.iter().any(Entry::is_open_after);
+    let language = same.first().map_or("", |entry| &entry.language);
     let mut meaning = sense.0.to_le_bytes().to_vec();
     meaning.push(u8::from(is_open_after));
     meaning.extend(format!("{language:3}").bytes());

@@ -2,11 +2,14 @@
 
 use super::sense::Sense;
 
+/// Marks the number of a language in which more letters may follow a term.
+pub(crate) const OPEN: u8 = 1 << 7;
+
 /// No cue: small words, and what says little about a number.
 const NONE: Sense = Sense(0);
 
 /// The number of a concept is its place here. There is none with the number 0.
-pub(crate) const CONCEPTS: [(&str, Sense); 141] = [
+pub(crate) const CONCEPTS: [(&str, Sense); 161] = [
     ("", NONE),
     ("enter", Sense::ASK),
     ("copy", Sense::ASK),
@@ -148,4 +151,24 @@ pub(crate) const CONCEPTS: [(&str, Sense); 141] = [
     ("legal", NONE),
     ("machine", NONE),
     ("greeting", NONE),
+    ("new", NONE),
+    ("only", NONE),
+    ("then", NONE),
+    ("counted", NONE),
+    ("from", NONE),
+    ("with", NONE),
+    ("got", NONE),
+    ("sent", NONE),
+    ("can", NONE),
+    ("must", NONE),
+    ("person", NONE),
+    ("venue", NONE),
+    ("name", NONE),
+    ("version", Sense::OTHER),
+    ("for_all", NONE),
+    ("done", Sense::PAST),
+    ("prize", Sense::OTHER),
+    ("health", Sense::OTHER),
+    ("asks", Sense::ASK),
+    ("where", NONE),
 ];

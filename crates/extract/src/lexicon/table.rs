@@ -1,17 +1,20 @@
 //! Arranges terms as a trie. Only the build script and tests do this.
 
-use super::node::{Bytes, NONE, Node, TAIL};
+use super::node::{Bytes, NO_TERM, Node, TAIL};
 
-/// The three parts of a trie; `trie.rs` says what they mean.
+/// The two parts of a trie; `trie.rs` says what they mean.
 pub(crate) struct Table {
-    pub(crate) letters: Vec<u8>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) tails: Vec<u8>,
 }
 
+/// The base of a node without children.
+const NONE: u32 = u32::MAX;
+
 const EMPTY: Node = Node {
     base: NONE,
-    term: NONE,
+    term: NO_TERM,
+    letter: 0,
 };
 
 /// The terms that begin with the same letters, and the number of these letters.
@@ -38,13 +41,13 @@ impl Table {
             next += 1;
             if let Some((tail, term)) = shared.only() {
                 let base = slots.add_tail(tail);
-                slots.fill(slot, Node { base, term });
+                slots.fill(slot, base, term);
                 continue;
             }
             let (term, longer) = shared.split();
             children.extend(longer);
             let base = slots.base_for(&children);
-            slots.fill(slot, Node { base, term });
+            slots.fill(slot, base, term);
             for (letter, child) in children.drain(..) {
                 let slot = base as usize + usize::from(letter);
                 slots.take(slot, letter);
@@ -56,9 +59,11 @@ impl Table {
 
     /// The nodes as they are stored.
     pub(crate) fn stored_nodes(&self) -> Vec<Bytes> {
-        let nodes = self.nodes.iter();
-        let stored = nodes.map(|node| [node.base, node.term].map(u32::to_le_bytes));
-        stored.collect()
+        let stored = |node: &Node| {
+            let rest = node.term | u32::from(node.letter) << 24;
+            [node.base, rest].map(u32::to_le_bytes)
+        };
+        self.nodes.iter().map(stored).collect()
     }
 }
 
@@ -75,7 +80,6 @@ impl Default for Slots {
     fn default() -> Self {
         Self {
             table: Table {
-                letters: vec![0],
                 nodes: vec![EMPTY],
                 tails: Vec::new(),
             },
@@ -92,7 +96,8 @@ impl Slots {
             return NONE;
         };
         let first = usize::from(*first);
-        let is_empty = |slot: usize| self.table.letters.get(slot).is_none_or(|other| *other == 0);
+        let nodes = &self.table.nodes;
+        let is_empty = |slot: usize| nodes.get(slot).is_none_or(|node| node.letter == 0);
         let has_room = |base: usize| {
             let mut letters = children.iter().map(|(letter, _)| usize::from(*letter));
             self.bases.get(base) != Some(&true) && letters.all(|letter| is_empty(base + letter))
@@ -100,7 +105,7 @@ impl Slots {
         let kind = children.len().min(self.from.len() - 1);
         let from = self.from.get(kind).copied().unwrap_or(1).max(first + 1);
         // Behind the last slot there is room for every letter.
-        let end = self.table.letters.len() + first;
+        let end = nodes.len() + first;
         let mut bases = (from..=end.max(from)).map(|slot| slot - first);
         let base = bases.find(|base| has_room(*base));
         let base = base.unwrap_or_default();
@@ -126,18 +131,18 @@ impl Slots {
     }
 
     fn take(&mut self, slot: usize, letter: u8) {
-        if self.table.letters.len() <= slot {
-            self.table.letters.resize(slot + 1, 0);
-            self.table.nodes.resize(slot + 1, EMPTY);
+        let nodes = &mut self.table.nodes;
+        if nodes.len() <= slot {
+            nodes.resize(slot + 1, EMPTY);
         }
-        if let Some(place) = self.table.letters.get_mut(slot) {
-            *place = letter;
+        if let Some(node) = nodes.get_mut(slot) {
+            node.letter = letter;
         }
     }
 
-    fn fill(&mut self, slot: usize, node: Node) {
-        if let Some(place) = self.table.nodes.get_mut(slot) {
-            *place = node;
+    fn fill(&mut self, slot: usize, base: u32, term: u32) {
+        if let Some(node) = self.table.nodes.get_mut(slot) {
+            (node.base, node.term) = (base, term);
         }
     }
 }
@@ -167,6 +172,6 @@ impl<'p> Shared<'p> {
             let length = self.length + 1;
             Some((next(first)?, Self { terms, length }))
         });
-        (own.map_or(NONE, |(_, number)| *number), groups)
+        (own.map_or(NO_TERM, |(_, number)| *number), groups)
     }
 }

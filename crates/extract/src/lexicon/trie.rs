@@ -1,6 +1,6 @@
 //! Finds the terms that a text begins with.
 
-use super::node::{Bytes, NONE, Node, TAIL};
+use super::node::{Bytes, NO_TERM, Node, TAIL};
 
 /// The terms by their letters, as a trie in one table.
 ///
@@ -10,8 +10,6 @@ use super::node::{Bytes, NONE, Node, TAIL};
 /// If only one term begins like this, its other letters are a tail, which is compared as a
 /// whole.
 pub(super) struct Trie<'t> {
-    /// The last letter of the node in each slot; zero in an empty slot.
-    pub(super) letters: &'t [u8],
     pub(super) nodes: &'t [Bytes],
     /// The number of letters of each tail, and the letters.
     pub(super) tails: &'t [u8],
@@ -19,8 +17,13 @@ pub(super) struct Trie<'t> {
 
 impl Node {
     fn of(bytes: Bytes) -> Self {
-        let [base, term] = bytes.map(u32::from_le_bytes);
-        Self { base, term }
+        let [base, rest] = bytes.map(u32::from_le_bytes);
+        let [.., letter] = rest.to_le_bytes();
+        Self {
+            base,
+            term: rest & NO_TERM,
+            letter,
+        }
     }
 }
 
@@ -29,11 +32,15 @@ impl Trie<'_> {
     /// first. Capitals of ASCII count as small letters.
     pub(super) fn find(&self, text: &[u8], mut found: impl FnMut(usize, u32)) {
         let mut slot = 0;
+        let mut letter = 0;
         for at in 0..=text.len() {
             let Some(node) = self.nodes.get(slot) else {
                 return;
             };
             let node = Node::of(*node);
+            if node.letter != letter {
+                return;
+            }
             if node.base & TAIL != 0 {
                 let tail = self.tail(node.base);
                 let tail = tail.filter(|tail| begins_with(text.get(at..), tail));
@@ -42,12 +49,12 @@ impl Trie<'_> {
                 }
                 return;
             }
-            if node.term != NONE {
+            if node.term != NO_TERM {
                 found(at, node.term);
             }
-            let letter = text.get(at).map_or(0, u8::to_ascii_lowercase);
+            letter = text.get(at).map_or(0, u8::to_ascii_lowercase);
             slot = node.base as usize + usize::from(letter);
-            if letter == 0 || self.letters.get(slot) != Some(&letter) {
+            if letter == 0 {
                 return;
             }
         }
@@ -77,7 +84,6 @@ mod tests {
         let numbered = numbered.map(|(term, at)| ((*term).to_owned(), at));
         let table = Table::build(numbered.collect());
         let trie = Trie {
-            letters: &table.letters,
             nodes: &table.stored_nodes(),
             tails: &table.tails,
         };

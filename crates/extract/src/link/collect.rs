@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::surroundings::{REACH, after, before, last_sentence, sentence, text_before};
+use crate::lexicon::Languages;
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
 use crate::url_text;
@@ -20,6 +21,8 @@ const MAX_BRACKETED: usize = 2_100;
 #[derive(Debug, Clone)]
 pub(super) struct WrittenLink {
     pub(super) source: TextSource,
+    /// The languages of the mail.
+    pub(super) languages: Languages,
     pub(super) href: String,
     /// Its text; empty if the text is only a URL.
     pub(super) label: String,
@@ -57,6 +60,7 @@ pub(super) fn collect(reading: &Reading, steps: &Steps<'_>) -> (Vec<WrittenLink>
         };
         found.push(WrittenLink {
             source: reading.source,
+            languages: reading.languages,
             href: anchor.href.clone(),
             label: format!("{label} {}", anchor.alternative).trim().to_owned(),
             shown_host: address,
@@ -110,6 +114,7 @@ fn written(reading: &Reading, span: &Range<usize>) -> WrittenLink {
         .unwrap_or_default();
     WrittenLink {
         source: reading.source,
+        languages: reading.languages,
         href,
         label,
         shown_host: None,

@@ -7,7 +7,7 @@ use super::classify::{Classified, Words};
 use super::collect::WrittenLink;
 use super::said;
 use crate::cue;
-use crate::lexicon::{Hit, Sense, cue_hits, link_cue_hits};
+use crate::lexicon::{Hit, Languages, Sense, cue_hits, link_cue_hits};
 use crate::model::{Collector, Detail, Features, Kind, words};
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
@@ -32,10 +32,10 @@ pub(super) fn of_mail(
         let text = reading.small();
         if reading.source == TextSource::Subject {
             let all = words(text).take(30);
-            features.add_words(Kind::of("subject"), all, Detail::Pieces);
+            features.add_words(const { Kind::of("subject") }, all, Detail::Pieces);
         } else {
             let all = words(text).take(MAIL_WORDS);
-            features.add_words(Kind::of("mail"), all, Detail::Words);
+            features.add_words(const { Kind::of("mail") }, all, Detail::Words);
         }
     }
     features.take()
@@ -50,18 +50,38 @@ pub(super) fn of_link(
     (token_strength, features): (u8, &mut Collector),
     steps: &Steps<'_>,
 ) -> Features {
-    add_text("label", &written.label, features, steps);
+    add_text(
+        "label",
+        (&written.label, written.languages),
+        features,
+        steps,
+    );
     said::add("label ", said.label, said.cues.label, features);
     let length = words(&written.label).take(8).count();
     features.add_kind(counted("label length", length));
     features.end_part();
-    add_text("sentence", &written.sentence, features, steps);
+    add_text(
+        "sentence",
+        (&written.sentence, written.languages),
+        features,
+        steps,
+    );
     said::add("sentence ", said.sentence, said.cues.sentence, features);
     features.end_part();
-    add_text("before", &written.before, features, steps);
+    add_text(
+        "before",
+        (&written.before, written.languages),
+        features,
+        steps,
+    );
     said::add("before ", said.above, said.cues.above, features);
     features.end_part();
-    add_text("after", &written.after, features, steps);
+    add_text(
+        "after",
+        (&written.after, written.languages),
+        features,
+        steps,
+    );
     said::add("after ", said.after, said.cues.after, features);
     features.end_part();
     add_url(url, features);
@@ -72,15 +92,20 @@ pub(super) fn of_link(
         features.add("rule", rule.name());
     }
     let points = classified.score().div_euclid(10).clamp(-6, 15);
-    features.add_kind(Kind::of("points").then_number(points));
-    features.add_kind(Kind::of("token").then_number(token_strength.into()));
+    features.add_kind(const { Kind::of("points") }.then_number(points));
+    features.add_kind(const { Kind::of("token") }.then_number(token_strength.into()));
     features.add("source", written.source.name());
     said::add_together(said, (address, cues), features);
     features.take()
 }
 
 /// The words at one place, and what they say in any language.
-fn add_text(place: &str, text: &str, features: &mut Collector, steps: &Steps<'_>) {
+fn add_text(
+    place: &str,
+    (text, languages): (&str, Languages),
+    features: &mut Collector,
+    steps: &Steps<'_>,
+) {
     let small = text.to_ascii_lowercase();
     let count = words(&small).count();
     // Of the text before, the last words count.
@@ -92,8 +117,8 @@ fn add_text(place: &str, text: &str, features: &mut Collector, steps: &Steps<'_>
     let words = words(&small).skip(skipped).take(taken);
     features.add_words(Kind::of(place), words, Detail::Pieces);
     cue::add(
-        Kind::of("cue ").then(place).then(" "),
-        &cue_hits(text, steps),
+        const { Kind::of("cue ") }.then(place).then(" "),
+        &cue_hits(text, languages, steps),
         features,
     );
 }
@@ -104,7 +129,7 @@ fn add_url(url: &Url, features: &mut Collector) {
     for segment in segments.filter(|segment| !segment.is_empty()) {
         depth += 1;
         let parts = words(segment).filter(|part| is_name(part));
-        features.add_words(Kind::of("path"), parts, Detail::Pieces);
+        features.add_words(const { Kind::of("path") }, parts, Detail::Pieces);
     }
     features.add_kind(counted("depth", depth.min(6)));
     for (name, value) in url.query_pairs().take(10) {

@@ -7,20 +7,25 @@
 pub(crate) struct Kind(u32);
 
 impl Kind {
-    pub(crate) fn of(name: &str) -> Self {
+    /// Most names are constants, and so are their hashes.
+    pub(crate) const fn of(name: &str) -> Self {
         Self::of_two("", name)
     }
 
     /// The kind whose name consists of these two parts.
-    pub(crate) fn of_two(first: &str, second: &str) -> Self {
+    pub(crate) const fn of_two(first: &str, second: &str) -> Self {
         let start = Self(0x811c_9dc5);
         start.then(first).then(second).then(":")
     }
 
     /// The hash with more text. Capitals count as small letters.
-    pub(crate) fn then(self, text: &str) -> Self {
-        let small = text.bytes().map(|byte| byte.to_ascii_lowercase());
-        small.fold(self, Self::then_byte)
+    pub(crate) const fn then(self, text: &str) -> Self {
+        let (mut hash, mut rest) = (self, text.as_bytes());
+        while let [first, later @ ..] = rest {
+            hash = hash.then_byte(first.to_ascii_lowercase());
+            rest = later;
+        }
+        hash
     }
 
     /// The hash with more text that has no capitals of ASCII.
@@ -29,8 +34,8 @@ impl Kind {
     }
 
     /// The hash with one more byte.
-    pub(crate) fn then_byte(self, byte: u8) -> Self {
-        Self((self.0 ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    pub(crate) const fn then_byte(self, byte: u8) -> Self {
+        Self((self.0 ^ byte as u32).wrapping_mul(0x0100_0193))
     }
 
     /// The hash with a whole number of at most two digits.
