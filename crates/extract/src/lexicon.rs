@@ -63,6 +63,7 @@ macro_rules! lexicon {
     };
 }
 
+// `language.rs` uses them too.
 use {stored, stored_trie};
 
 /// Terms about codes and terms about links overlap, so these are two lexicons.
@@ -107,7 +108,7 @@ pub(crate) fn languages<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> Vec<&'st
 
 impl Lexicon {
     fn hits(&self, text: &str, steps: &Steps<'_>) -> Vec<Hit> {
-        self.trie.hits(text, steps, |term, is_whole| {
+        self.trie.hits(text, steps, |term, is_whole, _| {
             let meaning = self.terms.get(term as usize)?;
             (is_whole || is_open_after(meaning)).then(|| sense(meaning))
         })
@@ -115,8 +116,8 @@ impl Lexicon {
 }
 
 impl Trie<'_> {
-    /// Every term in the text, in order. `sense` says what a term means there; it is asked
-    /// whether the term ends with its word.
+    /// Every term in the text, in order. `sense` gives the meaning of a term, if it has one
+    /// there, and adds the steps of that. It is told whether the term ends where its word does.
     ///
     /// Searches only where a word may begin. A search that begins there is cheap for words
     /// that begin no term.
@@ -124,7 +125,7 @@ impl Trie<'_> {
         &self,
         text: &str,
         steps: &Steps<'_>,
-        sense: impl Fn(u32, bool) -> Option<Sense>,
+        sense: impl Fn(u32, bool, &mut usize) -> Option<Sense>,
     ) -> Vec<Hit> {
         let mut found = Vec::new();
         let (mut at, mut cost) = (0, 0);
@@ -160,7 +161,7 @@ impl Trie<'_> {
         &self,
         text: &str,
         at: usize,
-        sense: impl Fn(u32, bool) -> Option<Sense>,
+        sense: impl Fn(u32, bool, &mut usize) -> Option<Sense>,
         cost: &mut usize,
     ) -> Option<Hit> {
         let mut begun = [(0, 0); MOST_BEGUN];
@@ -180,7 +181,7 @@ impl Trie<'_> {
             let end = at + length;
             let end_of_word = word_end(text, end);
             *cost += PER_TRY + 4 * (end_of_word - at);
-            if let Some(sense) = sense(*term, end == end_of_word) {
+            if let Some(sense) = sense(*term, end == end_of_word, cost) {
                 return Hit::new(&(at..end_of_word), *term, sense);
             }
         }

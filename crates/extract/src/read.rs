@@ -184,12 +184,21 @@ pub(crate) fn readings(subject: &str, bodies: &Bodies, steps: &Steps<'_>) -> Vec
     if !bodies.html.trim().is_empty() {
         readings.push(html::read(&bodies.html, (MAX_HTML, MAX_TEXT), steps));
     }
-    let longest = readings.iter().max_by_key(|reading| reading.text().len());
-    let languages = longest.map(|reading| Languages::of(reading.examined(), steps));
-    for reading in &mut readings {
-        reading.languages = languages.unwrap_or(Languages::ALL);
-    }
+    name_languages(&mut readings, steps);
     readings
+}
+
+/// Finds the languages of each text. A subject says too little about its own, so it has those
+/// of the texts.
+fn name_languages(readings: &mut [Reading], steps: &Steps<'_>) {
+    let Some((subject, texts)) = readings.split_first_mut() else {
+        return;
+    };
+    for text in &mut *texts {
+        text.languages = Languages::of(text.examined(), steps);
+    }
+    let all = texts.iter().map(|text| text.languages);
+    subject.languages = all.reduce(Languages::or).unwrap_or(Languages::ALL);
 }
 
 /// Why nothing may be handed out, whatever was found.

@@ -58,7 +58,7 @@ pub(crate) struct Reading {
     pub(crate) truncated: bool,
     /// The text with small letters, made at the first use.
     small: OnceCell<String>,
-    /// The languages of the mail.
+    /// The languages whose terms stand for concepts in it.
     pub(crate) languages: Languages,
     concepts: OnceCell<Concepts>,
 }

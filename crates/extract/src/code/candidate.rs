@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::mask::is_masked;
 use super::number::is_digits;
-use super::run::{Run, digit_groups, is_set_apart, letter_groups, spelled_out};
+use super::run::{Run, digit_groups, is_set_apart_whole, letter_groups, spelled_out};
 use super::segment::{Segment, heading};
 use super::shape::{Shape, shape_apart, shape_of};
 use super::token::{Form, Token, tokens};
@@ -184,7 +184,7 @@ fn single(text: &str, token: &Token, place: &mut Place<'_>) -> Option<Candidate>
     let core = text.get(token.range.clone())?;
     let shape = shape_of(core).or_else(|| {
         let shape = shape_apart(core)?;
-        is_set_apart(text, &token.range).then_some(shape)
+        is_set_apart_whole(text, &token.range).then_some(shape)
     });
     candidate(text, token.range.clone(), core, shape?, place)
         .filter(|_| !is_masked(text, token, core))

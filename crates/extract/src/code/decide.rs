@@ -3,9 +3,7 @@
 
 use super::bound::{Bound, bound};
 use super::context::{Context, MailContext};
-use super::needs::{
-    EXPECTED, LABELLED, MARGIN, PLAIN, SUPPORT, THRESHOLD, THRESHOLD_LABELLED, THRESHOLD_PLAIN,
-};
+use super::needs::{EXPECTED, LABELLED, MARGIN, SUPPORT, THRESHOLD, THRESHOLD_LABELLED};
 use super::odds::{MailOdds, rate};
 use super::rivals::{disagree, is_same, is_second, is_sibling};
 use super::rule::Rule;
@@ -229,7 +227,6 @@ fn needed(scored: &[ScoredCode], best: &ScoredCode) -> i32 {
     let own = |one: &&ScoredCode| is_same(&one.candidate.compact, &best.candidate.compact);
     let points = scored.iter().filter(own).map(|one| one.points).max();
     match points {
-        Some(PLAIN..) => THRESHOLD_PLAIN,
         Some(LABELLED..) => THRESHOLD_LABELLED,
         _ => THRESHOLD,
     }

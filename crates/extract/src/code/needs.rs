@@ -6,12 +6,9 @@ use crate::model::UNIT;
 pub(super) const THRESHOLD: i32 = UNIT;
 /// The same for a value that the rules support as well: a plain mail with unusual
 /// sentences around its code.
-pub(super) const THRESHOLD_LABELLED: i32 = -UNIT;
+pub(super) const THRESHOLD_LABELLED: i32 = 0;
 /// The points of such a value: a direct label and more.
 pub(super) const LABELLED: i32 = 90;
-/// The same for a value with a direct label, a fitting subject and an expiry.
-pub(super) const THRESHOLD_PLAIN: i32 = -2 * UNIT;
-pub(super) const PLAIN: i32 = 110;
 /// The points with which the rules support a candidate.
 pub(super) const SUPPORT: i32 = 60;
 /// How far the best value must be ahead of the next.

@@ -23,20 +23,21 @@ fn is_amount(core: &str) -> bool {
             .all(|group| is_digits(group) && group.len() <= 3)
 }
 
-/// `198.51.100.23` `14.03.2026` `1.2.3`, and `4821.50`; but not `4.8.1.5.5.2`.
+/// `198.51.100.23` `14.03.2026` `1.2.3`, and `4821.50`.
 fn is_dotted(core: &str) -> bool {
     let dots = core.bytes().filter(|byte| *byte == b'.').count();
     let numeric = core.split('.').all(is_digits);
     let decimal = core
         .rsplit_once('.')
         .is_some_and(|(_, fraction)| fraction.len() <= 2);
-    dots > 0 && numeric && (dots > 1 || decimal) && !is_dotted_code(core)
+    dots > 0 && numeric && (dots > 1 || decimal)
 }
 
-/// `4.8.1.5.5.2`: more numbers than a version or an address has, of one digit each.
-pub(super) fn is_dotted_code(core: &str) -> bool {
-    let mut digits = core.split('.');
-    digits.all(|digit| digit.len() == 1 && is_digits(digit)) && (9..=19).contains(&core.len())
+/// `4.8.1.5.5.2`: five to ten digits with dots between them.
+pub(super) fn is_dotted_digits(core: &str) -> bool {
+    let digits = || core.split('.');
+    (5..=10).contains(&digits().count())
+        && digits().all(|digit| digit.len() == 1 && is_digits(digit))
 }
 
 /// `2026-03-14`, `14-03-2026`, `2019-2020`.
@@ -135,7 +136,6 @@ mod tests {
         for core in [
             "123456",
             "482.913",
-            "4.8.1.5.5.2",
             "123-456",
             "code:123456",
             "a.b",
@@ -160,6 +160,7 @@ mod tests {
         for code in ["123-456", "1234-5678", "12-34-56"] {
             assert!(!is_dashed_date(code) && !is_dashed_phone(code), "{code}");
         }
+        assert!(is_dotted_digits("4.8.1.5.5.2") && !is_dotted_digits("1.2.3.4"));
         assert!(is_dashed_number("604-7718") && is_dashed_number("55-901-336"));
         assert!(!is_dashed_number("2026-03-14") && !is_dashed_number("555-123-4567"));
     }

@@ -165,9 +165,7 @@ pub(super) fn digit_groups(reading: &Reading, tokens: &[Token], at: usize) -> Op
         || groups.iter().all(|group| is_year(group));
     let years = years && !is_set_apart(text, &range);
     let is_short = (4..=8).contains(&total) && groups.len() <= 4;
-    // "4820 117 365" may be a phone number as well.
-    let is_apart = (9..=10).contains(&total) && groups.len() == 3 && is_set_apart(text, &range);
-    if (is_regular || is_short || is_apart) && !years {
+    if (is_regular || is_short || is_long_code(text, &range, &groups)) && !years {
         let value = text.get(range.clone())?;
         let is_bracketed = text.get(end..)?.starts_with(')') && !value.contains(')');
         let split = first.before(text) == Some('(') && !is_bracketed || is_masked(text, first, "");
@@ -185,6 +183,15 @@ pub(super) fn digit_groups(reading: &Reading, tokens: &[Token], at: usize) -> Op
             .iter()
             .all(|length| (3..=5).contains(length) || groups.len() > 2))
     .then_some(Run::Nothing { used: groups.len() })
+}
+
+/// `4820 117 365`. In a sentence that is mostly a phone number.
+fn is_long_code(text: &str, range: &Range<usize>, groups: &[&str]) -> bool {
+    let digits: usize = groups.iter().map(|group| group.len()).sum();
+    groups.len() == 3
+        && (9..=10).contains(&digits)
+        && groups.iter().all(|group| is_digits(group))
+        && is_set_apart_whole(text, range)
 }
 
 /// A code in cells is written with one space between its groups.
@@ -232,6 +239,13 @@ pub(super) fn is_set_apart(text: &str, range: &Range<usize>) -> bool {
         .trim_end_matches([' ', '"', '*', '\''])
         .ends_with(':')
         || line_around(text, range).is_some_and(is_alone)
+}
+
+/// The same, and nothing follows in its line.
+pub(super) fn is_set_apart_whole(text: &str, range: &Range<usize>) -> bool {
+    let after = text.get(range.end..).unwrap_or_default();
+    let after = after.trim_start_matches([' ', '.', '"', '*', '\'']);
+    is_set_apart(text, range) && (after.is_empty() || after.starts_with(['\n', '\t']))
 }
 
 /// Whether the text between two groups only separates their cells.
@@ -332,6 +346,25 @@ mod tests {
         reading.source = TextSource::Html;
         let run = spelled_out(&reading, &tokens(text), 0);
         assert_eq!(value(run).as_deref(), Some("20993"));
+    }
+
+    #[test]
+    fn ten_digits_in_groups_are_a_code_only_in_a_line_of_their_own_or_after_a_colon() {
+        let of = |text: &str| {
+            let steps = crate::steps::Steps::for_size(0);
+            let mut reading = Reading::of_text(text, 1_000, &steps);
+            reading.source = TextSource::Text;
+            let tokens = tokens(text);
+            let at = tokens
+                .iter()
+                .position(|token| text[token.range.clone()].starts_with('4'));
+            value(digit_groups(&reading, &tokens, at?))
+        };
+        let code = Some("4820 117 365".to_owned());
+        assert_eq!(of("Write:\n4820 117 365\n"), code);
+        assert_eq!(of("Your code: 4820 117 365"), code);
+        assert_ne!(of("Call 4820 117 365 now"), code);
+        assert_ne!(of("Call: 4820 117 365 now"), code);
     }
 
     #[test]

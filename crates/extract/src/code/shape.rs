@@ -1,6 +1,8 @@
 //! The shapes a code can have.
 
-use super::number::{is_dashed_date, is_dashed_number, is_dashed_phone, is_digits, is_dotted_code};
+use super::number::{
+    is_dashed_date, is_dashed_number, is_dashed_phone, is_digits, is_dotted_digits,
+};
 
 /// The shape of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -83,13 +85,13 @@ pub(super) fn shape_of(core: &str) -> Option<Shape> {
     }
 }
 
-/// The shape of a token that has a line of its own or comes after a colon, where digits in
-/// groups are not always a phone number.
+/// The shape of a token that is set apart. Elsewhere these are mostly phone numbers and
+/// versions.
 pub(super) fn shape_apart(core: &str) -> Option<Shape> {
-    is_dashed_number(core).then_some(Shape::Grouped)
+    (is_dashed_number(core) || is_dotted_digits(core)).then_some(Shape::Grouped)
 }
 
-/// `482.913`, `4.8.1.5.5.2`, or `31.75.09` unless it is a date or a time.
+/// `482.913`, or `31.75.09` unless it is a date or a time.
 fn dotted(core: &str) -> bool {
     let groups: Vec<&str> = core.split('.').collect();
     groups.iter().all(|group| is_digits(group))
@@ -105,7 +107,7 @@ fn dotted(core: &str) -> bool {
                 let is_time = ("00"..="23").contains(a) && *b < "60" && *c < "60";
                 is_even && !is_date && !is_time
             }
-            _ => is_dotted_code(core),
+            _ => false,
         }
 }
 
@@ -210,7 +212,6 @@ mod tests {
             ("123-456", Shape::Grouped),
             ("482.913", Shape::Grouped),
             ("31.75.09", Shape::Grouped),
-            ("4.8.1.5.5.2", Shape::Grouped),
             ("G-412157", Shape::Prefixed),
             ("SMXY-520047", Shape::Prefixed),
             ("K6YCMU", Shape::Mixed),

@@ -1,7 +1,7 @@
 //! Codes of capitals and digits in groups of different lengths.
 
 use super::number::is_digits;
-use super::run::{Run, is_set_apart};
+use super::run::{Run, is_set_apart_whole};
 use super::shape::Shape;
 use super::token::Token;
 use crate::lexicon::{Hit, Sense};
@@ -42,11 +42,7 @@ pub(super) fn uneven_groups(text: &str, tokens: &[Token], at: usize, hits: &[Hit
         return None;
     }
     let range = first.start..end;
-    let ends = text
-        .get(end..)?
-        .trim_start_matches([' ', '.', '"', '*', '\'']);
-    let is_last = ends.is_empty() || ends.starts_with(['\n', '\t']);
-    let is_apart = is_set_apart(text, &range) && is_last || is_labelled(text, first.start, hits);
+    let is_apart = is_set_apart_whole(text, &range) || is_labelled(text, first.start, hits);
     (is_apart || mixed > 1).then(|| Run::Code {
         value: text.get(range.clone()).unwrap_or_default().to_owned(),
         range,

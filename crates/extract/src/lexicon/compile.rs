@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Error;
 use std::path::Path;
 
-use super::concept::{CONCEPTS, OPEN};
+use super::concept::{CONCEPTS, MOST_LANGUAGES, OPEN};
 use super::node::NO_TERM;
 use super::sense::Sense;
 use super::table::Table;
@@ -85,8 +85,12 @@ fn terms(from: &Path) -> Result<Vec<Entry>, Error> {
 fn cues(path: &Path, named: fn(&str) -> Option<Sense>) -> Result<Vec<Entry>, Error> {
     let file = fs::read_to_string(path)?.replace("\r\n", "\n");
     let languages = file.split("\n[").filter_map(|part| part.split_once("]\n"));
-    let mut cues = Vec::new();
+    let (mut cues, mut known) = (Vec::new(), Vec::new());
     for (language, part) in languages {
+        if known.contains(&language) {
+            return Err(Error::other(format!("lexicon {language}: in two places")));
+        }
+        known.push(language);
         cues.extend(entries(language, part, named)?);
     }
     Ok(cues)
@@ -150,7 +154,7 @@ fn write_concepts(entries: Vec<Entry>, to: &Path) -> Result<(), Error> {
         for entry in same {
             let language = names.binary_search(&entry.language.as_str());
             let language = language.ok().and_then(|at| u8::try_from(at).ok());
-            let language = language.filter(|at| *at < OPEN);
+            let language = language.filter(|at| usize::from(*at) < MOST_LANGUAGES);
             let language = language.ok_or_else(|| Error::other("too many languages"))?;
             let open = if entry.is_open_after() { OPEN } else { 0 };
             let [concept, ..] = entry.sense.0.to_le_bytes();

@@ -4,6 +4,11 @@ use super::sense::Sense;
 
 /// Marks the number of a language in which more letters may follow a term.
 pub(crate) const OPEN: u8 = 1 << 7;
+/// The numbers of languages are smaller.
+pub(crate) const MOST_LANGUAGES: usize = OPEN as usize;
+
+/// `code/stream.rs` gives the numbers above to what is no term.
+const _: () = assert!(CONCEPTS.len() <= 242);
 
 /// No cue: small words, and what says little about a number.
 const NONE: Sense = Sense(0);

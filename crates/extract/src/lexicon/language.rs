@@ -2,25 +2,33 @@
 //! "die" is an article in German. So the languages of a mail are found first, and then only
 //! their terms count.
 
-use super::concept::OPEN;
+use super::concept::{MOST_LANGUAGES, OPEN};
 use super::trie::Trie;
 use super::{Hit, Sense, stored, stored_trie};
 use crate::steps::Steps;
 
-/// How many pieces of a text tell its languages, and how many bytes each of them has. They
+/// A text has at most so many pieces that tell its languages, of at most so many bytes. They
 /// are spread over the text: a second language often comes after the first.
-const PIECES: usize = 4;
-const PIECE: usize = 256;
+const PIECES: usize = 8;
+const PIECE: usize = 160;
 /// Fewer terms say nothing about the language.
 const FEW: usize = 4;
+/// Terms of more languages say nothing about the language: "pin", "sms".
+const SHARED: usize = 12;
 /// Longer terms say no more about the language than one of so many bytes.
 const LONG: usize = 12;
-/// Languages with this many tenths of the best score are like the best one: Norwegian is
-/// like Danish.
+/// Languages with at least this many tenths of the best score are like the best one:
+/// Norwegian is like Danish.
 const ALIKE: usize = 8;
-/// A text has a second language if the terms that the first one lacks give it this many
-/// tenths of the best score.
-const SECOND: usize = 3;
+/// A text has another language if the terms that the first ones lack give it at least this
+/// many tenths of the best score, and this score, which is about three terms. So a stranger
+/// needs several times as much text to hide one.
+const ANOTHER: usize = 1;
+const LEAST: usize = 20;
+/// A text has at most so many languages, with those like them.
+const MOST: usize = 4;
+/// How many concepts of a term count.
+const CONCEPTS: usize = 4;
 
 static TRIE: Trie<'static> = stored_trie!("concepts");
 /// Where the uses of each term begin.
@@ -38,30 +46,31 @@ impl Languages {
 
     /// The languages that a text is written in; all of them if it says too little.
     pub(crate) fn of(text: &str, steps: &Steps<'_>) -> Self {
-        let pieces = pieces(text).into_iter();
-        let hits: Vec<Hit> = pieces
-            .flat_map(|piece| concept_hits(piece, Self::ALL, steps))
-            .collect();
-        if hits.len() < FEW {
+        let mut votes: Vec<Hit> = Vec::new();
+        for piece in pieces(text) {
+            let hits = concept_hits(piece, Self::ALL, steps).into_iter();
+            votes.extend(hits.filter(|hit| is_vote(piece, hit)));
+        }
+        steps.charge(votes.len() * SHARED * MOST);
+        if votes.len() < FEW {
             return Self::ALL;
         }
-        let (first, score) = Self::best(&hits);
-        let foreign: Vec<Hit> = hits
-            .into_iter()
-            .filter(|hit| !first.overlaps(Self::that_use(hit.term)))
-            .collect();
-        let (second, further) = Self::best(&foreign);
-        if further * 10 > score * SECOND {
-            Self(first.0 | second.0)
-        } else {
-            first
+        let (mut found, score) = Self::best(&votes);
+        for _ in 1..MOST {
+            votes.retain(|hit| !found.overlaps(Self::that_use(hit.term)));
+            let (others, further) = Self::best(&votes);
+            if further < LEAST || further * 10 < score * ANOTHER {
+                break;
+            }
+            found = found.or(others);
         }
+        found
     }
 
     /// The language with most of these terms and those like it, and its score.
-    fn best(hits: &[Hit]) -> (Self, usize) {
-        let mut scores = [0; OPEN as usize];
-        for hit in hits {
+    fn best(votes: &[Hit]) -> (Self, usize) {
+        let mut scores = [0; MOST_LANGUAGES];
+        for hit in votes {
             let length = hit.range().len().min(LONG);
             let mut last = None;
             for [language, _] in uses(hit.term) {
@@ -96,27 +105,45 @@ impl Languages {
         self.0 & 1 << language != 0
     }
 
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     fn overlaps(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 }
 
-/// Pieces of a text that begin and end where words do, if it has spaces.
+/// Whether a term tells the language of its text: not if many languages have it, or if it is
+/// part of an address.
+fn is_vote(text: &str, hit: &Hit) -> bool {
+    let is_joined = |at: Option<usize>| {
+        let byte = at.and_then(|at| text.as_bytes().get(at));
+        byte.is_some_and(|byte| b"/=&?%_@".contains(byte))
+    };
+    uses(hit.term).len() <= SHARED
+        && !is_joined(hit.start().checked_sub(1))
+        && !is_joined(Some(hit.end()))
+}
+
+/// Pieces of a text. Those of a long text begin and end at a space near by, if there is one.
 fn pieces(text: &str) -> Vec<&str> {
+    const NEAR: usize = 24;
     if text.len() <= PIECES * PIECE {
         return vec![text];
     }
     let step = text.len() / PIECES;
-    let starts = (0..PIECES).map(|number| text.ceil_char_boundary(number * step));
-    let piece = |start: usize| {
-        let end = text.floor_char_boundary((start + PIECE).min(text.len()));
-        let piece = text.get(start..end).unwrap_or_default();
-        let after_word = |piece: &'_ str| piece.find(' ').map_or(0, |space| space + 1);
-        let before_word = piece.rfind(' ').unwrap_or(piece.len());
-        let from = if start == 0 { 0 } else { after_word(piece) };
-        piece.get(from..before_word).unwrap_or(piece)
+    let piece = |number: usize| {
+        let start = text.ceil_char_boundary(number * step);
+        let piece = text.get(start..)?;
+        let piece = piece.get(..piece.floor_char_boundary(PIECE))?;
+        let first = piece.find(char::is_whitespace).filter(|at| *at < NEAR);
+        let last = piece.rfind(char::is_whitespace);
+        let last = last.filter(|at| at + NEAR > piece.len());
+        let from = if number == 0 { 0 } else { first.unwrap_or(0) };
+        piece.get(from..last.unwrap_or(piece.len()))
     };
-    starts.map(piece).collect()
+    (0..PIECES).filter_map(piece).collect()
 }
 
 /// What a term stands for, and in which languages.
@@ -131,12 +158,13 @@ fn uses(term: u32) -> &'static [[u8; 2]] {
     uses.unwrap_or_default()
 }
 
-/// The concepts of a term in these languages, as the sense of a hit.
+/// The concepts of a term in these languages, as the sense of a hit. The first ones count.
 fn concepts(term: u32, is_whole: bool, languages: Languages) -> Option<Sense> {
     let (mut numbers, mut count) = ([0; 8], 0);
     for [language, concept] in uses(term) {
         let is_open = language & OPEN != 0;
-        if languages.has(language & !OPEN)
+        if count < CONCEPTS
+            && languages.has(language & !OPEN)
             && (is_whole || is_open)
             && !numbers.contains(concept)
             && let Some(free) = numbers.get_mut(count)
@@ -151,7 +179,8 @@ fn concepts(term: u32, is_whole: bool, languages: Languages) -> Option<Sense> {
 /// Every concept in the text that a term of these languages stands for. Where several terms
 /// begin, the longest.
 pub(crate) fn concept_hits(text: &str, languages: Languages, steps: &Steps<'_>) -> Vec<Hit> {
-    TRIE.hits(text, steps, |term, is_whole| {
+    TRIE.hits(text, steps, |term, is_whole, cost| {
+        *cost += uses(term).len();
         concepts(term, is_whole, languages)
     })
 }
@@ -192,9 +221,40 @@ mod tests {
     #[test]
     fn text_of_two_languages_has_both() {
         let both = languages(&format!("{ENGLISH}\n{FRENCH}"));
-        assert_eq!(both.0 & languages(ENGLISH).0, languages(ENGLISH).0);
-        assert_eq!(both.0 & languages(FRENCH).0, languages(FRENCH).0);
+        assert!(both.overlaps(languages(ENGLISH)) && both.overlaps(languages(FRENCH)));
         assert!(!both.overlaps(languages(GERMAN)));
+    }
+
+    #[test]
+    fn much_foreign_text_does_not_hide_the_language_of_a_sentence() {
+        let mixed = format!("{}\n{ENGLISH}\n{}", FRENCH.repeat(2), FRENCH.repeat(2));
+        assert!(languages(&mixed).overlaps(languages(ENGLISH)));
+    }
+
+    #[test]
+    fn text_of_three_languages_has_all_of_them() {
+        let all = languages(&format!("{ENGLISH}\n{GERMAN}\n{FRENCH}"));
+        for text in [ENGLISH, GERMAN, FRENCH] {
+            assert!(all.overlaps(languages(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_of_many_languages_and_addresses_tell_no_language() {
+        assert_eq!(languages("pin otp sms token pin otp sms"), Languages::ALL);
+        let address = "https://a.example/verify/enter?click=email&account=code_page ";
+        assert_eq!(languages(&address.repeat(4)), Languages::ALL);
+    }
+
+    #[test]
+    fn pieces_cover_a_short_text_and_sample_a_long_one() {
+        assert_eq!(pieces("a b c"), ["a b c"]);
+        for text in ["word ".repeat(900), "ж".repeat(4_000), "行\n".repeat(2_000)] {
+            let pieces = pieces(&text);
+            assert_eq!(pieces.len(), PIECES);
+            let sizes = (PIECE - 30)..=PIECE;
+            assert!(pieces.iter().all(|piece| sizes.contains(&piece.len())));
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub(crate) struct Table {
     pub(crate) tails: Vec<u8>,
 }
 
-/// The base of a node without children.
+/// The base of an empty slot. Nobody looks at it, because its letter fits no text.
 const NONE: u32 = u32::MAX;
 
 const EMPTY: Node = Node {

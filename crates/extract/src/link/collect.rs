@@ -21,7 +21,7 @@ const MAX_BRACKETED: usize = 2_100;
 #[derive(Debug, Clone)]
 pub(super) struct WrittenLink {
     pub(super) source: TextSource,
-    /// The languages of the mail.
+    /// The languages of its text.
     pub(super) languages: Languages,
     pub(super) href: String,
     /// Its text; empty if the text is only a URL.

@@ -58,6 +58,8 @@ const PIECES: &[&str] = &[
     "Your verification code is ",
     "verification code to sign in ",
     "code code ",
+    "pin otp sms token ",
+    "para bil tan kun 4821 ",
     "Click the link below to confirm your email address ",
     "if this was not you ",
     "$ ",

@@ -145,6 +145,8 @@ fn mails_that_are_all_terms_take_little_memory() {
         ("signs of money in both bodies", both("$")),
         ("digits in both bodies", both("1 ")),
         ("ideographs in both bodies", both("码")),
+        ("terms of many languages", both("pin otp sms token ")),
+        ("terms of many concepts", both("para bil tan kun 4821 ")),
     ] {
         let cost = cost(&raw);
         let bound = most_memory(raw.len());
