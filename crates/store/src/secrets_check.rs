@@ -8,7 +8,7 @@ use crate::fault::Fault;
 use crate::open::{AnyDatabase, Store};
 use crate::reseal::newest;
 use crate::sealing::Sealing;
-use crate::uncancelled::SHORT;
+use crate::uncancelled::{LONG, SHORT};
 
 /// What the noted digest of a server secret is made of.
 const TEXT: &[u8] = b"maillatch server secret check";
@@ -17,8 +17,10 @@ const TEXT: &[u8] = b"maillatch server secret check";
 const NEWEST: u32 = 10;
 
 impl<B: Backend> Database<B> {
+    /// A process does this when it starts. Nobody waits for an answer, and a busy database is
+    /// no reason to exit.
     async fn note_secret(&self) -> Result<bool, StoreError> {
-        self.run(SHORT, |session| async move {
+        self.run(LONG, |session| async move {
             query::<B>(Sql {
                 postgres: "INSERT INTO server_secret (one, tag, noted_at)
                            VALUES (1, $1, clock_timestamp()) ON CONFLICT DO NOTHING",
