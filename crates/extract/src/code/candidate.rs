@@ -3,9 +3,10 @@
 use std::fmt;
 use std::ops::Range;
 
+use super::apart::is_set_apart_whole;
 use super::mask::is_masked;
 use super::number::is_digits;
-use super::run::{Run, digit_groups, is_set_apart_whole, letter_groups, spelled_out};
+use super::run::{Run, digit_groups, letter_groups, spelled_out};
 use super::segment::{Segment, heading};
 use super::shape::{Shape, shape_apart, shape_of};
 use super::token::{Form, Token, tokens};

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use super::apart::{is_set_apart, is_set_apart_whole, line_around};
 use super::mask::is_masked;
 use super::number::{is_digits, is_year};
 use super::shape::{Shape, shape_of};
 use super::token::Token;
-use crate::property::is_alphanumeric;
 use crate::reading::{Reading, TextSource};
 
 /// The most characters of a code that is spelled out.
@@ -200,52 +200,12 @@ fn in_one_line(value: &str) -> String {
     words.join(" ")
 }
 
-/// How far the ends of a line are looked for. A code has fewer characters.
-const NEAR: usize = 48;
-
-/// The parts of a line before and after a range, as far as they are near.
-fn line_around<'t>(text: &'t str, range: &Range<usize>) -> Option<(&'t str, &'t str)> {
-    let from = text.ceil_char_boundary(range.start.saturating_sub(NEAR));
-    let until = text.floor_char_boundary((range.end + NEAR).min(text.len()));
-    let before = text.get(from..range.start)?;
-    let after = text.get(range.end..until)?;
-    let before = match before.rsplit_once('\n') {
-        Some((_, before)) => before,
-        None if from == 0 => before,
-        None => return None,
-    };
-    let after = match after.split_once('\n') {
-        Some((after, _)) => after,
-        None if until == text.len() => after,
-        None => return None,
-    };
-    Some((before, after))
-}
-
 /// Whether the line of a number has other numbers in cells, and nothing else.
 fn is_row_of_numbers(text: &str, range: &Range<usize>) -> bool {
     let is_part = |byte: u8| byte.is_ascii_digit() || matches!(byte, b' ' | b'\t' | b'-');
     line_around(text, range).is_some_and(|(before, after)| {
         after.contains('\t') && before.bytes().chain(after.bytes()).all(is_part)
     })
-}
-
-/// Whether a run has a line of its own, or follows a colon.
-pub(super) fn is_set_apart(text: &str, range: &Range<usize>) -> bool {
-    let is_sign = |c: char| !is_alphanumeric(c);
-    let is_alone = |(before, after): (&str, &str)| before.chars().chain(after.chars()).all(is_sign);
-    let before = text.get(..range.start).unwrap_or_default();
-    before
-        .trim_end_matches([' ', '"', '*', '\''])
-        .ends_with(':')
-        || line_around(text, range).is_some_and(is_alone)
-}
-
-/// The same, and nothing follows in its line.
-pub(super) fn is_set_apart_whole(text: &str, range: &Range<usize>) -> bool {
-    let after = text.get(range.end..).unwrap_or_default();
-    let after = after.trim_start_matches([' ', '.', '"', '*', '\'']);
-    is_set_apart(text, range) && (after.is_empty() || after.starts_with(['\n', '\t']))
 }
 
 /// Whether the text between two groups only separates their cells.
@@ -357,7 +317,7 @@ mod tests {
             let tokens = tokens(text);
             let at = tokens
                 .iter()
-                .position(|token| text[token.range.clone()].starts_with('4'));
+                .position(|token| text.as_bytes().get(token.range.start) == Some(&b'4'));
             value(digit_groups(&reading, &tokens, at?))
         };
         let code = Some("4820 117 365".to_owned());

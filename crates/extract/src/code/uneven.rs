@@ -1,7 +1,8 @@
 //! Codes of capitals and digits in groups of different lengths.
 
+use super::apart::is_set_apart_whole;
 use super::number::is_digits;
-use super::run::{Run, is_set_apart_whole};
+use super::run::Run;
 use super::shape::Shape;
 use super::token::Token;
 use crate::lexicon::{Hit, Sense};

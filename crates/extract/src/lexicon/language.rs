@@ -40,6 +40,9 @@ static USES: &[[u8; 2]] = stored!("concepts", ".uses").as_chunks().0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Languages(u128);
 
+/// The same, with a place for each language: a look at it is faster than at a bit.
+type Spoken = [bool; MOST_LANGUAGES];
+
 impl Languages {
     pub(crate) const ALL: Self = Self(u128::MAX);
     const NONE: Self = Self(0);
@@ -159,12 +162,12 @@ fn uses(term: u32) -> &'static [[u8; 2]] {
 }
 
 /// The concepts of a term in these languages, as the sense of a hit. The first ones count.
-fn concepts(term: u32, is_whole: bool, languages: Languages) -> Option<Sense> {
+fn concepts(term: u32, is_whole: bool, spoken: &Spoken) -> Option<Sense> {
     let (mut numbers, mut count) = ([0; 8], 0);
     for [language, concept] in uses(term) {
         let is_open = language & OPEN != 0;
         if count < CONCEPTS
-            && languages.has(language & !OPEN)
+            && spoken.get(usize::from(language & !OPEN)) == Some(&true)
             && (is_whole || is_open)
             && !numbers.contains(concept)
             && let Some(free) = numbers.get_mut(count)
@@ -179,9 +182,13 @@ fn concepts(term: u32, is_whole: bool, languages: Languages) -> Option<Sense> {
 /// Every concept in the text that a term of these languages stands for. Where several terms
 /// begin, the longest.
 pub(crate) fn concept_hits(text: &str, languages: Languages, steps: &Steps<'_>) -> Vec<Hit> {
+    let mut spoken = [false; MOST_LANGUAGES];
+    for (is_spoken, language) in spoken.iter_mut().zip(0..) {
+        *is_spoken = languages.has(language);
+    }
     TRIE.hits(text, steps, |term, is_whole, cost| {
         *cost += uses(term).len();
-        concepts(term, is_whole, languages)
+        concepts(term, is_whole, &spoken)
     })
 }
 
