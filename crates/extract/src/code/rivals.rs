@@ -20,12 +20,15 @@ pub(super) fn is_second(one: &ScoredCode, best: &ScoredCode) -> bool {
     if !labelled || one.candidate.shape != best.candidate.shape {
         return false;
     }
-    // The trees give little to the worse of two, so it also counts how the model rates it.
+    // The trees give little to the worse of two, however good it is. So it also counts how
+    // the model rates it by itself: a stranger may have written the better one.
+    let is_direct = |code: &ScoredCode| code.rules.contains(&Rule::LabelDirect);
+    let are_direct = is_direct(one) && is_direct(best);
     if one.candidate.compact.len() == best.candidate.compact.len() {
-        one.odds >= 0 || one.rated >= 0 && best.rated - one.rated < UNIT
+        let is_supported = one.points >= SUPPORT || best.rated - one.rated < UNIT;
+        one.odds >= 0 || one.rated >= 0 && is_supported || one.rated >= -UNIT && are_direct
     } else {
-        let is_direct = |code: &ScoredCode| code.rules.contains(&Rule::LabelDirect);
-        is_direct(one) && is_direct(best) && one.odds.max(one.rated) >= 0
+        are_direct && one.odds.max(one.rated) >= 0
     }
 }
 

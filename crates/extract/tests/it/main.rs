@@ -11,6 +11,7 @@ mod expected;
 mod hidden;
 mod lexicon;
 mod mail;
+mod planted;
 mod property;
 mod relatives;
 mod second_reading;

@@ -41,7 +41,8 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
     let is_ambiguous = best.has_ambiguous_label
         || passed
             .find(|(next, _)| next.link.page != best.link.page)
-            .is_some_and(|(next, _)| best.score - next.score < MARGIN);
+            .is_some_and(|(next, _)| best.score - next.score < MARGIN)
+        || judged.iter().any(|one| is_good_too(one, best));
     let withheld = match (is_ambiguous, best.link.is_unclear) {
         (true, _) => Some(AbstainReason::Ambiguous),
         (false, true) => Some(AbstainReason::MaybeHidden),
@@ -63,6 +64,18 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
         confidence: percent(best.score),
     });
     without_refused_host(extraction, flags)
+}
+
+/// Whether another link is good by itself: the rules support it, and the model rates it as an
+/// action, or only the token differs. The trees give little to the worse of two, and a
+/// stranger may have written the better one.
+fn is_good_too(one: &JudgedLink<'_, '_>, best: &JudgedLink<'_, '_>) -> bool {
+    let path = |link: &JudgedLink<'_, '_>| link.link.page.lines().next().map(str::to_owned);
+    one.rule.is_ok()
+        && one.link.page != best.link.page
+        && one.is_supported()
+        && !one.classified.is_protected()
+        && (one.link.rated >= 0 || path(one) == path(best))
 }
 
 fn without_refused_host(extraction: Extraction<Link>, flags: Vec<Flag>) -> LinkDecision {
