@@ -1,4 +1,4 @@
-//! Cues as features: what the words of any language say about a number or a link.
+//! Cues as features: what words say about a number or a link, whatever their language.
 
 use crate::lexicon::{Hit, Sense};
 use crate::model::{Collector, Kind};

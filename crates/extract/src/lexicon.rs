@@ -116,8 +116,9 @@ impl Lexicon {
 }
 
 impl Trie<'_> {
-    /// Every term in the text, in order. `sense` gives the meaning of a term, if it has one
-    /// there, and adds the steps of that. It is told whether the term ends where its word does.
+    /// Every term in the text, in order. `sense` gets a term, whether the term ends where its
+    /// word ends, and the steps so far, to which it adds its own. It returns what the term
+    /// means there, if anything.
     ///
     /// Searches only where a word may begin. A search that begins there is cheap for words
     /// that begin no term.

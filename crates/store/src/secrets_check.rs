@@ -17,8 +17,8 @@ const TEXT: &[u8] = b"maillatch server secret check";
 const NEWEST: u32 = 10;
 
 impl<B: Backend> Database<B> {
-    /// A process does this when it starts. Nobody waits for an answer, and a busy database is
-    /// no reason to exit.
+    /// A process does this when it starts. No caller waits for an answer then, and a busy
+    /// database is no reason to exit.
     async fn note_secret(&self) -> Result<bool, StoreError> {
         self.run(LONG, |session| async move {
             query::<B>(Sql {

@@ -1,6 +1,6 @@
 //! Concepts by language. The same word stands for different things in different languages:
-//! "die" is an article in German. So the languages of a mail are found first, and then only
-//! their terms count.
+//! "die" is an article in German. So the languages of each text are found first, and then
+//! only their terms count.
 
 use super::concept::{MOST_LANGUAGES, OPEN};
 use super::trie::Trie;
@@ -40,7 +40,7 @@ static USES: &[[u8; 2]] = stored!("concepts", ".uses").as_chunks().0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Languages(u128);
 
-/// The same, with a place for each language: a look at it is faster than at a bit.
+/// The same set, with a flag for each language: reading a flag is faster than reading a bit.
 type Spoken = [bool; MOST_LANGUAGES];
 
 impl Languages {

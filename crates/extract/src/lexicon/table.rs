@@ -8,7 +8,8 @@ pub(crate) struct Table {
     pub(crate) tails: Vec<u8>,
 }
 
-/// The base of an empty slot. Nobody looks at it, because its letter fits no text.
+/// The base of an empty slot. A search never reads it, because the letter of such a slot is
+/// zero.
 const NONE: u32 = u32::MAX;
 
 const EMPTY: Node = Node {

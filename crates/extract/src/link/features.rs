@@ -99,7 +99,7 @@ pub(super) fn of_link(
     features.take()
 }
 
-/// The words at one place, and what they say in any language.
+/// The words at one place, and what they stand for in the languages of the text.
 fn add_text(
     place: &str,
     (text, languages): (&str, Languages),

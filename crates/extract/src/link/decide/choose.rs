@@ -70,12 +70,13 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
 /// action, or only the token differs. The trees give little to the worse of two, and a
 /// stranger may have written the better one.
 fn is_good_too(one: &JudgedLink<'_, '_>, best: &JudgedLink<'_, '_>) -> bool {
-    let path = |link: &JudgedLink<'_, '_>| link.link.page.lines().next().map(str::to_owned);
+    // The first line of a page is the URL without its parameters.
+    let has_same_path = one.link.page.lines().next() == best.link.page.lines().next();
     one.rule.is_ok()
         && one.link.page != best.link.page
         && one.is_supported()
         && !one.classified.is_protected()
-        && (one.link.rated >= 0 || path(one) == path(best))
+        && (one.link.rated >= 0 || has_same_path)
 }
 
 fn without_refused_host(extraction: Extraction<Link>, flags: Vec<Flag>) -> LinkDecision {
