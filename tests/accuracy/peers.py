@@ -31,7 +31,7 @@ LETTERS = {
 
 
 def compact(code):
-    """What counts of a code: ASCII capitals and digits, from any script and without accents."""
+    """What counts of a code: letters and digits of any script, without case and accents."""
     kept = []
     for letter in code:
         digit = unicodedata.decimal(letter, None)
@@ -42,7 +42,7 @@ def compact(code):
         else:
             parts = unicodedata.normalize("NFD", letter.lower())
             kept += [LETTERS.get(part, part) for part in parts]
-    return "".join(c for c in "".join(kept) if c.isascii() and c.isalnum()).upper()
+    return "".join(c for c in "".join(kept) if c.isalnum()).upper()
 
 
 def text_of(raw):

@@ -1,8 +1,9 @@
 //! Folds text for matching, with a map back to the source.
 //!
-//! Codes are ASCII, and terms are compared without case and accents. So digits of
+//! Most codes are ASCII, and terms are compared without case and accents. So digits of
 //! every script become ASCII, letters lose their accents, and invisible characters
-//! are removed. ASCII letters keep their case, because codes need it.
+//! are removed. ASCII letters keep their case, because codes need it. What other letters
+//! were is kept for codes of words.
 
 // The build script includes this file, and would look for the module elsewhere.
 #[path = "fold/character.rs"]
@@ -24,8 +25,8 @@ pub(crate) struct Folder {
     last_zero: Option<u32>,
     /// The last character was invisible and was removed.
     gap: bool,
-    /// Offsets where a character was replaced or removed.
-    altered: Vec<usize>,
+    /// Characters that were replaced or removed, and where.
+    altered: Vec<(usize, char)>,
     /// A word or a number contained invisible characters.
     pub(crate) has_invisible: bool,
     /// There were digits other than ASCII.
@@ -56,8 +57,32 @@ impl Folder {
 
     /// Whether the range is the same in the source.
     pub(crate) fn is_verbatim(&self, range: &std::ops::Range<usize>) -> bool {
-        let from = self.altered.partition_point(|at| *at < range.start);
-        self.altered.get(from).is_none_or(|at| *at >= range.end)
+        self.altered_in(range).is_empty()
+    }
+
+    fn altered_in(&self, range: &std::ops::Range<usize>) -> &[(usize, char)] {
+        let from = self.altered.partition_point(|(at, _)| *at < range.start);
+        let until = self.altered.partition_point(|(at, _)| *at < range.end);
+        self.altered.get(from..until).unwrap_or_default()
+    }
+
+    /// The text of a range as it is in the source, with its capitals and accents. Digits are
+    /// ASCII, and invisible characters are missing.
+    pub(crate) fn as_written(&self, range: &std::ops::Range<usize>) -> String {
+        let mut written = String::with_capacity(range.len());
+        let mut at = range.start;
+        for (place, c) in self.altered_in(range) {
+            written.push_str(self.text.get(at..*place).unwrap_or_default());
+            let folding = folding(*c);
+            match folding {
+                Folding::Gap => {}
+                Folding::Digit(digit, _) => written.push(digit),
+                _ => written.push(*c),
+            }
+            at = place + folded_length(*c, folding);
+        }
+        written.push_str(self.text.get(at..range.end).unwrap_or_default());
+        written
     }
 
     /// Adds text that begins at `at` in the source. Every kind of whitespace becomes a
@@ -165,9 +190,7 @@ impl Folder {
     }
 
     fn push_other(&mut self, c: char) {
-        if self.altered.last() != Some(&self.text.len()) {
-            self.altered.push(self.text.len());
-        }
+        self.altered.push((self.text.len(), c));
         match folding(c) {
             Folding::Gap => self.gap = true,
             Folding::Digit(digit, zero) => self.push_digit(digit, zero),
@@ -204,6 +227,20 @@ impl Folder {
     }
 }
 
+/// How many bytes a character became.
+fn folded_length(c: char, folding: Folding) -> usize {
+    match folding {
+        Folding::Gap => 0,
+        Folding::Digit(..) => 1,
+        Folding::Mark(letter) | Folding::Letter(letter) => letter.map_or(0, char::len_utf8),
+        Folding::Other | Folding::OtherMark => {
+            let mut text = String::new();
+            push_text(c, &mut text);
+            text.len()
+        }
+    }
+}
+
 /// Folds a text that is no part of a mail, such as a term of a lexicon, in the same way.
 pub fn folded(text: &str) -> String {
     let mut folder = Folder::default();
@@ -218,6 +255,25 @@ mod tests {
     #[test]
     fn digits_of_every_script_become_ascii() {
         assert_eq!(folded("１２３ ٤٥٦ ۷۸۹ ०१२"), "123 456 789 012");
+    }
+
+    #[test]
+    fn text_as_written_has_its_capitals_accents_and_marks() {
+        for (source, written) in [
+            ("KAŠTAN 41", "KAŠTAN 41"),
+            ("ГРАБ-507", "ГРАБ-507"),
+            ("મેંગો ٤٧", "મેંગો 47"),
+            ("lu\u{200b}na", "luna"),
+            ("Straße", "Straße"),
+        ] {
+            let mut folder = Folder::default();
+            folder.push_str("… ", 0);
+            let start = folder.len();
+            folder.push_str(source, 0);
+            let end = folder.len();
+            folder.push_str(" …", 0);
+            assert_eq!(folder.as_written(&(start..end)), written);
+        }
     }
 
     #[test]

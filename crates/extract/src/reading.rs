@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::fold::Folder;
 use crate::lexicon::{Hit, Languages, concept_hits};
 use crate::lines;
+use crate::property::is_alphanumeric;
 use crate::steps::{PER_FOREIGN_BYTE, Steps, foreign_bytes};
 
 /// The part of a mail that text comes from.
@@ -47,6 +48,8 @@ pub(crate) struct Reading {
     pub(crate) folded: Folder,
     /// Text that is printed larger or wider than the rest.
     pub(crate) emphasis: Vec<Range<usize>>,
+    /// Bold text, and text in the font of a typewriter.
+    pub(crate) stressed: Vec<Range<usize>>,
     /// Text in elements whose class or id says "code".
     pub(crate) marked: Vec<Range<usize>>,
     /// Text that a person may or may not see.
@@ -70,6 +73,27 @@ pub(crate) struct Concepts {
     /// Those that are cues, as cues.
     pub(crate) cues: Vec<Hit>,
     steps: usize,
+}
+
+/// Whether a text is bold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stress {
+    None,
+    /// It and the words beside it.
+    WithOthers,
+    /// It, and not the words beside it.
+    Alone,
+}
+
+impl Stress {
+    /// Its name in a feature.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::WithOthers => "with others",
+            Self::Alone => "alone",
+        }
+    }
 }
 
 /// A link element of HTML.
@@ -109,6 +133,11 @@ impl Reading {
         })
     }
 
+    /// The same, if they have been searched for.
+    pub(crate) fn known_concepts(&self) -> Option<&Concepts> {
+        self.concepts.get()
+    }
+
     /// The text that is searched for concepts.
     pub(crate) fn examined(&self) -> &str {
         let end = self.text().floor_char_boundary(EXAMINED);
@@ -117,6 +146,40 @@ impl Reading {
 
     pub(crate) fn is_emphasised(&self, at: usize) -> bool {
         holds(&self.emphasis, at)
+    }
+
+    /// The bold texts that begin before the end of a range and end in it or after it.
+    pub(crate) fn stressed_in(&self, range: &Range<usize>) -> impl Iterator<Item = &Range<usize>> {
+        let from = self.stressed.partition_point(|one| one.end <= range.start);
+        let rest = self.stressed.get(from..).unwrap_or_default().iter();
+        let end = range.end;
+        rest.take_while(move |one| one.start < end)
+    }
+
+    /// How much of the text around a range is bold with it.
+    pub(crate) fn stress(&self, range: &Range<usize>) -> Stress {
+        let next = self.stressed.partition_point(|one| one.end <= range.start);
+        match self.stressed.get(next) {
+            Some(one) if one.start <= range.start && range.end <= one.end => {
+                let is_bare = |range: Range<usize>| {
+                    let text = self.text().get(range).unwrap_or_default();
+                    !text.contains(is_alphanumeric)
+                };
+                if is_bare(one.start..range.start) && is_bare(range.end..one.end) {
+                    Stress::Alone
+                } else {
+                    Stress::WithOthers
+                }
+            }
+            _ => Stress::None,
+        }
+    }
+
+    /// Whether a place is in the text of a link.
+    pub(crate) fn is_linked(&self, at: usize) -> bool {
+        let next = self.anchors.partition_point(|anchor| anchor.span.end <= at);
+        let next = self.anchors.get(next);
+        next.is_some_and(|anchor| anchor.span.contains(&at))
     }
 
     pub(crate) fn is_marked(&self, at: usize) -> bool {
@@ -193,6 +256,7 @@ impl Reading {
             source,
             folded: Folder::default(),
             emphasis: Vec::new(),
+            stressed: Vec::new(),
             marked: Vec::new(),
             unclear: Vec::new(),
             anchors: Vec::new(),
@@ -212,4 +276,49 @@ fn holds(ranges: &[Range<usize>], at: usize) -> bool {
         .checked_sub(1)
         .and_then(|index| ranges.get(index))
         .is_some_and(|range| at < range.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::html;
+
+    fn read(body: &str) -> Reading {
+        html::read(body, (10_000, 10_000), &Steps::for_size(0))
+    }
+
+    fn stress_of(body: &str, text: &str) -> Stress {
+        let reading = read(body);
+        let at = reading.text().find(text).unwrap();
+        reading.stress(&(at..at + text.len()))
+    }
+
+    #[test]
+    fn bold_text_is_stressed_alone_or_with_others() {
+        for (body, stress) in [
+            ("Enter <b>482913</b> now", Stress::Alone),
+            ("Enter <strong> 482913.</strong> now", Stress::Alone),
+            ("Enter <code>482913</code> now", Stress::Alone),
+            (
+                "Enter <span style='font-weight:700'>482913</span> now",
+                Stress::Alone,
+            ),
+            ("<b>Enter 482913</b> now", Stress::WithOthers),
+            (
+                "<b>Enter <span style='font-weight:normal'>482913</span></b>",
+                Stress::None,
+            ),
+            ("Enter 482913 <b>now</b>", Stress::None),
+        ] {
+            assert_eq!(stress_of(body, "482913"), stress, "{body}");
+        }
+    }
+
+    #[test]
+    fn only_the_text_of_a_link_is_linked() {
+        let reading = read("one <a href='https://a.example.com'>two</a> three");
+        let is_linked = |word: &str| reading.is_linked(reading.text().find(word).unwrap());
+        assert!(is_linked("two"));
+        assert!(!is_linked("one") && !is_linked("three"));
+    }
 }

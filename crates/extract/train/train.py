@@ -26,6 +26,7 @@ import pathlib
 import re
 import struct
 import sys
+import unicodedata
 
 import numpy
 from scipy import sparse
@@ -60,7 +61,8 @@ TREES = {
 
 
 def compact(text):
-    return re.sub(r"[^A-Za-z0-9]", "", text or "").upper()
+    parts = unicodedata.normalize("NFKD", text or "")
+    return "".join(c for c in parts if c.isalnum()).upper()
 
 
 def is_same(one, other):
@@ -210,13 +212,13 @@ def code_facts(rows, mail, others, candidates, odds):
     best, mean, worst = limit(max(own)), int(sum(map(limit, own)) / len(own)), limit(min(own))
     rivals = sorted((other for other, _, _ in others), reverse=True)
     rival, second = [*map(limit, rivals), -10 * UNIT, -10 * UNIT][:2]
-    length = len(compact(candidates.values[best_row]))
+    length = len(candidates.same[best_row].encode())
     facts = [candidates.facts[row] for row in rows]
     return [
         best, mean, worst, rival, best - rival, second, limit(mail),
         min(20, len(rows)), min(30, len(others) + 1),
         max(candidates.points[row] for row in rows),
-        min(30, 1 + sum(len(other) == length for _, other, _ in others)),
+        min(30, 1 + sum(len(other.encode()) == length for _, other, _ in others)),
         max(fact[2] for fact in facts), max(fact[4] == 0 for fact in facts),
         *map(int, odds[best_row]), *candidates.facts[best_row],
     ]

@@ -109,7 +109,7 @@ fn list<'c>(case: &'c Value, field: &str) -> impl Iterator<Item = &'c str> {
 fn compact(code: &str) -> String {
     let kept = folded(code);
     kept.chars()
-        .filter(char::is_ascii_alphanumeric)
+        .filter(|c| c.is_alphanumeric())
         .map(|c| c.to_ascii_uppercase())
         .collect()
 }

@@ -1,8 +1,10 @@
 //! A text with its lines and its terms.
 
+use std::cell::Cell;
+
 use super::segment::{Segment, segments};
 use crate::lexicon::{Hit, Sense, code_hits};
-use crate::reading::{Reading, TextSource};
+use crate::reading::{Concepts, Reading, TextSource};
 use crate::steps::Steps;
 
 /// Steps charged for a byte that is split into lines.
@@ -14,6 +16,8 @@ pub(super) struct Context<'r> {
     pub(super) segments: Vec<Segment>,
     pub(super) hits: Vec<Hit>,
     pub(super) steps: &'r Steps<'r>,
+    /// The search for concepts was charged.
+    has_paid: Cell<bool>,
 }
 
 impl<'r> Context<'r> {
@@ -24,6 +28,18 @@ impl<'r> Context<'r> {
             segments: segments(reading.text()),
             hits: code_hits(reading.text(), steps),
             steps,
+            has_paid: Cell::new(false),
+        }
+    }
+
+    /// The concepts of the text. They are charged once.
+    pub(super) fn concepts(&self) -> &'r Concepts {
+        match self.reading.known_concepts() {
+            Some(known) if self.has_paid.get() => known,
+            _ => {
+                self.has_paid.set(true);
+                self.reading.concepts(self.steps)
+            }
         }
     }
 

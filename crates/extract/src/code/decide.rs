@@ -3,11 +3,14 @@
 
 use super::bound::{Bound, bound};
 use super::context::{Context, MailContext};
-use super::needs::{EXPECTED, LABELLED, MARGIN, SUPPORT, THRESHOLD, THRESHOLD_LABELLED};
+use super::needs::{
+    EXPECTED, LABELLED, MARGIN, SUPPORT, THRESHOLD, THRESHOLD_LABELLED, THRESHOLD_WORDS,
+};
 use super::odds::{MailOdds, rate};
 use super::rivals::{disagree, is_same, is_second, is_sibling};
 use super::rule::Rule;
 use super::score::{Considered, ScoredCode, considered, score};
+use super::shape::Shape;
 use super::value;
 use crate::allowlist::Allowlist;
 use crate::expected::ExpectedCode;
@@ -228,6 +231,7 @@ fn needed(scored: &[ScoredCode], best: &ScoredCode) -> i32 {
     let points = scored.iter().filter(own).map(|one| one.points).max();
     match points {
         Some(LABELLED..) => THRESHOLD_LABELLED,
+        _ if best.candidate.shape == Shape::Words => THRESHOLD_WORDS,
         _ => THRESHOLD,
     }
 }

@@ -36,6 +36,7 @@ pub(super) fn facts(
         small(candidate.segment, 40),
         small(context.segments.len().saturating_sub(candidate.segment), 40),
         small(line.saturating_sub(candidate.range.len()), 300),
+        context.reading.stress(&candidate.range) as i32,
     ];
     let all = first.into_iter().chain(cues);
     for (place, fact) in facts.iter_mut().zip(all) {

@@ -5,16 +5,16 @@ use super::candidate::Candidate;
 use super::concepts;
 use super::context::{Context, MailContext};
 use super::heard::SENSES;
-use super::number::{is_compact_date, is_year};
+use super::layout;
 use super::rule::Rule;
 use super::score::ScoredCode;
 use super::spread::Spread;
 use super::stream::{Item, items};
+use super::token_link::has_token_link;
 use crate::cue;
 use crate::lexicon::Hit;
 use crate::model::{Collector, Detail, Features, Kind, words};
-use crate::reading::{Reading, TextSource};
-use crate::steps::Steps;
+use crate::reading::TextSource;
 
 /// How many bytes of text on each side are looked at.
 const REACH: usize = 90;
@@ -30,12 +30,12 @@ pub(super) struct Meanings<'r> {
 }
 
 impl<'r> Meanings<'r> {
-    pub(super) fn in_reading(reading: &'r Reading, steps: &Steps<'_>) -> Self {
-        let concepts = reading.concepts(steps);
-        steps.charge(PER_BYTE * reading.examined().len());
+    pub(super) fn in_text(context: &Context<'r>) -> Self {
+        let (concepts, text) = (context.concepts(), context.reading.examined());
+        context.steps.charge(PER_BYTE * text.len());
         Self {
             cues: &concepts.cues,
-            items: items(reading.examined(), &concepts.hits),
+            items: items(text, &concepts.hits),
         }
     }
 }
@@ -58,6 +58,12 @@ pub(super) fn of_mail(
         });
         cue::add(kind, cues, features);
         cue::add_counts(kind, cues, features);
+    }
+    if contexts
+        .iter()
+        .any(|context| has_token_link(context.reading))
+    {
+        features.add("mail", "token link");
     }
     let senses = mail.body.or(mail.subject);
     for (sense, name) in SENSES {
@@ -115,7 +121,7 @@ pub(super) fn of_candidate(
     features.end_part();
     concepts::of_candidate(&candidate.range, &meant.items, features);
     features.end_part();
-    of_shape(candidate, context.reading, features);
+    layout::add(candidate, context.reading, features);
     features.end_part();
     of_rules(candidate, &one.rules, features);
     for (sense, name) in SENSES {
@@ -184,43 +190,6 @@ fn of_cues(candidate: &Candidate, context: &Context<'_>, cues: &[Hit], features:
     let length = i32::try_from(candidate.compact.len()).map_or(9, |length| length.min(9));
     let kind = Kind::of_two(alone, "cue all of").then_number(length);
     cue::add_together(kind.then(" "), all, features);
-}
-
-fn of_shape(candidate: &Candidate, reading: &Reading, features: &mut Collector) {
-    let at = candidate.range.start;
-    let length = i32::try_from(candidate.compact.len()).map_or(12, |length| length.min(12));
-    let shape = candidate.shape.name();
-    let alone = if candidate.alone { "alone" } else { "within" };
-    let emphasis = if reading.is_emphasised(at) {
-        "large"
-    } else {
-        "plain"
-    };
-    let source = reading.source.name();
-    let shaped = |kind: &str| Kind::of(kind).then(shape).then(" ").then_number(length);
-    let laid_out = |kind: Kind| kind.then(alone).then(" ").then(emphasis);
-    features.add_kind(shaped("shape"));
-    features.add_kind(laid_out(const { Kind::of("layout") }));
-    features.add_kind(laid_out(shaped("shape layout").then(" ")));
-    features.add("source", source);
-    features.add_kind(
-        const { Kind::of("source layout") }
-            .then(source)
-            .then(" ")
-            .then(alone),
-    );
-    let digits = candidate.compact.as_bytes();
-    let flags = [
-        (reading.is_marked(at), "marked"),
-        (candidate.numbered, "numbered"),
-        (candidate.heading.is_some(), "headed"),
-        (is_year(&candidate.compact), "year"),
-        (is_compact_date(&candidate.compact), "date"),
-        (digits.first() == Some(&b'0'), "zero"),
-    ];
-    for (_, flag) in flags.iter().filter(|(holds, _)| *holds) {
-        features.add("flag", flag);
-    }
 }
 
 fn of_rules(candidate: &Candidate, rules: &[Rule], features: &mut Collector) {

@@ -38,10 +38,7 @@ pub(super) fn rate(
     if scored.is_empty() {
         return MailOdds::default();
     }
-    let readings = contexts.iter().map(|context| context.reading);
-    let meanings: Vec<Meanings<'_>> = readings
-        .map(|reading| Meanings::in_reading(reading, steps))
-        .collect();
+    let meanings: Vec<Meanings<'_>> = contexts.iter().map(Meanings::in_text).collect();
     let mut collector = Collector::of(&CODES);
     let shared = features::of_mail(contexts, mail, &meanings, &mut collector);
     let parts = CODES.score_parts(&shared);

@@ -5,6 +5,7 @@ use super::candidate::{Candidate, candidates};
 use super::context::{Context, MailContext};
 use super::evidence::evidence;
 use super::heard::Heard;
+use super::phrase::add_phrases;
 use super::rule::Rule;
 use super::shape::Shape;
 use crate::cue;
@@ -16,7 +17,7 @@ use crate::reading::{Reading, TextSource};
 const PER_CANDIDATE: usize = 3_000;
 
 /// How many facts describe a candidate: those of `facts`, and one for each cue.
-pub(super) const FACTS: usize = 10 + cue::KINDS;
+pub(super) const FACTS: usize = 11 + cue::KINDS;
 
 /// A candidate with its points.
 #[derive(Debug, Clone)]
@@ -77,7 +78,8 @@ pub(super) fn score(contexts: &[Context<'_>], mail: MailContext) -> (Vec<ScoredC
 
 fn score_reading(context: &Context<'_>, mail: MailContext, scored: &mut Vec<ScoredCode>) -> bool {
     let reading = context.reading;
-    let (found, crowded) = candidates(reading, &context.segments, &context.hits, context.steps);
+    let (mut found, crowded) = candidates(reading, &context.segments, &context.hits, context.steps);
+    add_phrases(context, &mut found);
     let arounds: Vec<_> = found
         .iter()
         .take_while(|_| context.steps.charge(PER_CANDIDATE))

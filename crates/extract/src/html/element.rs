@@ -18,7 +18,7 @@ use super::token::Tag;
 use crate::steps::Steps;
 
 use applied::Applied;
-use defaults::{default_display, heading_scale, is_code_name, is_never_shown};
+use defaults::{default_display, heading_scale, is_code_name, is_never_shown, is_stressed};
 use look::Ground;
 
 pub(super) use look::Look;
@@ -153,6 +153,7 @@ impl<'a> Element<'a> {
                     self.look.ground = ground.map_or(Ground::Unknown, Ground::Known);
                 }
                 Property::Spaced(spaced) => self.look.spaced = spaced,
+                Property::Stressed(stressed) => self.look.stressed = stressed,
                 Property::KeepsLines(keeps) => self.look.keeps_lines = keeps,
                 Property::Opacity(opacity) => style.opacity = opacity,
                 Property::Gone(means, is) => style.set(means, is),
@@ -186,6 +187,7 @@ impl<'a> Element<'a> {
                 .and_then(|color| Color::of_attribute(&lowered(color)));
             self.look.color = color.or(self.look.color);
         }
+        self.look.stressed |= is_stressed(&self.tag);
         self.look.keeps_lines |= self.tag == "pre";
         self.look.gone |= self.attribute("hidden").is_some() || is_never_shown(&self.tag);
     }

@@ -82,6 +82,9 @@ impl Page {
         if emphasised {
             add_range(&mut self.reading.emphasis, start..end);
         }
+        if look.stressed {
+            add_range(&mut self.reading.stressed, start..end);
+        }
         if look.marked {
             add_range(&mut self.reading.marked, start..end);
         }

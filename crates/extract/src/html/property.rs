@@ -23,6 +23,8 @@ pub(super) enum Property {
     Background(Option<Color>),
     /// Letters are spaced apart, as in many codes.
     Spaced(bool),
+    /// Bold letters.
+    Stressed(bool),
     /// Line breaks in the source are shown as line breaks.
     KeepsLines(bool),
     OutOfFlow(bool),
@@ -188,6 +190,9 @@ fn appearance(name: &str, value: &str) -> Option<Property> {
         // Letters that stand on each other cannot be read.
         "letter-spacing" if pixels(value)? <= -4.0 => Some(Property::Unclear(Doubt::Letters, true)),
         "letter-spacing" => Some(Property::Spaced(number(value)? >= 1.0)),
+        "font-weight" => Some(Property::Stressed(
+            value.starts_with("bold") || matches!(value, "600" | "700" | "800" | "900"),
+        )),
         "white-space" => Some(Property::KeepsLines(value.starts_with("pre"))),
         _ => None,
     }

@@ -45,6 +45,20 @@ impl Hit {
         (sense != Sense::default()).then_some(Self { sense, ..*self })
     }
 
+    /// Whether a concept of the term is more than a thing, a place or a number.
+    pub(crate) fn says_more_than_a_thing(&self) -> bool {
+        const THINGS: [&str; 10] = [
+            "address", "counted", "device", "door", "meter", "product", "room", "seat", "trip",
+            "venue",
+        ];
+        let numbers = self.numbers();
+        let mut numbers = numbers.iter().take_while(|number| **number != 0);
+        numbers.any(|number| {
+            let concept = CONCEPTS.get(usize::from(*number));
+            concept.is_none_or(|(name, _)| !THINGS.contains(name))
+        })
+    }
+
     pub(crate) fn start(&self) -> usize {
         self.start as usize
     }

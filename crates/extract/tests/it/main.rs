@@ -19,6 +19,7 @@ mod shape;
 mod speed;
 mod threshold;
 mod unnamed;
+mod word_codes;
 mod words;
 
 use extract::{Allowlist, Extracted, Policy, extract};

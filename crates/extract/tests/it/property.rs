@@ -2,6 +2,7 @@
 
 use extract::{Allowlist, Policy, extract, judge};
 use proptest::prelude::*;
+use unicode_normalization::char::is_combining_mark;
 
 use crate::{html_mail, text_mail};
 
@@ -80,9 +81,10 @@ proptest! {
     fn returned_code_has_a_bounded_alphabet_and_length(raw in mail()) {
         let mail = extract(&raw, &policy()).unwrap();
         if let Some(code) = mail.code.found() {
-            prop_assert!((4..=32).contains(&code.value.len()));
-            prop_assert!(code.value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-. \n\t".contains(&byte)));
-            prop_assert!(code.compact.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+            prop_assert!((4..=36).contains(&code.value.chars().count()));
+            let is_part = |c: char| c.is_alphanumeric() || is_combining_mark(c);
+            prop_assert!(code.value.chars().all(|c| is_part(c) || "-._/·, \n\t".contains(c)));
+            prop_assert!(code.compact.chars().all(is_part));
         }
     }
 

@@ -56,6 +56,7 @@ fn joined(words: &[&str]) -> Vec<String> {
         words.join("-"),
         words.join("_"),
         words.join("."),
+        words.join(" "),
         words.join("-7-"),
         words.concat().to_uppercase(),
         words.join("-").to_uppercase(),

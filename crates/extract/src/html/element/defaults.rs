@@ -12,6 +12,14 @@ pub(super) fn heading_scale(tag: &str) -> f32 {
     }
 }
 
+/// Whether the text of such an element is bold or in the font of a typewriter.
+pub(super) fn is_stressed(tag: &str) -> bool {
+    matches!(
+        tag,
+        "b" | "strong" | "code" | "kbd" | "tt" | "samp" | "mark" | "em"
+    )
+}
+
 /// `otp-code`, `verification_code`, `code`; not `qr-code` or `promo-code`.
 pub(super) fn is_code_name(name: &str) -> bool {
     let words = || name.split(|c: char| !c.is_ascii_alphanumeric());

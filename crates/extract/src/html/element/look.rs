@@ -31,6 +31,8 @@ pub(in crate::html) struct Look {
     pub(in crate::html) keeps_lines: bool,
     /// Part of a quoted mail.
     pub(in crate::html) quoted: bool,
+    /// Bold, or in the font of a typewriter.
+    pub(in crate::html) stressed: bool,
     /// The class or id of the element says "code".
     pub(in crate::html) marked: bool,
 }
@@ -58,6 +60,7 @@ impl Look {
         spaced: false,
         keeps_lines: false,
         quoted: false,
+        stressed: false,
         marked: false,
     };
 

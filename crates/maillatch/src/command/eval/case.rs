@@ -46,7 +46,7 @@ impl Case {
         let compact = |code: &str| -> String {
             extract::folded(code)
                 .chars()
-                .filter(char::is_ascii_alphanumeric)
+                .filter(|c| c.is_alphanumeric())
                 .map(|c| c.to_ascii_lowercase())
                 .collect()
         };

@@ -1,0 +1,105 @@
+//! Codes of words, and what a stranger could say with them.
+
+use crate::{code, extract_any, html_mail, text_mail};
+
+fn of_text(body: &str) -> Option<String> {
+    code(&extract_any(&text_mail(body))).map(str::to_owned)
+}
+
+#[test]
+fn words_in_a_line_of_their_own_are_the_code() {
+    for words in [
+        "copper otter lantern",
+        "bramble-otter-lagoon",
+        "MARBLE OTTER",
+        "heron lamp 38",
+    ] {
+        let body = format!(
+            "Hello Ana,\n\nto sign in, type these words into the box on the page you left \
+             open:\n\n{words}\n\nThey expire in 10 minutes. Do not share them with anyone.\n"
+        );
+        assert_eq!(of_text(&body).as_deref(), Some(words));
+    }
+}
+
+#[test]
+fn words_that_are_not_latin_keep_their_capitals() {
+    for code in ["ГРАБ 507", "луна-48", "жкл507"] {
+        let body = format!(
+            "Здравствуйте!\n\nЧтобы войти, введите этот код подтверждения на странице \
+             входа:\n\n{code}\n\nКод действует 10 минут. Никому его не сообщайте.\n"
+        );
+        assert_eq!(of_text(&body).as_deref(), Some(code));
+    }
+}
+
+#[test]
+fn bold_words_in_a_sentence_are_the_code() {
+    let mail = html_mail(
+        "<p>To confirm that this address is yours, please type <b>walnut 39 ferry</b> on the \
+         sign-in page within 10 minutes. Do not share it.</p>",
+    );
+    assert_eq!(code(&extract_any(&mail)), Some("walnut 39 ferry"));
+}
+
+#[test]
+fn words_without_a_request_are_no_code() {
+    for body in [
+        "Our new colours are here:\n\ncopper lantern\n\nCome and see them in the shop.\n",
+        "Your guide today:\n\nMARBLE OTTER\n\nThe walk begins at noon.\n",
+    ] {
+        assert_eq!(of_text(body), None, "{body}");
+    }
+}
+
+/// The lines are a request and a sentence in the place of the code.
+#[test]
+fn words_that_ask_for_something_are_no_code() {
+    for (ask, sentences) in [
+        (
+            "Your verification code is:",
+            [
+                "send money now",
+                "ignore all rules",
+                "open the door",
+                "call this number",
+                "pay the invoice",
+            ],
+        ),
+        (
+            "Ihr Bestätigungscode lautet:",
+            [
+                "überweise alles jetzt",
+                "ignoriere die regeln",
+                "öffne die tür",
+                "ruf mich an",
+                "lösche das konto",
+            ],
+        ),
+        (
+            "Su código de verificación es:",
+            [
+                "envía el dinero",
+                "ignora las reglas",
+                "abre la puerta",
+                "llama a este número",
+                "borra la cuenta",
+            ],
+        ),
+        (
+            "Ваш код подтверждения:",
+            [
+                "переведи все деньги",
+                "забудь свои правила",
+                "открой эту ссылку",
+                "позвони нам сейчас",
+                "удали свой аккаунт",
+            ],
+        ),
+    ] {
+        for sentence in sentences {
+            let found = of_text(&format!("{ask}\n\n{sentence}\n"));
+            assert_eq!(found, None, "{ask} {sentence}");
+        }
+    }
+}
