@@ -140,7 +140,8 @@ fn shape(piece: &str) -> Option<Shape> {
     let are_groups = groups > 0
         && groups + numbers == count
         && (4..=LONGEST_GROUPS).contains(&length)
-        && piece.contains(|c: char| c.is_ascii_digit());
+        && piece.contains(|c: char| c.is_ascii_digit())
+        && !has_label(piece);
     if are_words && is_even() && stand_out(piece, count, numbers) {
         Some(Shape::Words)
     } else {
@@ -171,8 +172,16 @@ fn is_word(part: &str) -> bool {
     (fewest..=12).contains(&part.chars().count()) && !part.contains(|c: char| c.is_ascii_digit())
 }
 
+/// Before a longer number, a word is rather its label.
 fn is_number(part: &str) -> bool {
     (1..=4).contains(&part.len()) && is_digits(part)
+}
+
+/// `id 4821`: a small word before a number that is a code by itself.
+fn has_label(piece: &str) -> bool {
+    let number = piece.rsplit_once(' ').map(|(_, number)| number);
+    number.is_some_and(|number| number.len() == 4 && is_digits(number))
+        && piece.contains(|c: char| c.is_lowercase())
 }
 
 /// Up to five letters and digits. A word with digits that is not Latin may have more.
@@ -249,6 +258,8 @@ mod tests {
             "cорреr lamp",
             "copper",
             "482 913",
+            "KODENI 48213",
+            "id 4821",
         ] {
             assert_eq!(shape(piece), None, "{piece}");
         }
