@@ -148,7 +148,7 @@ impl AbstainReason {
 /// A one-time code.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct Code {
-    /// As printed: `123-456`, `G-123456`.
+    /// As printed: `123-456`, `G-123456`, `copper heron lamp`.
     pub value: String,
     /// Letters and digits only.
     pub compact: String,

@@ -36,6 +36,9 @@ impl TextSource {
 /// decided without them.
 const EXAMINED: usize = 32 * 1024;
 
+/// How many signs may stand between a text and the end of what is bold with it.
+const LONGEST_MARGIN: usize = 64;
+
 /// Steps charged for folding a character.
 const PER_CHARACTER: usize = 8;
 /// Steps charged for a line of text, besides its characters.
@@ -162,8 +165,9 @@ impl Reading {
         match self.stressed.get(next) {
             Some(one) if one.start <= range.start && range.end <= one.end => {
                 let is_bare = |range: Range<usize>| {
+                    let is_long = range.len() > LONGEST_MARGIN;
                     let text = self.text().get(range).unwrap_or_default();
-                    !text.contains(is_alphanumeric)
+                    !is_long && !text.contains(is_alphanumeric)
                 };
                 if is_bare(one.start..range.start) && is_bare(range.end..one.end) {
                     Stress::Alone

@@ -20,6 +20,8 @@ static ENGLISH: LazyLock<HashSet<&'static [u8]>> = LazyLock::new(|| {
 pub enum WordLimit {
     /// A code: one word at most.
     Code,
+    /// A code of several words: one short word.
+    Phrase,
     /// A token of a link: as many as occur in random text by chance.
     Token,
     /// A domain: a name of two or three words.
@@ -33,6 +35,7 @@ impl WordLimit {
     fn letters(self, length: usize) -> (usize, usize) {
         match self {
             Self::Code => (10, 10),
+            Self::Phrase => (6, 6),
             Self::Token => (12 + length / 32, 24 + length / 16),
             Self::Domain => (16, 16),
         }

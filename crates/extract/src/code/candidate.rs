@@ -239,7 +239,7 @@ fn stands_out(text: &str, range: &Range<usize>) -> bool {
 }
 
 /// Whether letters have too few vowels for a word.
-fn is_random(value: &str) -> bool {
+pub(super) fn is_random(value: &str) -> bool {
     const FEW: usize = 5;
     let vowels = value.bytes().filter(|byte| b"AEIOUYaeiouy".contains(byte));
     let vowels = vowels.count();

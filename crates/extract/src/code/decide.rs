@@ -15,6 +15,7 @@ use super::value;
 use crate::allowlist::Allowlist;
 use crate::expected::ExpectedCode;
 use crate::extraction::{AbstainReason, Code, Extraction};
+use crate::fold::folded;
 use crate::host;
 use crate::lexicon;
 use crate::model::{CandidateFeatures, Features, UNIT, percent};
@@ -65,7 +66,7 @@ impl Codes {
             {
                 Extraction::Withheld(AbstainReason::NotExpected)
             }
-            Some(code) if reads_as_words(&code.value, WordLimit::Code) => {
+            Some(code) if reads_as_words(&folded(&code.value), WordLimit::Code) => {
                 Extraction::Withheld(AbstainReason::ReadsAsWords)
             }
             _ => decided,
@@ -229,10 +230,11 @@ fn decide(scored: &[ScoredCode], crowded: bool, known: i32) -> Extraction<Code> 
 fn needed(scored: &[ScoredCode], best: &ScoredCode) -> i32 {
     let own = |one: &&ScoredCode| is_same(&one.candidate.compact, &best.candidate.compact);
     let points = scored.iter().filter(own).map(|one| one.points).max();
-    match points {
-        Some(LABELLED..) => THRESHOLD_LABELLED,
-        _ if best.candidate.shape == Shape::Words => THRESHOLD_WORDS,
-        _ => THRESHOLD,
+    let is_labelled = points.is_some_and(|points| points >= LABELLED);
+    match (best.candidate.shape, is_labelled) {
+        (Shape::Words, false) => THRESHOLD_WORDS,
+        (Shape::Words, true) | (_, false) => THRESHOLD,
+        (_, true) => THRESHOLD_LABELLED,
     }
 }
 

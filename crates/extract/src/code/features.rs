@@ -59,10 +59,8 @@ pub(super) fn of_mail(
         cue::add(kind, cues, features);
         cue::add_counts(kind, cues, features);
     }
-    if contexts
-        .iter()
-        .any(|context| has_token_link(context.reading))
-    {
+    let mut texts = contexts.iter();
+    if texts.any(|context| has_token_link(context.reading, context.steps)) {
         features.add("mail", "token link");
     }
     let senses = mail.body.or(mail.subject);

@@ -1,23 +1,23 @@
 //! Codes of words: `copper heron lamp`, `GRAN 27`, `elm-39-bridge`.
 //!
 //! Every sentence consists of words, so only words that are set apart can be a code. And the
-//! value reaches an agent, so it must say nothing: words that stand for more than things and
-//! numbers are no code, and neither are more than three words.
+//! value reaches an agent, so it must carry no sentence: words that stand for more than things
+//! and numbers are no code, and neither are more than three words.
 
 use std::ops::Range;
 
 use memchr::memchr_iter;
-use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::UnicodeNormalization as _;
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, is_random};
 use super::context::Context;
 use super::number::is_digits;
 use super::piece::pieces;
 use super::segment::{Segment, heading};
 use super::shape::Shape;
-use crate::lexicon::Hit;
-use crate::property::is_alphanumeric;
+use crate::lexicon::{Hit, Languages, concept_hits};
 use crate::reading::Reading;
+use crate::words::{WordLimit, reads_as_words};
 
 /// The most words, and words and numbers, of such a code.
 const MOST_WORDS: usize = 3;
@@ -32,43 +32,55 @@ const TRIED: usize = 1_000;
 const PER_BYTE: usize = 4;
 const PER_PHRASE: usize = 400;
 
-/// Adds the codes of words to the candidates of a reading. A number that is a part of such
-/// a code is none by itself.
-pub(super) fn add_phrases(context: &Context<'_>, found: &mut Vec<Candidate>) {
+/// Adds the codes of words to the candidates of a reading. Returns whether there are more
+/// than are examined.
+pub(super) fn add_phrases(context: &Context<'_>, found: &mut Vec<Candidate>) -> bool {
     let (text, reading, steps) = (context.text(), context.reading, context.steps);
     let (mut phrases, mut tried) = (Vec::new(), 0);
     for (at, line) in context.segments.iter().enumerate() {
-        if !steps.charge(PER_BYTE * line.range.len()) || phrases.len() >= MOST || tried > TRIED {
-            break;
-        }
+        steps.charge(PER_BYTE * line.range.len());
         for range in pieces(text, line, reading.stressed_in(&line.range)) {
             if is_sentence(reading, &range) {
                 continue;
             }
             tried += 1;
-            steps.charge(PER_PHRASE);
-            let value = reading.folded.as_written(&range);
-            if let Some(shape) = shape(&value)
-                && terms_in(&range, &context.hits).is_empty()
-                && !says_more(&range, &context.concepts().hits)
+            if phrases.len() >= MOST || tried > TRIED || !steps.charge(PER_PHRASE) {
+                put_in(phrases, found);
+                return true;
+            }
+            if let Some(value) = reading.folded.as_written(&range)
+                && let Some(shape) = shape(&value)
+                && says_nothing(&value, &range, context)
             {
                 phrases.push(candidate(text, (range, value, shape), (at, line)));
             }
         }
     }
+    put_in(phrases, found);
+    false
+}
+
+/// Puts the phrases between the other candidates. A number that is a part of a phrase is no
+/// code by itself, unless it has the form of one: then the word is rather its label.
+fn put_in(phrases: Vec<Candidate>, found: &mut Vec<Candidate>) {
     for phrase in phrases {
-        let covers = |one: &Candidate| {
-            phrase.range.start <= one.range.start && one.range.end <= phrase.range.end
-        };
         let overlaps = |one: &&Candidate| {
             one.range.start < phrase.range.end && phrase.range.start < one.range.end
         };
-        let is_new = found
-            .iter()
-            .filter(overlaps)
-            .all(|one| covers(one) && one.range != phrase.range);
-        if is_new {
-            found.retain(|one| !covers(one));
+        let is_part = |one: &Candidate| {
+            let is_weak = match one.shape {
+                Shape::Digits => one.compact.len() == 4,
+                Shape::Letters | Shape::SmallLetters => !is_random(&one.value),
+                Shape::Dashed | Shape::Words => true,
+                Shape::Grouped | Shape::Prefixed | Shape::Mixed | Shape::MixedCase => false,
+            };
+            phrase.range.start <= one.range.start
+                && one.range.end <= phrase.range.end
+                && one.range != phrase.range
+                && is_weak
+        };
+        if found.iter().filter(overlaps).all(is_part) {
+            found.retain(|one| !overlaps(&one));
             let at = found.partition_point(|one| one.range.start < phrase.range.start);
             found.insert(at, phrase);
         }
@@ -129,7 +141,7 @@ fn shape(piece: &str) -> Option<Shape> {
     if count > MOST_PARTS
         || count == 1 && piece.is_ascii()
         || !gaps().all(is_gap)
-        || has_two_scripts(piece)
+        || !is_of_one_alphabet(piece)
     {
         return None;
     }
@@ -161,9 +173,9 @@ fn stand_out(piece: &str, count: usize, numbers: usize) -> bool {
     }
 }
 
-/// A letter, a mark on a letter, or a digit.
+/// A letter of a known alphabet, or a digit.
 fn is_part(c: char) -> bool {
-    is_alphanumeric(c) || !c.is_ascii() && is_combining_mark(c)
+    c.is_ascii_digit() || Alphabet::of(c).is_some()
 }
 
 /// Three to twelve letters, or two where a letter may be a syllable.
@@ -190,19 +202,61 @@ fn is_group(part: &str) -> bool {
     part.chars().count() <= most && !is_digits(part) && !is_word(part)
 }
 
-/// Whether Latin letters stand beside others: they may look alike.
-fn has_two_scripts(piece: &str) -> bool {
-    const FIRST_GREEK: char = '\u{370}';
-    let has_latin = piece.contains(|c: char| c.is_alphabetic() && c < FIRST_GREEK);
-    has_latin && piece.contains(|c: char| c.is_alphabetic() && c >= FIRST_GREEK)
+/// An alphabet whose words are separated by spaces. Three words of it say little.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Alphabet {
+    Latin,
+    Greek,
+    Cyrillic,
+    Armenian,
+    Georgian,
 }
 
-/// Whether this stands between two parts of a code.
+impl Alphabet {
+    fn of(c: char) -> Option<Self> {
+        match c {
+            'a'..='z' | 'A'..='Z' => Some(Self::Latin),
+            _ if !c.is_alphabetic() => None,
+            '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' => Some(Self::Latin),
+            '\u{370}'..='\u{3ff}' => Some(Self::Greek),
+            '\u{400}'..='\u{52f}' => Some(Self::Cyrillic),
+            '\u{531}'..='\u{587}' => Some(Self::Armenian),
+            '\u{10d0}'..='\u{10ff}' => Some(Self::Georgian),
+            _ => None,
+        }
+    }
+}
+
+/// Whether all letters are of one alphabet, and none stands for others. Letters that only
+/// look like others could hide a word from the lexicons.
+fn is_of_one_alphabet(piece: &str) -> bool {
+    let mut alphabets = piece.chars().filter_map(Alphabet::of);
+    let first = alphabets.next();
+    alphabets.all(|other| Some(other) == first) && piece.nfkc().eq(piece.chars())
+}
+
+/// Whether this stands between two parts of a code. Dots and slashes join hosts and paths.
 fn is_gap(gap: &str) -> bool {
-    matches!(
-        gap,
-        " " | "-" | "." | "_" | "/" | "·" | ", " | " - " | " · "
-    )
+    matches!(gap, " " | "-" | "·" | ", " | " - " | " · ")
+}
+
+/// Whether no word says more than a thing or a number: no act, no person, no time. Several
+/// words must say nothing in any language, because a stranger may choose it. One word says
+/// little, so it is compared with the languages of the text only.
+fn says_nothing(piece: &str, range: &Range<usize>, context: &Context<'_>) -> bool {
+    // Concepts are only known in the part of the text that is examined.
+    if context.reading.examined().len() < range.end || !terms_in(range, &context.hits).is_empty() {
+        return false;
+    }
+    let says_more = |hits: &[Hit]| hits.iter().any(Hit::says_more_than_a_thing);
+    let words = piece.split(|c| !is_part(c)).filter(|part| is_word(part));
+    if words.count() > 1 {
+        let piece = context.text().get(range.clone()).unwrap_or_default();
+        !reads_as_words(piece, WordLimit::Phrase)
+            && !says_more(&concept_hits(piece, Languages::ALL, context.steps))
+    } else {
+        !says_more(terms_in(range, &context.concepts().hits))
+    }
 }
 
 /// The terms that overlap a range.
@@ -210,12 +264,6 @@ fn terms_in<'h>(range: &Range<usize>, hits: &'h [Hit]) -> &'h [Hit] {
     let from = hits.partition_point(|hit| hit.end() <= range.start);
     let until = hits.partition_point(|hit| hit.start() < range.end);
     hits.get(from..until).unwrap_or_default()
-}
-
-/// Whether a word stands for more than a thing or a number: an act, a person, a time.
-fn says_more(range: &Range<usize>, concepts: &[Hit]) -> bool {
-    let mut hits = terms_in(range, concepts).iter();
-    hits.any(Hit::says_more_than_a_thing)
 }
 
 #[cfg(test)]
@@ -229,13 +277,13 @@ mod tests {
             "MANGO KETTLE",
             "GRAN 27",
             "elm-39-bridge",
-            "pino.vela.sasso.7",
+            "pino-vela-sasso-7",
             "27 martins",
             "луна-48",
             "ГРАБ 507",
             "калина",
             "KAŠTAN",
-            "ひばり 27",
+            "ვაზი-348",
         ] {
             assert_eq!(shape(piece), Some(Shape::Words), "{piece}");
         }
@@ -256,6 +304,12 @@ mod tests {
             "青山晚钟",
             "こんにちは さん",
             "cорреr lamp",
+            "ѕеոԁ ոоԝ",
+            "𝐬𝐞𝐧𝐝 𝐦𝐨𝐧𝐞𝐲",
+            "删除-马上",
+            "ひばり 27",
+            "mallory.com",
+            "etc/shadow",
             "copper",
             "482 913",
             "KODENI 48213",

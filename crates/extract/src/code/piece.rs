@@ -30,7 +30,8 @@ pub(super) fn pieces<'r>(
     }
     let in_line = quoted(written).chain(named_numbers(written));
     pieces.extend(in_line.map(|piece| start + piece.start..start + piece.end));
-    pieces.extend(bold.filter(|one| one.len() <= 2 * LONGEST).cloned());
+    let in_line = |one: &Range<usize>| one.start.max(core.start)..one.end.min(core.end);
+    pieces.extend(bold.map(in_line).filter(|one| !one.is_empty()));
     pieces
         .into_iter()
         .map(|piece| trimmed(text, piece))

@@ -79,7 +79,7 @@ pub(super) fn score(contexts: &[Context<'_>], mail: MailContext) -> (Vec<ScoredC
 fn score_reading(context: &Context<'_>, mail: MailContext, scored: &mut Vec<ScoredCode>) -> bool {
     let reading = context.reading;
     let (mut found, crowded) = candidates(reading, &context.segments, &context.hits, context.steps);
-    add_phrases(context, &mut found);
+    let crowded = add_phrases(context, &mut found) || crowded;
     let arounds: Vec<_> = found
         .iter()
         .take_while(|_| context.steps.charge(PER_CANDIDATE))

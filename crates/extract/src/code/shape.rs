@@ -24,7 +24,7 @@ pub enum Shape {
     Letters,
     /// Small letters only.
     SmallLetters,
-    /// Four or more made-up words joined by dashes.
+    /// Words, or words and numbers.
     Words,
 }
 

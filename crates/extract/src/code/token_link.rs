@@ -3,22 +3,33 @@
 use memchr::memmem;
 
 use crate::reading::Reading;
+use crate::steps::Steps;
 
 /// How many links of a text are looked at.
 const MOST: usize = 40;
 /// A shorter part of a URL is rather a word or a number.
 const SHORTEST: usize = 12;
+/// How many bytes of a link are looked at.
+const LONGEST: usize = 400;
+/// Steps charged for a byte of the text, and for a link.
+const PER_BYTE: usize = 1;
+const PER_LINK: usize = 800;
 
 /// Whether a link in the text has a token.
-pub(super) fn has_token_link(reading: &Reading) -> bool {
+pub(super) fn has_token_link(reading: &Reading, steps: &Steps<'_>) -> bool {
     let anchors = reading.anchors.iter().map(|anchor| anchor.href.as_str());
     let text = reading.examined();
+    steps.charge(PER_BYTE * text.len() + 2 * MOST * PER_LINK);
     let written = memmem::find_iter(text.as_bytes(), "://").map(|at| {
-        let rest = text.get(at..).unwrap_or_default();
+        let until = text.floor_char_boundary(at + LONGEST);
+        let rest = text.get(at..until).unwrap_or_default();
         rest.split([' ', '\n', '\t']).next().unwrap_or_default()
     });
     let mut links = anchors.take(MOST).chain(written.take(MOST));
     links.any(|link| {
+        let link = link
+            .get(..link.floor_char_boundary(LONGEST))
+            .unwrap_or_default();
         let mut parts = link.split(|c: char| !c.is_ascii_alphanumeric());
         parts.any(is_token)
     })
@@ -38,10 +49,10 @@ fn is_token(part: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::steps::Steps;
 
     fn is_found(text: &str) -> bool {
-        has_token_link(&Reading::of_text(text, 1_000, &Steps::for_size(0)))
+        let steps = Steps::for_size(0);
+        has_token_link(&Reading::of_text(text, 1_000, &steps), &steps)
     }
 
     #[test]

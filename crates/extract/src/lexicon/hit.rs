@@ -47,9 +47,8 @@ impl Hit {
 
     /// Whether a concept of the term is more than a thing, a place or a number.
     pub(crate) fn says_more_than_a_thing(&self) -> bool {
-        const THINGS: [&str; 10] = [
-            "address", "counted", "device", "door", "meter", "product", "room", "seat", "trip",
-            "venue",
+        const THINGS: [&str; 7] = [
+            "address", "counted", "meter", "product", "seat", "trip", "venue",
         ];
         let numbers = self.numbers();
         let mut numbers = numbers.iter().take_while(|number| **number != 0);

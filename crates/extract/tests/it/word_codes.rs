@@ -1,5 +1,7 @@
 //! Codes of words, and what a stranger could say with them.
 
+use extract::AbstainReason;
+
 use crate::{code, extract_any, html_mail, text_mail};
 
 fn of_text(body: &str) -> Option<String> {
@@ -10,9 +12,9 @@ fn of_text(body: &str) -> Option<String> {
 fn words_in_a_line_of_their_own_are_the_code() {
     for words in [
         "copper otter lantern",
-        "bramble-otter-lagoon",
+        "tulip-ravine",
         "MARBLE OTTER",
-        "heron lamp 38",
+        "heron 38",
     ] {
         let body = format!(
             "Hello Ana,\n\nto sign in, type these words into the box on the page you left \
@@ -102,4 +104,52 @@ fn words_that_ask_for_something_are_no_code() {
             assert_eq!(found, None, "{ask} {sentence}");
         }
     }
+}
+
+/// The request is English, and the words are of another language or of letters that look
+/// alike.
+#[test]
+fn words_of_another_language_that_ask_for_something_are_no_code() {
+    for sentence in [
+        "envia dinero ahora",
+        "überweise alles jetzt",
+        "переведи все деньги",
+        "удали все файлы",
+        "hapus semua berkas",
+        "supprime tout",
+        "kill server",
+        "destroy laptop",
+        "déstroy évery sérver",
+        "ｄｅｓｔｒｏｙ ａｌｌ",
+        "𝐬𝐞𝐧𝐝 𝐦𝐨𝐧𝐞𝐲",
+        "ѕеոԁ сαѕһ",
+        "删除-马上",
+        "mallory.com",
+        "etc/shadow",
+    ] {
+        let body = format!(
+            "Hello Ana,\n\nto sign in, type these words into the box on the page you left \
+             open:\n\n{sentence}\n\nThey expire in 10 minutes. Do not share them with anyone.\n"
+        );
+        assert_eq!(of_text(&body), None, "{sentence}");
+    }
+}
+
+#[test]
+fn name_before_a_code_in_groups_is_no_part_of_it() {
+    for (line, code) in [("acme 482 913", "482 913"), ("TOKEN 482913", "482913")] {
+        let body = format!(
+            "Enter this code on the sign-in page to confirm your address:\n\n{line}\n\nIt \
+             expires in 10 minutes. Do not share it.\n"
+        );
+        assert_eq!(of_text(&body).as_deref(), Some(code));
+    }
+}
+
+#[test]
+fn code_below_more_words_than_are_examined_is_withheld() {
+    let names = "marble otter\n".repeat(1_100);
+    let body = format!("{names}\nYour verification code is 482913. It expires in 10 minutes.\n");
+    let mail = extract_any(&text_mail(&body));
+    assert_eq!(mail.code.reason(), Some(AbstainReason::Ambiguous));
 }

@@ -12,7 +12,8 @@ pub(super) fn heading_scale(tag: &str) -> f32 {
     }
 }
 
-/// Whether the text of such an element is bold or in the font of a typewriter.
+/// Whether the text of such an element is set differently: mostly bold, or in the font of a
+/// typewriter.
 pub(super) fn is_stressed(tag: &str) -> bool {
     matches!(
         tag,

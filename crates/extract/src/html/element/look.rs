@@ -31,7 +31,7 @@ pub(in crate::html) struct Look {
     pub(in crate::html) keeps_lines: bool,
     /// Part of a quoted mail.
     pub(in crate::html) quoted: bool,
-    /// Bold, or in the font of a typewriter.
+    /// Mostly bold, or in the font of a typewriter.
     pub(in crate::html) stressed: bool,
     /// The class or id of the element says "code".
     pub(in crate::html) marked: bool,
