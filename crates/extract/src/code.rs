@@ -1,6 +1,7 @@
 //! Codes: candidates by shape, evidence by context; at most one is returned.
 
 mod against;
+mod alphabet;
 mod apart;
 mod around;
 mod bound;

@@ -7,15 +7,15 @@
 use std::ops::Range;
 
 use memchr::memchr_iter;
-use unicode_normalization::UnicodeNormalization as _;
 
+use super::alphabet::{Alphabet, is_of_one_alphabet};
 use super::candidate::{Candidate, is_random};
 use super::context::Context;
 use super::number::is_digits;
 use super::piece::pieces;
 use super::segment::{Segment, heading};
 use super::shape::Shape;
-use crate::lexicon::{Hit, Languages, concept_hits};
+use crate::lexicon::{Hit, Languages, Sense, concept_hits};
 use crate::reading::Reading;
 use crate::words::{WordLimit, reads_as_words};
 
@@ -36,6 +36,7 @@ const PER_PHRASE: usize = 400;
 /// than are examined.
 pub(super) fn add_phrases(context: &Context<'_>, found: &mut Vec<Candidate>) -> bool {
     let (text, reading, steps) = (context.text(), context.reading, context.steps);
+    found.retain(|one| !is_named_number(&one.value) || is_asked_for(&one.range, context));
     let (mut phrases, mut tried) = (Vec::new(), 0);
     for (at, line) in context.segments.iter().enumerate() {
         steps.charge(PER_BYTE * line.range.len());
@@ -51,6 +52,7 @@ pub(super) fn add_phrases(context: &Context<'_>, found: &mut Vec<Candidate>) -> 
             if let Some(value) = reading.folded.as_written(&range)
                 && let Some(shape) = shape(&value)
                 && says_nothing(&value, &range, context)
+                && is_asked_for(&range, context)
             {
                 phrases.push(candidate(text, (range, value, shape), (at, line)));
             }
@@ -202,39 +204,6 @@ fn is_group(part: &str) -> bool {
     part.chars().count() <= most && !is_digits(part) && !is_word(part)
 }
 
-/// An alphabet whose words are separated by spaces. Three words of it say little.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Alphabet {
-    Latin,
-    Greek,
-    Cyrillic,
-    Armenian,
-    Georgian,
-}
-
-impl Alphabet {
-    fn of(c: char) -> Option<Self> {
-        match c {
-            'a'..='z' | 'A'..='Z' => Some(Self::Latin),
-            _ if !c.is_alphabetic() => None,
-            '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' => Some(Self::Latin),
-            '\u{370}'..='\u{3ff}' => Some(Self::Greek),
-            '\u{400}'..='\u{52f}' => Some(Self::Cyrillic),
-            '\u{531}'..='\u{587}' => Some(Self::Armenian),
-            '\u{10d0}'..='\u{10ff}' => Some(Self::Georgian),
-            _ => None,
-        }
-    }
-}
-
-/// Whether all letters are of one alphabet, and none stands for others. Letters that only
-/// look like others could hide a word from the lexicons.
-fn is_of_one_alphabet(piece: &str) -> bool {
-    let mut alphabets = piece.chars().filter_map(Alphabet::of);
-    let first = alphabets.next();
-    alphabets.all(|other| Some(other) == first) && piece.nfkc().eq(piece.chars())
-}
-
 /// Whether this stands between two parts of a code. Dots and slashes join hosts and paths.
 fn is_gap(gap: &str) -> bool {
     matches!(gap, " " | "-" | "·" | ", " | " - " | " · ")
@@ -257,6 +226,38 @@ fn says_nothing(piece: &str, range: &Range<usize>, context: &Context<'_>) -> boo
     } else {
         !says_more(terms_in(range, &context.concepts().hits))
     }
+}
+
+/// `PIXEL 8`: a word in capitals and a short number.
+fn is_named_number(value: &str) -> bool {
+    value.split_once([' ', '-']).is_some_and(|(word, number)| {
+        let is_word = word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_uppercase());
+        is_word && !is_random(word) && number.len() < 4 && is_digits(number)
+    })
+}
+
+/// Whether the text near asks for something, or names a secret directly before. Otherwise the
+/// words are mostly a name: a product, a place, a song.
+fn is_asked_for(range: &Range<usize>, context: &Context<'_>) -> bool {
+    const BEFORE: usize = 160;
+    const AFTER: usize = 60;
+    let cues = &context.concepts().cues;
+    let says = |near: Range<usize>, cue: Sense| {
+        let near = terms_in(&near, cues);
+        near.iter().any(|hit| hit.sense.says(cue))
+    };
+    let before = context.text().get(..range.start).unwrap_or_default();
+    let is_announced = before
+        .trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '*'))
+        .ends_with(':');
+    let near = |bytes: usize| range.start.saturating_sub(bytes)..range.start;
+    let has_label = terms_in(&near(3), &context.hits)
+        .iter()
+        .any(|hit| hit.sense.says(Sense::CODE.or(Sense::WORD)));
+    says(near(BEFORE), Sense::ASK)
+        || says(range.end..range.end + AFTER, Sense::ASK)
+        || is_announced && says(near(AFTER), Sense::THING)
+        || has_label
 }
 
 /// The terms that overlap a range.

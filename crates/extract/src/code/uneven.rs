@@ -38,8 +38,18 @@ pub(super) fn uneven_groups(text: &str, tokens: &[Token], at: usize, hits: &[Hit
         && (4..=LONGEST).contains(&total)
         && any_letter
         && any_digit;
+    // "ACME 482 913": the digits are the code.
+    let name = text.get(first.clone())?;
+    let is_name = name.len() > 2 && name.bytes().all(|byte| byte.is_ascii_uppercase());
+    let digits = text.get(first.end..end)?.bytes();
+    let is_named = is_name
+        && used > 2
+        && digits
+            .clone()
+            .all(|byte| byte.is_ascii_digit() || matches!(byte, b' ' | b'-'))
+        && digits.filter(u8::is_ascii_digit).count() > 4;
     // Most tokens end here: what is around them is not looked at.
-    if !fits {
+    if !fits || is_named {
         return None;
     }
     let range = first.start..end;

@@ -49,6 +49,8 @@ fn words_without_a_request_are_no_code() {
     for body in [
         "Our new colours are here:\n\ncopper lantern\n\nCome and see them in the shop.\n",
         "Your guide today:\n\nMARBLE OTTER\n\nThe walk begins at noon.\n",
+        "Neu in unserem Geschäft:\n\nPIXEL 8\n\nNur bis Sonntag.\n",
+        "Never share your verification code with anyone.\n\nROUTE 66\n",
     ] {
         assert_eq!(of_text(body), None, "{body}");
     }
@@ -137,7 +139,11 @@ fn words_of_another_language_that_ask_for_something_are_no_code() {
 
 #[test]
 fn name_before_a_code_in_groups_is_no_part_of_it() {
-    for (line, code) in [("acme 482 913", "482 913"), ("TOKEN 482913", "482913")] {
+    for (line, code) in [
+        ("acme 482 913", "482 913"),
+        ("ACME 482 913", "482 913"),
+        ("TOKEN 482913", "482913"),
+    ] {
         let body = format!(
             "Enter this code on the sign-in page to confirm your address:\n\n{line}\n\nIt \
              expires in 10 minutes. Do not share it.\n"
@@ -152,4 +158,13 @@ fn code_below_more_words_than_are_examined_is_withheld() {
     let body = format!("{names}\nYour verification code is 482913. It expires in 10 minutes.\n");
     let mail = extract_any(&text_mail(&body));
     assert_eq!(mail.code.reason(), Some(AbstainReason::Ambiguous));
+}
+
+/// Stars are bold in plain text. Before digits without an end they hide others.
+#[test]
+fn code_between_stars_is_returned_whole() {
+    for code in ["4829 1357", "48 29 13", "482 913", "482913"] {
+        let body = format!("Your verification code: *{code}*\n\nIt expires in 10 minutes.\n");
+        assert_eq!(of_text(&body).as_deref(), Some(code));
+    }
 }
