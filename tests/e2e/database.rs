@@ -24,6 +24,20 @@ impl Reader {
         };
         count.unwrap()
     }
+
+    /// How far mail came, for the message of a test that fails.
+    pub(crate) async fn progress(&mut self) -> String {
+        let counts = "SELECT (SELECT count(*) FROM deliveries) || ' deliveries, '
+                          || (SELECT count(*) FROM messages) || ' messages, '
+                          || (SELECT count(*) FROM artifacts) || ' artifacts; polls: '
+                          || coalesce((SELECT max(cursor) || ' ' || coalesce(max(failure), 'ok')
+                                       FROM polls), 'none')";
+        let text: Result<String, _> = match self {
+            Self::Sqlite(connection) => sqlx::query_scalar(counts).fetch_one(connection).await,
+            Self::Postgres(connection) => sqlx::query_scalar(counts).fetch_one(connection).await,
+        };
+        text.unwrap()
+    }
 }
 
 /// A transaction that blocks writers.

@@ -176,12 +176,15 @@ impl Harness {
             .unwrap()
     }
 
-    /// Waits until an inbox has `count` items.
+    /// Waits until an inbox has `count` items. Otherwise fails and says how far mail came.
     pub(crate) async fn until_items(&self, inbox: &str, count: usize) -> Vec<Value> {
         let items = self
             .client
             .until_items(&self.deployment, inbox, count, TIMEOUT);
-        items.await.unwrap()
+        match items.await {
+            Ok(items) => items,
+            Err(error) => panic!("{error}; {}", self.database.reader().await.progress().await),
+        }
     }
 
     /// Consumes as one of the two consumers.

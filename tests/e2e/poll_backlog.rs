@@ -13,6 +13,9 @@ const OLD_MAILS: usize = 20_000;
 /// The time between two polls.
 const POLL: Duration = Duration::from_secs(30);
 
+/// How many sources were polled with success.
+const POLLED: &str = "SELECT count(*) FROM polls WHERE polled_at IS NOT NULL";
+
 fn settings(mailbox: &Mailbox) -> String {
     let every = POLL.as_secs();
     format!(
@@ -37,12 +40,12 @@ async fn full_mailbox(mails: usize) -> Mailbox {
     mailbox
 }
 
-async fn old_mail_is_left_alone_and_a_new_code_comes_at_once(
-    harness: Harness,
-    mut mailbox: Mailbox,
-) {
-    let polled = "SELECT count(*) FROM polls WHERE polled_at IS NOT NULL";
-    harness.until_count(polled, 1).await;
+async fn old_mail_is_left_alone_and_a_new_code_comes_at_once(harness: Harness, mailbox: Mailbox) {
+    harness.until_count(POLLED, 1).await;
+    a_new_code_comes_at_once(harness, mailbox).await;
+}
+
+async fn a_new_code_comes_at_once(harness: Harness, mut mailbox: Mailbox) {
     mailbox.deliver(&otp_mail("new", "493817"));
     let delivered = Instant::now();
     let items = harness.until_items("agent@inbox.test", 1).await;
@@ -68,6 +71,16 @@ async fn new_code_beside_20000_old_mails_comes_at_once_on_the_full_profile() {
     let mut harness = Harness::full_with(&settings(&mailbox)).await;
     harness.deployment.add(Role::Poll).await.unwrap();
     old_mail_is_left_alone_and_a_new_code_comes_at_once(harness, mailbox).await;
+}
+
+/// All UIDs become invalid after the first poll, as when the mailbox is restored from a backup.
+#[tokio::test(flavor = "multi_thread")]
+async fn new_code_comes_at_once_after_the_uids_of_20000_old_mails_have_changed() {
+    let mut mailbox = full_mailbox(OLD_MAILS).await;
+    let harness = Harness::embedded_with(&settings(&mailbox)).await;
+    harness.until_count(POLLED, 1).await;
+    mailbox.change_uid_validity().await;
+    a_new_code_comes_at_once(harness, mailbox).await;
 }
 
 /// The source has `since = "all"`, and each poll reads one page, oldest mail first. When an

@@ -4,8 +4,8 @@
 //! * Not `UNSEEN`: another client may have read a mail first. New mails are recognized by
 //!   their UIDs, which only grow: the cursor is UIDVALIDITY and the next UID. `n:*`
 //!   always includes the last mail, so UIDs below `n` are left out.
-//! * If UIDVALIDITY changes, all UIDs are invalid. Everything is read again, and known mails
-//!   are recognized by a digest of their bytes.
+//! * If UIDVALIDITY changes, all UIDs are invalid. What came since the first poll is read
+//!   again, and known mails are recognized by a digest of their bytes.
 //! * The first cursor begins at the moment when the source is first polled, not at the
 //!   oldest mail, unless `poll.since` says otherwise.
 //! * Pages are read from the oldest mail on. When somebody waits, the newest mails are read
@@ -138,7 +138,7 @@ impl Imap {
         now: Timestamp,
     ) -> Result<Page, PollError> {
         let (mut position, extent) = self.examine(session, cursor, now).await?;
-        if cursor.is_empty()
+        if position.is_at_the_beginning()
             && let Some(next) = self.start(session, position, extent).await?
         {
             position.next = next;

@@ -45,11 +45,17 @@ impl Position {
         }
     }
 
+    /// Whether no UID is known yet, or none is valid any more.
+    pub(super) fn is_at_the_beginning(&self) -> bool {
+        self.next == 1
+    }
+
     /// The search for the mails after this position. At the beginning of a mailbox the
     /// server leaves out mail of earlier days; its days may begin a day before ours.
     pub(super) fn query(&self) -> String {
         let mails = format!("UID {}:*", self.next);
-        match self.since.filter(|_| self.next == 1).and_then(day_before) {
+        let since = self.since.filter(|_| self.is_at_the_beginning());
+        match since.and_then(day_before) {
             Some(day) => format!("{mails} SINCE {day}"),
             None => mails,
         }
