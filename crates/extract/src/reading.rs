@@ -36,8 +36,8 @@ impl TextSource {
 /// decided without them.
 const EXAMINED: usize = 32 * 1024;
 
-/// How many signs may stand between a text and the end of what is bold with it.
-const LONGEST_MARGIN: usize = 64;
+/// How many characters beside a text are looked at for others that are bold with it.
+const MARGIN: usize = 64;
 
 /// Steps charged for folding a character.
 const PER_CHARACTER: usize = 8;
@@ -159,17 +159,14 @@ impl Reading {
         rest.take_while(move |one| one.start < end)
     }
 
-    /// How much of the text around a range is bold with it.
+    /// How much of the line around a range is bold with it.
     pub(crate) fn stress(&self, range: &Range<usize>) -> Stress {
         let next = self.stressed.partition_point(|one| one.end <= range.start);
         match self.stressed.get(next) {
             Some(one) if one.start <= range.start && range.end <= one.end => {
-                let is_bare = |range: Range<usize>| {
-                    let is_long = range.len() > LONGEST_MARGIN;
-                    let text = self.text().get(range).unwrap_or_default();
-                    !is_long && !text.contains(is_alphanumeric)
-                };
-                if is_bare(one.start..range.start) && is_bare(range.end..one.end) {
+                let text = |range: Range<usize>| self.text().get(range).unwrap_or_default().chars();
+                let before = text(one.start..range.start).rev();
+                if is_bare(before) && is_bare(text(range.end..one.end)) {
                     Stress::Alone
                 } else {
                     Stress::WithOthers
@@ -282,6 +279,12 @@ fn holds(ranges: &[Range<usize>], at: usize) -> bool {
         .is_some_and(|range| at < range.end)
 }
 
+/// Whether no letter or digit follows in the line. `away` leads away from a text.
+fn is_bare(away: impl Iterator<Item = char>) -> bool {
+    let mut line = away.take(MARGIN).take_while(|c| *c != '\n');
+    !line.any(is_alphanumeric)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -313,6 +316,10 @@ mod tests {
                 Stress::None,
             ),
             ("Enter 482913 <b>now</b>", Stress::None),
+            (
+                "<b><p>Your code</p><p>482913</p><p>Thank you</p></b>",
+                Stress::Alone,
+            ),
         ] {
             assert_eq!(stress_of(body, "482913"), stress, "{body}");
         }
