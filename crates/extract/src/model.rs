@@ -83,7 +83,8 @@ pub(crate) fn small(count: usize, most: usize) -> i32 {
 /// How many parts the features of a candidate have at most.
 pub(crate) const PARTS: usize = 6;
 
-/// The features of a candidate or of a mail, as indexes into the table of weights.
+/// The features of a candidate or of a mail, as hashes. The low bits of a hash are an index
+/// into the table of weights.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Features {
     places: Vec<u32>,
@@ -92,7 +93,7 @@ pub(crate) struct Features {
 }
 
 impl Features {
-    /// The indexes of each part.
+    /// The hashes of each part.
     pub(crate) fn parts(&self) -> Vec<Vec<u32>> {
         let mut from = 0;
         let mut parts = Vec::with_capacity(PARTS);
@@ -105,11 +106,14 @@ impl Features {
     }
 }
 
+/// How many places a collector tells apart. Fewer than there are weights: these bits are
+/// cleared for each mail.
+const SEEN: usize = 1 << 18;
+
 /// Collects features, each of them once. One collector serves all candidates of a mail.
 pub(crate) struct Collector {
-    /// The index of the last weight.
-    last: u32,
-    /// A bit for each weight: whether its feature is there.
+    /// A bit for each place, by its low bits: whether its feature is there. Of two features
+    /// that share these, the first counts.
     seen: Vec<u64>,
     places: Vec<u32>,
     /// Where the parts end that are complete.
@@ -118,11 +122,9 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// A collector for the features of a model.
-    pub(crate) fn of(model: &Model) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            last: model.last(),
-            seen: vec![0; model.last() as usize / 64 + 1],
+            seen: vec![0; SEEN / 64],
             places: Vec::with_capacity(1024),
             ends: [0; PARTS],
             part: 0,
@@ -140,7 +142,7 @@ impl Collector {
             ends: self.ends,
         };
         for place in self.places.drain(..) {
-            if let Some(bits) = self.seen.get_mut(place as usize / 64) {
+            if let Some(bits) = self.seen.get_mut(place as usize % SEEN / 64) {
                 *bits = 0;
             }
         }
@@ -157,9 +159,9 @@ impl Collector {
 
     /// Adds the feature that ends here.
     pub(crate) fn add_kind(&mut self, kind: Kind) {
-        let place = kind.place() & self.last;
+        let place = kind.place();
         let bit = 1 << (place % 64);
-        if let Some(bits) = self.seen.get_mut(place as usize / 64)
+        if let Some(bits) = self.seen.get_mut(place as usize % SEEN / 64)
             && *bits & bit == 0
         {
             *bits |= bit;
@@ -234,7 +236,7 @@ pub struct CandidateFeatures {
     pub same: String,
     /// The points of the rules.
     pub points: i32,
-    /// Indexes into the table of weights, in parts.
+    /// Hashes whose low bits are indexes into the table of weights, in parts.
     pub features: Vec<Vec<u32>>,
     /// Numbers for the trees.
     pub facts: Vec<i32>,

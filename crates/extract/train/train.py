@@ -33,7 +33,10 @@ from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-PLACES = {"codes": 1 << 18, "links": 1 << 17}
+PLACES = {"codes": 1 << 22, "links": 1 << 17}
+# Features that fewer candidates have get no weight. Otherwise the words of one mail fill the
+# table, and a new word finds the weight of another one.
+RARE = {"codes": 3, "links": 1, "mails": 3}
 UNIT = 32
 # How many parts the features of a candidate have.
 PARTS = 6
@@ -54,6 +57,8 @@ LEVELS = {"codes": 6, "links": 4}
 VALUES = {"codes": 4, "links": 6}
 LEAF = 512
 ROUNDS = {"codes": 400, "links": 250}
+# Which share of the facts each node of a tree may choose from.
+SHARE = {"codes": 0.2, "links": 1.0}
 TREES = {
     "learning_rate": 0.05, "max_leaf_nodes": None, "min_samples_leaf": 30,
     "l2_regularization": 5.0, "early_stopping": False, "random_state": 0,
@@ -85,12 +90,15 @@ def matrix(parts, places_of_table):
 
 
 def fit(features, labels, weights, kind):
+    used = numpy.flatnonzero(numpy.bincount(features.indices) >= RARE[kind])
     solver = "liblinear" if kind == "links" else "lbfgs"
     model = LogisticRegression(
         C=STRENGTH[kind], solver=solver, fit_intercept=False, max_iter=500, tol=1e-4
     )
-    model.fit(features, labels, sample_weight=weights)
-    return numpy.clip(numpy.rint(model.coef_[0] * UNIT), -127, 127).astype(numpy.int8)
+    model.fit(features[:, used], labels, sample_weight=weights)
+    table = numpy.zeros(features.shape[1], dtype=numpy.int8)
+    table[used] = numpy.clip(numpy.rint(model.coef_[0] * UNIT), -127, 127)
+    return table
 
 
 def scores(features, weights):
@@ -276,7 +284,7 @@ class Values:
     def fit(self, rows):
         kind = self.candidates.kind
         model = HistGradientBoostingClassifier(
-            max_depth=LEVELS[kind], max_iter=ROUNDS[kind], **TREES
+            max_depth=LEVELS[kind], max_iter=ROUNDS[kind], max_features=SHARE[kind], **TREES
         )
         return model.fit(self.facts[rows], self.labels[rows], sample_weight=self.weights[rows])
 

@@ -3,7 +3,7 @@
 use crate::model::UNIT;
 
 /// The log odds that a value needs.
-pub(super) const THRESHOLD: i32 = UNIT;
+pub(super) const THRESHOLD: i32 = 3 * UNIT / 4;
 /// The same for a value that the rules support as well: a plain mail with unusual
 /// sentences around its code.
 pub(super) const THRESHOLD_LABELLED: i32 = 0;

@@ -39,7 +39,7 @@ pub(super) fn rate(
         return MailOdds::default();
     }
     let meanings: Vec<Meanings<'_>> = contexts.iter().map(Meanings::in_text).collect();
-    let mut collector = Collector::of(&CODES);
+    let mut collector = Collector::new();
     let shared = features::of_mail(contexts, mail, &meanings, &mut collector);
     let parts = CODES.score_parts(&shared);
     let base: i32 = parts.iter().sum();

@@ -15,7 +15,7 @@ use crate::allowlist::Allowlist;
 use crate::extraction::{Extraction, Link, LinkKind};
 use crate::flag::Flag;
 use crate::lexicon::{Sense, link_hits};
-use crate::model::{Collector, LINKS, UNIT};
+use crate::model::{Collector, UNIT};
 use crate::reading::{Reading, TextSource};
 use crate::rejection::Rejection;
 use crate::steps::Steps;
@@ -99,7 +99,7 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Links {
     let mut candidates = Vec::new();
     let mut search = Search {
         targets: HashMap::new(),
-        collector: Collector::of(&LINKS),
+        collector: Collector::new(),
         steps,
     };
     let mut is_cut = false;

@@ -55,7 +55,7 @@ pub(crate) fn seen_by_model(
     });
     let seen = seen.collect();
     (
-        features::of_mail(readings, &mut Collector::of(&LINKS), steps).parts(),
+        features::of_mail(readings, &mut Collector::new(), steps).parts(),
         seen,
     )
 }
