@@ -16,7 +16,7 @@ use super::piece::pieces;
 use super::segment::{Segment, heading};
 use super::shape::Shape;
 use crate::lexicon::{Hit, Languages, Sense, concept_hits};
-use crate::reading::Reading;
+use crate::reading::{Reading, TextSource};
 use crate::words::{WordLimit, reads_as_words};
 
 /// The most words, and words and numbers, of such a code.
@@ -51,6 +51,7 @@ pub(super) fn add_phrases(context: &Context<'_>, found: &mut Vec<Candidate>) -> 
             }
             if let Some(value) = reading.folded.as_written(&range)
                 && let Some(shape) = shape(&value)
+                && !(range == line.core && is_wrapped(at, context))
                 && says_nothing(&value, &range, context)
                 && is_asked_for(&range, context)
             {
@@ -106,6 +107,28 @@ fn candidate(
         heading: alone.then(|| heading(text, range.start)).flatten(),
         range,
     }
+}
+
+/// Whether a line of plain text goes on with a sentence of the line above: programs break long
+/// lines, so the last word of a sentence may have a line of its own.
+fn is_wrapped(at: usize, context: &Context<'_>) -> bool {
+    const FULL: usize = 40;
+    let line = |at: usize| context.segments.get(at).map(|line| line.range.clone());
+    let (Some(above), Some(own)) = (at.checked_sub(1).and_then(line), line(at)) else {
+        return false;
+    };
+    let text = |range: Range<usize>| context.text().get(range).unwrap_or_default();
+    let is_next = text(above.end..own.start).matches('\n').count() == 1;
+    let is_end = |c: char| {
+        matches!(
+            c,
+            '.' | ':' | '!' | '?' | ';' | '…' | '。' | '：' | '；' | '।' | '؟' | '።'
+        )
+    };
+    context.reading.source == TextSource::Text
+        && is_next
+        && above.len() >= FULL
+        && !text(above).ends_with(is_end)
 }
 
 /// Whether a piece is clearly no code. Nearly all are, so this comes first.

@@ -25,6 +25,27 @@ fn words_in_a_line_of_their_own_are_the_code() {
 }
 
 #[test]
+fn last_word_of_a_wrapped_sentence_is_no_code() {
+    for (line, word) in [
+        (
+            "devons vérifier que ana@inbox.example est effectivement votre adresse",
+            "électronique.",
+        ),
+        (
+            "Um fortzufahren, tippen Sie es bitte noch einmal ein auf der Seite für",
+            "gebäude-neun.",
+        ),
+    ] {
+        let body = format!(
+            "Bonjour,\n\nPour continuer et pour vous connecter, nous\n{line}\n{word}\n\n\
+             Veuillez cliquer sur le lien suivant pour continuer l'inscription:\n\n\
+             https://app.example.com/register/?token=tcKusz9NHZ6rP7FZvynAAM40XIx11bok\n"
+        );
+        assert_eq!(of_text(&body), None, "{word}");
+    }
+}
+
+#[test]
 fn words_that_are_not_latin_keep_their_capitals() {
     for code in ["ГРАБ 507", "луна-48", "жкл507"] {
         let body = format!(
