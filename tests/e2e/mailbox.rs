@@ -72,15 +72,21 @@ impl Mailbox {
 
     /// Puts this many mails into the mailbox that arrived two hours ago and were read.
     pub(crate) fn fill(&self, mails: usize, mail: impl Fn(usize) -> Vec<u8>) {
+        for number in 0..mails {
+            self.put_old(1_700_000_000 + number, &mail(number));
+        }
+    }
+
+    /// Puts one such mail into the mailbox. Among mails without a UID, one with a higher
+    /// `rank` gets a higher UID.
+    pub(crate) fn put_old(&self, rank: usize, mail: &[u8]) {
         let now = u64::try_from(SystemClock.now().as_seconds()).unwrap();
         let arrived = UNIX_EPOCH + Duration::from_secs(now) - Duration::from_hours(2);
-        for number in 0..mails {
-            let name = format!("{}.M{number}.old:2,S", 1_700_000_000 + number);
-            let path = self.folder().join("cur").join(name);
-            std::fs::write(&path, mail(number)).unwrap();
-            let file = std::fs::File::options().write(true).open(&path).unwrap();
-            file.set_modified(arrived).unwrap();
-        }
+        let name = format!("{rank}.M{rank}.old:2,S");
+        let path = self.folder().join("cur").join(name);
+        std::fs::write(&path, mail).unwrap();
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(arrived).unwrap();
     }
 
     /// Another client, logged in and with the inbox selected.
@@ -98,10 +104,19 @@ impl Mailbox {
         client
     }
 
-    /// Invalidates all UIDs, as restoring a mailbox from a backup does. The new
-    /// UIDVALIDITY is a time in seconds, so it may take more than one try.
+    /// Invalidates all UIDs, as restoring a mailbox from a backup does.
     pub(crate) async fn change_uid_validity(&mut self) {
+        self.restore(|_| {}).await;
+    }
+
+    /// Invalidates all UIDs and adds mails before the server gives out new ones. The new
+    /// UIDVALIDITY is a time in seconds, so it may take more than one try.
+    pub(crate) async fn restore(&mut self, add: impl FnOnce(&mut Self)) {
         let before = self.client().await.status("UIDVALIDITY").await;
+        self.server.stop();
+        add(self);
+        self.forget_uids();
+        self.server.start();
         while self.client().await.status("UIDVALIDITY").await == before {
             self.server.stop();
             self.forget_uids();

@@ -4,8 +4,8 @@
 //! * Not `UNSEEN`: another client may have read a mail first. New mails are recognized by
 //!   their UIDs, which only grow: the cursor is UIDVALIDITY and the next UID. `n:*`
 //!   always includes the last mail, so UIDs below `n` are left out.
-//! * If UIDVALIDITY changes, all UIDs are invalid. What came since the first poll is read
-//!   again, and known mails are recognized by a digest of their bytes.
+//! * If UIDVALIDITY changes, all UIDs are invalid. The mailbox is searched again, and known
+//!   mails are recognized by a digest of their bytes.
 //! * The first cursor begins at the moment when the source is first polled, not at the
 //!   oldest mail, unless `poll.since` says otherwise.
 //! * Pages are read from the oldest mail on. When somebody waits, the newest mails are read
@@ -14,6 +14,7 @@
 
 mod backwards;
 mod idle;
+mod old;
 mod page;
 mod since;
 
@@ -30,7 +31,7 @@ use providers::PollSettings;
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
-use self::page::{Extent, Listed, Position, first_of, item, listed_mails, shorten};
+use self::page::{Extent, Listed, Position, first_of, in_order, item, listed_mails, shorten};
 use self::since::Since;
 use super::accounts::Accounts;
 use crate::client::imap_login::{Login, Mailbox};
@@ -138,7 +139,7 @@ impl Imap {
         now: Timestamp,
     ) -> Result<Page, PollError> {
         let (mut position, extent) = self.examine(session, cursor, now).await?;
-        if position.is_at_the_beginning()
+        if cursor.is_empty()
             && let Some(next) = self.start(session, position, extent).await?
         {
             position.next = next;
@@ -151,7 +152,9 @@ impl Imap {
             .uid_search(position.query())
             .await
             .or_else(unavailable)?;
-        let (uids, is_full) = first_of(found, position.next);
+        let found = in_order(found, position.next);
+        let old = self.old_ones(session, &found, position).await?;
+        let (uids, is_full) = first_of(found.get(old..).unwrap_or_default());
         let mut listed = self.sizes(session, &uids).await?;
         listed.retain(|(_, _, arrived_at)| position.includes(*arrived_at));
         let is_short = shorten(&mut listed, self.message_limit);

@@ -16,8 +16,8 @@ const STEP_BACK: u32 = 200;
 const MOST_STEPS_BACK: u32 = 10;
 
 impl Imap {
-    /// Where a poll without a valid UID begins, found from the newest mail backwards: old mail
-    /// is not listed, however much there is. `None` if that takes too long; then the whole mailbox
+    /// Where the first poll begins, found from the newest mail backwards: old mail is not
+    /// listed, however much there is. `None` if that takes too long; then the whole mailbox
     /// is searched.
     pub(super) async fn start(
         &self,

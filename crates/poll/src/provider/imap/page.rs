@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use crate::client::{ListedMail, Page};
 
 /// The most mails of one page.
-const PAGE: usize = 50;
+pub(super) const PAGE: usize = 50;
 /// The most bytes of one page, unless a single mail is larger.
 const PAGE_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -45,17 +45,11 @@ impl Position {
         }
     }
 
-    /// Whether no UID is known yet, or none is valid any more.
-    pub(super) fn is_at_the_beginning(&self) -> bool {
-        self.next == 1
-    }
-
     /// The search for the mails after this position. At the beginning of a mailbox the
     /// server leaves out mail of earlier days; its days may begin a day before ours.
     pub(super) fn query(&self) -> String {
         let mails = format!("UID {}:*", self.next);
-        let since = self.since.filter(|_| self.is_at_the_beginning());
-        match since.and_then(day_before) {
+        match self.since.filter(|_| self.next == 1).and_then(day_before) {
             Some(day) => format!("{mails} SINCE {day}"),
             None => mails,
         }
@@ -116,14 +110,18 @@ impl Page {
     }
 }
 
-/// The UIDs of one page, and whether there are more.
-pub(super) fn first_of(found: impl IntoIterator<Item = u32>, next: u32) -> (Vec<u32>, bool) {
+/// The UIDs from `next` on, in order.
+pub(super) fn in_order(found: impl IntoIterator<Item = u32>, next: u32) -> Vec<u32> {
     let mut uids: Vec<u32> = found.into_iter().filter(|uid| *uid >= next).collect();
     uids.sort_unstable();
-    let found = uids.len();
-    uids.truncate(PAGE);
-    let has_more = uids.len() < found;
-    (uids, has_more)
+    uids
+}
+
+/// The UIDs of one page, and whether there are more.
+pub(super) fn first_of(uids: &[u32]) -> (Vec<u32>, bool) {
+    let page: Vec<u32> = uids.iter().take(PAGE).copied().collect();
+    let has_more = page.len() < uids.len();
+    (page, has_more)
 }
 
 /// The newest mails after a position, newest first, at most as many as a page has. `listed`
@@ -224,19 +222,19 @@ mod tests {
     /// `n:*` includes the last mail even if its UID is below `n`.
     #[test]
     fn uids_below_the_cursor_are_left_out() {
-        assert_eq!(first_of([41], 42), (Vec::new(), false));
-        assert_eq!(first_of([44, 41, 42], 42), (vec![42, 44], false));
+        assert!(in_order([41], 42).is_empty());
+        assert_eq!(in_order([44, 41, 42], 42), [42, 44]);
     }
 
     #[test]
     fn page_has_at_most_50_mails_oldest_first() {
-        let (uids, is_full) = first_of((1..=500).rev(), 1);
+        let (uids, is_full) = first_of(&in_order((1..=500).rev(), 1));
         assert!(is_full);
         assert_eq!(
             (uids.len(), uids.first(), uids.last()),
             (50, Some(&1), Some(&50))
         );
-        assert!(!first_of(1..=50, 1).1);
+        assert!(!first_of(&in_order(1..=50, 1)).1);
     }
 
     #[test]
