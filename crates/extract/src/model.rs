@@ -106,8 +106,8 @@ impl Features {
     }
 }
 
-/// How many places a collector tells apart. Fewer than there are weights: these bits are
-/// cleared for each mail.
+/// How many places a collector tells apart. Each mail needs its own bits, so they are fewer
+/// than the weights of codes.
 const SEEN: usize = 1 << 18;
 
 /// Collects features, each of them once. One collector serves all candidates of a mail.

@@ -279,10 +279,12 @@ fn holds(ranges: &[Range<usize>], at: usize) -> bool {
         .is_some_and(|range| at < range.end)
 }
 
-/// Whether no letter or digit follows in the line. `away` leads away from a text.
+/// Whether no letter or digit follows in the line. `away` leads away from a text. If that
+/// takes too long to see, there may be one.
 fn is_bare(away: impl Iterator<Item = char>) -> bool {
-    let mut line = away.take(MARGIN).take_while(|c| *c != '\n');
-    !line.any(is_alphanumeric)
+    let mut line = away.take_while(|c| *c != '\n');
+    let is_clear = !line.by_ref().take(MARGIN).any(is_alphanumeric);
+    is_clear && line.next().is_none()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains the weights of the extractor's models.
 
-    pip install numpy scipy scikit-learn
+    pip install numpy scipy 'scikit-learn>=1.4'
     crates/extract/train/rows.py ROWS SHARED
     cargo run --release -p extract --example features -- \\
         ROWS/*.jsonl tests/fixtures/mail/hands/NN.jsonl ... > features.jsonl
@@ -34,8 +34,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 PLACES = {"codes": 1 << 22, "links": 1 << 17}
-# Features that fewer candidates have get no weight. Otherwise the words of one mail fill the
-# table, and a new word finds the weight of another one.
+# Features of fewer rows get no weight: rare words would fill the table, and a new word would
+# find the weight of another one. A row is a candidate with the features of its mail, or a mail.
 RARE = {"codes": 3, "links": 1, "mails": 3}
 UNIT = 32
 # How many parts the features of a candidate have.
@@ -199,7 +199,7 @@ def print_scores(candidates, answers, name):
     mails = [at for at, mail in enumerate(candidates.mails) if mail["writer"].isdigit()]
     expected = sum(candidates.has_one[at] for at in mails)
     print(f"{name}: {len(mails)} mails of the writers, cross-validated")
-    for threshold in (-1.0, -0.5, 0.0, 0.5, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0):
+    for threshold in (-1.0, -0.5, 0.0, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0):
         given = [answers[at] for at in mails if at in answers and answers[at][0] >= threshold]
         right = sum(is_right for _, is_right in given)
         precision, recall = right / max(1, len(given)), right / expected

@@ -16,6 +16,7 @@ use super::piece::pieces;
 use super::segment::{Segment, heading};
 use super::shape::Shape;
 use crate::lexicon::{Hit, Languages, Sense, concept_hits};
+use crate::property::is_alphanumeric;
 use crate::reading::{Reading, TextSource};
 use crate::words::{WordLimit, reads_as_words};
 
@@ -112,23 +113,21 @@ fn candidate(
 /// Whether a line of plain text goes on with a sentence of the line above: programs break long
 /// lines, so the last word of a sentence may have a line of its own.
 fn is_wrapped(at: usize, context: &Context<'_>) -> bool {
-    const FULL: usize = 40;
-    let line = |at: usize| context.segments.get(at).map(|line| line.range.clone());
+    const FULL: usize = 55;
+    let line = |at: usize| context.segments.get(at);
     let (Some(above), Some(own)) = (at.checked_sub(1).and_then(line), line(at)) else {
         return false;
     };
-    let text = |range: Range<usize>| context.text().get(range).unwrap_or_default();
-    let is_next = text(above.end..own.start).matches('\n').count() == 1;
-    let is_end = |c: char| {
-        matches!(
-            c,
-            '.' | ':' | '!' | '?' | ';' | '…' | '。' | '：' | '；' | '।' | '؟' | '።'
-        )
-    };
+    let (start, text) = (own.range.start, context.text());
+    let text = |range: Range<usize>| text.get(range).unwrap_or_default();
+    // Not in a frame, and not indented.
+    let is_plain =
+        own.core.start == start && text(above.range.end..start).trim_matches(' ') == "\n";
+    let goes_on = |c: char| is_alphanumeric(c) || c == ',';
     context.reading.source == TextSource::Text
-        && is_next
-        && above.len() >= FULL
-        && !text(above).ends_with(is_end)
+        && is_plain
+        && text(above.range.clone()).ends_with(goes_on)
+        && text(above.range.clone()).chars().take(FULL).count() == FULL
 }
 
 /// Whether a piece is clearly no code. Nearly all are, so this comes first.
