@@ -79,8 +79,8 @@ async fn new_code_beside_20000_old_mails_comes_at_once_on_the_full_profile() {
 /// All UIDs become invalid after the first poll, as when the mailbox is restored from a backup.
 /// The new mail has old ones before and after it.
 #[tokio::test(flavor = "multi_thread")]
-async fn new_code_among_20000_old_mails_whose_uids_have_changed_comes_at_once() {
-    let mut mailbox = full_mailbox(OLD_MAILS).await;
+async fn new_code_among_10000_old_mails_whose_uids_have_changed_comes_at_once() {
+    let mut mailbox = full_mailbox(OLD_MAILS / 2).await;
     let harness = Harness::embedded_with(&settings(&mailbox)).await;
     harness.until_count(POLLED, 1).await;
     mailbox

@@ -143,6 +143,12 @@ pub(crate) trait SourceClient: Send {
         Ok(Vec::new())
     }
 
+    /// How many requests a page takes at most. The timeout of a page is that of so many
+    /// requests.
+    fn requests(&self) -> u32 {
+        1
+    }
+
     /// Fetches one listed mail.
     async fn fetch(&mut self, item: &ListedMail) -> Result<Fetched, PollError>;
 

@@ -86,6 +86,7 @@ impl PolledSources {
         timeout: Duration,
     ) -> Option<Result<usize, Reason>> {
         let mut polled = self.0.into_iter().find(|polled| polled.source == *name)?;
+        let timeout = timeout.saturating_mul(polled.client.requests());
         let listed = tokio::time::timeout(timeout, polled.client.list("", now)).await;
         let listed = listed.unwrap_or(Err(PollError::Unavailable));
         Some(match listed {

@@ -90,6 +90,11 @@ impl<P: SourceClient> SourceClient for Accounts<P> {
         Ok(newest)
     }
 
+    fn requests(&self) -> u32 {
+        let each = self.each.iter().map(|(_, client)| client.requests());
+        each.max().unwrap_or(1)
+    }
+
     /// Waits for the first mailbox; the others are polled in turn.
     async fn wait_for_mail(&mut self, cursor: &str, now: Timestamp) -> Result<(), PollError> {
         let cursors: Cursors = serde_json::from_str(cursor).unwrap_or_default();

@@ -42,6 +42,9 @@ use crate::settings::Settings;
 
 /// The most bytes that a server may send besides messages.
 const OVERHEAD: u64 = 16 * 1024 * 1024;
+/// The most requests of a page, as a rule: login, mailbox, its newest mails, search, sizes,
+/// messages.
+const REQUESTS: u32 = 6;
 /// What is requested about each mail before it is read.
 const LISTED: &str = "(UID RFC822.SIZE INTERNALDATE)";
 
@@ -227,6 +230,10 @@ impl SourceClient for Imap {
         let newest = self.newest_page(&mut session, cursor, now).await?;
         self.session = Some(session);
         Ok(newest)
+    }
+
+    fn requests(&self) -> u32 {
+        REQUESTS
     }
 
     async fn fetch(&mut self, item: &ListedMail) -> Result<Fetched, PollError> {

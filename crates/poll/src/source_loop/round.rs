@@ -1,6 +1,7 @@
 //! One round: reads a source's list page by page, and records its new mails together with
 //! the cursor, within limits of pages, time and memory.
 
+mod answer;
 mod save;
 
 use std::collections::HashSet;
@@ -9,8 +10,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use pipeline::{DeliveryKey, Lease, Leased, SourceLabel, SourceName, StoreError};
 use tokio::sync::Notify;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
+use self::answer::{in_time, while_held};
 use self::save::{delivery, save};
 use crate::client::{Fetched, ListedMail, Page, PollError, SourceClient};
 use crate::deps::Deps;
@@ -136,8 +138,9 @@ pub(crate) async fn round(
         if awaited.notified().now_or_never().is_some() {
             record_newest(deps, client, held, &mut tally).await?;
         }
-        let asked = client.list(&held.lease.cursor, deps.clock.now());
-        let page = match in_time(deps.settings.answer_budget, asked).await {
+        let (requests, cursor) = (client.requests(), held.lease.cursor.clone());
+        let asked = client.list(&cursor, deps.clock.now());
+        let page = match while_held(deps, held, requests, asked).await? {
             Ok(page) => page,
             Err(error) => return Err(end_failed(deps, client, held, error).await),
         };
@@ -168,9 +171,9 @@ async fn record_newest(
     held: &mut HeldLease,
     tally: &mut Tally,
 ) -> Result<(), Stop> {
-    let cursor = held.lease.cursor.clone();
+    let (requests, cursor) = (client.requests(), held.lease.cursor.clone());
     let asked = client.newest(&cursor, deps.clock.now());
-    let items = match in_time(deps.settings.answer_budget, asked).await {
+    let items = match while_held(deps, held, requests, asked).await? {
         Ok(items) => items,
         Err(error) => return Err(end_failed(deps, client, held, error).await),
     };
@@ -194,16 +197,6 @@ async fn end_failed(
     match save(deps, held, Vec::new(), cursor).await {
         Ok(_) => Stop::Source(error),
         Err(stop) => stop,
-    }
-}
-
-async fn in_time<T>(
-    budget: Duration,
-    answer: impl Future<Output = Result<T, PollError>>,
-) -> Result<T, PollError> {
-    match timeout(budget, answer).await {
-        Ok(outcome) => outcome,
-        Err(_elapsed) => Err(PollError::Unavailable),
     }
 }
 
