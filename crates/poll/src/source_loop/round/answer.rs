@@ -60,4 +60,19 @@ mod tests {
         }
         assert_eq!(outcomes, [Err(PollError::Unavailable), Ok(())]);
     }
+    #[tokio::test]
+    async fn lease_is_renewed_while_a_page_is_read() {
+        let mut poller = TestPoller::new().await;
+        // The answer takes longer than a renewal, and far less than the lease.
+        poller.deps.settings.lease = Duration::from_secs(9);
+        let mut held = HeldLease::new(poller.lease().await);
+        let before = held.renewed;
+        let answer = async {
+            sleep(Duration::from_secs(4)).await;
+            Ok(())
+        };
+        let outcome = while_held(&poller.deps, &mut held, 6, answer).await;
+        assert_eq!(outcome.unwrap(), Ok(()));
+        assert!(held.renewed > before);
+    }
 }
