@@ -2,7 +2,8 @@
 
 use crate::model::UNIT;
 
-/// The log odds that a value needs. Chosen by cross-validation: 0.97 of such answers are right.
+/// The log odds that a value needs. Chosen by cross-validation, so that 0.97 of all answers
+/// are right.
 pub(super) const THRESHOLD: i32 = 3 * UNIT / 4;
 /// The same for a value that the rules support as well: a plain mail with unusual
 /// sentences around its code.
