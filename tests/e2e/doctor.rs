@@ -1,7 +1,8 @@
 //! `doctor` is the acceptance test of a deployment: each fault fails it, by a line that
 //! says what to do.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -322,17 +323,47 @@ async fn clock_that_differs_from_the_databases_fails_doctor() {
 #[tokio::test(flavor = "multi_thread")]
 async fn broker_that_accepts_and_says_nothing_fails_doctor() {
     let harness = Harness::full().await;
-    let amqp = url::Url::parse(&shared_url("TEST_AMQP_URL")).unwrap();
-    let server = amqp.socket_addrs(|| Some(5672)).unwrap()[0];
-    let proxy = Proxy::to(&server.to_string()).await;
+    let (proxy, silent) = proxied_broker().await;
     proxy.freeze();
-    let mut silent = amqp;
-    silent.set_port(Some(proxy.address().port())).unwrap();
-    silent.set_host(Some("127.0.0.1")).unwrap();
     let mut command = doctor(&harness);
     command.env("MAILLATCH_QUEUE__URL", silent.as_str());
     let report = Report::of(command).await;
     let why = report.failure("queue");
     assert!(why.contains("queue.url"), "{why}");
     harness.end().await;
+}
+
+/// A process serves before it is connected to its broker, so the doctor may come first.
+#[tokio::test(flavor = "multi_thread")]
+async fn broker_that_comes_late_does_not_fail_doctor() {
+    let (proxy, broker) = proxied_broker().await;
+    proxy.cut();
+    let harness = Harness::full_with_broker(broker.as_str()).await;
+    let url = harness.deployment.url(Role::Feed, 0).unwrap();
+    let mut command = remote_doctor(url.as_str());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let report = tokio::task::spawn_blocking(move || {
+        let mut doctor = command.spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(doctor.stderr.take().unwrap())
+            .read_line(&mut said)
+            .unwrap();
+        assert!(said.contains("not connected to its queue"), "{said}");
+        proxy.heal();
+        (doctor.wait_with_output().unwrap(), proxy)
+    });
+    let (output, _proxy) = report.await.unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    harness.end().await;
+}
+
+/// A proxy in front of the shared broker, and the broker's URL by way of it.
+async fn proxied_broker() -> (Proxy, url::Url) {
+    let mut amqp = url::Url::parse(&shared_url("TEST_AMQP_URL")).unwrap();
+    let server = amqp.socket_addrs(|| Some(5672)).unwrap()[0];
+    let proxy = Proxy::to(&server.to_string()).await;
+    amqp.set_port(Some(proxy.address().port())).unwrap();
+    amqp.set_host(Some("127.0.0.1")).unwrap();
+    (proxy, amqp)
 }

@@ -87,6 +87,12 @@ impl Harness {
         Self::on([url.as_str(), &amqp], true, extra).await
     }
 
+    /// The same with a broker of the test.
+    pub(crate) async fn full_with_broker(amqp_url: &str) -> Self {
+        let url = new_database().await;
+        Self::on([url.as_str(), amqp_url], true, "").await
+    }
+
     /// The same behind a pooler of the shared database server.
     pub(crate) async fn full_behind(pooler: &str) -> Self {
         let direct = new_database().await;

@@ -40,6 +40,7 @@ Examples:
 
 With --url it asks a server from outside, as an agent sees it, and reads no
 configuration. With the URL of its operators' address (server.ops_listen) it says more.
+A server that is not connected to its broker or its database is asked again for 15 s.
 
 Exit codes: 0 nothing failed, 1 a check failed.")]
 pub(crate) struct Doctor {
@@ -223,7 +224,7 @@ async fn queue(config: &Config) -> Check {
         Err(error) => return Check::of("queue", Err(error.into())),
     };
     // The queue connects in the background; wait for it.
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + running::PATIENCE;
     let mut check = probed("queue", &*queue.probe).await;
     while check.health == Health::Failed && Instant::now() < deadline {
         sleep(Duration::from_millis(100)).await;

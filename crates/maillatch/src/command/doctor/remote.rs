@@ -11,7 +11,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::Check;
-use super::running::failing_parts;
+use super::running::{failing_parts, patiently};
 use crate::dev;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -92,21 +92,26 @@ fn clock(live: &Response) -> Option<Check> {
     })
 }
 
+/// What was learned from `/readyz`.
+enum Readiness {
+    /// The status of the answer, and its report.
+    Reported(StatusCode, Value),
+    /// Why there is no report.
+    Unknown(String),
+}
+
 /// The parts of the server, one line each, and its warnings.
 async fn ready(client: &Client, url: &Url) -> Vec<Check> {
-    let answer = match get(client, url, "readyz", None).await {
-        Ok(answer) => answer,
-        Err(why) => return vec![Check::failed("ready", why)],
-    };
-    if answer.status() == StatusCode::MISDIRECTED_REQUEST {
-        let host = url.host_str().unwrap_or_default();
-        let next = format!("not shown to the name {host}; add it to server.hosts to see it here");
-        return vec![Check::failed("ready", next)];
-    }
-    let status = answer.status();
-    let Ok(body) = answer.json::<Value>().await else {
-        let why = format!("/readyz is answered with {status} and no report: a proxy answers");
-        return vec![Check::failed("ready", why)];
+    let asked = patiently(
+        async || readiness(client, url).await,
+        |readiness| match readiness {
+            Readiness::Reported(_, body) => Some(body),
+            Readiness::Unknown(_) => None,
+        },
+    );
+    let (status, body) = match asked.await {
+        Readiness::Reported(status, body) => (status, body),
+        Readiness::Unknown(why) => return vec![Check::failed("ready", why)],
     };
     let failing = failing_parts(&body);
     let mut checks = vec![if failing.is_empty() && status.is_success() {
@@ -125,6 +130,25 @@ async fn ready(client: &Client, url: &Url) -> Vec<Check> {
         checks.push(Check::warning("warnings", warnings.join("; ")));
     }
     checks
+}
+
+async fn readiness(client: &Client, url: &Url) -> Readiness {
+    let answer = match get(client, url, "readyz", None).await {
+        Ok(answer) => answer,
+        Err(why) => return Readiness::Unknown(why),
+    };
+    let status = answer.status();
+    if status == StatusCode::MISDIRECTED_REQUEST {
+        let host = url.host_str().unwrap_or_default();
+        let next = format!("not shown to the name {host}; add it to server.hosts to see it here");
+        return Readiness::Unknown(next);
+    }
+    match answer.json().await {
+        Ok(body) => Readiness::Reported(status, body),
+        Err(_) => Readiness::Unknown(format!(
+            "/readyz is answered with {status} and no report: a proxy answers"
+        )),
+    }
 }
 
 /// Whether the server accepts the key of this environment.

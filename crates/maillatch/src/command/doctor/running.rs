@@ -1,14 +1,21 @@
 //! What the running server of this configuration says about itself.
 
+use std::io::Write;
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::time::{Instant, sleep};
 
 use super::Check;
 use crate::config::Config;
 
 /// A server answers at once, even if its database does not.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a broker or a database may stay away. A process that has just started still
+/// connects to its broker.
+pub(super) const PATIENCE: Duration = Duration::from_secs(15);
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// What was learned from a server.
 enum Answer {
@@ -26,11 +33,11 @@ enum Answer {
 pub(super) async fn tasks(config: &Config) -> Check {
     let (listen, ops) = (&config.server.listen, config.server.ops_listen());
     // The operators' listener says more.
-    let asked = match ask(&ops).await {
+    let ask_either = async || match ask(&ops).await {
         Answer::NotRunning => ask(listen).await,
         answered => answered,
     };
-    match asked {
+    match patiently(ask_either, Answer::report).await {
         Answer::NotRunning => {
             let next = "if it should run here, start it with `maillatch up` or its role";
             Check::ok("server", format!("none answers on {listen}; {next}"))
@@ -44,6 +51,58 @@ pub(super) async fn tasks(config: &Config) -> Check {
         ),
         Answer::Ready(ready) => report(listen, &ready),
     }
+}
+
+impl Answer {
+    fn report(&self) -> Option<&Value> {
+        match self {
+            Self::Ready(ready) => Some(ready),
+            Self::NotRunning | Self::Hangs => None,
+        }
+    }
+}
+
+/// Asks again while nothing but the connection to a broker or a database fails, until
+/// [`PATIENCE`] is over.
+pub(super) async fn patiently<T>(
+    ask: impl AsyncFn() -> T,
+    report: impl Fn(&T) -> Option<&Value>,
+) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    let mut was_said = false;
+    loop {
+        let answer = ask().await;
+        let failing = report(&answer).map(failing_connections).unwrap_or_default();
+        if failing.is_empty() || Instant::now() >= deadline {
+            return answer;
+        }
+        if !was_said {
+            was_said = true;
+            let seconds = PATIENCE.as_secs();
+            // Progress only: the report says the result.
+            let _ = writeln!(
+                std::io::stderr().lock(),
+                "The server is not connected to its {}; asking again for {seconds} s …",
+                failing.join(" and ")
+            );
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// The parts that fail, if all of them depend on another server, which may come back.
+fn failing_connections(ready: &Value) -> Vec<&str> {
+    let checks = ready.get("checks").and_then(Value::as_object);
+    let failing: Vec<&str> = checks
+        .into_iter()
+        .flatten()
+        .filter(|(_, state)| *state != "ok")
+        .map(|(part, _)| part.as_str())
+        .collect();
+    let may_recover = failing
+        .iter()
+        .all(|part| matches!(*part, "database" | "queue"));
+    if may_recover { failing } else { Vec::new() }
 }
 
 /// What the answer of `/readyz` means.
