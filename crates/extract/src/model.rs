@@ -6,10 +6,12 @@
 //! every machine. `train/train.py` makes the files.
 
 mod kind;
+mod network;
 mod trees;
 mod word;
 
 pub(crate) use kind::Kind;
+pub(crate) use network::{NETWORK, Sums};
 pub(crate) use trees::{TARGETS, VALUES};
 pub(crate) use word::words;
 
@@ -93,6 +95,13 @@ pub(crate) struct Features {
 }
 
 impl Features {
+    /// The hashes of the first parts.
+    fn first_parts(&self, parts: usize) -> impl Iterator<Item = u32> {
+        let end = self.ends.get(parts.saturating_sub(1));
+        let places = end.and_then(|end| self.places.get(..*end));
+        places.unwrap_or_default().iter().copied()
+    }
+
     /// The hashes of each part.
     pub(crate) fn parts(&self) -> Vec<Vec<u32>> {
         let mut from = 0;

@@ -12,12 +12,13 @@ of features.jsonl is a labelled mail and what the models see of it. The result i
 
 * `codes.bin` and `links.bin`, one signed byte for each place in the table of weights;
 * `mails.bin`, the same for the question whether a mail has a code at all;
+* `network.bin`, the network that judges a value beside the trees (`network.py`);
 * `trees.bin` and `link_trees.bin`, the trees with which `code/value.rs` judges a value, and
   `link/decide/target.rs` a target, by all of its occurrences and by its rivals.
 
-The same input gives the same bytes. Before it writes, it prints precision and recall by
-cross-validation: each writer's mails are scored by models that saw none of them. A third
-argument, `codes` or `links`, trains only those.
+The same input gives the same bytes on the same machine. Before it writes, it prints precision
+and recall by cross-validation: each writer's mails are scored by models that saw none of them.
+A third argument, `codes` or `links`, trains only those.
 """
 
 import collections
@@ -32,6 +33,8 @@ import numpy
 from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+
+from network import Inputs, Network
 
 PLACES = {"codes": 1 << 22, "links": 1 << 17}
 # Features of fewer rows get no weight: rare words would fill the table, and a new word would
@@ -56,13 +59,16 @@ FOLDS = 5
 LEVELS = {"codes": 6, "links": 4}
 VALUES = {"codes": 4, "links": 6}
 LEAF = 512
-ROUNDS = {"codes": 400, "links": 250}
+ROUNDS = {"codes": 800, "links": 250}
+RATE = {"codes": 0.025, "links": 0.05}
 # Which share of the facts each node of a tree may choose from.
 SHARE = {"codes": 0.2, "links": 1.0}
 TREES = {
-    "learning_rate": 0.05, "max_leaf_nodes": None, "min_samples_leaf": 30,
+    "max_leaf_nodes": None, "min_samples_leaf": 30,
     "l2_regularization": 5.0, "early_stopping": False, "random_state": 0,
 }
+# How much of the odds of a code are those of the network, as in code/value.rs.
+NETWORK = 0.3
 
 
 def compact(text):
@@ -214,8 +220,7 @@ def limit(number):
 def code_facts(rows, mail, others, candidates, odds):
     """The same whole numbers as in code/value.rs. `others` are the best odds of the other
     values, their names and their rows."""
-    totals = odds.sum(axis=1)
-    own = [int(totals[row]) for row in rows]
+    own = [int(odds[row].sum()) for row in rows]
     best_row = rows[own.index(max(own))]
     best, mean, worst = limit(max(own)), int(sum(map(limit, own)) / len(own)), limit(min(own))
     rivals = sorted((other for other, _, _ in others), reverse=True)
@@ -234,8 +239,7 @@ def code_facts(rows, mail, others, candidates, odds):
 
 def link_facts(rows, _mail, others, candidates, odds):
     """The same whole numbers as in link/decide/target.rs."""
-    totals = odds.sum(axis=1)
-    own = [int(totals[row]) for row in rows]
+    own = [int(odds[row].sum()) for row in rows]
     best_row = rows[own.index(max(own))]
     best = limit(max(own))
     rivals = sorted((other for other, _, _ in others), reverse=True)
@@ -262,6 +266,7 @@ class Values:
             grouped[mail][candidates.same[row]].append(row)
         totals = odds.sum(axis=1)
         self.facts, self.labels, self.mail_of, self.weights, self.usable = [], [], [], [], []
+        self.best = []
         for mail, values in grouped.items():
             best = {name: max(totals[row] for row in rows) for name, rows in values.items()}
             for name in sorted(best, key=lambda name: -best[name])[:VALUES[candidates.kind]]:
@@ -270,6 +275,7 @@ class Values:
                     (odd, other, values[other]) for other, odd in best.items() if other != name
                 ]
                 self.facts.append(facts_of(rows, mail_odds[mail], others, candidates, odds))
+                self.best.append(max(rows, key=lambda row: totals[row]))
                 self.labels.append(any(candidates.labels[row] for row in rows))
                 self.mail_of.append(mail)
                 is_forbidden = any(candidates.forbidden[row] for row in rows)
@@ -280,21 +286,36 @@ class Values:
                 self.usable.append(is_code or all(candidates.usable[row] for row in rows))
         self.facts, self.labels = numpy.array(self.facts, dtype=float), numpy.array(self.labels)
         self.mail_of, self.weights = numpy.array(self.mail_of), numpy.array(self.weights)
+        if candidates.kind == "codes":
+            # All but the words.
+            own = sum(candidates.parts[1:5], candidates.parts[0])[self.best]
+            mail = candidates.shared_parts[0] + candidates.shared_parts[1]
+            self.inputs = Inputs(own, mail, self.mail_of, self.facts)
 
     def fit(self, rows):
         kind = self.candidates.kind
         model = HistGradientBoostingClassifier(
-            max_depth=LEVELS[kind], max_iter=ROUNDS[kind], max_features=SHARE[kind], **TREES
+            max_depth=LEVELS[kind], max_iter=ROUNDS[kind], learning_rate=RATE[kind],
+            max_features=SHARE[kind], **TREES
         )
         return model.fit(self.facts[rows], self.labels[rows], sample_weight=self.weights[rows])
+
+    def network(self, rows):
+        return Network(self.inputs, self.labels, self.weights, rows)
+
+    def odds(self, fitted, rows):
+        """The log odds of `rows`, by models that were fitted to the rows `fitted`."""
+        odds = self.fit(fitted).decision_function(self.facts[rows])
+        if self.candidates.kind == "links":
+            return odds
+        return (1 - NETWORK) * odds + NETWORK * self.network(fitted).odds(self.inputs, rows)
 
     def cross_validate(self):
         answers = {}
         for is_held_back in list(self.candidates.folds())[:FOLDS]:
             is_tested = is_held_back[self.mail_of]
-            model = self.fit(numpy.where(~is_tested)[0])
             rows = numpy.where(is_tested)[0]
-            for row, score in zip(rows, model.decision_function(self.facts[rows])):
+            for row, score in zip(rows, self.odds(numpy.where(~is_tested)[0], rows)):
                 mail, answer = self.mail_of[row], (score, bool(self.labels[row]))
                 if self.usable[row]:
                     answers[mail] = max(answers.get(mail, (-99, False)), answer)
@@ -337,6 +358,7 @@ def train_codes(mails, target):
     values = Values(candidates, odds, mail_odds)
     values.cross_validate()
     values.write(target / "trees.bin")
+    values.network(numpy.arange(len(values.labels))).write(values.inputs, target / "network.bin")
     everything = numpy.arange(len(candidates.labels))
     (target / "codes.bin").write_bytes(candidates.fit(everything).tobytes())
     all_mails = numpy.ones(len(candidates.mails), dtype=bool)

@@ -5,13 +5,16 @@ use super::facts;
 use super::features::{self, Meanings};
 use super::score::ScoredCode;
 use super::spread::Spread;
+use super::value::UNLIKELY;
 use crate::cue;
-use crate::model::{CODES, Collector, Features, MAILS, PARTS};
+use crate::model::{CODES, Collector, Features, MAILS, NETWORK, PARTS, Sums};
 use crate::steps::Steps;
 
 /// Steps charged for the features of a byte of the mail, and for those of a candidate.
 const PER_BYTE: usize = 4;
 const PER_CANDIDATE: usize = 12_000;
+/// The same for a candidate that the network sees.
+const PER_LIKELY: usize = 8_000;
 
 /// What the models say about a mail as a whole.
 #[derive(Debug, Default)]
@@ -20,6 +23,8 @@ pub(super) struct MailOdds {
     pub(super) shared: Features,
     /// The log odds that each part of them gives to a candidate.
     pub(super) parts: [i32; PARTS],
+    /// What the network sees of them.
+    pub(super) sums: Sums,
     /// The log odds that the mail has a code.
     pub(super) odds: i32,
 }
@@ -55,11 +60,16 @@ pub(super) fn rate(
             one.facts = facts::facts(one, context, counts);
             one.parts = CODES.score_parts(&one.features);
             one.odds = base + one.parts.iter().sum::<i32>();
+            if one.odds >= UNLIKELY {
+                steps.charge(PER_LIKELY);
+                one.sums = NETWORK.of_candidate(&one.features);
+            }
         }
     }
     scored.sort_by_key(|one| (std::cmp::Reverse(one.odds), one.source, one.at));
     MailOdds {
         odds: MAILS.score(&shared),
+        sums: NETWORK.of_mail(&shared),
         parts,
         shared,
     }

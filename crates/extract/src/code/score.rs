@@ -10,7 +10,7 @@ use super::rule::Rule;
 use super::shape::Shape;
 use crate::cue;
 use crate::lexicon::Sense;
-use crate::model::{Features, PARTS, percent};
+use crate::model::{Features, PARTS, Sums, percent};
 use crate::reading::{Reading, TextSource};
 
 /// Steps charged for scoring a candidate.
@@ -41,6 +41,8 @@ pub(super) struct ScoredCode {
     pub(super) features: Features,
     /// What each part of the features adds to the odds.
     pub(super) parts: [i32; PARTS],
+    /// What the network sees of its features.
+    pub(super) sums: Sums,
     /// What the trees see of it.
     pub(super) facts: [i32; FACTS],
 }
@@ -117,6 +119,7 @@ fn score_reading(context: &Context<'_>, mail: MailContext, scored: &mut Vec<Scor
             heard: Heard::of(&around),
             features: Features::default(),
             parts: [0; PARTS],
+            sums: Sums::default(),
             facts: [0; FACTS],
             candidate,
         });

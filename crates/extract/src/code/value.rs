@@ -1,15 +1,15 @@
 //! Judges each value by all of its occurrences and by its rivals.
 //!
 //! The model rates one occurrence at a time. A code often stands in several parts of a
-//! mail, and a number that stands beside a better one is rarely the code. The trees are
-//! trained on ratings of mails that the model had not seen (`train/train.py`).
+//! mail, and a number that stands beside a better one is rarely the code. The trees and the
+//! network are trained on ratings of mails that the model had not seen (`train/train.py`).
 
 use std::cmp::Reverse;
 
 use super::facts::ALONE;
 use super::odds::MailOdds;
 use super::score::ScoredCode;
-use crate::model::{UNIT, VALUES, small};
+use crate::model::{NETWORK, UNIT, VALUES, small};
 use crate::reading::TextSource;
 use crate::steps::Steps;
 
@@ -17,14 +17,14 @@ use crate::steps::Steps;
 const JUDGED: usize = 4;
 /// Values with lower odds are not judged either. In cross-validation the trees gave none of
 /// these enough odds for a code.
-const UNLIKELY: i32 = -4 * UNIT;
+pub(super) const UNLIKELY: i32 = -4 * UNIT;
 /// The most that any other value gets.
 const UNJUDGED: i32 = -3 * UNIT;
 /// The odds that are taken for a rival when there is none.
 const NO_RIVAL: i32 = -LIMIT;
 const LIMIT: i32 = 10 * UNIT;
 /// Steps charged for judging a value.
-const PER_VALUE: usize = 3_000;
+const PER_VALUE: usize = 10_000;
 
 /// A value of a mail.
 struct Value<'n> {
@@ -54,8 +54,7 @@ pub(super) fn judge(scored: &mut [ScoredCode], mail: &MailOdds, steps: &Steps<'_
         let own = scored.iter().zip(&names);
         let own = own.filter(|(_, name)| *name == value.name);
         let own: Vec<&ScoredCode> = own.map(|(one, _)| one).collect();
-        let facts = facts(value, &values, &own, mail);
-        judged.push((value.name, VALUES.odds(&facts)));
+        judged.push((value.name, odds(value, &values, &own, mail)));
     }
     let of_each: Vec<Option<i32>> = names
         .iter()
@@ -78,6 +77,17 @@ pub(super) fn judge_again(scored: &mut [ScoredCode], mail: &MailOdds, steps: &St
     }
     scored.sort_by_key(|one| (Reverse(one.odds), one.source, one.at));
     judge(scored, mail, steps);
+}
+
+/// The odds of a value: those of the trees and those of the network, by the shares that did
+/// best in cross-validation.
+fn odds(value: &Value<'_>, values: &[Value<'_>], own: &[&ScoredCode], mail: &MailOdds) -> i32 {
+    let facts = facts(value, values, own, mail);
+    let trees = VALUES.odds(&facts);
+    let network = own
+        .first()
+        .map_or(trees, |best| NETWORK.odds(&facts, &best.sums, &mail.sums));
+    (7 * trees + 3 * network) / 10
 }
 
 /// The facts about a value. `train/train.py` computes the same numbers.
