@@ -40,7 +40,9 @@ Examples:
 
 With --url it asks a server from outside, as an agent sees it, and reads no
 configuration. With the URL of its operators' address (server.ops_listen) it says more.
-A server that is not connected to its broker or its database is asked again for 15 s.
+
+If nothing but the broker or the database of a server fails, the server is asked again for
+up to 15 s.
 
 Exit codes: 0 nothing failed, 1 a check failed.")]
 pub(crate) struct Doctor {
@@ -97,7 +99,16 @@ async fn check_all(config: &Config) -> Vec<Check> {
     checks.push(queue(config).await);
     checks.push(provider_apis::provider_apis(config).await);
     checks.push(senders::senders(config).await);
-    checks.push(running::tasks(config).await);
+    // What has just failed from here is not waited for again.
+    let is_broken = checks
+        .iter()
+        .any(|check| matches!(check.name, "database" | "queue") && check.health == Health::Failed);
+    let patience = if is_broken {
+        Duration::ZERO
+    } else {
+        running::PATIENCE
+    };
+    checks.push(running::tasks(config, patience).await);
     checks
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::Check;
-use super::running::{failing_parts, patiently};
+use super::running::{PATIENCE, failing_parts, patiently};
 use crate::dev;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -103,6 +103,7 @@ enum Readiness {
 /// The parts of the server, one line each, and its warnings.
 async fn ready(client: &Client, url: &Url) -> Vec<Check> {
     let asked = patiently(
+        PATIENCE,
         async || readiness(client, url).await,
         |readiness| match readiness {
             Readiness::Reported(_, body) => Some(body),

@@ -12,8 +12,8 @@ use crate::config::Config;
 /// A server answers at once, even if its database does not.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a broker or a database may stay away. A process that has just started still
-/// connects to its broker.
+/// How long the doctor waits for a broker or a database. A process that has just started may
+/// still be connecting.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -29,15 +29,15 @@ enum Answer {
 
 /// Names the parts of the server that do not work, and the tasks that were restarted
 /// lately or do nothing. A server that does not run is no fault: each role listens on its
-/// own address.
-pub(super) async fn tasks(config: &Config) -> Check {
+/// own address. `patience` is how long its broker or its database may fail.
+pub(super) async fn tasks(config: &Config, patience: Duration) -> Check {
     let (listen, ops) = (&config.server.listen, config.server.ops_listen());
     // The operators' listener says more.
     let ask_either = async || match ask(&ops).await {
         Answer::NotRunning => ask(listen).await,
         answered => answered,
     };
-    match patiently(ask_either, Answer::report).await {
+    match patiently(patience, ask_either, Answer::report).await {
         Answer::NotRunning => {
             let next = "if it should run here, start it with `maillatch up` or its role";
             Check::ok("server", format!("none answers on {listen}; {next}"))
@@ -62,32 +62,36 @@ impl Answer {
     }
 }
 
-/// Asks again while nothing but the connection to a broker or a database fails, until
-/// [`PATIENCE`] is over.
+/// Asks again while nothing but the broker or the database of the server fails, until the
+/// patience is over. The last report counts, also if the server is gone afterwards.
 pub(super) async fn patiently<T>(
+    patience: Duration,
     ask: impl AsyncFn() -> T,
     report: impl Fn(&T) -> Option<&Value>,
 ) -> T {
-    let deadline = Instant::now() + PATIENCE;
-    let mut was_said = false;
-    loop {
-        let answer = ask().await;
-        let failing = report(&answer).map(failing_connections).unwrap_or_default();
-        if failing.is_empty() || Instant::now() >= deadline {
-            return answer;
-        }
-        if !was_said {
-            was_said = true;
-            let seconds = PATIENCE.as_secs();
-            // Progress only: the report says the result.
-            let _ = writeln!(
-                std::io::stderr().lock(),
-                "The server is not connected to its {}; asking again for {seconds} s …",
-                failing.join(" and ")
-            );
-        }
-        sleep(PAUSE).await;
+    let deadline = Instant::now() + patience;
+    let mut answer = ask().await;
+    let failing = report(&answer).map(failing_connections).unwrap_or_default();
+    if !failing.is_empty() && Instant::now() < deadline {
+        // Progress only: the report says the result.
+        let _ = writeln!(
+            std::io::stderr().lock(),
+            "The server says that its {} does not work; asking again for up to {} s …",
+            failing.join(" and its "),
+            patience.as_secs()
+        );
     }
+    while Instant::now() < deadline
+        && report(&answer).is_some_and(|ready| !failing_connections(ready).is_empty())
+    {
+        sleep(PAUSE).await;
+        let next = ask().await;
+        if report(&next).is_none() {
+            break;
+        }
+        answer = next;
+    }
+    answer
 }
 
 /// The parts that fail, if all of them depend on another server, which may come back.
@@ -164,6 +168,42 @@ mod tests {
 
     use super::super::Health;
     use super::*;
+
+    #[test]
+    fn doctor_waits_for_brokers_and_databases_and_for_nothing_else() {
+        let failing = |parts: &[&str]| {
+            let all = ["database", "queue", "tasks", "process"];
+            let states = all.map(|part| {
+                let state = if parts.contains(&part) {
+                    "failing"
+                } else {
+                    "ok"
+                };
+                (part.to_owned(), Value::from(state))
+            });
+            let checks: serde_json::Map<String, Value> = states.into_iter().collect();
+            failing_connections(&json!({ "checks": checks })).len()
+        };
+        assert_eq!(failing(&[]), 0);
+        assert_eq!(failing(&["queue"]), 1);
+        assert_eq!(failing(&["database", "queue"]), 2);
+        assert_eq!(failing(&["queue", "tasks"]), 0);
+        assert_eq!(failing(&["process"]), 0);
+    }
+
+    /// The server dies while the doctor waits: its last report still fails the check.
+    #[tokio::test]
+    async fn last_report_counts_if_the_server_is_gone_afterwards() {
+        let asked = std::cell::Cell::new(0);
+        let ask = async || {
+            asked.set(asked.get() + 1);
+            let report = json!({ "checks": { "database": "failing" } });
+            (asked.get() == 1).then_some(report)
+        };
+        let answer = patiently(PATIENCE, ask, Option::as_ref).await;
+        assert_eq!(asked.get(), 2);
+        assert!(answer.is_some());
+    }
 
     #[test]
     fn task_that_was_restarted_or_does_nothing_fails_and_is_named() {
