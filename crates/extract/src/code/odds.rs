@@ -5,9 +5,8 @@ use super::facts;
 use super::features::{self, Meanings};
 use super::score::ScoredCode;
 use super::spread::Spread;
-use super::value::UNLIKELY;
 use crate::cue;
-use crate::model::{CODES, Collector, Features, MAILS, NETWORK, PARTS, Sums};
+use crate::model::{CODES, Collector, Features, MAILS, NETWORK, PARTS, Sums, UNIT};
 use crate::steps::Steps;
 
 /// Steps charged for the features of a byte of the mail, and for those of a candidate.
@@ -15,6 +14,10 @@ const PER_BYTE: usize = 4;
 const PER_CANDIDATE: usize = 12_000;
 /// The same for a candidate that the network sees.
 const PER_LIKELY: usize = 8_000;
+
+/// Candidates with lower odds are not judged. In cross-validation the trees gave none of their
+/// values enough odds for a code.
+pub(super) const UNLIKELY: i32 = -4 * UNIT;
 
 /// What the models say about a mail as a whole.
 #[derive(Debug, Default)]

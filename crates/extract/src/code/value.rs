@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 
 use super::facts::ALONE;
-use super::odds::MailOdds;
+use super::odds::{MailOdds, UNLIKELY};
 use super::score::ScoredCode;
 use crate::model::{NETWORK, UNIT, VALUES, small};
 use crate::reading::TextSource;
@@ -15,9 +15,6 @@ use crate::steps::Steps;
 
 /// How many values are judged. The others have lower odds.
 const JUDGED: usize = 4;
-/// Values with lower odds are not judged either. In cross-validation the trees gave none of
-/// these enough odds for a code.
-pub(super) const UNLIKELY: i32 = -4 * UNIT;
 /// The most that any other value gets.
 const UNJUDGED: i32 = -3 * UNIT;
 /// The odds that are taken for a rival when there is none.
