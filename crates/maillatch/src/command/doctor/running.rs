@@ -96,13 +96,7 @@ pub(super) async fn patiently<T>(
 
 /// The parts that fail, if all of them depend on another server, which may come back.
 fn failing_connections(ready: &Value) -> Vec<&str> {
-    let checks = ready.get("checks").and_then(Value::as_object);
-    let failing: Vec<&str> = checks
-        .into_iter()
-        .flatten()
-        .filter(|(_, state)| *state != "ok")
-        .map(|(part, _)| part.as_str())
-        .collect();
+    let failing: Vec<&str> = failing(ready).map(|(part, _)| part).collect();
     let may_recover = failing
         .iter()
         .all(|part| matches!(*part, "database" | "queue"));
@@ -120,16 +114,19 @@ fn report(listen: &str, ready: &Value) -> Check {
 
 /// The parts that fail, each with what to do next.
 pub(super) fn failing_parts(ready: &Value) -> Vec<String> {
+    failing(ready)
+        .map(|(part, state)| format!("{part}: {state} ({})", next_step(part)))
+        .collect()
+}
+
+/// The parts that fail, and what `/readyz` says about each.
+fn failing(ready: &Value) -> impl Iterator<Item = (&str, &str)> {
     let checks = ready.get("checks").and_then(Value::as_object);
     checks
         .into_iter()
         .flatten()
         .filter(|(_, state)| *state != "ok")
-        .map(|(part, state)| {
-            let state = state.as_str().unwrap_or("?");
-            format!("{part}: {state} ({})", next_step(part))
-        })
-        .collect()
+        .map(|(part, state)| (part.as_str(), state.as_str().unwrap_or("?")))
 }
 
 fn next_step(part: &str) -> &'static str {
