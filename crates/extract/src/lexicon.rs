@@ -10,7 +10,9 @@ mod concept;
 mod hit;
 mod language;
 mod meaning;
+mod memory;
 mod node;
+mod search;
 mod sense;
 #[cfg(test)]
 mod table;
@@ -18,9 +20,9 @@ mod trie;
 
 pub(crate) use self::sense::Sense;
 pub(crate) use hit::Hit;
-pub(crate) use language::{Languages, concept_hits, cue_hits};
+pub(crate) use language::{Languages, concept_hits, cue_hits, known_concept_hits};
+pub(crate) use memory::Memory;
 
-use boundary::{begins_word, word_end};
 use meaning::{Meaning, is_open_after, sense};
 use trie::Trie;
 
@@ -29,14 +31,6 @@ struct Lexicon {
     /// What each term means.
     terms: &'static [Meaning],
 }
-
-/// Steps charged for a word, and for comparing a word with a term.
-const PER_WORD: usize = 6;
-const PER_TRY: usize = 30;
-/// How many terms that begin at one place are tried. If there are more, the longest are.
-const MOST_BEGUN: usize = 16;
-/// How many steps are taken before they are charged.
-const AT_ONCE: usize = 2_000;
 
 /// A part of a lexicon that the build script wrote.
 macro_rules! stored {
@@ -72,8 +66,13 @@ static LINKS: Lexicon = lexicon!("links");
 static LINK_CUES: Lexicon = lexicon!("link_cues");
 
 /// Every term about codes in the text, in order. Where several begin, the longest.
-pub(crate) fn code_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
-    CODES.hits(text, steps)
+pub(crate) fn code_hits(text: &str, memory: &mut Memory, steps: &Steps<'_>) -> Vec<Hit> {
+    let known = (memory, Languages::ALL);
+    CODES
+        .trie
+        .known_hits(text, known, steps, |term, is_whole, _| {
+            CODES.sense(term, is_whole)
+        })
 }
 
 /// Every term about links in the text, in the same way.
@@ -108,85 +107,14 @@ pub(crate) fn languages<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> Vec<&'st
 
 impl Lexicon {
     fn hits(&self, text: &str, steps: &Steps<'_>) -> Vec<Hit> {
-        self.trie.hits(text, steps, |term, is_whole, _| {
-            let meaning = self.terms.get(term as usize)?;
-            (is_whole || is_open_after(meaning)).then(|| sense(meaning))
-        })
-    }
-}
-
-impl Trie<'_> {
-    /// Every term in the text, in order. `sense` gets a term, whether the term ends where its
-    /// word ends, and the steps so far, to which it adds its own. It returns what the term
-    /// means there, if anything.
-    ///
-    /// Searches only where a word may begin. A search that begins there is cheap for words
-    /// that begin no term.
-    fn hits(
-        &self,
-        text: &str,
-        steps: &Steps<'_>,
-        sense: impl Fn(u32, bool, &mut usize) -> Option<Sense>,
-    ) -> Vec<Hit> {
-        let mut found = Vec::new();
-        let (mut at, mut cost) = (0, 0);
-        while let Some(rest) = text.as_bytes().get(at..)
-            && let Some(byte) = rest.first()
-        {
-            if cost > AT_ONCE && !steps.charge(std::mem::take(&mut cost)) {
-                break;
-            }
-            cost += PER_WORD;
-            if byte.is_ascii_whitespace() {
-                at += 1;
-            } else if begins_word(text, at)
-                && let Some(hit) = self.hit(text, at, &sense, &mut cost)
-            {
-                at = hit.end();
-                found.push(hit);
-            } else {
-                // Skip the rest of the word.
-                let letters = rest.iter().take_while(|byte| byte.is_ascii_alphabetic());
-                let letters = letters.count();
-                cost += letters;
-                at += letters.max(boundary::length(*byte));
-            }
-        }
-        steps.charge(cost);
-        found
+        let sense = |term, is_whole, _: &mut usize| self.sense(term, is_whole);
+        self.trie.hits(text, steps, sense)
     }
 
-    /// The longest term that begins here and ends at the end of a word. If the longest
-    /// does not, a shorter one, perhaps of another language, may.
-    fn hit(
-        &self,
-        text: &str,
-        at: usize,
-        sense: impl Fn(u32, bool, &mut usize) -> Option<Sense>,
-        cost: &mut usize,
-    ) -> Option<Hit> {
-        let mut begun = [(0, 0); MOST_BEGUN];
-        let mut count = 0;
-        self.find(text.as_bytes().get(at..)?, |length, term| {
-            if count == MOST_BEGUN {
-                begun.rotate_left(1);
-                count -= 1;
-            }
-            if let Some(free) = begun.get_mut(count) {
-                *free = (length, term);
-            }
-            count += 1;
-        });
-        *cost += PER_TRY;
-        for (length, term) in begun.iter().take(count).rev() {
-            let end = at + length;
-            let end_of_word = word_end(text, end);
-            *cost += PER_TRY + 4 * (end_of_word - at);
-            if let Some(sense) = sense(*term, end == end_of_word, cost) {
-                return Hit::new(&(at..end_of_word), *term, sense);
-            }
-        }
-        None
+    /// What a term means where it ends with its word, or before that.
+    fn sense(&self, term: u32, is_whole: bool) -> Option<Sense> {
+        let meaning = self.terms.get(term as usize)?;
+        (is_whole || is_open_after(meaning)).then(|| sense(meaning))
     }
 }
 
@@ -195,7 +123,7 @@ mod tests {
     use super::*;
 
     fn code_hits(text: &str) -> Vec<Hit> {
-        super::code_hits(text, &Steps::for_size(text.len()))
+        super::code_hits(text, &mut Memory::default(), &Steps::for_size(text.len()))
     }
 
     #[test]

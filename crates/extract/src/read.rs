@@ -1,11 +1,14 @@
 //! Reads a mail once and decides what it holds under any number of policies.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use crate::code::{self, Codes};
 use crate::explanation::{Explanation, RULESET, SourceRead, sources};
 use crate::extraction::{AbstainReason, Code, Extraction, Link};
 use crate::flag::{self, Flag};
 use crate::identity::{self, Identity};
-use crate::lexicon::Languages;
+use crate::lexicon::{Languages, Memory};
 use crate::link::{self, Links};
 use crate::mail::{self, Bodies};
 use crate::policy::Policy;
@@ -194,8 +197,10 @@ fn name_languages(readings: &mut [Reading], steps: &Steps<'_>) {
     let Some((subject, texts)) = readings.split_first_mut() else {
         return;
     };
+    let memory: Rc<RefCell<Memory>> = Rc::clone(&subject.memory);
     for text in &mut *texts {
-        text.languages = Languages::of(text.examined(), steps);
+        text.languages = Languages::of(text.examined(), &mut memory.borrow_mut(), steps);
+        text.memory = Rc::clone(&memory);
     }
     let all = texts.iter().map(|text| text.languages);
     subject.languages = all.reduce(Languages::or).unwrap_or(Languages::ALL);

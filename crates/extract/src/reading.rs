@@ -1,10 +1,11 @@
 //! The text of one part of a mail, ready to be searched.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
+use std::rc::Rc;
 
 use crate::fold::Folder;
-use crate::lexicon::{Hit, Languages, concept_hits};
+use crate::lexicon::{Hit, Languages, Memory, known_concept_hits};
 use crate::lines;
 use crate::property::is_alphanumeric;
 use crate::steps::{PER_FOREIGN_BYTE, Steps, foreign_bytes};
@@ -67,6 +68,8 @@ pub(crate) struct Reading {
     /// The languages whose terms stand for concepts in it.
     pub(crate) languages: Languages,
     concepts: OnceCell<Concepts>,
+    /// The concepts of lines that the texts of a mail share.
+    pub(crate) memory: Rc<RefCell<Memory>>,
 }
 
 /// The concepts of a text, and the steps that it takes to find them.
@@ -129,7 +132,8 @@ impl Reading {
         }
         self.concepts.get_or_init(|| {
             let before = steps.taken();
-            let hits = concept_hits(self.examined(), self.languages, steps);
+            let mut memory = self.memory.borrow_mut();
+            let hits = known_concept_hits(self.examined(), self.languages, &mut memory, steps);
             let steps = usize::try_from(steps.taken() - before).unwrap_or(usize::MAX);
             let cues = hits.iter().filter_map(Hit::as_cue).collect();
             Concepts { hits, cues, steps }
@@ -266,6 +270,7 @@ impl Reading {
             small: OnceCell::new(),
             languages: Languages::ALL,
             concepts: OnceCell::new(),
+            memory: Rc::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::segment::{Segment, segments};
-use crate::lexicon::{Hit, Sense, code_hits};
+use crate::lexicon::{Hit, Memory, Sense, code_hits};
 use crate::reading::{Concepts, Reading, TextSource};
 use crate::steps::Steps;
 
@@ -21,12 +21,20 @@ pub(super) struct Context<'r> {
 }
 
 impl<'r> Context<'r> {
-    pub(super) fn of(reading: &'r Reading, steps: &'r Steps<'r>) -> Self {
+    /// The contexts of the readings of a mail.
+    pub(super) fn of_all(readings: &'r [Reading], steps: &'r Steps<'r>) -> Vec<Self> {
+        let mut memory = Memory::default();
+        let all = readings.iter();
+        all.map(|reading| Self::of(reading, &mut memory, steps))
+            .collect()
+    }
+
+    fn of(reading: &'r Reading, memory: &mut Memory, steps: &'r Steps<'r>) -> Self {
         steps.charge(PER_BYTE * reading.text().len());
         Self {
             reading,
             segments: segments(reading.text()),
-            hits: code_hits(reading.text(), steps),
+            hits: code_hits(reading.text(), memory, steps),
             steps,
             has_paid: Cell::new(false),
         }

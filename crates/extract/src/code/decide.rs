@@ -102,10 +102,7 @@ impl Codes {
 
 /// Finds and scores the codes in the readings of one mail.
 pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Codes {
-    let contexts: Vec<_> = readings
-        .iter()
-        .map(|reading| Context::of(reading, steps))
-        .collect();
+    let contexts = Context::of_all(readings, steps);
     let mail = MailContext::of(&contexts);
     let (mut scored, crowded) = score(&contexts, mail);
     let mut odds = rate(&contexts, mail, &mut scored, steps);
@@ -138,10 +135,7 @@ pub(crate) fn seen_by_model(
     readings: &[Reading],
     steps: &Steps<'_>,
 ) -> (Vec<Vec<u32>>, Vec<CandidateFeatures>) {
-    let contexts: Vec<_> = readings
-        .iter()
-        .map(|reading| Context::of(reading, steps))
-        .collect();
+    let contexts = Context::of_all(readings, steps);
     let mail = MailContext::of(&contexts);
     let (mut scored, _) = score(&contexts, mail);
     let odds = rate(&contexts, mail, &mut scored, steps);

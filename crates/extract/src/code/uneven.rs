@@ -96,12 +96,12 @@ fn is_labelled(text: &str, start: usize, hits: &[Hit]) -> bool {
 mod tests {
     use super::*;
     use crate::code::token::tokens;
-    use crate::lexicon::code_hits;
+    use crate::lexicon::{Memory, code_hits};
     use crate::steps::Steps;
 
     fn run_at(text: &str, start: &str) -> Option<String> {
         let tokens = tokens(text);
-        let hits = code_hits(text, &Steps::for_size(text.len()));
+        let hits = code_hits(text, &mut Memory::default(), &Steps::for_size(text.len()));
         let at = text.find(start)?;
         let at = tokens.iter().position(|token| token.range.start == at)?;
         match uneven_groups(text, &tokens, at, &hits)? {

@@ -26,6 +26,26 @@ impl Hit {
         })
     }
 
+    /// The same hit in a text that begins so many bytes later.
+    pub(super) fn before(&self, bytes: usize) -> Option<Self> {
+        let bytes = u32::try_from(bytes).ok()?;
+        Some(Self {
+            start: self.start.checked_sub(bytes)?,
+            end: self.end.checked_sub(bytes)?,
+            ..*self
+        })
+    }
+
+    /// The same hit in a text that has so many more bytes before it.
+    pub(super) fn after(&self, bytes: usize) -> Option<Self> {
+        let bytes = u32::try_from(bytes).ok()?;
+        Some(Self {
+            start: self.start.checked_add(bytes)?,
+            end: self.end.checked_add(bytes)?,
+            ..*self
+        })
+    }
+
     /// The senses of all these terms.
     pub(crate) fn senses(hits: &[Self]) -> Sense {
         let senses = hits.iter().map(|hit| hit.sense);
