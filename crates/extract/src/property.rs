@@ -19,7 +19,7 @@ static ALPHANUMERIC: Property = Property::new(char::is_alphanumeric);
 
 /// The same answer as `char::is_alphanumeric`.
 pub(crate) fn is_alphanumeric(c: char) -> bool {
-    ALPHANUMERIC.is_of(c)
+    c.is_ascii_alphanumeric() || !c.is_ascii() && ALPHANUMERIC.is_of(c)
 }
 
 impl Property {

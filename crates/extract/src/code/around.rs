@@ -12,6 +12,8 @@ use crate::lexicon::{Hit, Sense};
 const REACH: usize = 240;
 /// How many lines above a candidate may hold its label.
 const LINES: usize = 3;
+/// What names a code.
+const LABEL: Sense = Sense::CODE.or(Sense::WORD);
 
 /// A term near a candidate, and the text between the two.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +27,7 @@ pub(super) struct Near<'h> {
     pub(super) lines: usize,
     /// A connecting word is in between.
     pub(super) connected: bool,
-    /// A colon or "is" comes directly before the candidate.
+    /// A colon or "is" comes directly before the candidate. Only asked of labels.
     pub(super) linked: bool,
     /// The text in between.
     pub(super) gap: Gap<'h>,
@@ -176,7 +178,11 @@ impl<'r> Around<'r> {
 
     /// Whether the sense occurs in the lines around the candidate.
     pub(super) fn says(&self, sense: Sense) -> bool {
-        self.before(sense).is_some() || self.after(sense).is_some()
+        let is_said = self.before.said.or(self.after.said).says(sense);
+        if is_said {
+            self.charge(0);
+        }
+        is_said
     }
 
     /// Whether the sense occurs in the sentence of the candidate.
@@ -254,7 +260,7 @@ impl<'r> Around<'r> {
             stops: size.stops,
             lines: size.lines.min(9),
             connected: known.connecting > 0,
-            linked: self.is_linked(&gap),
+            linked: hit.sense.says(LABEL) && self.is_linked(&gap),
             gap: text,
         });
         if hit.sense.says(Sense::COPULA) {

@@ -178,8 +178,11 @@ fn longer(even: Option<Run>, uneven: Option<Run>) -> Option<Run> {
 
 /// One token by itself.
 fn single(text: &str, token: &Token, place: &mut Place<'_>) -> Option<Candidate> {
-    // A word with a capital and a small letter has no shape.
-    if token.form == Form::Word {
+    // A word with a capital and a small letter has no shape, and neither has a small word that
+    // is short or long.
+    if token.form == Form::Word
+        || token.form == Form::SmallWord && !(5..=10).contains(&token.range.len())
+    {
         return None;
     }
     let core = text.get(token.range.clone())?;
@@ -241,11 +244,12 @@ fn stands_out(text: &str, range: &Range<usize>) -> bool {
 /// Whether letters have too few vowels for a word.
 pub(super) fn is_random(value: &str) -> bool {
     const FEW: usize = 5;
-    let vowels = value.bytes().filter(|byte| b"AEIOUYaeiouy".contains(byte));
-    let vowels = vowels.count();
-    let is_of = |is: fn(&u8) -> bool| value.bytes().all(|byte| is(&byte));
-    value.len() >= 4 && is_of(u8::is_ascii_uppercase) && vowels * FEW <= value.len()
-        || value.len() > FEW && is_of(u8::is_ascii_lowercase) && vowels == 0
+    let is_vowel = |byte: &u8| matches!(byte | 0x20, b'a' | b'e' | b'i' | b'o' | b'u' | b'y');
+    let bytes = || value.as_bytes().iter();
+    value.len() >= 4
+        && bytes().all(u8::is_ascii_uppercase)
+        && bytes().copied().filter(is_vowel).count() * FEW <= value.len()
+        || value.len() > FEW && !bytes().any(is_vowel) && bytes().all(u8::is_ascii_lowercase)
 }
 
 /// Whether a unit follows directly, or money stands directly before or after.

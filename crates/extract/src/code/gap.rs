@@ -54,17 +54,18 @@ pub(super) struct Onward {
 impl Onward {
     pub(super) fn push(&mut self, text: &[u8]) {
         for byte in text {
-            let belongs = is_of_word(*byte);
+            let class = class(*byte);
+            let belongs = class & WORD != 0;
             self.size.words += usize::from(belongs && !self.in_word);
             self.in_word = belongs;
-            self.size.lines += usize::from(*byte == b'\n');
-            if is_space(*byte) {
+            if class & SPACE != 0 {
+                self.size.lines += usize::from(*byte == b'\n');
                 self.ended |= self.after_stop;
             } else {
-                self.size.stops += usize::from(self.ended && byte.is_ascii_uppercase());
+                self.size.stops += usize::from(self.ended && class & CAPITAL != 0);
                 self.ended = false;
             }
-            self.after_stop = is_stop(*byte);
+            self.after_stop = class & STOP != 0;
         }
     }
 
@@ -100,16 +101,17 @@ impl Backward {
     /// Adds text before the text so far.
     pub(super) fn push(&mut self, text: &[u8]) {
         for byte in text.iter().rev() {
-            let belongs = is_of_word(*byte);
+            let class = class(*byte);
+            let belongs = class & WORD != 0;
             self.size.words += usize::from(belongs && !self.in_word);
             self.in_word = belongs;
-            self.size.lines += usize::from(*byte == b'\n');
-            if is_space(*byte) {
+            if class & SPACE != 0 {
+                self.size.lines += usize::from(*byte == b'\n');
                 self.spaced = true;
             } else {
-                let ends = self.starts && self.spaced && is_stop(*byte);
+                let ends = self.starts && self.spaced && class & STOP != 0;
                 self.size.stops += usize::from(ends);
-                self.starts = byte.is_ascii_uppercase();
+                self.starts = class & CAPITAL != 0;
                 self.spaced = false;
             }
         }
@@ -120,21 +122,46 @@ impl Backward {
     }
 }
 
-fn is_of_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'\''
-}
+/// What a byte is, as a bit each.
+const WORD: u8 = 1;
+const SPACE: u8 = 2;
+const STOP: u8 = 4;
+const CAPITAL: u8 = 8;
 
-/// Unlike ASCII, Unicode has a vertical tab among the spaces.
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t'..=b'\r')
-}
+/// What each byte is.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut rest = classes.as_mut_slice();
+    let mut byte: u8 = 0;
+    while let [first, later @ ..] = rest
+        && byte.is_ascii()
+    {
+        // Unlike ASCII, Unicode has a vertical tab among the spaces.
+        *first = match byte {
+            b'A'..=b'Z' => WORD | CAPITAL,
+            b'a'..=b'z' | b'0'..=b'9' | b'\'' => WORD,
+            b' ' | b'\t'..=b'\r' => SPACE,
+            b'.' | b'!' | b'?' => STOP,
+            _ => 0,
+        };
+        rest = later;
+        byte += 1;
+    }
+    classes
+};
 
-fn is_stop(byte: u8) -> bool {
-    matches!(byte, b'.' | b'!' | b'?')
+fn class(byte: u8) -> u8 {
+    let class = CLASSES.get(usize::from(byte));
+    class.copied().unwrap_or_default()
 }
 
 /// The number of words. Scripts without spaces count about four letters as a word.
 pub(super) fn count_words(text: &str) -> usize {
+    if text.is_ascii() {
+        let mut measured = Onward::default();
+        measured.push(text.as_bytes());
+        return measured.size.words;
+    }
     let spaced = text
         .split(|c: char| !is_alphanumeric(c) && c != '\'')
         .filter(|word| !word.is_empty());

@@ -93,7 +93,16 @@ pub(super) fn items(text: &str, hits: &[Hit]) -> Vec<Item> {
 fn add_others(text: &str, range: Range<usize>, items: &mut Vec<Item>) {
     let end = range.end;
     let mut at = range.start;
-    while let Some(c) = text.get(at..end).and_then(|rest| rest.chars().next()) {
+    let bytes = text.as_bytes().get(..end).unwrap_or_default();
+    while let Some(byte) = bytes.get(at) {
+        // Most of it is the space between two words.
+        if *byte == b' ' {
+            at += 1;
+            continue;
+        }
+        let Some(c) = text.get(at..end).and_then(|rest| rest.chars().next()) else {
+            return;
+        };
         let after = at + c.len_utf8();
         let next = text.as_bytes().get(after);
         let (number, length) = match c {
@@ -108,6 +117,7 @@ fn add_others(text: &str, range: Range<usize>, items: &mut Vec<Item>) {
                     digits,
                 )
             }
+            'a'..='z' | 'A'..='Z' => (WORD, length(text, at..end, is_alphanumeric)),
             '.' | '!' | '?' if next.is_none_or(u8::is_ascii_whitespace) => (STOP, 1),
             _ => match sign(c) {
                 Some(number) => (number, c.len_utf8()),
@@ -141,7 +151,15 @@ fn sign(c: char) -> Option<u8> {
 /// How many bytes at the beginning are such characters.
 fn length(text: &str, range: Range<usize>, is_of: impl Fn(char) -> bool) -> usize {
     let rest = text.get(range).unwrap_or_default();
-    rest.find(|c| !is_of(c)).unwrap_or(rest.len())
+    let ascii = rest
+        .bytes()
+        .take_while(|byte| byte.is_ascii() && is_of(char::from(*byte)));
+    let ascii = ascii.count();
+    let rest = rest.get(ascii..).unwrap_or_default();
+    match rest.as_bytes().first() {
+        Some(byte) if !byte.is_ascii() => ascii + rest.find(|c| !is_of(c)).unwrap_or(rest.len()),
+        _ => ascii,
+    }
 }
 
 /// The items before a range and those after it.

@@ -31,16 +31,12 @@ impl Trie<'_> {
     /// Gives the length and the number of every term that the text begins with, shortest
     /// first. Capitals of ASCII count as small letters.
     pub(super) fn find(&self, text: &[u8], mut found: impl FnMut(usize, u32)) {
-        let mut slot = 0;
-        let mut letter = 0;
-        for at in 0..=text.len() {
-            let Some(node) = self.nodes.get(slot) else {
-                return;
-            };
-            let node = Node::of(*node);
-            if node.letter != letter {
-                return;
-            }
+        let Some(root) = self.nodes.first() else {
+            return;
+        };
+        let mut node = Node::of(*root);
+        let mut at = 0;
+        loop {
             if node.base & TAIL != 0 {
                 let tail = self.tail(node.base);
                 let tail = tail.filter(|tail| begins_with(text.get(at..), tail));
@@ -52,11 +48,17 @@ impl Trie<'_> {
             if node.term != NO_TERM {
                 found(at, node.term);
             }
-            letter = text.get(at).map_or(0, u8::to_ascii_lowercase);
-            slot = node.base as usize + usize::from(letter);
-            if letter == 0 {
+            let Some(letter) = text.get(at).map(u8::to_ascii_lowercase) else {
+                return;
+            };
+            let Some(next) = self.nodes.get(node.base as usize + usize::from(letter)) else {
+                return;
+            };
+            node = Node::of(*next);
+            if node.letter != letter || letter == 0 {
                 return;
             }
+            at += 1;
         }
     }
 
