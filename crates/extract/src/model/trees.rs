@@ -24,33 +24,42 @@ pub(crate) const TARGETS: Trees = Trees {
 /// Scores of trees are finer than those of weights, by this factor.
 const FINER: i32 = 16;
 
+/// No more facts are asked for. A power of two, so that no place of a fact has to be checked.
+const MOST_FACTS: usize = 64;
+
 impl Trees {
     /// The log odds that the trees give to these facts, in parts of [`super::UNIT`].
     pub(crate) fn odds(&self, facts: &[i32]) -> i32 {
         let Some((start, trees)) = self.bytes.split_first_chunk::<4>() else {
             return 0;
         };
+        let mut all = [0; MOST_FACTS];
+        for (place, fact) in all.iter_mut().zip(facts) {
+            *place = *fact;
+        }
         let nodes = (1 << self.levels) - 1;
         // A fact and a number for each node, and a number for each leaf.
-        let (numbers, _) = trees.as_chunks::<2>();
-        let trees = numbers.chunks_exact(2 * nodes + nodes + 1);
-        let leaves = trees.map(|tree| self.leaf(tree, nodes, facts));
+        let trees = trees.chunks_exact(4 * nodes + 2 * (nodes + 1));
+        let leaves = trees.map(|tree| {
+            let (tree, leaves) = tree.split_at(4 * nodes);
+            let leaf = self.leaf(tree.as_chunks().0, &all);
+            let (leaves, _) = leaves.as_chunks::<2>();
+            let leaf = leaves.get(leaf).copied().unwrap_or_default();
+            i32::from(i16::from_le_bytes(leaf))
+        });
         (i32::from_le_bytes(*start) + leaves.sum::<i32>()) / FINER
     }
 
     /// The number of the leaf that the facts reach.
-    fn leaf(&self, tree: &[[u8; 2]], nodes: usize, facts: &[i32]) -> i32 {
-        let number = |at: usize| {
-            let bytes = tree.get(at).copied().unwrap_or_default();
-            i16::from_le_bytes(bytes)
-        };
+    fn leaf(&self, tree: &[[u8; 4]], facts: &[i32; MOST_FACTS]) -> usize {
         let mut node = 0;
         for _ in 0..self.levels {
-            let fact = usize::try_from(number(2 * node)).unwrap_or_default();
+            let [fact, high, number @ ..] = tree.get(node).copied().unwrap_or_default();
+            let fact = usize::from(u16::from_le_bytes([fact, high])) % MOST_FACTS;
             let fact = facts.get(fact).copied().unwrap_or_default();
-            node = 2 * node + 1 + usize::from(fact > i32::from(number(2 * node + 1)));
+            node = 2 * node + 1 + usize::from(fact > i32::from(i16::from_le_bytes(number)));
         }
-        i32::from(number(2 * nodes + node - nodes))
+        node - tree.len()
     }
 }
 
