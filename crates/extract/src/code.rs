@@ -31,6 +31,7 @@ mod spread;
 mod stream;
 mod token;
 mod token_link;
+mod twins;
 mod uneven;
 mod value;
 

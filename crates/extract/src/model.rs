@@ -184,9 +184,26 @@ impl Collector {
         }
     }
 
+    /// Adds the features that another candidate has in the part that is open, if it has the
+    /// same features in the parts before. Returns whether it has.
+    pub(crate) fn add_part_of(&mut self, other: &Features) -> bool {
+        let ends = |ends: &[usize; PARTS]| ends.get(..self.part) == self.ends.get(..self.part);
+        let start = self.places.len();
+        let is_same = ends(&other.ends) && other.places.get(..start) == Some(&self.places);
+        let end = other.ends.get(self.part).filter(|_| is_same);
+        let part = end.and_then(|end| other.places.get(start..*end));
+        for place in part.unwrap_or_default() {
+            self.add_place(*place);
+        }
+        part.is_some()
+    }
+
     /// Adds the feature that ends here.
     pub(crate) fn add_kind(&mut self, kind: Kind) {
-        let place = kind.place();
+        self.add_place(kind.place());
+    }
+
+    fn add_place(&mut self, place: u32) {
         let bit = 1 << (place % 64);
         if let Some(bits) = self.seen.get_mut(place as usize % SEEN / 64)
             && *bits & bit == 0

@@ -32,8 +32,8 @@ struct Surroundings<'i> {
 
 impl<'i> Surroundings<'i> {
     fn of(before: &'i [Item], after: &'i [Item]) -> Self {
-        let (left, earlier, previous) = side(before.iter().rev().take(BEFORE));
-        let (right, later, next) = side(after.iter().take(AFTER));
+        let (left, earlier, previous) = side(before.iter().rev());
+        let (right, later, next) = side(after.iter());
         Self {
             left,
             right,
@@ -76,9 +76,21 @@ fn side<'i>(
     (own, beyond, neighbour)
 }
 
-/// The concepts of the sentence of a candidate, and of the sentences around.
-pub(super) fn of_candidate(own: &std::ops::Range<usize>, items: &[Item], features: &mut Collector) {
+/// The items around a candidate, as far as they are looked at.
+pub(super) fn near<'i>(
+    own: &std::ops::Range<usize>,
+    items: &'i [Item],
+) -> (&'i [Item], &'i [Item]) {
     let (before, after) = around(items, own);
+    let from = before.len().saturating_sub(BEFORE);
+    (
+        before.get(from..).unwrap_or_default(),
+        after.get(..AFTER).unwrap_or(after),
+    )
+}
+
+/// The concepts of the sentence of a candidate, and of the sentences around.
+pub(super) fn of_candidate((before, after): (&[Item], &[Item]), features: &mut Collector) {
     let terms = Surroundings::of(before, after);
     let alone = if terms.is_alone() { "alone " } else { "" };
     for (prefix, name, side) in [

@@ -11,6 +11,7 @@ use super::score::ScoredCode;
 use super::spread::Spread;
 use super::stream::{Item, items};
 use super::token_link::has_token_link;
+use super::twins::{Said, Twins};
 use crate::cue;
 use crate::lexicon::Hit;
 use crate::model::{Collector, Detail, Features, Kind, words};
@@ -108,16 +109,22 @@ pub(super) fn of_mail(
 }
 
 /// The features of one candidate.
-pub(super) fn of_candidate(
+pub(super) fn of_candidate<'m>(
     one: &ScoredCode,
-    context: &Context<'_>,
-    (spread, meant): (&Spread, &Meanings<'_>),
-    features: &mut Collector,
+    context: &Context<'m>,
+    (spread, meant): (&Spread, &'m Meanings<'m>),
+    (twins, features): (&mut Twins<'m>, &mut Collector),
 ) -> Features {
     let candidate = &one.candidate;
+    let said = Said {
+        items: concepts::near(&candidate.range, &meant.items),
+        words: words_around(candidate, context),
+    };
     of_cues(candidate, context, meant.cues, features);
     features.end_part();
-    concepts::of_candidate(&candidate.range, &meant.items, features);
+    if !twins.add_items(&said, features) {
+        concepts::of_candidate(said.items, features);
+    }
     features.end_part();
     layout::add(candidate, context.reading, features);
     features.end_part();
@@ -132,8 +139,13 @@ pub(super) fn of_candidate(
     features.end_part();
     spread.add(candidate, features);
     features.end_part();
-    of_words(candidate, context, features);
-    features.take()
+    if twins.add_words(&said, features) {
+        return features.take();
+    }
+    of_words(said.words, features);
+    let features = features.take();
+    twins.keep(said, &features);
+    features
 }
 
 /// The cues before and after a candidate in its line, and in the lines around it.
@@ -203,8 +215,8 @@ fn of_rules(candidate: &Candidate, rules: &[Rule], features: &mut Collector) {
     features.add_kind(const { Kind::of("points") }.then_number(tens));
 }
 
-/// The words before and after, nearest ones apart.
-fn of_words(candidate: &Candidate, context: &Context<'_>, features: &mut Collector) {
+/// The text before and after a candidate in its line, in small letters.
+fn words_around<'r>(candidate: &Candidate, context: &Context<'r>) -> (&'r str, &'r str) {
     let text = context.reading.small();
     let line = context.segments.get(candidate.segment);
     let (start, end) = line.map_or((0, text.len()), |line| (line.range.start, line.range.end));
@@ -212,6 +224,11 @@ fn of_words(candidate: &Candidate, context: &Context<'_>, features: &mut Collect
     let left = text.get(from..candidate.range.start).unwrap_or_default();
     let until = text.floor_char_boundary(end.min(candidate.range.end + REACH));
     let right = text.get(candidate.range.end..until).unwrap_or_default();
+    (left, right)
+}
+
+/// The words before and after, nearest ones apart.
+fn of_words((left, right): (&str, &str), features: &mut Collector) {
     let before = left.trim_end_matches(' ').chars().next_back();
     let after = right.trim_start_matches(' ').chars().next();
     add_sign("sign before", before, features);

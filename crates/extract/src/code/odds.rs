@@ -5,6 +5,7 @@ use super::facts;
 use super::features::{self, Meanings};
 use super::score::ScoredCode;
 use super::spread::Spread;
+use super::twins::Twins;
 use crate::cue;
 use crate::model::{CODES, Collector, Features, MAILS, NETWORK, PARTS, Sums, UNIT};
 use crate::steps::Steps;
@@ -51,6 +52,7 @@ pub(super) fn rate(
     let shared = features::of_mail(contexts, mail, &meanings, &mut collector);
     let parts = CODES.score_parts(&shared);
     let base: i32 = parts.iter().sum();
+    let mut twins = Twins::default();
     for (context, meant) in contexts.iter().zip(&meanings) {
         steps.charge(PER_BYTE * context.text().len());
         let source = context.reading.source;
@@ -59,7 +61,8 @@ pub(super) fn rate(
             if !steps.charge(PER_CANDIDATE) {
                 break;
             }
-            one.features = features::of_candidate(one, context, (&spread, meant), &mut collector);
+            let seen = (&mut twins, &mut collector);
+            one.features = features::of_candidate(one, context, (&spread, meant), seen);
             one.facts = facts::facts(one, context, counts);
             one.parts = CODES.score_parts(&one.features);
             one.odds = base + one.parts.iter().sum::<i32>();

@@ -66,6 +66,11 @@ impl Item {
         first
     }
 
+    /// Whether it is the same item, at another place.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        (self.numbers, self.concepts) == (other.numbers, other.concepts)
+    }
+
     pub(super) fn is_term(&self) -> bool {
         self.concepts > 0
     }
