@@ -18,13 +18,20 @@ const CUES: &[(Sense, u8)] = &[
     (Sense::PAST, b'x'),
 ];
 
+/// All of them.
+const ANY: Sense = {
+    let (mut any, mut rest) = (Sense::ASK, CUES);
+    while let [(cue, _), later @ ..] = rest {
+        any = any.or(*cue);
+        rest = later;
+    }
+    any
+};
+
 /// How often each cue occurs.
 pub(crate) fn add_counts(kind: Kind, hits: &[Hit], features: &mut Collector) {
-    for (sense, cue) in CUES {
-        let said = hits.iter().filter(|hit| hit.sense.says(*sense));
-        let count = said.take(6).count();
-        let digit = u8::try_from(count).map_or(b'6', |count| b'0' + count);
-        features.add_kind(kind.then_byte(*cue).then_byte(digit));
+    for (count, (_, cue)) in counts(hits).into_iter().zip(CUES) {
+        features.add_kind(kind.then_byte(*cue).then_number(count));
     }
 }
 
@@ -68,16 +75,19 @@ pub(crate) fn add_path(before: &[Hit], after: &[Hit], features: &mut Collector) 
 
 /// The letters of the cues among these senses.
 fn letters(sense: Sense) -> impl Iterator<Item = u8> {
-    let said = CUES.iter().filter(move |(cue, _)| sense.says(*cue));
+    let cues = if sense.says(ANY) { CUES } else { &[] };
+    let said = cues.iter().filter(move |(cue, _)| sense.says(*cue));
     said.map(|(_, letter)| *letter)
 }
 
-/// How often each cue occurs.
+/// How often each cue occurs. More than so many times say no more.
 pub(crate) fn counts(hits: &[Hit]) -> [i32; KINDS] {
+    const MOST: i32 = 6;
     let mut counts = [0; KINDS];
-    for (count, (sense, _)) in counts.iter_mut().zip(CUES) {
-        let said = hits.iter().filter(|hit| hit.sense.says(*sense));
-        *count = i32::try_from(said.take(6).count()).unwrap_or(6);
+    for hit in hits {
+        for (count, (sense, _)) in counts.iter_mut().zip(CUES) {
+            *count += i32::from(hit.sense.says(*sense));
+        }
     }
-    counts
+    counts.map(|count| count.min(MOST))
 }

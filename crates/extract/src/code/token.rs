@@ -21,11 +21,11 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// The form of a token of letters.
-    fn of_letters(letters: &[u8]) -> Self {
+    /// The form of a token of letters. `all` is what the classes of its bytes say together.
+    fn of_letters(letters: &[u8], all: u8) -> Self {
         match letters {
             [_, .., last] if last.is_ascii_lowercase() => {
-                if letters.iter().all(u8::is_ascii_lowercase) {
+                if all & CAPITAL == 0 {
                     Self::SmallWord
                 } else {
                     Self::Word
@@ -54,9 +54,8 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     let bytes = text.as_bytes();
     let mut found = Vec::with_capacity(text.len() / 6);
     let mut at = 0;
-    while let Some(start) = position(bytes, at, |byte| byte.is_ascii_alphanumeric()) {
-        let letters = position(bytes, start, |byte| !byte.is_ascii_alphabetic());
-        let letters = letters.unwrap_or(bytes.len());
+    while let Some(start) = position(bytes, at, |byte| class(byte) & PART != 0) {
+        let (letters, all) = letters(bytes, start);
         let from = word_start(bytes, start);
         // The fast path: most words are only letters.
         let word = bytes.get(start..letters).unwrap_or_default();
@@ -64,7 +63,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
             at = letters;
             found.push(Token {
                 range: start..letters,
-                form: Form::of_letters(word),
+                form: Form::of_letters(word, all),
             });
             continue;
         }
@@ -77,6 +76,55 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
         at = end.max(from + 1);
     }
     found
+}
+
+/// What a byte is, as a bit each.
+const SMALL: u8 = 1;
+const CAPITAL: u8 = 2;
+const DIGIT: u8 = 4;
+const ENDING: u8 = 8;
+const LEADING: u8 = 16;
+const LETTER: u8 = SMALL | CAPITAL;
+const PART: u8 = LETTER | DIGIT;
+
+/// What each byte is. Most bytes of a mail are letters, and each is looked at once.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut rest = classes.as_mut_slice();
+    let mut byte: u8 = 0;
+    while let [first, later @ ..] = rest {
+        *first = match byte {
+            b'a'..=b'z' => SMALL,
+            b'A'..=b'Z' => CAPITAL,
+            b'0'..=b'9' => DIGIT,
+            b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'"' | b'|' => ENDING,
+            b'@' | b'/' | b'+' | b'*' | b'#' => LEADING,
+            _ if byte.is_ascii_graphic() => 0,
+            _ => ENDING,
+        };
+        rest = later;
+        byte = byte.wrapping_add(1);
+    }
+    classes
+};
+
+fn class(byte: u8) -> u8 {
+    let class = CLASSES.get(usize::from(byte));
+    class.copied().unwrap_or_default()
+}
+
+/// Where the letters end that begin at an offset, and what their classes say together.
+fn letters(bytes: &[u8], start: usize) -> (usize, u8) {
+    let (mut end, mut all) = (start, 0);
+    for byte in bytes.get(start..).unwrap_or_default() {
+        let class = class(*byte);
+        if class & LETTER == 0 {
+            break;
+        }
+        all |= class;
+        end += 1;
+    }
+    (end, all)
 }
 
 /// Whether nothing but a sign that ends a clause comes between some letters and the end of
@@ -101,17 +149,13 @@ fn word_start(bytes: &[u8], at: usize) -> usize {
     let signs = before
         .iter()
         .rev()
-        .take_while(|byte| matches!(byte, b'@' | b'/' | b'+' | b'*' | b'#'))
+        .take_while(|byte| class(**byte) & LEADING != 0)
         .count();
     at - signs.min(8)
 }
 
 fn ends_word(byte: u8) -> bool {
-    !byte.is_ascii_graphic()
-        || matches!(
-            byte,
-            b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'"' | b'|'
-        )
+    class(byte) & ENDING != 0
 }
 
 /// Whether a word is a URL, a mail address, a host with a path or a USSD string.

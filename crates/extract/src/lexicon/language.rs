@@ -38,11 +38,11 @@ static USES: &[[u8; 2]] = stored!("concepts", ".uses").as_chunks().0;
 
 /// A set of languages, a bit for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Languages(u128);
+pub(crate) struct Languages([u64; MOST_LANGUAGES / 64]);
 
 impl Languages {
-    pub(crate) const ALL: Self = Self(u128::MAX);
-    const NONE: Self = Self(0);
+    pub(crate) const ALL: Self = Self([u64::MAX; MOST_LANGUAGES / 64]);
+    const NONE: Self = Self([0; MOST_LANGUAGES / 64]);
 
     /// The languages that a text is written in; all of them if it says too little.
     pub(crate) fn of(text: &str, memory: &mut Memory, steps: &Steps<'_>) -> Self {
@@ -97,23 +97,26 @@ impl Languages {
         languages.fold(Self::NONE, Self::with)
     }
 
-    fn with(self, language: u8) -> Self {
-        Self(self.0 | 1 << language)
+    fn with(mut self, language: u8) -> Self {
+        if let Some(bits) = self.0.get_mut(usize::from(language / 64)) {
+            *bits |= 1 << (language % 64);
+        }
+        self
     }
 
     fn has(self, language: u8) -> bool {
-        // Two halves are faster than one number of 128 bits.
-        let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
-        let half = if language < 64 { low } else { high };
-        half >> (language % 64) & 1 != 0
+        let bits = self.0.get(usize::from(language / 64));
+        bits.is_some_and(|bits| bits >> (language % 64) & 1 != 0)
     }
 
     pub(crate) fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        let ([one, two], [three, four]) = (self.0, other.0);
+        Self([one | three, two | four])
     }
 
     fn overlaps(self, other: Self) -> bool {
-        self.0 & other.0 != 0
+        let ([one, two], [three, four]) = (self.0, other.0);
+        one & three != 0 || two & four != 0
     }
 }
 

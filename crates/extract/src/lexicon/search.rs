@@ -129,7 +129,8 @@ impl Trie<'_> {
             }
             // Here, no letter of ASCII follows another one.
             let is_start = (last | byte).is_ascii() || begins_word(text, at);
-            if is_start && let Some(hit) = self.hit(text, at, &mut begun, &sense, &mut account.open)
+            if is_start
+                && let Some(hit) = self.hit((text, at), &mut begun, &sense, &mut account.open)
             {
                 at = hit.end();
                 found.extend(hit.after(place));
@@ -150,8 +151,7 @@ impl Trie<'_> {
     /// does not, a shorter one, perhaps of another language, may.
     fn hit(
         &self,
-        text: &str,
-        at: usize,
+        (text, at): (&str, usize),
         begun: &mut Begun,
         sense: impl Fn(u32, bool, &mut usize) -> Option<Sense>,
         cost: &mut usize,

@@ -65,7 +65,10 @@ struct Fact {
 #[derive(Debug, Default)]
 struct Cell {
     start: i64,
-    weights: Vec<i64>,
+    weights: Vec<i16>,
+    /// If all inputs are at most this, short numbers are enough: their products and the sum of
+    /// them stay within 32 bits, and processors multiply many of them at once.
+    short: i64,
 }
 
 /// What the features of a candidate or a mail add to the cells of the first layer.
@@ -111,27 +114,62 @@ impl Network {
         }
         for (fact, number) in self.facts.iter().zip(facts) {
             let number = i64::from((*number).clamp(fact.least, fact.most));
+            if number == 0 {
+                continue;
+            }
             for (cell, weight) in cells.iter_mut().zip(&fact.weights) {
                 *cell += number * weight;
             }
         }
-        let first = active(&cells);
+        let first = Inputs::of(&cells);
         let second: Vec<i64> = self.second.iter().map(|cell| cell.sum(&first)).collect();
-        let odds = self.last.sum(&active(&second)) >> TO_UNITS;
+        let odds = self.last.sum(&Inputs::of(&second)) >> TO_UNITS;
         i32::try_from(odds.clamp(-LIMIT, LIMIT)).unwrap_or_default()
     }
 }
 
 impl Cell {
-    fn sum(&self, inputs: &[i64]) -> i64 {
-        let products = self.weights.iter().zip(inputs).map(|(one, two)| one * two);
+    fn new(start: i64, weights: Vec<i16>) -> Self {
+        let all = weights.iter().map(|weight| i64::from(*weight).abs());
+        let short = i64::from(i32::MAX) / all.sum::<i64>().max(1);
+        Self {
+            start,
+            weights,
+            short: short.min(i16::MAX.into()),
+        }
+    }
+
+    fn sum(&self, inputs: &Inputs) -> i64 {
+        if inputs.most <= self.short {
+            let products = self.weights.iter().zip(&inputs.short);
+            let products = products.map(|(one, two)| i32::from(*one) * i32::from(*two));
+            return self.start + i64::from(products.sum::<i32>());
+        }
+        let products = self.weights.iter().zip(&inputs.all);
+        let products = products.map(|(one, two)| i64::from(*one) * two);
         self.start + products.sum::<i64>()
     }
 }
 
-/// What cells pass on: nothing below zero.
-fn active(cells: &[i64]) -> Vec<i64> {
-    cells.iter().map(|cell| (*cell).max(0) >> FINE).collect()
+/// What cells pass on.
+struct Inputs {
+    all: Vec<i64>,
+    /// The same as short numbers, if they fit.
+    short: Vec<i16>,
+    most: i64,
+}
+
+impl Inputs {
+    /// Cells pass on nothing below zero.
+    fn of(cells: &[i64]) -> Self {
+        let all: Vec<i64> = cells.iter().map(|cell| (*cell).max(0) >> FINE).collect();
+        let short = all.iter().map(|input| i16::try_from(*input));
+        Self {
+            most: all.iter().copied().max().unwrap_or_default(),
+            short: short.map(Result::unwrap_or_default).collect(),
+            all,
+        }
+    }
 }
 
 impl Network {
@@ -195,10 +233,8 @@ impl Numbers<'_> {
     }
 
     fn cell(&mut self, weights: usize) -> Option<Cell> {
-        Some(Cell {
-            start: self.long()?.into(),
-            weights: self.many(weights, |numbers| numbers.short().map(i64::from))?,
-        })
+        let start = self.long()?.into();
+        Some(Cell::new(start, self.many(weights, Self::short)?))
     }
 }
 
@@ -257,6 +293,7 @@ mod tests {
     #[test]
     fn odds_add_up_features_and_facts_and_pass_on_nothing_below_zero() {
         const ONE: i64 = 1 << FINE;
+        const SHORT: i16 = 1 << FINE;
         let network = Network {
             facts: vec![Fact {
                 least: 0,
@@ -264,14 +301,8 @@ mod tests {
                 weights: vec![ONE * ONE, 0],
             }],
             start: vec![0, 0],
-            second: vec![Cell {
-                start: 0,
-                weights: vec![ONE, ONE],
-            }],
-            last: Cell {
-                start: 0,
-                weights: vec![ONE],
-            },
+            second: vec![Cell::new(0, vec![SHORT, SHORT])],
+            last: Cell::new(0, vec![SHORT]),
             ..Network::default()
         };
         let sums = Sums(vec![1 << FINE, -(1 << FINE)]);
