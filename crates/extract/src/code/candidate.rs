@@ -186,7 +186,11 @@ fn single(text: &str, token: &Token, place: &mut Place<'_>) -> Option<Candidate>
         return None;
     }
     let core = text.get(token.range.clone())?;
-    let shape = shape_of(core).or_else(|| {
+    let shape = match token.form {
+        Form::SmallWord => Some(Shape::SmallLetters),
+        Form::Word | Form::Any => shape_of(core),
+    };
+    let shape = shape.or_else(|| {
         let shape = shape_apart(core)?;
         is_set_apart_whole(text, &token.range).then_some(shape)
     });

@@ -93,10 +93,12 @@ impl<'a> Element<'a> {
             look: open.last().map_or(Look::PLAIN, |parent| parent.look),
         };
         let matched = sheet.matching(&element, open, steps);
-        let inline = Declarations::parse(element.attribute("style").unwrap_or_default());
+        let style = element.attribute("style").map(|style| sheet.style(style));
+        let none = Declarations::default();
+        let inline = style.as_deref().unwrap_or(&none);
         let count = matched.iter().map(|one| one.declarations.len());
         steps.charge(4 * (count.sum::<usize>() + inline.len()));
-        element.apply(&matched, &inline);
+        element.apply(&matched, inline);
         element.look.folded = element.is_folded(open);
         element
     }

@@ -1,7 +1,9 @@
 //! The style rules that decide what is visible.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::css;
 use super::declaration::Declarations;
@@ -28,6 +30,15 @@ pub(super) struct Sheet {
     by_key: HashMap<String, Vec<usize>>,
     /// There are more rules than are kept.
     is_cut: bool,
+    styles: RefCell<Styles>,
+}
+
+/// The last styles of elements, which most pages repeat.
+#[derive(Debug, Default)]
+struct Styles {
+    known: [(String, Rc<Declarations>); 4],
+    /// The place of the oldest.
+    oldest: usize,
 }
 
 #[derive(Debug)]
@@ -47,7 +58,33 @@ pub(super) struct Match<'s> {
     pub(super) is_certain: bool,
 }
 
+impl Styles {
+    /// A longer style is not kept.
+    const LONGEST: usize = 400;
+
+    fn parse(&mut self, style: &str) -> Rc<Declarations> {
+        let known = self.known.iter().find(|(known, _)| known == style);
+        if let Some((_, declarations)) = known {
+            return Rc::clone(declarations);
+        }
+        let declarations = Rc::new(Declarations::parse(style));
+        if style.len() <= Self::LONGEST
+            && let Some((known, place)) = self.known.get_mut(self.oldest)
+        {
+            style.clone_into(known);
+            *place = Rc::clone(&declarations);
+            self.oldest = (self.oldest + 1) % self.known.len();
+        }
+        declarations
+    }
+}
+
 impl Sheet {
+    /// The declarations of the style of an element.
+    pub(super) fn style(&self, style: &str) -> Rc<Declarations> {
+        self.styles.borrow_mut().parse(style)
+    }
+
     /// Adds the rules of one `<style>` element.
     pub(super) fn add(&mut self, css: &str, steps: &Steps<'_>) {
         if !steps.charge(6 * css.len()) {
