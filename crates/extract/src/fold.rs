@@ -39,6 +39,12 @@ impl Folder {
         &self.text
     }
 
+    /// Makes room for so many bytes of text.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        self.text.reserve(bytes);
+        self.map.reserve(bytes / 64);
+    }
+
     pub(crate) fn into_text(self) -> String {
         self.text
     }

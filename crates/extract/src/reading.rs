@@ -220,6 +220,7 @@ impl Reading {
     /// Reads at most `limit` bytes, with or without quoted lines.
     fn of_lines(text: &str, (limit, quoted): (usize, bool), steps: &Steps<'_>) -> Self {
         let mut reading = Self::empty(TextSource::Text);
+        reading.folded.reserve(text.len().min(limit));
         let mut at = 0;
         for line in lines::with_ends(text) {
             let start = at;

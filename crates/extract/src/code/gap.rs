@@ -100,18 +100,28 @@ impl Default for Backward {
 impl Backward {
     /// Adds text before the text so far.
     pub(super) fn push(&mut self, text: &[u8]) {
-        for byte in text.iter().rev() {
-            let class = class(*byte);
-            let belongs = class & WORD != 0;
-            self.size.words += usize::from(belongs && !self.in_word);
-            self.in_word = belongs;
-            if class & SPACE != 0 {
+        let mut rest = text;
+        while let Some((byte, before)) = rest.split_last() {
+            let mut last = class(*byte);
+            rest = before;
+            if last & WORD != 0 {
+                // Of a word only its first letter counts.
+                while let Some((byte, before)) = rest.split_last()
+                    && class(*byte) & WORD != 0
+                {
+                    last = class(*byte);
+                    rest = before;
+                }
+                self.size.words += usize::from(!self.in_word);
+            }
+            self.in_word = last & WORD != 0;
+            if last & SPACE != 0 {
                 self.size.lines += usize::from(*byte == b'\n');
                 self.spaced = true;
             } else {
-                let ends = self.starts && self.spaced && class & STOP != 0;
+                let ends = self.starts && self.spaced && last & STOP != 0;
                 self.size.stops += usize::from(ends);
-                self.starts = class & CAPITAL != 0;
+                self.starts = last & CAPITAL != 0;
                 self.spaced = false;
             }
         }

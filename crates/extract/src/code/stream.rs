@@ -83,7 +83,7 @@ impl Item {
 
 /// The items of a text whose terms are `hits`.
 pub(super) fn items(text: &str, hits: &[Hit]) -> Vec<Item> {
-    let mut items = Vec::with_capacity(2 * hits.len());
+    let mut items = Vec::with_capacity(3 * hits.len() + 16);
     let mut at = 0;
     for hit in hits {
         add_others(text, at..hit.start(), &mut items);

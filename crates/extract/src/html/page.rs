@@ -37,8 +37,10 @@ pub(super) struct Page {
 impl Page {
     /// An empty page that takes at most `limit` bytes of text.
     pub(super) fn new(limit: usize) -> Self {
+        let mut reading = Reading::empty(TextSource::Html);
+        reading.folded.reserve(limit.min(4096));
         Self {
-            reading: Reading::empty(TextSource::Html),
+            reading,
             quoted: Folder::default(),
             hidden: Folder::default(),
             pending: Break::None,

@@ -60,7 +60,8 @@ impl Hit {
     /// The hit of a concept as the cue that it is.
     pub(crate) fn as_cue(&self) -> Option<Self> {
         let cue = |number: u8| CONCEPTS.get(usize::from(number)).map(|(_, cue)| *cue);
-        let cues = self.numbers().into_iter().filter_map(cue);
+        let numbers = self.numbers().into_iter();
+        let cues = numbers.take_while(|number| *number != 0).filter_map(cue);
         let sense = cues.fold(Sense::default(), Sense::or);
         (sense != Sense::default()).then_some(Self { sense, ..*self })
     }

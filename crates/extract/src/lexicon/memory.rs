@@ -37,9 +37,9 @@ impl Default for Memory {
     fn default() -> Self {
         Self {
             slots: [0; SLOTS],
-            lines: Vec::new(),
-            text: String::new(),
-            hits: Vec::new(),
+            lines: Vec::with_capacity(32),
+            text: String::with_capacity(2048),
+            hits: Vec::with_capacity(128),
         }
     }
 }

@@ -11,6 +11,8 @@ const PER_WORD: usize = 6;
 const PER_TRY: usize = 30;
 /// How many terms that begin at one place are tried. If there are more, the longest are.
 const MOST_BEGUN: usize = 16;
+/// Most texts have a term at so many bytes.
+const PER_HIT: usize = 16;
 /// How many steps are taken before they are charged.
 const AT_ONCE: usize = 2_000;
 
@@ -77,8 +79,8 @@ impl Trie<'_> {
         steps: &Steps<'_>,
         sense: impl Fn(u32, bool, &mut usize) -> Option<Sense>,
     ) -> Vec<Hit> {
-        let (mut found, mut account) = (Vec::new(), Account::new(steps));
-        let mut at = 0;
+        let mut found = Vec::with_capacity(text.len() / PER_HIT);
+        let (mut at, mut account) = (0, Account::new(steps));
         for line in lines::with_ends(text) {
             if let Some((known, steps)) = memory.recall(line, languages) {
                 found.extend(known.iter().filter_map(|hit| hit.after(at)));
