@@ -92,14 +92,13 @@ pub(super) fn near<'i>(
 /// The concepts of the sentence of a candidate, and of the sentences around.
 pub(super) fn of_candidate((before, after): (&[Item], &[Item]), features: &mut Collector) {
     let terms = Surroundings::of(before, after);
-    let alone = if terms.is_alone() { "alone " } else { "" };
-    for (prefix, name, side) in [
-        ("", "concept left", &terms.left),
-        ("", "concept right", &terms.right),
-        (alone, "concept earlier", &terms.earlier),
-        (alone, "concept later", &terms.later),
+    let [earlier, later, _] = side_kinds(terms.is_alone());
+    for (kind, side) in [
+        (const { Kind::of("concept left") }, &terms.left),
+        (const { Kind::of("concept right") }, &terms.right),
+        (earlier, &terms.earlier),
+        (later, &terms.later),
     ] {
-        let kind = Kind::of_two(prefix, name);
         for number in side.iter().flat_map(|item| item.concepts()) {
             features.add_kind(kind.then_byte(*number));
         }
@@ -111,6 +110,22 @@ pub(super) fn of_candidate((before, after): (&[Item], &[Item]), features: &mut C
     paths(before, after, features);
     within_sentence(&terms, features);
     between_sentences(&terms, features);
+}
+
+/// The kinds of concepts in other sentences, which say whether the own one says nothing else.
+fn side_kinds(is_alone: bool) -> [Kind; 3] {
+    const fn named(alone: &str) -> [Kind; 3] {
+        [
+            Kind::of_two(alone, "concept earlier"),
+            Kind::of_two(alone, "concept later"),
+            Kind::of_two(alone, "concept previous"),
+        ]
+    }
+    if is_alone {
+        const { named("alone ") }
+    } else {
+        const { named("") }
+    }
 }
 
 /// The two nearest concepts.
@@ -178,8 +193,7 @@ fn within_sentence(terms: &Surroundings<'_>, features: &mut Collector) {
 /// Which concepts the sentence before has, together and with those of the own sentence.
 fn between_sentences(terms: &Surroundings<'_>, features: &mut Collector) {
     let previous = || terms.previous.iter().take(COMBINED - 1);
-    let alone = if terms.is_alone() { "alone " } else { "" };
-    let together = Kind::of_two(alone, "concept previous");
+    let [_, _, together] = side_kinds(terms.is_alone());
     let (with_own, with_next) = (
         const { Kind::of("concept own") },
         const { Kind::of("concept next") },

@@ -49,7 +49,7 @@ pub(super) fn of_mail(
     meanings: &[Meanings<'_>],
     features: &mut Collector,
 ) -> Features {
-    features.add("bias", "");
+    features.add_kind(const { Kind::of("bias") });
     for (context, meant) in contexts.iter().zip(meanings) {
         let cues = meant.cues;
         let kind = Kind::of(if context.reading.source == TextSource::Subject {
@@ -62,15 +62,15 @@ pub(super) fn of_mail(
     }
     let mut texts = contexts.iter();
     if texts.any(|context| has_token_link(context.reading, context.steps)) {
-        features.add("mail", "token link");
+        features.add_kind(const { Kind::of("mail") }.then("token link"));
     }
     let senses = mail.body.or(mail.subject);
     for (sense, name) in SENSES {
         if senses.says(*sense) {
-            features.add("mail says", name);
+            features.add_kind(const { Kind::of("mail says") }.then(name));
         }
         if mail.subject.says(*sense) {
-            features.add("subject says", name);
+            features.add_kind(const { Kind::of("subject says") }.then(name));
         }
     }
     features.end_part();
@@ -131,9 +131,9 @@ pub(super) fn of_candidate<'m>(
     of_rules(candidate, &one.rules, features);
     for (sense, name) in SENSES {
         if one.heard.sentence.says(*sense) {
-            features.add("sentence says", name);
+            features.add_kind(const { Kind::of("sentence says") }.then(name));
         } else if one.heard.near.says(*sense) {
-            features.add("near says", name);
+            features.add_kind(const { Kind::of("near says") }.then(name));
         }
     }
     features.end_part();
@@ -160,7 +160,11 @@ fn of_cues(candidate: &Candidate, context: &Context<'_>, cues: &[Hit], features:
     let (start, end) = (candidate.range.start, candidate.range.end);
     let left = own.start.max(start.saturating_sub(2 * REACH))..start;
     let right = end..own.end.min(end + 2 * REACH);
-    let alone = if candidate.alone { "alone " } else { "" };
+    let [line_kind, above_kind, below_kind, before_kind, all_kind] = if candidate.alone {
+        const { cue_kinds("alone ") }
+    } else {
+        const { cue_kinds("") }
+    };
     let within = |range: std::ops::Range<usize>| {
         let from = cues.partition_point(|hit| hit.start() < range.start);
         let until = cues.partition_point(|hit| hit.start() < range.end);
@@ -169,17 +173,17 @@ fn of_cues(candidate: &Candidate, context: &Context<'_>, cues: &[Hit], features:
     let near_left = start.saturating_sub(NEAR).max(own.start)..start;
     let near_right = end..own.end.min(end + NEAR);
     let before = line(-2).start.min(line(-1).start)..start;
-    for (prefix, name, range) in [
-        ("", "cue left near", near_left),
-        ("", "cue right near", near_right),
-        ("", "cue left", left.clone()),
-        ("", "cue right", right.clone()),
-        (alone, "cue line", left.start..right.end),
-        (alone, "cue above", line(-1)),
-        (alone, "cue below", line(1)),
-        (alone, "cue before", before),
+    for (kind, range) in [
+        (const { Kind::of("cue left near") }, near_left),
+        (const { Kind::of("cue right near") }, near_right),
+        (const { Kind::of("cue left") }, left.clone()),
+        (const { Kind::of("cue right") }, right.clone()),
+        (line_kind, left.start..right.end),
+        (above_kind, line(-1)),
+        (below_kind, line(1)),
+        (before_kind, before),
     ] {
-        cue::add(Kind::of_two(prefix, name), within(range), features);
+        cue::add(kind, within(range), features);
     }
     let earlier = within(line(-2).start.min(own.start)..start);
     let later = within(end..line(1).end.max(own.end));
@@ -198,14 +202,24 @@ fn of_cues(candidate: &Candidate, context: &Context<'_>, cues: &[Hit], features:
     );
     let all = Hit::senses(cues);
     let length = i32::try_from(candidate.compact.len()).map_or(9, |length| length.min(9));
-    let kind = Kind::of_two(alone, "cue all of").then_number(length);
-    cue::add_together(kind.then(" "), all, features);
+    cue::add_together(all_kind.then_number(length).then(" "), all, features);
+}
+
+/// The kinds of cues that say whether a candidate has a line of its own.
+const fn cue_kinds(alone: &str) -> [Kind; 5] {
+    [
+        Kind::of_two(alone, "cue line"),
+        Kind::of_two(alone, "cue above"),
+        Kind::of_two(alone, "cue below"),
+        Kind::of_two(alone, "cue before"),
+        Kind::of_two(alone, "cue all of"),
+    ]
 }
 
 fn of_rules(candidate: &Candidate, rules: &[Rule], features: &mut Collector) {
     let score: i32 = rules.iter().map(|rule| rule.points()).sum();
     for rule in rules {
-        features.add("rule", rule.as_str());
+        features.add_kind(const { Kind::of("rule") }.then(rule.as_str()));
     }
     let best = rules.iter().max_by_key(|rule| rule.points());
     let best = best.map_or("none", |rule| rule.as_str());
@@ -231,8 +245,8 @@ fn words_around<'r>(candidate: &Candidate, context: &Context<'r>) -> (&'r str, &
 fn of_words((left, right): (&str, &str), features: &mut Collector) {
     let before = left.trim_end_matches(' ').chars().next_back();
     let after = right.trim_start_matches(' ').chars().next();
-    add_sign("sign before", before, features);
-    add_sign("sign after", after, features);
+    add_sign(const { Kind::of("sign before") }, before, features);
+    add_sign(const { Kind::of("sign after") }, after, features);
     let mut near_left = [""; 2];
     let noted = words(left).inspect(|word| near_left = [near_left[1], word]);
     features.add_words(const { Kind::of("left") }, noted, Detail::Pieces);
@@ -240,11 +254,11 @@ fn of_words((left, right): (&str, &str), features: &mut Collector) {
     let mut next = words(right).map(sayable);
     let (first, then) = (next.next().unwrap_or(""), next.next().unwrap_or(""));
     for (kind, one, other) in [
-        ("left pair", second, last),
-        ("right pair", first, then),
-        ("between", last, first),
+        (const { Kind::of("left pair") }, second, last),
+        (const { Kind::of("right pair") }, first, then),
+        (const { Kind::of("between") }, last, first),
     ] {
-        features.add_kind(Kind::of(kind).then(one).then(" ").then(other));
+        features.add_kind(kind.then(one).then(" ").then(other));
     }
     let near_left = near_left.into_iter().filter(|word| !word.is_empty());
     features.add_words(const { Kind::of("left next") }, near_left, Detail::Pieces);
@@ -263,10 +277,10 @@ fn sayable(word: &str) -> &str {
 }
 
 /// The character beside a candidate.
-fn add_sign(kind: &str, sign: Option<char>, features: &mut Collector) {
+fn add_sign(kind: Kind, sign: Option<char>, features: &mut Collector) {
     match sign {
-        None => features.add(kind, "edge"),
-        Some(sign) if sign.is_alphanumeric() => features.add(kind, "letter"),
-        Some(sign) => features.add(kind, sign.encode_utf8(&mut [0; 4])),
+        None => features.add_kind(kind.then("edge")),
+        Some(sign) if sign.is_alphanumeric() => features.add_kind(kind.then("letter")),
+        Some(sign) => features.add_kind(kind.then(sign.encode_utf8(&mut [0; 4]))),
     }
 }

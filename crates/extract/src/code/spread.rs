@@ -70,9 +70,9 @@ impl Spread {
         let known = own.and_then(|own| self.values.get(own)).unwrap_or(&none);
         let values = number(self.values.len());
         let alone = if candidate.alone { "alone" } else { "within" };
-        features.add("times", number(known.count));
+        features.add_kind(const { Kind::of("times") }.then(number(known.count)));
         features.add_kind(written(const { Kind::of("sources") }, known.sources));
-        features.add("values", values);
+        features.add_kind(const { Kind::of("values") }.then(values));
         features.add_kind(
             const { Kind::of("values layout") }
                 .then(values)
@@ -81,9 +81,9 @@ impl Spread {
         );
         let length = candidate.compact.len();
         let alike = self.values.iter().filter(|one| one.value.len() == length);
-        features.add("alike", number(alike.count()));
+        features.add_kind(const { Kind::of("alike") }.then(number(alike.count())));
         let better = others().filter(|other| other.points > known.points);
-        features.add("rank", number(better.count()));
+        features.add_kind(const { Kind::of("rank") }.then(number(better.count())));
         let best = others().map(|other| other.points).max();
         let lead = best.map_or(9, |best| {
             ((known.points - best).div_euclid(15)).clamp(-6, 6)

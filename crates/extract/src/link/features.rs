@@ -21,7 +21,7 @@ pub(super) fn of_mail(
     features: &mut Collector,
     steps: &Steps<'_>,
 ) -> Features {
-    features.add("bias", "");
+    features.add_kind(const { Kind::of("bias") });
     for reading in readings {
         let kind = Kind::of(match reading.source {
             TextSource::Subject => "cue subject",
@@ -89,12 +89,12 @@ pub(super) fn of_link(
     said::add("url ", address, cues, features);
     features.end_part();
     for rule in &classified.rules {
-        features.add("rule", rule.name());
+        features.add_kind(const { Kind::of("rule") }.then(rule.name()));
     }
     let points = classified.score().div_euclid(10).clamp(-6, 15);
     features.add_kind(const { Kind::of("points") }.then_number(points));
     features.add_kind(const { Kind::of("token") }.then_number(token_strength.into()));
-    features.add("source", written.source.name());
+    features.add_kind(const { Kind::of("source") }.then(written.source.name()));
     said::add_together(said, (address, cues), features);
     features.take()
 }
@@ -133,23 +133,23 @@ fn add_url(url: &Url, features: &mut Collector) {
     }
     features.add_kind(counted("depth", depth.min(6)));
     for (name, value) in url.query_pairs().take(10) {
-        features.add("parameter", &name);
+        features.add_kind(const { Kind::of("parameter") }.then(&name));
         features.add_kind(counted("parameter size", (value.len() / 8).min(8)));
         if is_name(&value) {
-            features.add("parameter value", &value);
+            features.add_kind(const { Kind::of("parameter value") }.then(&value));
         }
     }
     features.add_kind(counted("number", longest_number(url).min(20)));
     let host = url.host_str().unwrap_or_default();
     if let Some((first, _)) = host.split_once('.') {
-        features.add("host", first);
+        features.add_kind(const { Kind::of("host") }.then(first));
     }
     let fragment = if url.fragment().is_some() {
         "yes"
     } else {
         "no"
     };
-    features.add("fragment", fragment);
+    features.add_kind(const { Kind::of("fragment") }.then(fragment));
 }
 
 /// The cues in the path of a URL, whose words may be of any language.
