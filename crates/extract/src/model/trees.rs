@@ -3,23 +3,13 @@
 //! A tree asks at each node whether a fact is more than a number, and gives the number of
 //! the leaf that it reaches. The sum over all trees is a score. `train/train.py` makes them.
 
-/// The first score, and then the trees.
-pub(crate) struct Trees {
-    bytes: &'static [u8],
-    /// How many nodes are between the root and a leaf.
-    levels: usize,
-}
+/// The first score, and then the trees. `LEVELS` nodes lead from the root to a leaf.
+pub(crate) struct Trees<const LEVELS: usize>(&'static [u8]);
 
 /// For the values of codes.
-pub(crate) const VALUES: Trees = Trees {
-    bytes: include_bytes!("trees.bin"),
-    levels: 6,
-};
+pub(crate) const VALUES: Trees<6> = Trees(include_bytes!("trees.bin"));
 /// For the targets of links.
-pub(crate) const TARGETS: Trees = Trees {
-    bytes: include_bytes!("link_trees.bin"),
-    levels: 4,
-};
+pub(crate) const TARGETS: Trees<4> = Trees(include_bytes!("link_trees.bin"));
 
 /// Scores of trees are finer than those of weights, by this factor.
 const FINER: i32 = 16;
@@ -27,22 +17,24 @@ const FINER: i32 = 16;
 /// No more facts are asked for. A power of two, so that no place of a fact has to be checked.
 const MOST_FACTS: usize = 64;
 
-impl Trees {
+impl<const LEVELS: usize> Trees<LEVELS> {
+    /// How many nodes a tree has.
+    const NODES: usize = (1 << LEVELS) - 1;
+
     /// The log odds that the trees give to these facts, in parts of [`super::UNIT`].
     pub(crate) fn odds(&self, facts: &[i32]) -> i32 {
-        let Some((start, trees)) = self.bytes.split_first_chunk::<4>() else {
+        let Some((start, trees)) = self.0.split_first_chunk::<4>() else {
             return 0;
         };
         let mut all = [0; MOST_FACTS];
         for (place, fact) in all.iter_mut().zip(facts) {
             *place = *fact;
         }
-        let nodes = (1 << self.levels) - 1;
         // A fact and a number for each node, and a number for each leaf.
-        let trees = trees.chunks_exact(4 * nodes + 2 * (nodes + 1));
+        let trees = trees.chunks_exact(4 * Self::NODES + 2 * (Self::NODES + 1));
         let leaves = trees.map(|tree| {
-            let (tree, leaves) = tree.split_at(4 * nodes);
-            let leaf = self.leaf(tree.as_chunks().0, &all);
+            let (tree, leaves) = tree.split_at(4 * Self::NODES);
+            let leaf = Self::leaf(tree.as_chunks().0, &all);
             let (leaves, _) = leaves.as_chunks::<2>();
             let leaf = leaves.get(leaf).copied().unwrap_or_default();
             i32::from(i16::from_le_bytes(leaf))
@@ -51,15 +43,15 @@ impl Trees {
     }
 
     /// The number of the leaf that the facts reach.
-    fn leaf(&self, tree: &[[u8; 4]], facts: &[i32; MOST_FACTS]) -> usize {
+    fn leaf(tree: &[[u8; 4]], facts: &[i32; MOST_FACTS]) -> usize {
         let mut node = 0;
-        for _ in 0..self.levels {
+        for _ in 0..LEVELS {
             let [fact, high, number @ ..] = tree.get(node).copied().unwrap_or_default();
             let fact = usize::from(u16::from_le_bytes([fact, high])) % MOST_FACTS;
             let fact = facts.get(fact).copied().unwrap_or_default();
             node = 2 * node + 1 + usize::from(fact > i32::from(i16::from_le_bytes(number)));
         }
-        node - tree.len()
+        node - Self::NODES
     }
 }
 
@@ -69,16 +61,20 @@ mod tests {
 
     #[test]
     fn files_hold_whole_trees_that_ask_for_existing_facts() {
-        for (trees, facts) in [(VALUES, 44), (TARGETS, 55)] {
-            let nodes = (1 << trees.levels) - 1;
-            let (numbers, rest) = trees.bytes.get(4..).unwrap().as_chunks::<2>();
-            let all = numbers.chunks_exact(3 * nodes + 1);
-            assert!(rest.is_empty() && all.remainder().is_empty());
-            for tree in all {
-                let asked = tree.iter().take(2 * nodes).step_by(2);
-                let mut asked = asked.map(|number| i16::from_le_bytes(*number));
-                assert!(asked.all(|fact| (0..facts).contains(&fact)));
-            }
+        check(&VALUES, 44);
+        check(&TARGETS, 55);
+    }
+
+    fn check<const LEVELS: usize>(trees: &Trees<LEVELS>, facts: i16) {
+        let nodes = Trees::<LEVELS>::NODES;
+        let (numbers, rest) = trees.0.get(4..).unwrap().as_chunks::<2>();
+        let all = numbers.chunks_exact(3 * nodes + 1);
+        assert!(rest.is_empty() && all.remainder().is_empty());
+        assert!(usize::try_from(facts).unwrap() <= MOST_FACTS);
+        for tree in all {
+            let asked = tree.iter().take(2 * nodes).step_by(2);
+            let mut asked = asked.map(|number| i16::from_le_bytes(*number));
+            assert!(asked.all(|fact| (0..facts).contains(&fact)));
         }
     }
 }
