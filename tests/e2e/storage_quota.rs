@@ -8,6 +8,7 @@ use pipeline::{Clock, SystemClock};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use testkit::api::{Api, ok};
+use testkit::noise::noise;
 use tokio::time::{Instant, sleep};
 
 use crate::client::HttpAnswer;
@@ -36,7 +37,9 @@ fn settings(api: &Api) -> String {
 /// A mail of about 45,000 bytes, which are 60,000 in the post.
 fn large_mail(number: usize) -> Vec<u8> {
     let mut mail = otp_mail(&number.to_string(), "493817");
-    mail.extend("All the best.\r\n".repeat(3_000).bytes());
+    for line in noise(number as u64, 45_000).as_bytes().chunks(76) {
+        mail.extend([line, b"\r\n"].concat());
+    }
     mail
 }
 
@@ -44,7 +47,7 @@ fn large_mail(number: usize) -> Vec<u8> {
 async fn announce(harness: &Harness, number: usize) -> HttpAnswer {
     let body: Value = json!({ "type": "email.received", "data": {
         "email_id": format!("e{number}"), "received_for": ["resend@inbox.test"],
-        "subject": "x".repeat(60_000),
+        "subject": noise(number as u64, 60_000),
     } });
     let (id, body) = (format!("r-{number}"), body.to_string());
     let now = SystemClock.now();

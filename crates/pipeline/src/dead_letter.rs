@@ -56,7 +56,7 @@ pub struct DeadLetter {
     pub recorded_at: Timestamp,
     /// When it was given up.
     pub dead_lettered_at: Timestamp,
-    /// The size of its body; `None` when the body was wiped.
+    /// How many bytes its body takes in the database; `None` when the body was wiped.
     pub body_bytes: Option<u64>,
     /// The request's `Content-Type`.
     pub content_type: String,

@@ -1,16 +1,18 @@
 //! Sealing: mail bodies, and the codes and links found in them, are stored encrypted.
 //!
 //! A sealed value is a layout byte, a random nonce and the XChaCha20-Poly1305
-//! ciphertext. The associated data name the row it was made for, so a value that is
+//! ciphertext with its tag. The layout says whether the value was packed before
+//! (`pack.rs`). The associated data name the row it was made for, so a value that is
 //! moved to another row, inbox or table no longer opens. The key's name is in a column
 //! of its own.
 
 mod file;
 mod key;
+mod pack;
 mod ring;
 
-use chacha20poly1305::XNonce;
-use chacha20poly1305::aead::{Aead, Payload};
+use chacha20poly1305::aead::{Aead, AeadInOut, Payload};
+use chacha20poly1305::{Tag, XNonce};
 use pipeline::{ArtifactId, DeliveryId, MessageId, NewMessage, SendId, UnsealError};
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
@@ -21,11 +23,14 @@ pub use file::{KeyFile, KeyFileError};
 pub use key::{KeyId, SealKey};
 pub use ring::Keyring;
 
-const LAYOUT: u8 = 1;
+/// The value as it is.
+const PLAIN: u8 = 1;
+/// The value packed.
+const PACKED: u8 = 2;
 const NONCE: usize = 24;
 const TAG: usize = 16;
 
-/// How many bytes a sealed value is longer than the plain one.
+/// How many bytes a sealed value is longer than what was sealed.
 pub(crate) const OVERHEAD: u64 = (1 + NONCE + TAG) as u64;
 
 /// A sealed value, and the name of the key that opens it.
@@ -117,9 +122,9 @@ impl<'a> Row<'a> {
 
     /// The associated data of a value. Each field is preceded by its length, so that no
     /// two rows have the same bytes.
-    fn associated(&self, key: &KeyId) -> Vec<u8> {
+    fn associated(&self, layout: u8, key: &KeyId) -> Vec<u8> {
         let fields: [&[u8]; 5] = [
-            &[LAYOUT],
+            &[layout],
             self.table.as_bytes(),
             self.id.as_bytes(),
             self.owner.as_bytes(),
@@ -135,37 +140,51 @@ impl<'a> Row<'a> {
 }
 
 impl SealKey {
-    /// Seals a value for a row.
+    /// Seals a value for a row, packed if that makes it smaller.
     pub(crate) fn seal(&self, row: Row<'_>, plain: &[u8]) -> Result<Sealed, Fault> {
         let nonce: [u8; NONCE] = rand::random();
-        let payload = Payload {
-            msg: plain,
-            aad: &row.associated(self.id()),
-        };
-        let sealed = self
-            .cipher()
-            .encrypt(&XNonce::from(nonce), payload)
-            .map_err(|_opaque| Fault::Damaged(row.table))?;
+        let mut bytes = Vec::with_capacity(1 + NONCE + plain.len() + TAG);
+        bytes.push(PACKED);
+        bytes.extend(nonce);
+        if !pack::append(plain, &mut bytes) {
+            bytes.clear();
+            bytes.push(PLAIN);
+            bytes.extend(nonce);
+            bytes.extend(plain);
+        }
+        let tag = self.encrypt(row, &nonce, &mut bytes);
+        bytes.extend(tag.ok_or(Fault::Damaged(row.table))?);
         Ok(Sealed {
             key: self.id().clone(),
-            bytes: [&[LAYOUT][..], &nonce, &sealed].concat(),
+            bytes,
         })
+    }
+
+    /// Encrypts what follows the layout and the nonce.
+    fn encrypt(&self, row: Row<'_>, nonce: &[u8; NONCE], bytes: &mut [u8]) -> Option<Tag> {
+        let (&mut layout, rest) = bytes.split_first_mut()?;
+        let (_nonce, value) = rest.split_first_chunk_mut::<NONCE>()?;
+        let associated = row.associated(layout, self.id());
+        let cipher = self.cipher();
+        let tag = cipher.encrypt_inout_detached(&XNonce::from(*nonce), &associated, value.into());
+        tag.ok()
     }
 
     fn open(&self, row: Row<'_>, sealed: &[u8]) -> Result<Vec<u8>, Fault> {
         let damaged = || Fault::Damaged(row.table);
         let (&layout, rest) = sealed.split_first().ok_or_else(damaged)?;
         let (&nonce, rest) = rest.split_first_chunk::<NONCE>().ok_or_else(damaged)?;
-        if layout != LAYOUT {
-            return Err(damaged());
-        }
         let payload = Payload {
             msg: rest,
-            aad: &row.associated(self.id()),
+            aad: &row.associated(layout, self.id()),
         };
-        self.cipher()
-            .decrypt(&XNonce::from(nonce), payload)
-            .map_err(|_opaque| damaged())
+        let opened = self.cipher().decrypt(&XNonce::from(nonce), payload);
+        let opened = opened.map_err(|_opaque| damaged())?;
+        match layout {
+            PLAIN => Ok(opened),
+            PACKED => pack::unpack(&opened).ok_or_else(damaged),
+            _ => Err(damaged()),
+        }
     }
 }
 
@@ -213,96 +232,4 @@ impl Keyring {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ring(keys: &[u8]) -> Keyring {
-        let keys = keys.iter().map(|byte| SealKey::new([*byte; 32])).collect();
-        Keyring::of(keys).unwrap()
-    }
-
-    fn sealed_by(ring: &Keyring, row: Row<'_>) -> Sealed {
-        ring.sealing().seal(row, b"493817").unwrap()
-    }
-
-    #[test]
-    fn a_sealed_value_opens_and_does_not_contain_the_plain_one() {
-        let ring = ring(&[7]);
-        let row = Row::delivery(DeliveryId::new(), "dev");
-        let sealed = sealed_by(&ring, row);
-        assert_eq!(sealed.bytes.len() as u64, 6 + OVERHEAD);
-        assert!(!sealed.bytes.windows(6).any(|six| six == b"493817"));
-        let opened = ring.open(row, sealed.key.as_str(), &sealed.bytes).unwrap();
-        assert_eq!(opened, b"493817");
-        assert_ne!(sealed_by(&ring, row).bytes, sealed.bytes);
-    }
-
-    #[test]
-    fn a_value_opens_only_in_its_own_row() {
-        let ring = ring(&[7]);
-        let (id, other) = (Uuid::new_v4(), Uuid::new_v4());
-        let delivery = |id, source| Row::delivery(DeliveryId::from_uuid(id), source);
-        let sealed = sealed_by(&ring, delivery(id, "a"));
-        let wrong = [
-            delivery(other, "a"),
-            delivery(id, "b"),
-            Row::artifact(ArtifactId::from_uuid(id), "a"),
-        ];
-        for row in wrong {
-            let opened = ring.open(row, sealed.key.as_str(), &sealed.bytes);
-            assert!(matches!(opened, Err(Fault::Damaged(_))), "{row:?}");
-        }
-    }
-
-    #[test]
-    fn rows_with_equal_joined_fields_have_different_associated_data() {
-        let key = SealKey::new([7; 32]);
-        let row = |table, owner| Row {
-            table,
-            id: Uuid::nil(),
-            owner,
-        };
-        let one = row("a", "bc").associated(key.id());
-        assert_ne!(one, row("ab", "c").associated(key.id()));
-    }
-
-    #[test]
-    fn a_changed_bit_or_a_missing_byte_does_not_open() {
-        let ring = ring(&[7]);
-        let row = Row::delivery(DeliveryId::new(), "dev");
-        let sealed = sealed_by(&ring, row);
-        for bit in 0..sealed.bytes.len() * 8 {
-            let mut forged = sealed.bytes.clone();
-            forged[bit / 8] ^= 1 << (bit % 8);
-            assert!(ring.open(row, sealed.key.as_str(), &forged).is_err());
-        }
-        for length in 0..sealed.bytes.len() {
-            let cut = &sealed.bytes[..length];
-            assert!(ring.open(row, sealed.key.as_str(), cut).is_err());
-        }
-    }
-
-    #[test]
-    fn value_is_not_opened_by_another_key_whatever_its_name() {
-        let row = Row::delivery(DeliveryId::new(), "dev");
-        let sealed = sealed_by(&ring(&[7]), row);
-        let other = ring(&[8]);
-        let unknown = other.open(row, sealed.key.as_str(), &sealed.bytes);
-        assert!(matches!(unknown, Err(Fault::KeyUnknown(_))));
-        let misnamed = other.open(row, other.sealing().id().as_str(), &sealed.bytes);
-        assert!(matches!(misnamed, Err(Fault::Damaged(_))));
-    }
-
-    #[test]
-    fn the_first_key_seals_and_all_open() {
-        let row = Row::delivery(DeliveryId::new(), "dev");
-        let before = sealed_by(&ring(&[1]), row);
-        let both = ring(&[2, 1]);
-        let after = sealed_by(&both, row);
-        assert_ne!(before.key, after.key);
-        for sealed in [before, after] {
-            let opened = both.open(row, sealed.key.as_str(), &sealed.bytes);
-            assert_eq!(opened.unwrap(), b"493817");
-        }
-    }
-}
+mod tests;

@@ -36,6 +36,8 @@ pub mod key_contract;
     reason = "used only in tests, where a failure is a panic"
 )]
 pub mod mail_provider;
+/// Text that cannot be packed.
+pub mod noise;
 /// A loopback port that belongs to one test from its start to its end.
 #[expect(
     clippy::expect_used,

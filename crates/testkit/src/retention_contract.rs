@@ -11,6 +11,7 @@ use pipeline::{
     ServerKey, StorageQuota,
 };
 
+use crate::noise::noise;
 use crate::store_contract::{
     LONG, StoreSubject, attempt, code, delivery, held, inbox, mail, must, request, resend, suited,
 };
@@ -167,7 +168,7 @@ pub async fn stored_bytes_are_counted_by_source_and_state(subject: &dyn Retentio
     assert!((StorageQuota::ROW..StorageQuota::ROW + 100).contains(&row));
     let other = NewDelivery {
         source: must("other".parse()),
-        ..delivery("other", &[7; 1000])
+        ..delivery("other", noise(7, 1000).as_bytes())
     };
     seams.record(other).await;
     let of = |source: &str, bytes| (source.to_owned(), bytes);

@@ -186,7 +186,7 @@ fn show_dead_letter(item: &DeadLetter, to: &[InboxId], as_json: bool) -> Result<
     ];
     lines.extend(to.iter().map(|address| ("recipient", address.to_string())));
     let body = match item.body_bytes {
-        Some(bytes) => format!("{bytes} bytes (--body prints it)"),
+        Some(bytes) => format!("{bytes} bytes stored (--body prints it)"),
         None => "deleted".to_owned(),
     };
     let conflict = if item.is_conflict { "yes" } else { "no" };

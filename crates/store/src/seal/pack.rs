@@ -1,0 +1,93 @@
+//! Packing: most bodies are text, which LZ4 makes a third or half as long. The database then
+//! writes, logs, copies and reads so much less, which takes more time than packing.
+//!
+//! A packed value is its length, four bytes with the last one first, and one LZ4 block.
+
+use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
+
+/// A shorter value gains little.
+const SHORTEST: usize = 256;
+
+/// A longer value is not packed: how many large bodies are held at once is decided by
+/// their size in the database (`claims/large.rs`), which must not be much less than in
+/// memory.
+const LONGEST: usize = 256 * 1024;
+
+/// How many bytes the length takes.
+const LENGTH: usize = 4;
+
+/// Appends the packed value to `to`. `false` if that is not shorter than the value; what was
+/// appended is useless then.
+pub(super) fn append(value: &[u8], to: &mut Vec<u8>) -> bool {
+    let Ok(length) = u32::try_from(value.len()) else {
+        return false;
+    };
+    if !(SHORTEST..=LONGEST).contains(&value.len()) {
+        return false;
+    }
+    to.extend(length.to_le_bytes());
+    let start = to.len();
+    to.resize(start + get_maximum_output_size(value.len()), 0);
+    let block = to.get_mut(start..).unwrap_or_default();
+    let Ok(packed) = compress_into(value, block) else {
+        return false;
+    };
+    to.truncate(start + packed);
+    LENGTH + packed < value.len()
+}
+
+/// The value that was packed. `None` if these bytes are not a packed value.
+pub(super) fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
+    let (length, block) = packed.split_first_chunk::<LENGTH>()?;
+    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+    if length > LONGEST {
+        return None;
+    }
+    let mut value = vec![0; length];
+    let written = decompress_into(block, &mut value).ok()?;
+    (written == length).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(value: &[u8]) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        append(value, &mut bytes).then_some(bytes)
+    }
+
+    #[test]
+    fn text_is_packed_and_unpacked() {
+        for length in [SHORTEST, 1_000, 8_192, 65_535, 65_536, LONGEST] {
+            let text = b"Type the digits. "
+                .repeat(length)
+                .get(..length)
+                .unwrap()
+                .to_vec();
+            let packed = packed(&text).unwrap();
+            assert!(packed.len() < length, "{length}");
+            assert_eq!(unpack(&packed), Some(text));
+        }
+    }
+
+    #[test]
+    fn short_long_and_random_values_are_not_packed() {
+        assert_eq!(packed(&[b'a'; SHORTEST - 1]), None);
+        assert_eq!(packed(&vec![b'a'; LONGEST + 1]), None);
+        let random: Vec<u8> = (0..8_192).map(|_| rand::random()).collect();
+        assert_eq!(packed(&random), None);
+    }
+
+    #[test]
+    fn other_bytes_are_not_unpacked() {
+        let packed = packed(&[b'a'; 1_000]).unwrap();
+        assert_eq!(unpack(&[]), None);
+        assert_eq!(unpack(&packed[..packed.len() - 1]), None);
+        for length in [0, 999, 1_001, u32::MAX] {
+            let mut other = packed.clone();
+            other[..LENGTH].copy_from_slice(&length.to_le_bytes());
+            assert_eq!(unpack(&other), None, "{length}");
+        }
+    }
+}
