@@ -106,12 +106,8 @@ pub(crate) trait Backend: Send + Sync + Sized + 'static {
         query: Prepared<Self>,
     ) -> impl Future<Output = Result<Vec<R>, sqlx::Error>> + Send;
 
-    /// Whether one statement inserts many rows. Without that, a transaction around the
-    /// statements makes them one commit.
-    const INSERTS_MANY: bool;
-
-    /// Inserts the deliveries of a batch whose keys are free, and returns their ids: in
-    /// one statement, or in one for each.
+    /// Inserts the deliveries of a batch whose keys are free, many in one statement, and
+    /// returns their ids.
     fn insert_deliveries(
         connection: &mut Connection<Self>,
         batch: &Batch,

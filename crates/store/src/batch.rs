@@ -82,11 +82,6 @@ impl Batch {
         unrecorded
     }
 
-    /// Whether it holds one delivery.
-    pub(crate) fn is_single(&self) -> bool {
-        self.deliveries.len() == 1
-    }
-
     /// Whether every delivery has an answer.
     pub(crate) fn is_settled(&self) -> bool {
         self.unrecorded.is_empty()

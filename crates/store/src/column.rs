@@ -116,12 +116,16 @@ impl Rows {
 
 /// Bytes as hexadecimal text, as [`Rows`] hold them.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    let mut hex = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let digits = [byte >> 4, byte & 15].map(u32::from);
+        hex.extend(
+            digits
+                .into_iter()
+                .filter_map(|digit| char::from_digit(digit, 16)),
+        );
+    }
+    hex
 }
 
 /// A list of values: an array in Postgres (`= ANY($1)`), in `SQLite` a JSON array for

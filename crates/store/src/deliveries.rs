@@ -52,13 +52,7 @@ async fn record<B: Backend>(
 ) -> Result<Vec<Recorded>, Fault> {
     // Sealing needs no connection, so none is held meanwhile.
     let batch = Batch::new(batch, &session.secrets)?;
-    if B::INSERTS_MANY || batch.is_single() {
-        return settle::<B>(&mut *session.writer().await?, batch).await;
-    }
-    let mut transaction = session.begin().await?;
-    let answers = settle::<B>(&mut transaction, batch).await?;
-    transaction.commit().await?;
-    Ok(answers)
+    settle::<B>(&mut *session.writer().await?, batch).await
 }
 
 /// Inserts what is new and looks up what is not, until every delivery has an answer.
@@ -98,44 +92,42 @@ pub(crate) async fn settle<B: Backend>(
     batch.into_answers()
 }
 
-/// Inserts one row with each statement; returns the ids of those that are new.
-pub(crate) async fn insert_each<B: Backend>(
+/// Inserts the row of one delivery; returns its id if it is new. What many deliveries need
+/// for one statement would be work for nothing here.
+pub(crate) async fn insert_one<B: Backend>(
     connection: &mut Connection<B>,
     batch: &Batch,
-    unrecorded: &[Unrecorded],
+    candidate: &Unrecorded,
 ) -> Result<Vec<Uuid>, Fault> {
-    let mut inserted = Vec::with_capacity(unrecorded.len());
-    for candidate in unrecorded {
-        let delivery = batch.delivery(candidate)?;
-        let written = query::<B>(Sql {
-            postgres: "INSERT INTO deliveries
-                     (id, source, delivery_key, content_digest, content_type, conflict_of, body,
-                      body_key, recorded_at, claimable_at, ring_at)
-                 SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now, now + interval '2 seconds'
-                 FROM clock_timestamp() AS now
-                 ON CONFLICT (delivery_key) DO NOTHING",
-            sqlite: "INSERT INTO deliveries
-                     (id, source, delivery_key, content_digest, content_type, conflict_of, body,
-                      body_key, recorded_at, claimable_at, ring_at)
-                 SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now, now + 2000
-                 FROM clock WHERE true
-                 ON CONFLICT (delivery_key) DO NOTHING",
-        })
-        .bind(delivery.id.as_uuid())
-        .bind(delivery.source.as_str())
-        .bind(candidate.key.as_bytes().as_slice())
-        .bind(delivery.content.as_bytes().as_slice())
-        .bind(delivery.content_type.as_str())
-        .bind(candidate.conflict_of.map(|id| id.as_uuid()))
-        .bind(delivery.body.as_slice())
-        .bind(batch.body_key.as_str())
-        .execute(connection)
-        .await?;
-        if written == 1 {
-            inserted.push(delivery.id.as_uuid());
-        }
-    }
-    Ok(inserted)
+    let delivery = batch.delivery(candidate)?;
+    let written = query::<B>(Sql {
+        postgres: "INSERT INTO deliveries
+                 (id, source, delivery_key, content_digest, content_type, conflict_of, body,
+                  body_key, recorded_at, claimable_at, ring_at)
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now, now + interval '2 seconds'
+             FROM clock_timestamp() AS now
+             ON CONFLICT (delivery_key) DO NOTHING",
+        sqlite: "INSERT INTO deliveries
+                 (id, source, delivery_key, content_digest, content_type, conflict_of, body,
+                  body_key, recorded_at, claimable_at, ring_at)
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now, now + 2000
+             FROM clock WHERE true
+             ON CONFLICT (delivery_key) DO NOTHING",
+    })
+    .bind(delivery.id.as_uuid())
+    .bind(delivery.source.as_str())
+    .bind(candidate.key.as_bytes().as_slice())
+    .bind(delivery.content.as_bytes().as_slice())
+    .bind(delivery.content_type.as_str())
+    .bind(candidate.conflict_of.map(|id| id.as_uuid()))
+    .bind(delivery.body.as_slice())
+    .bind(batch.body_key.as_str())
+    .execute(connection)
+    .await?;
+    Ok((written == 1)
+        .then(|| delivery.id.as_uuid())
+        .into_iter()
+        .collect())
 }
 
 /// The rows that have these keys.

@@ -111,8 +111,6 @@ impl Backend for Postgres {
     /// The pool ends the transaction of every connection that comes back.
     fn discard(_lent: &mut Lent) {}
 
-    const INSERTS_MANY: bool = true;
-
     async fn insert_deliveries(
         link: &mut Link,
         batch: &Batch,

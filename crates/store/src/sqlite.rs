@@ -1,6 +1,7 @@
 //! `SQLite`: one file, one process, one writer.
 
 mod connect;
+mod deliveries;
 mod lock;
 mod recovery;
 mod schema;
@@ -12,7 +13,6 @@ use uuid::Uuid;
 use crate::backend::{Backend, Columns, ConnectionCount, End, Prepared, Sql, Value};
 use crate::batch::{Batch, Unrecorded};
 use crate::database::Database;
-use crate::deliveries;
 use crate::fault::Fault;
 use crate::migrations::{Migrated, MigrationPlan};
 use crate::open::OpenError;
@@ -132,14 +132,12 @@ impl Backend for Sqlite {
         lent.close_on_drop();
     }
 
-    const INSERTS_MANY: bool = false;
-
     async fn insert_deliveries(
         connection: &mut SqliteConnection,
         batch: &Batch,
         unrecorded: &[Unrecorded],
     ) -> Result<Vec<Uuid>, Fault> {
-        deliveries::insert_each::<Self>(connection, batch, unrecorded).await
+        deliveries::insert(connection, batch, unrecorded).await
     }
 
     /// Only one process opens the file.

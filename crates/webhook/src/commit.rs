@@ -180,22 +180,11 @@ impl CommitLoop {
         }
     }
 
-    /// Records in a separate task, so that a panic in the store fails this batch and
-    /// not the committer.
+    /// A panic ends the committer, which drops the answers of this batch: its posts get 503.
     async fn record(&self, deliveries: Vec<NewDelivery>) -> Option<Vec<Recorded>> {
         let count = deliveries.len();
-        let log = Arc::clone(&self.log);
-        match tokio::spawn(async move { log.record(deliveries).await }).await {
-            Ok(Ok(recorded)) => Some(recorded),
-            Ok(Err(error)) => {
-                report(&error, count);
-                None
-            }
-            Err(error) => {
-                tracing::error!(%error, deliveries = count, "recording panicked; its posts were answered 503");
-                None
-            }
-        }
+        let recorded = self.log.record(deliveries).await;
+        recorded.inspect_err(|error| report(error, count)).ok()
     }
 
     fn answer(&self, answers: Vec<PendingAnswer>, recorded: &[Recorded]) {

@@ -16,8 +16,8 @@ pub(super) async fn insert(
     batch: &Batch,
     unrecorded: &[Unrecorded],
 ) -> Result<Vec<Uuid>, Fault> {
-    if let [_] = unrecorded {
-        return deliveries::insert_each::<Postgres>(link, batch, unrecorded).await;
+    if let [candidate] = unrecorded {
+        return deliveries::insert_one::<Postgres>(link, batch, candidate).await;
     }
     let mut columns = Columns::default();
     for candidate in unrecorded {
