@@ -33,6 +33,19 @@ pub(crate) fn without_end(line: &str) -> &str {
     line.get(..kept).unwrap_or_default()
 }
 
+/// `>>> 482 913`: whether the only words of a paragraph are few, have a digit, and come after
+/// several arrows. Nobody quotes so little of a mail that is quoted in another one.
+pub(crate) fn is_pointed_at(line: &str, before: Option<&str>, after: Option<&str>) -> bool {
+    const LONGEST: usize = 24;
+    let is_start = |text: &str| text.ends_with("\n\n") || text.ends_with("\n\r\n");
+    let is_end = |text: &str| text.is_empty() || text.starts_with(['\r', '\n']);
+    line.starts_with(">>")
+        && line.len() <= LONGEST
+        && line.bytes().any(|byte| byte.is_ascii_digit())
+        && before.is_some_and(is_start)
+        && after.is_some_and(is_end)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

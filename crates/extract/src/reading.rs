@@ -230,7 +230,9 @@ impl Reading {
                 break;
             }
             // ">>> 482913 <<<" is a frame and no quotation.
-            let is_quoted = line.starts_with('>') && !line.trim_end().ends_with('<');
+            let is_quoted = line.starts_with('>')
+                && !line.trim_end().ends_with('<')
+                && !lines::is_pointed_at(line, text.get(..start), text.get(at..));
             if is_quoted && !quoted {
                 continue;
             }
@@ -331,6 +333,22 @@ mod tests {
         ] {
             assert_eq!(stress_of(body, "482913"), stress, "{body}");
         }
+    }
+
+    #[test]
+    fn short_paragraph_after_several_arrows_is_no_quotation() {
+        let read = |text: &str| {
+            let reading = Reading::of_text(text, 1_000, &Steps::for_size(0));
+            reading.text().contains("482 913")
+        };
+        assert!(read("Type this:\n\n>>> 482 913\n\nThank you\n"));
+        assert!(read("Type this:\r\n\r\n>> 482 913\r\n\r\nThank you\r\n"));
+        assert!(!read("Thank you\n\n> 482 913\n\nBye\n"));
+        assert!(!read("Thank you\n\n> Type\n>> 482 913\n\nBye\n"));
+        assert!(!read(
+            "Thank you\r\n\r\n> Type\r\n>> 482 913\r\n\r\nBye\r\n"
+        ));
+        assert!(!read("Thank you\n\n>> My code is not 482 913\n\nBye\n"));
     }
 
     #[test]
