@@ -15,6 +15,21 @@ static ENGLISH: LazyLock<HashSet<&'static [u8]>> = LazyLock::new(|| {
     words.map(str::as_bytes).collect()
 });
 
+/// Names of animals, plants, colours and other things, and numbers. No sentence consists of
+/// these only.
+static THINGS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    include_str!("words/things.txt")
+        .split_ascii_whitespace()
+        .collect()
+});
+
+/// Whether each word of a text names a thing or a number.
+pub(crate) fn are_things(text: &str) -> bool {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let mut words = words.filter(|word| word.contains(char::is_alphabetic));
+    words.all(|word| THINGS.contains(word.to_ascii_lowercase().as_str()))
+}
+
 /// The kind of a text, which decides how many letters of words it may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordLimit {
@@ -122,6 +137,16 @@ mod tests {
             assert_eq!(shown_domain(domain), Some(domain));
         }
         assert_eq!(shown_domain("mail.notify.example.com"), Some("example.com"));
+    }
+
+    #[test]
+    fn only_words_of_the_list_are_things() {
+        for text in ["copper heron seventeen", "TIGER-LAMP", "heron lamp 38"] {
+            assert!(are_things(text), "{text}");
+        }
+        for text in ["open the lamp", "destroy lamp", "lamps", "heron38"] {
+            assert!(!are_things(text), "{text}");
+        }
     }
 
     #[test]

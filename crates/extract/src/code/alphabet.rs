@@ -2,7 +2,7 @@
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// An alphabet whose words are separated by spaces. Three words of it say little.
+/// An alphabet, or another script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Alphabet {
     Latin,
@@ -10,6 +10,12 @@ pub(super) enum Alphabet {
     Cyrillic,
     Armenian,
     Georgian,
+    Hebrew,
+    Arabic,
+    Ethiopic,
+    Hangul,
+    Kana,
+    Han,
 }
 
 impl Alphabet {
@@ -23,7 +29,24 @@ impl Alphabet {
             '\u{400}'..='\u{52f}' => Some(Self::Cyrillic),
             '\u{531}'..='\u{587}' => Some(Self::Armenian),
             '\u{10d0}'..='\u{10ff}' => Some(Self::Georgian),
+            '\u{5d0}'..='\u{5ea}' => Some(Self::Hebrew),
+            '\u{620}'..='\u{64a}' | '\u{671}'..='\u{6d3}' => Some(Self::Arabic),
+            '\u{1200}'..='\u{135a}' => Some(Self::Ethiopic),
+            '\u{ac00}'..='\u{d7a3}' => Some(Self::Hangul),
+            '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' => Some(Self::Kana),
+            '\u{4e00}'..='\u{9fff}' => Some(Self::Han),
             _ => None,
+        }
+    }
+
+    /// How many letters say no more than one word, if a few letters of the script can be a
+    /// sentence. Three words of the other alphabets say little.
+    pub(super) fn most_letters(self) -> Option<usize> {
+        match self {
+            Self::Latin | Self::Greek | Self::Cyrillic | Self::Armenian | Self::Georgian => None,
+            Self::Hebrew | Self::Arabic => Some(6),
+            Self::Ethiopic | Self::Hangul | Self::Kana => Some(4),
+            Self::Han => Some(2),
         }
     }
 }

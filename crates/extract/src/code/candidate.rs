@@ -4,17 +4,18 @@ use std::fmt;
 use std::ops::Range;
 
 use super::apart::is_set_apart_whole;
+use super::context::Context;
+use super::disguise::{disguised, is_handed_over};
+use super::even::letter_groups;
 use super::mask::is_masked;
 use super::number::is_digits;
-use super::run::{Run, digit_groups, letter_groups, spelled_out};
+use super::run::{Run, digit_groups, spelled_out};
 use super::segment::{Segment, heading};
 use super::shape::{Shape, shape_apart, shape_of};
 use super::token::{Form, Token, tokens};
 use super::uneven::uneven_groups;
 use crate::fold::BARRIER;
 use crate::lexicon::{Hit, Sense};
-use crate::reading::Reading;
-use crate::steps::Steps;
 
 /// More than any honest mail has.
 const MAX_CANDIDATES: usize = 200;
@@ -99,18 +100,14 @@ impl Place<'_> {
 }
 
 /// The candidates of a reading, and whether there are more than are examined.
-pub(super) fn candidates(
-    reading: &Reading,
-    segments: &[Segment],
-    hits: &[Hit],
-    steps: &Steps<'_>,
-) -> (Vec<Candidate>, bool) {
+pub(super) fn candidates(context: &Context<'_>) -> (Vec<Candidate>, bool) {
+    let (reading, hits, steps) = (context.reading, &context.hits, context.steps);
     let text = reading.text();
     steps.charge(6 * text.len());
     let tokens = tokens(text);
     let mut found = Vec::new();
     let mut place = Place {
-        segments,
+        segments: &context.segments,
         hits,
         segment: 0,
         hit: 0,
@@ -124,7 +121,7 @@ pub(super) fn candidates(
             PER_TOKEN
         })
     {
-        match run(reading, (&tokens, at), hits) {
+        match run(context, (&tokens, at)) {
             Some(Run::Nothing { used }) => at += used,
             Some(Run::Code {
                 range,
@@ -137,7 +134,7 @@ pub(super) fn candidates(
             }
             None => {
                 at += 1;
-                found.extend(single(text, token, &mut place));
+                found.extend(single(context, token, &mut place));
             }
         }
     }
@@ -145,12 +142,12 @@ pub(super) fn candidates(
 }
 
 /// The run of tokens that begins with a token, if there is one.
-fn run(reading: &Reading, (tokens, at): (&[Token], usize), hits: &[Hit]) -> Option<Run> {
+fn run(context: &Context<'_>, (tokens, at): (&[Token], usize)) -> Option<Run> {
     // No run begins with an ordinary word.
     if tokens.get(at)?.form != Form::Any {
         return None;
     }
-    let text = reading.text();
+    let (reading, text, hits) = (context.reading, context.text(), &context.hits);
     // "4821 10 minutes": the second number is counted, so the first is by itself.
     let is_whole = |run: &Run| match run {
         Run::Code { range, shape, .. } => !is_counted(text, range, *shape, hits),
@@ -160,7 +157,7 @@ fn run(reading: &Reading, (tokens, at): (&[Token], usize), hits: &[Hit]) -> Opti
         .or_else(|| digit_groups(reading, tokens, at))
         .or_else(|| {
             let even = letter_groups(text, tokens, at);
-            let uneven = uneven_groups(text, tokens, at, hits).filter(is_whole);
+            let uneven = uneven_groups(context, tokens, at).filter(is_whole);
             longer(even, uneven)
         })
         .filter(is_whole)
@@ -177,7 +174,7 @@ fn longer(even: Option<Run>, uneven: Option<Run>) -> Option<Run> {
 }
 
 /// One token by itself.
-fn single(text: &str, token: &Token, place: &mut Place<'_>) -> Option<Candidate> {
+fn single(context: &Context<'_>, token: &Token, place: &mut Place<'_>) -> Option<Candidate> {
     // A word with a capital and a small letter has no shape, and neither has a small word that
     // is short or long.
     if token.form == Form::Word
@@ -185,15 +182,15 @@ fn single(text: &str, token: &Token, place: &mut Place<'_>) -> Option<Candidate>
     {
         return None;
     }
+    let text = context.text();
     let core = text.get(token.range.clone())?;
     let shape = match token.form {
         Form::SmallWord => Some(Shape::SmallLetters),
         Form::Word | Form::Any => shape_of(core),
     };
-    let shape = shape.or_else(|| {
-        let shape = shape_apart(core)?;
-        is_set_apart_whole(text, &token.range).then_some(shape)
-    });
+    let shape = shape
+        .or_else(|| shape_apart(core).filter(|_| is_set_apart_whole(text, &token.range)))
+        .or_else(|| disguised(core).filter(|_| is_handed_over(core, &token.range, context)));
     candidate(text, token.range.clone(), core, shape?, place)
         .filter(|_| !is_masked(text, token, core))
 }

@@ -29,7 +29,7 @@ impl<'r> Context<'r> {
             .collect()
     }
 
-    fn of(reading: &'r Reading, memory: &mut Memory, steps: &'r Steps<'r>) -> Self {
+    pub(super) fn of(reading: &'r Reading, memory: &mut Memory, steps: &'r Steps<'r>) -> Self {
         steps.charge(PER_BYTE * reading.text().len());
         Self {
             reading,

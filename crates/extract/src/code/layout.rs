@@ -39,6 +39,11 @@ pub(super) fn add(candidate: &Candidate, reading: &Reading, features: &mut Colle
             .then(" ")
             .then(alone),
     );
+    let sign = |c: &char| matches!(c, '-' | '.' | '/' | ',' | ':' | '_' | ' ');
+    let sign = candidate.value.chars().find(sign);
+    if let Some(sign) = sign {
+        features.add_kind(shaped("sign").then(" ").then(sign.encode_utf8(&mut [0; 4])));
+    }
     let digits = candidate.compact.as_bytes();
     let flags = [
         (reading.is_marked(at), "marked"),

@@ -13,14 +13,17 @@ fn is_joined(core: &str, sign: char, lengths: std::ops::RangeInclusive<usize>) -
             .all(|part| lengths.contains(&part.len()) && is_digits(part))
 }
 
-/// `1,234` `1,234.56` `12,50`.
+/// `1,234` `1,234.56` `12,50` `1.234,56`.
 fn is_amount(core: &str) -> bool {
-    let (whole, fraction) = core.rsplit_once('.').unwrap_or((core, ""));
-    whole.contains(',')
-        && is_digits(fraction) | fraction.is_empty()
-        && whole
-            .split(',')
-            .all(|group| is_digits(group) && group.len() <= 3)
+    let is_of = |sign: char, point: char| {
+        let (whole, fraction) = core.rsplit_once(point).unwrap_or((core, ""));
+        whole.contains(sign)
+            && is_digits(fraction) | fraction.is_empty()
+            && whole
+                .split(sign)
+                .all(|group| is_digits(group) && group.len() <= 3)
+    };
+    is_of(',', '.') || core.contains(',') && is_of('.', ',')
 }
 
 /// `198.51.100.23` `14.03.2026` `1.2.3`, and `4821.50`.
@@ -125,6 +128,7 @@ mod tests {
             "14/03/2026",
             "24/7",
             "4,821.50",
+            "4.821,50",
             "1,234",
             "198.51.100.23",
             "4821.50",

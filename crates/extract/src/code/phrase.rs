@@ -8,24 +8,19 @@ use std::ops::Range;
 
 use memchr::memchr_iter;
 
-use super::alphabet::{Alphabet, is_of_one_alphabet};
+use super::asked::{is_asked_for, terms_in};
 use super::candidate::{Candidate, is_random};
 use super::context::Context;
 use super::number::is_digits;
-use super::piece::pieces;
+use super::piece::{Piece, pieces};
 use super::segment::{Segment, heading};
 use super::shape::Shape;
-use crate::lexicon::{Hit, Languages, Sense, concept_hits};
+use super::wording::{MOST_PARTS, is_part, is_word, most_letters, wording};
+use crate::lexicon::{Hit, Languages, concept_hits};
 use crate::property::is_alphanumeric;
-use crate::reading::{Reading, TextSource};
-use crate::words::{WordLimit, reads_as_words};
+use crate::reading::{Reading, Stress, TextSource};
+use crate::words::{WordLimit, are_things, reads_as_words};
 
-/// The most words, and words and numbers, of such a code.
-const MOST_WORDS: usize = 3;
-const MOST_PARTS: usize = 5;
-/// The most letters and digits of words, and of short groups.
-const LONGEST_WORDS: usize = 28;
-const LONGEST_GROUPS: usize = 12;
 /// More such codes, and more pieces that may be one, than any honest mail has.
 const MOST: usize = 20;
 const TRIED: usize = 1_000;
@@ -37,11 +32,11 @@ const PER_PHRASE: usize = 400;
 /// than are examined.
 pub(super) fn add_phrases(context: &Context<'_>, found: &mut Vec<Candidate>) -> bool {
     let (text, reading, steps) = (context.text(), context.reading, context.steps);
-    found.retain(|one| !is_named_number(&one.value) || is_asked_for(&one.range, context));
+    found.retain(|one| !is_named_number(&one.value) || is_wanted(&one.value, &one.range, context));
     let (mut phrases, mut tried) = (Vec::new(), 0);
     for (at, line) in context.segments.iter().enumerate() {
         steps.charge(PER_BYTE * line.range.len());
-        for range in pieces(text, line, reading.stressed_in(&line.range)) {
+        for Piece { range, is_apart } in pieces(context, line) {
             if is_sentence(reading, &range) {
                 continue;
             }
@@ -51,10 +46,11 @@ pub(super) fn add_phrases(context: &Context<'_>, found: &mut Vec<Candidate>) -> 
                 return true;
             }
             if let Some(value) = reading.folded.as_written(&range)
-                && let Some(shape) = shape(&value)
+                && let Some(shape) = wording(&value)
+                && (is_apart || is_inline(&value, &range, context))
                 && !(range == line.core && is_wrapped(at, context))
                 && says_nothing(&value, &range, context)
-                && is_asked_for(&range, context)
+                && is_wanted(&value, &range, context)
             {
                 phrases.push(candidate(text, (range, value, shape), (at, line)));
             }
@@ -71,10 +67,12 @@ fn put_in(phrases: Vec<Candidate>, found: &mut Vec<Candidate>) {
         let overlaps = |one: &&Candidate| {
             one.range.start < phrase.range.end && phrase.range.start < one.range.end
         };
-        let is_part = |one: &Candidate| {
+        let is_inside = |one: &Candidate| {
             let is_weak = match one.shape {
                 Shape::Digits => one.compact.len() == 4,
-                Shape::Letters | Shape::SmallLetters => !is_random(&one.value),
+                Shape::Letters | Shape::SmallLetters => {
+                    !is_random(&one.value) || are_random(&phrase)
+                }
                 Shape::Dashed | Shape::Words => true,
                 Shape::Grouped | Shape::Prefixed | Shape::Mixed | Shape::MixedCase => false,
             };
@@ -83,12 +81,17 @@ fn put_in(phrases: Vec<Candidate>, found: &mut Vec<Candidate>) {
                 && one.range != phrase.range
                 && is_weak
         };
-        if found.iter().filter(overlaps).all(is_part) {
+        if found.iter().filter(overlaps).all(is_inside) {
             found.retain(|one| !overlaps(&one));
             let at = found.partition_point(|one| one.range.start < phrase.range.start);
             found.insert(at, phrase);
         }
     }
+}
+
+/// Whether no group of letters is a word: `FZNC QMBE`.
+fn are_random(phrase: &Candidate) -> bool {
+    phrase.value.split(|c| !is_part(c)).all(is_random)
 }
 
 fn candidate(
@@ -151,103 +154,65 @@ fn has_signs(bytes: &[u8]) -> bool {
     bytes.iter().any(|byte| *byte == b'-' || !byte.is_ascii())
 }
 
-/// The shape of a piece, if it can be a code: words and numbers, or short groups of letters
-/// and digits.
-fn shape(piece: &str) -> Option<Shape> {
-    let parts = || piece.split(|c| !is_part(c)).filter(|part| !part.is_empty());
-    let gaps = || piece.split(is_part).filter(|gap| !gap.is_empty());
-    let count = parts().count();
-    let numbers = parts().filter(|part| is_number(part)).count();
-    let words = parts().filter(|part| is_word(part)).count();
-    let groups = parts().filter(|part| is_group(part)).count();
-    let length: usize = parts().map(|part| part.chars().count()).sum();
-    // One word or group of ASCII has a shape of its own.
-    if count > MOST_PARTS
-        || count == 1 && piece.is_ascii()
-        || !gaps().all(is_gap)
-        || !is_of_one_alphabet(piece)
-    {
-        return None;
-    }
-    let is_even = || gaps().all(|gap| Some(gap) == gaps().next());
-    let are_words = (1..=MOST_WORDS).contains(&words)
-        && words + numbers == count
-        && (4..=LONGEST_WORDS).contains(&length);
-    let are_groups = groups > 0
-        && groups + numbers == count
-        && (4..=LONGEST_GROUPS).contains(&length)
-        && piece.contains(|c: char| c.is_ascii_digit())
-        && !has_label(piece);
-    if are_words && is_even() && stand_out(piece, count, numbers) {
-        Some(Shape::Words)
-    } else {
-        are_groups.then_some(Shape::Dashed)
-    }
-}
-
-/// Whether words look different from those of a sentence: all letters are capitals, or none
-/// is. In a script without capitals, a number or a dash is needed.
-fn stand_out(piece: &str, count: usize, numbers: usize) -> bool {
-    let has_capital = piece.contains(char::is_uppercase);
-    let has_small = piece.contains(char::is_lowercase);
-    match (has_capital, has_small) {
-        (true, true) => false,
-        (false, false) => numbers > 0 || count > 1 && !piece.contains(' '),
-        _ => true,
-    }
-}
-
-/// A letter of a known alphabet, or a digit.
-fn is_part(c: char) -> bool {
-    c.is_ascii_digit() || Alphabet::of(c).is_some()
-}
-
-/// Three to twelve letters, or two where a letter may be a syllable.
-fn is_word(part: &str) -> bool {
-    let fewest = if part.is_ascii() { 3 } else { 2 };
-    (fewest..=12).contains(&part.chars().count()) && !part.contains(|c: char| c.is_ascii_digit())
-}
-
-/// Before a longer number, a word is rather its label.
-fn is_number(part: &str) -> bool {
-    (1..=4).contains(&part.len()) && is_digits(part)
-}
-
-/// `id 4821`: a small word before a number that is a code by itself.
-fn has_label(piece: &str) -> bool {
-    let number = piece.rsplit_once(' ').map(|(_, number)| number);
-    number.is_some_and(|number| number.len() == 4 && is_digits(number))
-        && piece.contains(|c: char| c.is_lowercase())
-}
-
-/// Up to five letters and digits. A word with digits that is not Latin may have more.
-fn is_group(part: &str) -> bool {
-    let most = if part.is_ascii() { 5 } else { LONGEST_GROUPS };
-    part.chars().count() <= most && !is_digits(part) && !is_word(part)
-}
-
-/// Whether this stands between two parts of a code. Dots and slashes join hosts and paths.
-fn is_gap(gap: &str) -> bool {
-    matches!(gap, " " | "-" | "·" | ", " | " - " | " · ")
-}
-
 /// Whether no word says more than a thing or a number: no act, no person, no time. Several
 /// words must say nothing in any language, because a stranger may choose it. One word says
 /// little, so it is compared with the languages of the text only.
 fn says_nothing(piece: &str, range: &Range<usize>, context: &Context<'_>) -> bool {
     // Concepts are only known in the part of the text that is examined.
-    if context.reading.examined().len() < range.end || !terms_in(range, &context.hits).is_empty() {
+    if context.reading.examined().len() < range.end {
         return false;
     }
-    let says_more = |hits: &[Hit]| hits.iter().any(Hit::says_more_than_a_thing);
     let words = piece.split(|c| !is_part(c)).filter(|part| is_word(part));
-    if words.count() > 1 {
-        let piece = context.text().get(range.clone()).unwrap_or_default();
-        !reads_as_words(piece, WordLimit::Phrase)
-            && !says_more(&concept_hits(piece, Languages::ALL, context.steps))
+    let words = words.count();
+    let text = context.text().get(range.clone()).unwrap_or_default();
+    let is_strange = most_letters(piece).is_some();
+    // "A1 77 Z": one or two letters are no word beside a group of letters and digits.
+    let mut parts = piece.split(|c| !is_part(c));
+    let is_mixed = parts.any(is_mixed);
+    let fewest = if words == 0 && is_mixed && !is_strange {
+        3
     } else {
-        !says_more(terms_in(range, &context.concepts().hits))
+        0
+    };
+    let is_term = |hit: &&Hit| {
+        let term = context.text().get(hit.range());
+        term.is_some_and(|term| term.chars().count() >= fewest)
+    };
+    if terms_in(range, &context.hits)
+        .iter()
+        .any(|hit| is_term(&hit))
+    {
+        return false;
     }
+    if words > 1 || is_strange {
+        let says_more = |text| {
+            let hits = concept_hits(text, Languages::ALL, context.steps);
+            hits.iter().any(Hit::says_more_than_a_thing)
+        };
+        are_things(text) || !reads_as_words(text, WordLimit::Phrase) && !says_more(text)
+    } else {
+        let hits = terms_in(range, &context.concepts().hits).iter();
+        !hits.filter(is_term).any(Hit::says_more_than_a_thing)
+    }
+}
+
+/// Whether a piece of a sentence is in capitals, and the text near asks for it.
+fn is_inline(value: &str, range: &Range<usize>, context: &Context<'_>) -> bool {
+    !value.contains(char::is_lowercase) && is_asked_for(range, context)
+}
+
+/// Whether the text near asks for a value. Few names have a number and no space, and few names
+/// with a number are bold by themselves.
+fn is_wanted(value: &str, range: &Range<usize>, context: &Context<'_>) -> bool {
+    let is_large = || context.reading.is_emphasised(range.start);
+    let is_bold = || context.reading.stress(range) == Stress::Alone || is_large();
+    let is_name_with_number =
+        value.contains(|c: char| c.is_ascii_digit()) && value.starts_with(char::is_alphabetic);
+    is_name_with_number && (!value.contains(' ') || is_bold()) || is_asked_for(range, context)
+}
+
+fn is_mixed(part: &str) -> bool {
+    part.contains(char::is_alphabetic) && part.contains(|c: char| c.is_ascii_digit())
 }
 
 /// `PIXEL 8`: a word in capitals and a short number.
@@ -256,89 +221,4 @@ fn is_named_number(value: &str) -> bool {
         let is_word = word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_uppercase());
         is_word && !is_random(word) && number.len() < 4 && is_digits(number)
     })
-}
-
-/// Whether the text near asks for something, or names a secret directly before. Otherwise the
-/// words are mostly a name: a product, a place, a song.
-fn is_asked_for(range: &Range<usize>, context: &Context<'_>) -> bool {
-    const BEFORE: usize = 160;
-    const AFTER: usize = 60;
-    let cues = &context.concepts().cues;
-    let says = |near: Range<usize>, cue: Sense| {
-        let near = terms_in(&near, cues);
-        near.iter().any(|hit| hit.sense.says(cue))
-    };
-    let before = context.text().get(..range.start).unwrap_or_default();
-    let is_announced = before
-        .trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '*'))
-        .ends_with(':');
-    let near = |bytes: usize| range.start.saturating_sub(bytes)..range.start;
-    let has_label = terms_in(&near(3), &context.hits)
-        .iter()
-        .any(|hit| hit.sense.says(Sense::CODE.or(Sense::WORD)));
-    says(near(BEFORE), Sense::ASK)
-        || says(range.end..range.end + AFTER, Sense::ASK)
-        || is_announced && says(near(AFTER), Sense::THING)
-        || has_label
-}
-
-/// The terms that overlap a range.
-fn terms_in<'h>(range: &Range<usize>, hits: &'h [Hit]) -> &'h [Hit] {
-    let from = hits.partition_point(|hit| hit.end() <= range.start);
-    let until = hits.partition_point(|hit| hit.start() < range.end);
-    hits.get(from..until).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_and_numbers_have_a_shape() {
-        for piece in [
-            "copper heron lamp",
-            "MANGO KETTLE",
-            "GRAN 27",
-            "elm-39-bridge",
-            "pino-vela-sasso-7",
-            "27 martins",
-            "луна-48",
-            "ГРАБ 507",
-            "калина",
-            "KAŠTAN",
-            "ვაზი-348",
-        ] {
-            assert_eq!(shape(piece), Some(Shape::Words), "{piece}");
-        }
-        for piece in ["A1 77 Z", "wq 81 zt", "PL 77 - 20 - KR", "жкл507", "н7п4"] {
-            assert_eq!(shape(piece), Some(Shape::Dashed), "{piece}");
-        }
-    }
-
-    #[test]
-    fn sentences_and_mixed_scripts_have_no_shape() {
-        for piece in [
-            "Kind regards",
-            "copper heron lamp otter",
-            "copper, heron lamp",
-            "copper: lamp",
-            "Добрый день",
-            "с уважением Анна",
-            "青山晚钟",
-            "こんにちは さん",
-            "cорреr lamp",
-            "ѕеոԁ ոоԝ",
-            "𝐬𝐞𝐧𝐝 𝐦𝐨𝐧𝐞𝐲",
-            "删除-马上",
-            "ひばり 27",
-            "mallory.com",
-            "etc/shadow",
-            "copper",
-            "482 913",
-            "KODENI 48213",
-            "id 4821",
-        ] {
-            assert_eq!(shape(piece), None, "{piece}");
-        }
-    }
 }

@@ -4,40 +4,91 @@ use std::ops::Range;
 
 use memchr::{memchr_iter, memchr2_iter, memrchr};
 
+use super::context::Context;
 use super::segment::Segment;
 use crate::property::is_alphanumeric;
 
 /// No longer piece can be a code.
 const LONGEST: usize = 60;
-const SHORTEST: usize = 5;
+const SHORTEST: usize = 4;
 
-/// The whole line, what follows its last colon, what is in quotation marks, what is bold, and
-/// a word in capitals with a number.
-pub(super) fn pieces<'r>(
-    text: &str,
-    line: &Segment,
-    bold: impl Iterator<Item = &'r Range<usize>>,
-) -> Vec<Range<usize>> {
+/// A piece of a line.
+pub(super) struct Piece {
+    pub(super) range: Range<usize>,
+    /// It is set apart from its sentence.
+    pub(super) is_apart: bool,
+}
+
+/// The whole line, what follows its last colon, what is in quotation marks, what is bold, a
+/// word in capitals with a number, and a word with a number that is not Latin.
+pub(super) fn pieces(context: &Context<'_>, line: &Segment) -> Vec<Piece> {
+    let text = context.text();
     let core = line.core.clone();
     let start = line.range.start;
     let written = text.get(line.range.clone()).unwrap_or_default();
-    let mut pieces = vec![core.clone()];
+    let mut apart = vec![core.clone()];
     if let Some(colon) = memrchr(b':', written.as_bytes())
         && written.as_bytes().get(colon + 1) == Some(&b' ')
     {
         let after = start + colon + 1;
-        pieces.push(after..core.end.max(after));
+        apart.push(after..core.end.max(after));
     }
-    let in_line = quoted(written).chain(named_numbers(written));
-    pieces.extend(in_line.map(|piece| start + piece.start..start + piece.end));
+    let whole = |piece: Range<usize>| start + piece.start..start + piece.end;
+    apart.extend(quoted(written).map(whole));
     let in_line = |one: &Range<usize>| one.start.max(core.start)..one.end.min(core.end);
-    pieces.extend(bold.map(in_line).filter(|one| !one.is_empty()));
-    pieces
-        .into_iter()
-        .map(|piece| trimmed(text, piece))
-        .filter(|piece| (SHORTEST..=LONGEST).contains(&piece.len()))
-        .filter(|piece| core.start <= piece.start && piece.end <= core.end)
+    let bold = context.reading.stressed_in(&line.range).map(in_line);
+    apart.extend(bold.filter(|one| !one.is_empty()));
+    let within = named_numbers(written)
+        .chain(numbered_words(written))
+        .map(whole);
+    let within = within.map(|range| (range, false));
+    let apart = apart.into_iter().map(|range| (range, true));
+    apart
+        .chain(within)
+        .map(|(range, is_apart)| Piece {
+            range: trimmed(text, range),
+            is_apart,
+        })
+        .filter(|piece| (SHORTEST..=LONGEST).contains(&piece.range.len()))
+        .filter(|piece| core.start <= piece.range.start && piece.range.end <= core.end)
         .collect()
+}
+
+/// `КЛЕН47`, `жук-305`: a word with digits that is not Latin.
+fn numbered_words(line: &str) -> impl Iterator<Item = Range<usize>> {
+    const LONGEST: usize = 24;
+    let bytes = line.as_bytes();
+    let is_digit = move |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let is_foreign = move |at: usize| bytes.get(at).is_some_and(|byte| !byte.is_ascii());
+    let is_dash = move |at: usize| bytes.get(at) == Some(&b'-');
+    let is_of_word = |c: &char| is_alphanumeric(*c) || *c == '-';
+    let ends = if line.is_ascii() { 0 } else { bytes.len() };
+    let mut done = 0;
+    (0..ends).filter_map(move |at| {
+        // A digit next to a letter that is not ASCII, or with a dash between them.
+        let before = at.wrapping_sub(1);
+        let is_next = is_foreign(at + 1) || is_dash(at + 1) && is_foreign(at + 2);
+        let is_after = is_foreign(before) || is_dash(before) && is_foreign(before.wrapping_sub(1));
+        if at < done || !is_digit(at) || !is_next && !is_after {
+            return None;
+        }
+        let (left, right) = (line.get(..at)?, line.get(at..)?);
+        let left: usize = left
+            .chars()
+            .rev()
+            .take(LONGEST)
+            .take_while(is_of_word)
+            .map(char::len_utf8)
+            .sum();
+        let right: usize = right
+            .chars()
+            .take(LONGEST)
+            .take_while(is_of_word)
+            .map(char::len_utf8)
+            .sum();
+        done = at + right;
+        (left + right <= 2 * LONGEST).then_some(at - left..at + right)
+    })
 }
 
 /// What stands between one quotation mark, or one star, and the next.
@@ -87,12 +138,18 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::segment::segments;
+    use crate::lexicon::Memory;
+    use crate::reading::{Reading, TextSource};
+    use crate::steps::Steps;
 
     fn pieces_of(line: &str) -> Vec<&str> {
-        let segments = segments(line);
-        let pieces = pieces(line, segments.first().unwrap(), [].iter());
-        let pieces = pieces.into_iter().map(|piece| line.get(piece).unwrap());
+        let steps = Steps::for_size(line.len());
+        let reading = Reading::of_line(TextSource::Text, line);
+        let context = Context::of(&reading, &mut Memory::default(), &steps);
+        let pieces = pieces(&context, context.segments.first().unwrap());
+        let pieces = pieces
+            .into_iter()
+            .map(|piece| line.get(piece.range).unwrap());
         pieces.collect()
     }
 
@@ -109,6 +166,13 @@ mod tests {
     fn quoted_words_and_named_numbers_are_pieces() {
         let line = "Please tell the person on the phone \"copper lamp\", and type PELICAN 46 too";
         assert_eq!(pieces_of(line), ["copper lamp", "PELICAN 46"]);
+    }
+
+    #[test]
+    fn words_with_digits_that_are_not_latin_are_pieces() {
+        let line = "запишите это число как есть, слово в слово: нужно ввести клен47 на странице \
+                    входа, а не жук-305 или 2026 год";
+        assert_eq!(pieces_of(line), ["клен47", "жук-305"]);
     }
 
     #[test]

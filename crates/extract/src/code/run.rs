@@ -50,10 +50,11 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
             first_gap = gap;
         }
         let even = gap == first_gap && is_even_gap(gap);
-        // One dash in a cell of its own, or one wider gap, in the middle, is part of the code.
-        let in_middle = used > 2 && !is_split && !even && gap.len() > 1;
+        // Dashes in cells of their own, or one wider gap, in the middle, are part of the code.
+        let in_middle = used > 2 && !even && gap.len() > 1;
         let dash = in_middle && gap.trim() == "-";
         let wide = in_middle
+            && !is_split
             && gap.len() > first_gap.len()
             && gap.len() < 6
             && gap.trim_matches(' ').is_empty();
@@ -88,10 +89,9 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
     let plain = value
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase() || byte == b'-');
-    let line = text.get(end..)?.trim_start_matches(' ').starts_with('\n')
-        && text.get(..start)?.trim_end_matches(' ').ends_with('\n');
-    (plain || line).then_some(Run::Code {
-        range: start..end,
+    let range = start..end;
+    (plain || is_set_apart_whole(text, &range)).then_some(Run::Code {
+        range,
         value,
         shape,
         used,
@@ -102,7 +102,7 @@ pub(super) fn spelled_out(reading: &Reading, tokens: &[Token], at: usize) -> Opt
 fn is_list(digits: &str, written: &str) -> bool {
     let mut pairs = digits.as_bytes().windows(2);
     pairs.all(|pair| matches!(pair, [a, b] if a.checked_add(1) == Some(*b)))
-        && written.contains(['\n', '\t', ',', '/'])
+        && written.contains(['\n', '\t', ',', '、', '/'])
 }
 
 /// Whether the text between two characters of a code only separates their cells: up to
@@ -121,7 +121,10 @@ fn is_cell_gap(source: TextSource, gap: &str) -> bool {
 fn is_even_gap(gap: &str) -> bool {
     let sign = gap.trim_matches(' ');
     gap.len() - sign.len() <= 4
-        && matches!(sign, "" | "·" | "•" | "|" | "-" | "," | "/" | "\n" | "\n\n")
+        && matches!(
+            sign,
+            "" | "·" | "•" | "・" | "|" | "-" | "," | "、" | "/" | "\n" | "\n\n"
+        )
         && !gap.is_empty()
 }
 
@@ -132,27 +135,20 @@ pub(super) fn digit_groups(reading: &Reading, tokens: &[Token], at: usize) -> Op
     if !text.as_bytes().get(first.range.start)?.is_ascii_digit() {
         return None;
     }
-    let mut groups: Vec<&str> = Vec::new();
-    let mut end = 0;
-    let in_cells = reading.source == TextSource::Html && is_row_of_numbers(text, &first.range);
-    for token in tokens.get(at..)?.iter().take(8) {
-        let core = text.get(token.range.clone())?;
-        let gap = text.get(end..token.range.start)?;
-        let adjacent = groups.is_empty() || is_group_gap(gap) || in_cells && is_cells_gap(gap);
-        let numeric = core.split('-').all(is_digits);
-        if !numeric || !adjacent {
-            break;
-        }
-        groups.push(core);
-        end = token.range.end;
-    }
+    let (groups, end) = number_groups(reading, tokens, at)?;
     let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
     let total: usize = lengths.iter().sum();
     let range = first.range.start..end;
+    // "3) 482 913": the first number is that of a list.
+    let is_item = text.get(first.range.end..)?.starts_with(") ");
+    if groups.len() > 1 && is_item && first.before(text) != Some('(') {
+        return None;
+    }
     if first.before(text) == Some('+') && total >= 7 {
         return Some(Run::Nothing { used: groups.len() });
     }
-    if groups.len() < 2 {
+    let signs = text.get(range.clone())?.matches(['/', '|']).count();
+    if groups.len() < 2 || signs > 0 && !(signs == 2 && is_signed(&groups)) {
         return None;
     }
     let is_regular = matches!(
@@ -185,6 +181,35 @@ pub(super) fn digit_groups(reading: &Reading, tokens: &[Token], at: usize) -> Op
     .then_some(Run::Nothing { used: groups.len() })
 }
 
+/// The groups of digits that begin with a token, and where they end.
+fn number_groups<'t>(
+    reading: &'t Reading,
+    tokens: &[Token],
+    at: usize,
+) -> Option<(Vec<&'t str>, usize)> {
+    let (text, first) = (reading.text(), tokens.get(at)?);
+    let mut groups: Vec<&str> = Vec::new();
+    let (mut end, mut in_one_cell) = (0, false);
+    let in_cells = reading.source == TextSource::Html && is_row_of_numbers(text, &first.range);
+    for token in tokens.get(at..)?.iter().take(8) {
+        let core = text.get(token.range.clone())?;
+        let gap = text.get(end..token.range.start)?;
+        let adjacent = groups.is_empty()
+            || is_group_gap(gap)
+            || is_sign_gap(gap)
+            || in_cells && !in_one_cell && is_cells_gap(gap);
+        let numeric = core.split('-').all(is_digits);
+        if !numeric || !adjacent {
+            break;
+        }
+        // A code in groups has one cell, and its neighbours are other numbers.
+        in_one_cell |= !groups.is_empty() && !gap.contains('\t');
+        groups.push(core);
+        end = token.range.end;
+    }
+    Some((groups, end))
+}
+
 /// `4820 117 365`. In a sentence that is mostly a phone number.
 fn is_long_code(text: &str, range: &Range<usize>, groups: &[&str]) -> bool {
     let digits: usize = groups.iter().map(|group| group.len()).sum();
@@ -195,7 +220,7 @@ fn is_long_code(text: &str, range: &Range<usize>, groups: &[&str]) -> bool {
 }
 
 /// A code in cells is written with one space between its groups.
-fn in_one_line(value: &str) -> String {
+pub(super) fn in_one_line(value: &str) -> String {
     let words: Vec<&str> = value.split_whitespace().collect();
     words.join(" ")
 }
@@ -213,58 +238,21 @@ fn is_cells_gap(gap: &str) -> bool {
     gap.len() <= 5 && gap.contains('\t') && matches!(gap.trim(), "" | "-")
 }
 
-fn is_group_gap(gap: &str) -> bool {
-    matches!(gap, " " | ") " | "-" | " - " | "·" | " · " | "•" | " • ")
+/// `290 | 558 | 13`: three groups with a sign between them. Two are a fraction, and most others
+/// a date.
+fn is_signed(groups: &[&str]) -> bool {
+    groups.len() == 3
+        && groups
+            .iter()
+            .all(|group| matches!(group.len(), 2 | 3) && is_digits(group))
 }
 
-/// Groups of two to four capitals and digits, equally long and one space apart: `M62 0K8`,
-/// `R7 P3 XU`.
-pub(super) fn letter_groups(text: &str, tokens: &[Token], at: usize) -> Option<Run> {
-    const LONGEST: usize = 12;
-    let first = tokens.get(at)?.range.clone();
-    let is_group = |group: &str| {
-        group.len() == first.len()
-            && group
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
-    };
-    if !matches!(first.len(), 2..=4) {
-        return None;
-    }
-    let (mut used, mut mixed, mut end) = (0, 0, first.start);
-    let (mut any_letter, mut any_digit) = (false, false);
-    // No code has more groups, and each token is looked at a few times only.
-    for token in tokens.get(at..)?.iter().take(8) {
-        let group = text.get(token.range.clone())?;
-        let is_next = used == 0 || text.get(end..token.range.start)? == " ";
-        if !is_next || !is_group(group) {
-            break;
-        }
-        let has_letter = group.bytes().any(|byte| byte.is_ascii_uppercase());
-        let has_digit = group.bytes().any(|byte| byte.is_ascii_digit());
-        any_letter |= has_letter;
-        any_digit |= has_digit;
-        mixed += usize::from(has_letter && has_digit);
-        used += 1;
-        end = token.range.end;
-    }
-    let fits = match used {
-        0 | 1 => false,
-        // A state and a number are two groups as well.
-        2 => mixed >= if first.len() == 2 { 2 } else { 1 },
-        _ => any_letter && any_digit,
-    };
-    if fits && used * first.len() > LONGEST {
-        // An account number.
-        return Some(Run::Nothing { used });
-    }
-    let range = first.start..end;
-    fits.then(|| Run::Code {
-        value: text.get(range.clone()).unwrap_or_default().to_owned(),
-        range,
-        shape: Shape::Dashed,
-        used,
-    })
+fn is_sign_gap(gap: &str) -> bool {
+    matches!(gap, " / " | " | ")
+}
+
+fn is_group_gap(gap: &str) -> bool {
+    matches!(gap, " " | ") " | "-" | " - " | "·" | " · " | "•" | " • ")
 }
 
 #[cfg(test)]
@@ -296,6 +284,12 @@ mod tests {
         assert_eq!(spelled("3, 9, 9, 1.").as_deref(), Some("3991"));
         assert_eq!(spelled("9 / 0 / 9 / 1").as_deref(), Some("9091"));
         assert_eq!(spelled("3, 4, 5, 6"), None);
+        assert_eq!(spelled("7、0、5、2").as_deref(), Some("7052"));
+        assert_eq!(
+            spelled("8 8 4 - 1 9 0 - 2 7").as_deref(),
+            Some("884-190-27")
+        );
+        assert_eq!(spelled("h 4 r t 9 k").as_deref(), Some("h4rt9k"));
     }
 
     #[test]
@@ -306,6 +300,44 @@ mod tests {
         reading.source = TextSource::Html;
         let run = spelled_out(&reading, &tokens(text), 0);
         assert_eq!(value(run).as_deref(), Some("20993"));
+    }
+
+    #[test]
+    fn code_in_groups_is_apart_from_the_cells_beside_it() {
+        let of = |text: &str| {
+            let steps = crate::steps::Steps::for_size(0);
+            let mut reading = Reading::of_text("", 1_000, &steps);
+            reading.source = TextSource::Html;
+            text.chars().for_each(|c| {
+                if c == '\t' {
+                    reading.folded.tab();
+                } else {
+                    reading.folded.push(c, 0);
+                }
+            });
+            value(digit_groups(&reading, &tokens(text), 0))
+        };
+        assert_eq!(of("48 206\t93 175\t60 412").as_deref(), Some("48 206"));
+        assert_eq!(of("48\t20\t61").as_deref(), Some("48 20 61"));
+    }
+
+    #[test]
+    fn groups_with_signs_are_a_code_if_there_are_three() {
+        let of = |text: &str| {
+            let steps = crate::steps::Steps::for_size(0);
+            value(digit_groups(
+                &Reading::of_text(text, 1_000, &steps),
+                &tokens(text),
+                0,
+            ))
+        };
+        assert_eq!(of("290 | 558 | 13").as_deref(), Some("290 | 558 | 13"));
+        assert_eq!(of("70 / 07 / 77").as_deref(), Some("70 / 07 / 77"));
+        for no in ["14 / 11 / 2026", "12 / 30", "3 / 4 / 5"] {
+            assert_eq!(of(no), None, "{no}");
+        }
+        // The number of a list is no part of it.
+        assert_eq!(of("3) 3 9 1 7 7 0"), None);
     }
 
     #[test]
@@ -325,17 +357,5 @@ mod tests {
         assert_eq!(of("Your code: 4820 117 365"), code);
         assert_ne!(of("Call 4820 117 365 now"), code);
         assert_ne!(of("Call: 4820 117 365 now"), code);
-    }
-
-    #[test]
-    fn groups_of_capitals_and_digits_are_one_code() {
-        let of = |text: &str| value(letter_groups(text, &tokens(text), 0));
-        assert_eq!(of("R7 P3 XU").as_deref(), Some("R7 P3 XU"));
-        assert_eq!(of("QM 41 TZ").as_deref(), Some("QM 41 TZ"));
-        assert_eq!(of("M62 0K8 now").as_deref(), Some("M62 0K8"));
-        assert_eq!(of("DE89 3704 0044 0532"), Some("nothing".to_owned()));
-        for no in ["AB 12", "OTP 482", "R7", "LHR JFK BER"] {
-            assert_eq!(of(no), None, "{no}");
-        }
     }
 }

@@ -80,7 +80,7 @@ pub(super) fn score(contexts: &[Context<'_>], mail: MailContext) -> (Vec<ScoredC
 
 fn score_reading(context: &Context<'_>, mail: MailContext, scored: &mut Vec<ScoredCode>) -> bool {
     let reading = context.reading;
-    let (mut found, crowded) = candidates(reading, &context.segments, &context.hits, context.steps);
+    let (mut found, crowded) = candidates(context);
     let crowded = add_phrases(context, &mut found) || crowded;
     let arounds: Vec<_> = found
         .iter()

@@ -71,7 +71,7 @@ pub(super) fn shape_of(core: &str) -> Option<Shape> {
         return dashed(core);
     }
     if has.dot {
-        return dotted(core).then_some(Shape::Grouped);
+        return (dotted(core) || is_dotted_digits(core)).then_some(Shape::Grouped);
     }
     let length = core.len();
     match (has.upper, has.lower, has.digit) {
@@ -85,10 +85,9 @@ pub(super) fn shape_of(core: &str) -> Option<Shape> {
     }
 }
 
-/// The shape of a token that is set apart. Elsewhere these are mostly phone numbers and
-/// versions.
+/// The shape of a token that is set apart. Elsewhere these are mostly phone numbers.
 pub(super) fn shape_apart(core: &str) -> Option<Shape> {
-    (is_dashed_number(core) || is_dotted_digits(core)).then_some(Shape::Grouped)
+    is_dashed_number(core).then_some(Shape::Grouped)
 }
 
 /// `482.913`, or `31.75.09` unless it is a date or a time.
@@ -115,7 +114,9 @@ fn dashed(core: &str) -> Option<Shape> {
     let groups: Vec<&str> = core.split('-').collect();
     let alnum =
         |group: &&str| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if !groups.iter().all(alnum) || groups.len() > 6 || core.len() > 32 {
+    let single = groups.iter().all(|group| group.len() == 1);
+    let most = if single { 10 } else { 6 };
+    if !groups.iter().all(alnum) || groups.len() > most || core.len() > 32 {
         return None;
     }
     if groups.iter().all(|group| is_digits(group)) {
@@ -148,7 +149,6 @@ fn dashed(core: &str) -> Option<Shape> {
     let upper = !core.bytes().any(|byte| byte.is_ascii_lowercase());
     let lower = !core.bytes().any(|byte| byte.is_ascii_uppercase());
     let has_vowel = core.bytes().any(|byte| b"aeiouy".contains(&byte));
-    let single = groups.iter().all(|group| group.len() == 1);
     if is_words_with_number(&groups, upper || lower) {
         return Some(Shape::Dashed);
     }
@@ -212,6 +212,8 @@ mod tests {
             ("123-456", Shape::Grouped),
             ("482.913", Shape::Grouped),
             ("31.75.09", Shape::Grouped),
+            ("8.0.2.6.6.1", Shape::Grouped),
+            ("8-0-7-7-2-1-5", Shape::Grouped),
             ("G-412157", Shape::Prefixed),
             ("SMXY-520047", Shape::Prefixed),
             ("K6YCMU", Shape::Mixed),

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use super::disguise::is_slashed;
+use super::number::{is_composite, is_digits};
+
 /// Letters, digits and the characters that join them, without outer punctuation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
@@ -203,11 +206,12 @@ fn split(text: &str, word: Range<usize>, found: &mut Vec<Token>) {
         return;
     };
     let numeric = body.bytes().any(|byte| byte.is_ascii_digit());
-    if numeric
-        && super::number::is_composite(body.trim_matches(|c: char| !c.is_ascii_alphanumeric()))
-    {
-        push(text, word, found);
-        return;
+    if numeric {
+        let bare = body.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        if is_composite(bare) || is_slashed(bare) {
+            push(text, word, found);
+            return;
+        }
     }
     let mut start = word.start;
     for (offset, c) in body.char_indices() {
@@ -248,11 +252,12 @@ fn affixes(core: &str) -> (usize, usize) {
         return (0, 0);
     };
     let ends_in_vowel = first.ends_with(['a', 'e', 'i', 'o', 'u']);
-    if first.len() <= 4 && is_small(first) && ends_in_vowel && super::number::is_digits(last) {
+    if first.len() <= 4 && is_small(first) && ends_in_vowel && is_digits(last) {
         return (first.len() + 1, 0);
     }
-    let is_number = (4..=8).contains(&first.len()) && super::number::is_digits(first);
-    if is_number && matches!(last.len(), 2..=4) && is_small(last) {
+    let is_number = (4..=8).contains(&first.len()) && is_digits(first);
+    // One letter is a part of a code, but for the `t` of Hungarian.
+    if is_number && is_small(last) && (matches!(last.len(), 2..=4) || last == "t") {
         return (0, last.len() + 1);
     }
     (0, 0)
@@ -266,7 +271,7 @@ fn glued(core: &str) -> usize {
     let letters = core.bytes().take_while(u8::is_ascii_alphabetic).count();
     let digits = core
         .get(letters..)
-        .is_some_and(|rest| (4..=8).contains(&rest.len()) && super::number::is_digits(rest));
+        .is_some_and(|rest| (4..=8).contains(&rest.len()) && is_digits(rest));
     let label = core
         .get(..letters)
         .is_some_and(|name| LABELS.iter().any(|label| name.eq_ignore_ascii_case(label)));
@@ -307,8 +312,8 @@ mod tests {
     #[test]
     fn prefixes_and_endings_are_no_part_of_a_number() {
         assert_eq!(
-            cores("u-83 17 ku-4821 482913-as 4821-x"),
-            ["83", "17", "4821", "482913", "4821-x"]
+            cores("u-83 17 ku-4821 482913-as 4821-x 915372-t"),
+            ["83", "17", "4821", "482913", "4821-x", "915372"]
         );
     }
 

@@ -1,6 +1,8 @@
 //! Codes of capitals and digits in groups of different lengths.
 
 use super::apart::is_set_apart_whole;
+use super::asked::is_asked_for;
+use super::context::Context;
 use super::number::is_digits;
 use super::run::Run;
 use super::shape::Shape;
@@ -8,16 +10,21 @@ use super::token::Token;
 use crate::lexicon::{Hit, Sense};
 
 /// The most groups and characters of such a code.
-const MOST_GROUPS: usize = 4;
+const MOST_GROUPS: usize = 5;
 const LONGEST: usize = 13;
+/// Groups of so many letters are hardly words.
+const SHORT: usize = 2;
 
 /// `KRT 907`, `8R4T 61`, `OKL 5093 TY`: groups one space apart, if they have a line of their
 /// own, or come directly after a label or a colon, or if two groups have both letters and
-/// digits. A group is no term that names a code.
-pub(super) fn uneven_groups(text: &str, tokens: &[Token], at: usize, hits: &[Hit]) -> Option<Run> {
+/// digits. Three groups may stand anywhere if the text asks for something, none can be a
+/// word, and the last one has letters. A group is no term that names a code.
+pub(super) fn uneven_groups(context: &Context<'_>, tokens: &[Token], at: usize) -> Option<Run> {
+    let (text, hits) = (context.text(), &context.hits);
     let first = tokens.get(at)?.range.clone();
     let (mut used, mut total, mut end) = (0, 0, first.start);
     let (mut any_letter, mut any_digit, mut mixed) = (false, false, 0);
+    let (mut any_word, mut ends_with_letters) = (false, false);
     for token in tokens.get(at..)?.iter().take(MOST_GROUPS + 1) {
         let group = text.get(token.range.clone())?;
         let gap = text.get(end..token.range.start)?;
@@ -30,6 +37,8 @@ pub(super) fn uneven_groups(text: &str, tokens: &[Token], at: usize, hits: &[Hit
         any_letter |= has_letter;
         any_digit |= has_digit;
         mixed += usize::from(has_letter && has_digit);
+        any_word |= group.len() > SHORT && !is_mumbled(group);
+        ends_with_letters = has_letter;
         total += group.len();
         used += 1;
         end = token.range.end;
@@ -54,12 +63,20 @@ pub(super) fn uneven_groups(text: &str, tokens: &[Token], at: usize, hits: &[Hit
     }
     let range = first.start..end;
     let is_apart = is_set_apart_whole(text, &range) || is_labelled(text, first.start, hits);
-    (is_apart || mixed > 1).then(|| Run::Code {
+    let is_wanted = || used > 2 && !any_word && ends_with_letters && is_asked_for(&range, context);
+    (is_apart || mixed > 1 || is_wanted()).then(|| Run::Code {
         value: text.get(range.clone()).unwrap_or_default().to_owned(),
         range,
         shape: Shape::Dashed,
         used,
     })
+}
+
+/// Whether a group has a digit, or is three capitals without a vowel.
+fn is_mumbled(group: &str) -> bool {
+    let is_silent = |byte: u8| byte.is_ascii_uppercase() && !b"AEIOUY".contains(&byte);
+    let has_digit = group.bytes().any(|byte| byte.is_ascii_digit());
+    has_digit || group.len() == 3 && group.bytes().all(is_silent)
 }
 
 /// Capitals, up to four digits, or up to five of both.
@@ -96,15 +113,18 @@ fn is_labelled(text: &str, start: usize, hits: &[Hit]) -> bool {
 mod tests {
     use super::*;
     use crate::code::token::tokens;
-    use crate::lexicon::{Memory, code_hits};
+    use crate::lexicon::Memory;
+    use crate::reading::Reading;
     use crate::steps::Steps;
 
     fn run_at(text: &str, start: &str) -> Option<String> {
         let tokens = tokens(text);
-        let hits = code_hits(text, &mut Memory::default(), &Steps::for_size(text.len()));
+        let steps = Steps::for_size(text.len());
+        let reading = Reading::of_text(text, 1_000, &steps);
+        let context = Context::of(&reading, &mut Memory::default(), &steps);
         let at = text.find(start)?;
         let at = tokens.iter().position(|token| token.range.start == at)?;
-        match uneven_groups(text, &tokens, at, &hits)? {
+        match uneven_groups(&context, &tokens, at)? {
             Run::Code { value, .. } => Some(value),
             Run::Nothing { .. } => None,
         }
@@ -118,6 +138,8 @@ mod tests {
             ("Type this: OKL 5093 TY", "OKL 5093 TY"),
             ("x\n8R4T 61\ny", "8R4T 61"),
             ("write TR6 W0B 4 below", "TR6 W0B 4"),
+            ("please enter HWZ 38 P there", "HWZ 38 P"),
+            ("x\nLTQ 7 09 KX 4\ny", "LTQ 7 09 KX 4"),
         ] {
             assert_eq!(run_at(text, code).as_deref(), Some(code), "{text}");
         }
@@ -130,6 +152,8 @@ mod tests {
             ("we fly LH 402 today", "LH"),
             ("PIN 402", "PIN"),
             ("in EC1V 9 there", "EC1V"),
+            ("in our garden HWZ 38 P grows", "HWZ"),
+            ("please enter PAY 50 NOW there", "PAY"),
         ] {
             assert_eq!(run_at(text, start), None, "{text}");
         }
