@@ -15,6 +15,8 @@ fn words_in_a_line_of_their_own_are_the_code() {
         "tulip-ravine",
         "MARBLE OTTER",
         "heron 38",
+        "tiger copper lamp",
+        "copper heron seventeen",
     ] {
         let body = format!(
             "Hello Ana,\n\nto sign in, type these words into the box on the page you left \
@@ -142,6 +144,8 @@ fn words_of_another_language_that_ask_for_something_are_no_code() {
         "supprime tout",
         "kill server",
         "destroy laptop",
+        "destroy tractor",
+        "remove seven lamp",
         "déstroy évery sérver",
         "ｄｅｓｔｒｏｙ ａｌｌ",
         "𝐬𝐞𝐧𝐝 𝐦𝐨𝐧𝐞𝐲",
