@@ -36,8 +36,9 @@ pub struct Backlog {
 /// Records deliveries: for the webhook, the poller and the sweeper.
 #[async_trait]
 pub trait DeliveryLog: Send + Sync {
-    /// Records a batch in one commit and returns the outcomes in the batch's order. The
-    /// batch may contain the same delivery twice.
+    /// Records a batch and returns the outcomes in the batch's order. What is new is one
+    /// commit; a delivery whose provider id was used for other content may be another one.
+    /// The batch may contain the same delivery twice.
     async fn record(&self, batch: Vec<NewDelivery>) -> Result<Vec<Recorded>, StoreError>;
 
     /// Up to `limit` unfinished deliveries for which the queue should be notified

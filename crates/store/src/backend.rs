@@ -106,6 +106,10 @@ pub(crate) trait Backend: Send + Sync + Sized + 'static {
         query: Prepared<Self>,
     ) -> impl Future<Output = Result<Vec<R>, sqlx::Error>> + Send;
 
+    /// How many bytes of bodies one statement inserts. A batch with more needs several, and
+    /// so a transaction.
+    const MOST_BYTES: usize;
+
     /// Inserts the deliveries of a batch whose keys are free, many in one statement, and
     /// returns their ids.
     fn insert_deliveries(

@@ -82,6 +82,11 @@ impl Batch {
         unrecorded
     }
 
+    /// How many bytes its bodies have.
+    pub(crate) fn bytes(&self) -> usize {
+        self.deliveries.iter().map(|one| one.body.len()).sum()
+    }
+
     /// Whether every delivery has an answer.
     pub(crate) fn is_settled(&self) -> bool {
         self.unrecorded.is_empty()

@@ -52,7 +52,13 @@ async fn record<B: Backend>(
 ) -> Result<Vec<Recorded>, Fault> {
     // Sealing needs no connection, so none is held meanwhile.
     let batch = Batch::new(batch, &session.secrets)?;
-    settle::<B>(&mut *session.writer().await?, batch).await
+    if batch.bytes() <= B::MOST_BYTES {
+        return settle::<B>(&mut *session.writer().await?, batch).await;
+    }
+    let mut transaction = session.begin().await?;
+    let answers = settle::<B>(&mut transaction, batch).await?;
+    transaction.commit().await?;
+    Ok(answers)
 }
 
 /// Inserts what is new and looks up what is not, until every delivery has an answer.

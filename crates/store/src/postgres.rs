@@ -111,6 +111,8 @@ impl Backend for Postgres {
     /// The pool ends the transaction of every connection that comes back.
     fn discard(_lent: &mut Lent) {}
 
+    const MOST_BYTES: usize = usize::MAX;
+
     async fn insert_deliveries(
         link: &mut Link,
         batch: &Batch,

@@ -81,6 +81,8 @@ pub(crate) struct Row<'a> {
     table: &'static str,
     id: Uuid,
     owner: &'a str,
+    /// Whether the value is the body of a delivery.
+    is_body: bool,
 }
 
 impl<'a> Row<'a> {
@@ -90,6 +92,7 @@ impl<'a> Row<'a> {
             table: "deliveries",
             id: id.as_uuid(),
             owner: source,
+            is_body: true,
         }
     }
 
@@ -99,6 +102,7 @@ impl<'a> Row<'a> {
             table: "artifacts",
             id: id.as_uuid(),
             owner: inbox,
+            is_body: false,
         }
     }
 
@@ -108,6 +112,7 @@ impl<'a> Row<'a> {
             table: "handlings",
             id: id.as_uuid(),
             owner: inbox,
+            is_body: false,
         }
     }
 
@@ -117,6 +122,7 @@ impl<'a> Row<'a> {
             table: "sends",
             id: id.as_uuid(),
             owner: sender,
+            is_body: false,
         }
     }
 
@@ -140,18 +146,18 @@ impl<'a> Row<'a> {
 }
 
 impl SealKey {
-    /// Seals a value for a row, packed if that makes it smaller.
+    /// Seals a value for a row. A body is packed before, if that makes it shorter.
     pub(crate) fn seal(&self, row: Row<'_>, plain: &[u8]) -> Result<Sealed, Fault> {
+        let packed = row.is_body.then(|| pack::pack(plain)).flatten();
+        let (layout, value) = match &packed {
+            Some(packed) => (PACKED, packed.as_slice()),
+            None => (PLAIN, plain),
+        };
         let nonce: [u8; NONCE] = rand::random();
-        let mut bytes = Vec::with_capacity(1 + NONCE + plain.len() + TAG);
-        bytes.push(PACKED);
+        let mut bytes = Vec::with_capacity(1 + NONCE + value.len() + TAG);
+        bytes.push(layout);
         bytes.extend(nonce);
-        if !pack::append(plain, &mut bytes) {
-            bytes.clear();
-            bytes.push(PLAIN);
-            bytes.extend(nonce);
-            bytes.extend(plain);
-        }
+        bytes.extend(value);
         let tag = self.encrypt(row, &nonce, &mut bytes);
         bytes.extend(tag.ok_or(Fault::Damaged(row.table))?);
         Ok(Sealed {

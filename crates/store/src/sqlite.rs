@@ -132,6 +132,9 @@ impl Backend for Sqlite {
         lent.close_on_drop();
     }
 
+    /// They are copied into one value.
+    const MOST_BYTES: usize = 4 * 1024 * 1024;
+
     async fn insert_deliveries(
         connection: &mut SqliteConnection,
         batch: &Batch,

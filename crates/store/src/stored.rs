@@ -25,7 +25,7 @@ pub(crate) fn count(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// The size of a body, from that of the sealed one.
+/// How many bytes a body takes, without what sealing adds.
 pub(crate) fn body_bytes(sealed: i64) -> u64 {
     count(sealed).saturating_sub(OVERHEAD)
 }

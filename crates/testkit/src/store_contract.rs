@@ -93,6 +93,7 @@ macro_rules! store_contract {
             refused_completion_among_others_fails_alone,
             few_large_bodies_are_held_at_once,
             batch_with_duplicates_is_answered_in_order,
+            each_delivery_of_a_batch_keeps_its_own_body,
             empty_batch_gives_an_empty_answer,
             batches_with_the_same_keys_in_any_order_do_not_deadlock,
             reused_id_with_other_content_gets_its_own_row,

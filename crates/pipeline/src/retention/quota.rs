@@ -72,7 +72,8 @@ impl StorageQuota {
         own < share(most) && sum(&unfinished) < most
     }
 
-    /// Adds a delivery that was recorded since the last measurement.
+    /// Adds a delivery that was recorded since the last measurement. Its body may be packed
+    /// in the database, so this counts too much rather than too little until then.
     pub fn add(&self, source: &SourceName, body: usize) {
         if self.most == 0 {
             return;

@@ -1,7 +1,7 @@
 //! Packing: most bodies are text, which LZ4 makes a third or half as long. The database then
-//! writes, logs, copies and reads so much less, which takes more time than packing.
+//! writes, logs, copies and reads less, which saves more time than packing takes.
 //!
-//! A packed value is its length, four bytes with the last one first, and one LZ4 block.
+//! A packed value is its length, four bytes in little-endian order, and one LZ4 block.
 
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 
@@ -16,24 +16,18 @@ const LONGEST: usize = 256 * 1024;
 /// How many bytes the length takes.
 const LENGTH: usize = 4;
 
-/// Appends the packed value to `to`. `false` if that is not shorter than the value; what was
-/// appended is useless then.
-pub(super) fn append(value: &[u8], to: &mut Vec<u8>) -> bool {
-    let Ok(length) = u32::try_from(value.len()) else {
-        return false;
-    };
+/// The packed value, unless it is not shorter.
+pub(super) fn pack(value: &[u8]) -> Option<Vec<u8>> {
     if !(SHORTEST..=LONGEST).contains(&value.len()) {
-        return false;
+        return None;
     }
-    to.extend(length.to_le_bytes());
-    let start = to.len();
-    to.resize(start + get_maximum_output_size(value.len()), 0);
-    let block = to.get_mut(start..).unwrap_or_default();
-    let Ok(packed) = compress_into(value, block) else {
-        return false;
-    };
-    to.truncate(start + packed);
-    LENGTH + packed < value.len()
+    let length = u32::try_from(value.len()).ok()?;
+    let mut packed = vec![0; LENGTH + get_maximum_output_size(value.len())];
+    let (head, block) = packed.split_first_chunk_mut::<LENGTH>()?;
+    *head = length.to_le_bytes();
+    let written = compress_into(value, block).ok()?;
+    packed.truncate(LENGTH + written);
+    (packed.len() < value.len()).then_some(packed)
 }
 
 /// The value that was packed. `None` if these bytes are not a packed value.
@@ -52,11 +46,6 @@ pub(super) fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn packed(value: &[u8]) -> Option<Vec<u8>> {
-        let mut bytes = Vec::new();
-        append(value, &mut bytes).then_some(bytes)
-    }
-
     #[test]
     fn text_is_packed_and_unpacked() {
         for length in [SHORTEST, 1_000, 8_192, 65_535, 65_536, LONGEST] {
@@ -65,7 +54,7 @@ mod tests {
                 .get(..length)
                 .unwrap()
                 .to_vec();
-            let packed = packed(&text).unwrap();
+            let packed = pack(&text).unwrap();
             assert!(packed.len() < length, "{length}");
             assert_eq!(unpack(&packed), Some(text));
         }
@@ -73,15 +62,15 @@ mod tests {
 
     #[test]
     fn short_long_and_random_values_are_not_packed() {
-        assert_eq!(packed(&[b'a'; SHORTEST - 1]), None);
-        assert_eq!(packed(&vec![b'a'; LONGEST + 1]), None);
+        assert_eq!(pack(&[b'a'; SHORTEST - 1]), None);
+        assert_eq!(pack(&vec![b'a'; LONGEST + 1]), None);
         let random: Vec<u8> = (0..8_192).map(|_| rand::random()).collect();
-        assert_eq!(packed(&random), None);
+        assert_eq!(pack(&random), None);
     }
 
     #[test]
     fn other_bytes_are_not_unpacked() {
-        let packed = packed(&[b'a'; 1_000]).unwrap();
+        let packed = pack(&[b'a'; 1_000]).unwrap();
         assert_eq!(unpack(&[]), None);
         assert_eq!(unpack(&packed[..packed.len() - 1]), None);
         for length in [0, 999, 1_001, u32::MAX] {

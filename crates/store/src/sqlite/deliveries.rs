@@ -12,9 +12,6 @@ use crate::column::{Rows, hex};
 use crate::deliveries;
 use crate::fault::Fault;
 
-/// The bodies of one statement are copied into one value, so there are not many large ones.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
-
 /// Inserts those whose keys are free; returns their ids.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
@@ -25,7 +22,11 @@ pub(super) async fn insert(
     let mut part = Part::default();
     for candidate in unrecorded {
         let length = batch.delivery(candidate)?.body.len();
-        if part.bodies.len().saturating_add(length) > MOST_BYTES {
+        if length > Sqlite::MOST_BYTES {
+            inserted.extend(deliveries::insert_one::<Sqlite>(connection, batch, candidate).await?);
+            continue;
+        }
+        if part.bodies.len() + length > Sqlite::MOST_BYTES {
             inserted.extend(std::mem::take(&mut part).insert(connection, batch).await?);
         }
         part.push(candidate, batch)?;

@@ -6,6 +6,7 @@ use pipeline::{DeliveryId, NewDelivery, OnConflict, Processed, Reason, Recorded}
 use tokio::task::JoinSet;
 
 use super::{LONG, Seams, StoreSubject, delivery, held, must};
+use crate::noise::noise;
 use crate::wait::until;
 
 /// The key decides, and the answer names the existing row.
@@ -57,6 +58,32 @@ pub async fn batch_with_duplicates_is_answered_in_order(subject: &dyn StoreSubje
     ];
     assert_eq!(answers, expected);
     assert_eq!(unfinished(&seams).await, 3);
+}
+
+/// Bodies of all lengths in one batch, more than one statement takes, and one that is longer
+/// than that.
+pub async fn each_delivery_of_a_batch_keeps_its_own_body(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    let lengths = [
+        0, 1, 300, 5_000, 700_000, 70, 2_000_000, 5_000_000, 1_500_000, 9,
+    ];
+    let bodies = (0..)
+        .zip(lengths)
+        .map(|(seed, length)| noise(seed, length).into_bytes());
+    let bodies: Vec<Vec<u8>> = bodies.collect();
+    let batch = bodies.iter().enumerate();
+    let batch = batch.map(|(number, body)| delivery(&number.to_string(), body));
+    let batch: Vec<NewDelivery> = batch.collect();
+    let ids: Vec<DeliveryId> = batch.iter().map(|delivery| delivery.id).collect();
+    let answers = must(seams.deliveries.record(batch).await);
+    assert_eq!(
+        answers,
+        ids.iter().copied().map(Recorded::New).collect::<Vec<_>>()
+    );
+    for (id, body) in ids.into_iter().zip(bodies) {
+        let (_claim, stored) = seams.claim(id, LONG).await;
+        assert!(stored.body == body, "a body of {} bytes", body.len());
+    }
 }
 
 /// An empty batch is allowed.
