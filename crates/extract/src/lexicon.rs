@@ -9,6 +9,7 @@ mod boundary;
 mod concept;
 mod hit;
 mod language;
+mod language_set;
 mod meaning;
 mod memory;
 mod node;
@@ -20,7 +21,8 @@ mod trie;
 
 pub(crate) use self::sense::Sense;
 pub(crate) use hit::Hit;
-pub(crate) use language::{Languages, concept_hits, cue_hits, known_concept_hits};
+pub(crate) use language::{concept_hits, cue_hits, known_concept_hits};
+pub(crate) use language_set::Languages;
 pub(crate) use memory::Memory;
 
 use meaning::{Meaning, is_open_after, sense};

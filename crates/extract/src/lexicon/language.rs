@@ -4,7 +4,7 @@
 
 use super::concept::{MOST_LANGUAGES, OPEN};
 use super::trie::Trie;
-use super::{Hit, Memory, Sense, stored, stored_trie};
+use super::{Hit, Languages, Memory, Sense, stored, stored_trie};
 use crate::steps::Steps;
 
 /// A text has at most so many pieces that tell its languages, of at most so many bytes. They
@@ -36,14 +36,7 @@ static PLACES: &[[u8; 4]] = stored!("concepts", ".places").as_chunks().0;
 /// A language and the concept that a term stands for in it.
 static USES: &[[u8; 2]] = stored!("concepts", ".uses").as_chunks().0;
 
-/// A set of languages, a bit for each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Languages([u64; MOST_LANGUAGES / 64]);
-
 impl Languages {
-    pub(crate) const ALL: Self = Self([u64::MAX; MOST_LANGUAGES / 64]);
-    const NONE: Self = Self([0; MOST_LANGUAGES / 64]);
-
     /// The languages that a text is written in; all of them if it says too little.
     pub(crate) fn of(text: &str, memory: &mut Memory, steps: &Steps<'_>) -> Self {
         let mut votes: Vec<Hit> = Vec::new();
@@ -95,28 +88,6 @@ impl Languages {
     fn that_use(term: u32) -> Self {
         let languages = uses(term).iter().map(|[language, _]| language & !OPEN);
         languages.fold(Self::NONE, Self::with)
-    }
-
-    fn with(mut self, language: u8) -> Self {
-        if let Some(bits) = self.0.get_mut(usize::from(language / 64)) {
-            *bits |= 1 << (language % 64);
-        }
-        self
-    }
-
-    fn has(self, language: u8) -> bool {
-        let bits = self.0.get(usize::from(language / 64));
-        bits.is_some_and(|bits| bits >> (language % 64) & 1 != 0)
-    }
-
-    pub(crate) fn or(self, other: Self) -> Self {
-        let ([one, two], [three, four]) = (self.0, other.0);
-        Self([one | three, two | four])
-    }
-
-    fn overlaps(self, other: Self) -> bool {
-        let ([one, two], [three, four]) = (self.0, other.0);
-        one & three != 0 || two & four != 0
     }
 }
 
