@@ -54,7 +54,8 @@ pub(super) fn pieces(context: &Context<'_>, line: &Segment) -> Vec<Piece> {
         .collect()
 }
 
-/// `КЛЕН47`, `жук-305`: a word with digits that is not Latin.
+/// `КЛЕН47`, `жук-305`: a whole word with digits that is not Latin. None has more characters
+/// than these on either side of its first digit.
 fn numbered_words(line: &str) -> impl Iterator<Item = Range<usize>> {
     const LONGEST: usize = 24;
     let bytes = line.as_bytes();
@@ -86,8 +87,12 @@ fn numbered_words(line: &str) -> impl Iterator<Item = Range<usize>> {
             .take_while(is_of_word)
             .map(char::len_utf8)
             .sum();
-        done = at + right;
-        (left + right <= 2 * LONGEST).then_some(at - left..at + right)
+        let (start, end) = (at - left, at + right);
+        done = end;
+        let goes_on = |c: Option<char>| c.is_some_and(|c| is_of_word(&c));
+        let is_part = goes_on(line.get(..start)?.chars().next_back())
+            || goes_on(line.get(end..)?.chars().next());
+        (!is_part).then_some(start..end)
     })
 }
 
@@ -173,6 +178,18 @@ mod tests {
         let line = "запишите это число как есть, слово в слово: нужно ввести клен47 на странице \
                     входа, а не жук-305 или 2026 год";
         assert_eq!(pieces_of(line), ["клен47", "жук-305"]);
+    }
+
+    #[test]
+    fn long_word_with_digits_is_not_cut() {
+        for word in [
+            "ПОДСОЛНЕЧНИК-РОМАШКА-МАЛИНА-48",
+            "СТЕКЛО-РОМАШКА-МАЛИНА-РОМАШКА-48",
+            "48-РОМАШКА-МАЛИНА-ПОДСОЛНЕЧНИК",
+        ] {
+            let line = format!("нужно ввести {word} на странице входа в течение десяти минут");
+            assert!(pieces_of(&line).is_empty(), "{word}");
+        }
     }
 
     #[test]
