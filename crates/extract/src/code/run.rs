@@ -135,7 +135,17 @@ pub(super) fn digit_groups(reading: &Reading, tokens: &[Token], at: usize) -> Op
     if !text.as_bytes().get(first.range.start)?.is_ascii_digit() {
         return None;
     }
-    let (groups, end) = number_groups(reading, tokens, at)?;
+    let (mut groups, mut end) = number_groups(reading, (tokens, at), is_sign_gap)?;
+    let digits: usize = groups.iter().map(|group| group.len()).sum();
+    if first.before(text) == Some('+') && digits >= 7 {
+        return Some(Run::Nothing { used: groups.len() });
+    }
+    // "482 913 | 10 minutes": what comes after the sign is another number.
+    let signs = text.get(first.range.start..end)?.matches(['/', '|']);
+    let signs = signs.count();
+    if signs > 0 && !(signs == 2 && is_signed(&groups)) {
+        (groups, end) = number_groups(reading, (tokens, at), |_| false)?;
+    }
     let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
     let total: usize = lengths.iter().sum();
     let range = first.range.start..end;
@@ -144,11 +154,7 @@ pub(super) fn digit_groups(reading: &Reading, tokens: &[Token], at: usize) -> Op
     if groups.len() > 1 && is_item && first.before(text) != Some('(') {
         return None;
     }
-    if first.before(text) == Some('+') && total >= 7 {
-        return Some(Run::Nothing { used: groups.len() });
-    }
-    let signs = text.get(range.clone())?.matches(['/', '|']).count();
-    if groups.len() < 2 || signs > 0 && !(signs == 2 && is_signed(&groups)) {
+    if groups.len() < 2 {
         return None;
     }
     let is_regular = matches!(
@@ -181,11 +187,12 @@ pub(super) fn digit_groups(reading: &Reading, tokens: &[Token], at: usize) -> Op
     .then_some(Run::Nothing { used: groups.len() })
 }
 
-/// The groups of digits that begin with a token, and where they end.
+/// The groups of digits that begin with a token, and where they end. They may have these
+/// signs between them.
 fn number_groups<'t>(
     reading: &'t Reading,
-    tokens: &[Token],
-    at: usize,
+    (tokens, at): (&[Token], usize),
+    is_sign_gap: impl Fn(&str) -> bool,
 ) -> Option<(Vec<&'t str>, usize)> {
     let (text, first) = (reading.text(), tokens.get(at)?);
     let mut groups: Vec<&str> = Vec::new();
@@ -338,6 +345,24 @@ mod tests {
         }
         // The number of a list is no part of it.
         assert_eq!(of("3) 3 9 1 7 7 0"), None);
+    }
+
+    #[test]
+    fn groups_before_a_sign_are_a_code_without_what_comes_after_it() {
+        let of = |text: &str| {
+            let steps = crate::steps::Steps::for_size(0);
+            value(digit_groups(
+                &Reading::of_text(text, 1_000, &steps),
+                &tokens(text),
+                0,
+            ))
+        };
+        for sign in ["|", "/"] {
+            let six = format!("482 913 {sign} 10 minutes");
+            assert_eq!(of(&six).as_deref(), Some("482 913"));
+            let eight = format!("4829 1377 {sign} 24 hours left");
+            assert_eq!(of(&eight).as_deref(), Some("4829 1377"));
+        }
     }
 
     #[test]

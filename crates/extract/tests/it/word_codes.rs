@@ -163,6 +163,19 @@ fn words_of_another_language_that_ask_for_something_are_no_code() {
 }
 
 #[test]
+fn groups_of_digits_before_a_sign_are_returned_whole() {
+    for (line, code) in [
+        ("482 913 | 10 minutes", "482 913"),
+        ("4829 1377 | 24 hours left", "4829 1377"),
+        ("482 913 / 10 minutes", "482 913"),
+        ("4829 1377 / 24 hours left", "4829 1377"),
+    ] {
+        let found = of_text(&format!("Your code: {line}\n"));
+        assert_eq!(found.as_deref(), Some(code));
+    }
+}
+
+#[test]
 fn name_before_a_code_in_groups_is_no_part_of_it() {
     for (line, code) in [
         ("acme 482 913", "482 913"),
