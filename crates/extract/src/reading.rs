@@ -209,17 +209,17 @@ impl Reading {
     /// Reads plain text without lines quoted from earlier mails. If every line is
     /// quoted, the mail is a forwarded one, and the quoted lines are read.
     pub(crate) fn of_text(text: &str, limit: usize, steps: &Steps<'_>) -> Self {
-        let own = Self::of_lines(text, (limit, false), steps);
-        if own.is_blank() {
-            Self::of_lines(text, (limit, true), steps)
-        } else {
-            own
+        let (own, has_own) = Self::of_lines(text, (limit, false), steps);
+        if has_own {
+            return own;
         }
+        Self::of_lines(text, (limit, true), steps).0
     }
 
-    /// Reads at most `limit` bytes, with or without quoted lines.
-    fn of_lines(text: &str, (limit, quoted): (usize, bool), steps: &Steps<'_>) -> Self {
-        let mut reading = Self::empty(TextSource::Text);
+    /// Reads at most `limit` bytes, with or without quoted lines. Returns also whether a line
+    /// without arrows says something.
+    fn of_lines(text: &str, (limit, quoted): (usize, bool), steps: &Steps<'_>) -> (Self, bool) {
+        let (mut reading, mut has_own) = (Self::empty(TextSource::Text), false);
         reading.folded.reserve(text.len().min(limit));
         let mut at = 0;
         for line in lines::with_ends(text) {
@@ -230,9 +230,9 @@ impl Reading {
                 break;
             }
             // ">>> 482913 <<<" is a frame and no quotation.
-            let is_quoted = line.starts_with('>')
-                && !line.trim_end().ends_with('<')
-                && !lines::is_pointed_at(line, text.get(..start), text.get(at..));
+            let has_arrow = line.starts_with('>') && !line.trim_end().ends_with('<');
+            let is_quoted = has_arrow
+                && (quoted || !lines::is_pointed_at(line, text.get(..start), text.get(at..)));
             if is_quoted && !quoted {
                 continue;
             }
@@ -251,12 +251,15 @@ impl Reading {
             if !steps.charge(PER_CHARACTER * kept.len() + foreign) {
                 break;
             }
+            let before = reading.folded.len();
             reading.folded.push_str(kept, start + skip);
+            let added = reading.text().get(before..).unwrap_or_default();
+            has_own |= !has_arrow && !added.trim().is_empty();
             if line.ends_with('\n') {
                 reading.folded.newline();
             }
         }
-        reading
+        (reading, has_own)
     }
 
     pub(crate) fn empty(source: TextSource) -> Self {
@@ -349,6 +352,19 @@ mod tests {
             "Thank you\r\n\r\n> Type\r\n>> 482 913\r\n\r\nBye\r\n"
         ));
         assert!(!read("Thank you\n\n>> My code is not 482 913\n\nBye\n"));
+    }
+
+    #[test]
+    fn forwarded_mail_is_read_beside_a_short_paragraph_after_several_arrows() {
+        for text in [
+            "> Your verification code is 482913.\n\n>> Order 55\n\n",
+            "\n\n>> Order 55\n\n> Your verification code is 482913.\n",
+            "\u{200b}\n\n>> Order 55\n\n> Your verification code is 482913.\n",
+        ] {
+            let reading = Reading::of_text(text, 1_000, &Steps::for_size(0));
+            assert!(reading.text().contains("482913"), "{text}");
+            assert!(!reading.text().contains('>'), "{text}");
+        }
     }
 
     #[test]

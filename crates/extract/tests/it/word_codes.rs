@@ -176,6 +176,12 @@ fn groups_of_digits_before_a_sign_are_returned_whole() {
 }
 
 #[test]
+fn forwarded_mail_with_a_short_paragraph_after_two_arrows_is_read() {
+    let body = "> your verification code is 482913.\n\n>> Order 55\n";
+    assert_eq!(of_text(body).as_deref(), Some("482913"));
+}
+
+#[test]
 fn name_before_a_code_in_groups_is_no_part_of_it() {
     for (line, code) in [
         ("acme 482 913", "482 913"),
