@@ -23,6 +23,20 @@ static THINGS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
         .collect()
 });
 
+/// Short words that ask for harm, for money or for a change of a machine. With one other word
+/// they are an order, and too short to read as a sentence.
+const ORDERS: [&str; 30] = [
+    "bash", "bomb", "burn", "chmod", "curl", "delete", "destroy", "dump", "erase", "exec",
+    "format", "give", "grant", "hack", "kill", "nuke", "obey", "pay", "purge", "remove", "rob",
+    "send", "shoot", "shutdown", "stab", "steal", "sudo", "transfer", "wget", "wipe",
+];
+
+/// Whether a word of a text asks for something in itself.
+pub(crate) fn has_order(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_ascii_alphabetic());
+    words.any(|word| ORDERS.iter().any(|order| order.eq_ignore_ascii_case(word)))
+}
+
 /// Whether each word of a text names a thing or a number.
 pub(crate) fn are_things(text: &str) -> bool {
     let words = text.split(|c: char| !c.is_alphanumeric());
@@ -63,6 +77,11 @@ pub fn reads_as_words(text: &str, limit: WordLimit) -> bool {
     let in_one_case: usize = cased_runs(text.as_bytes()).map(covered).sum();
     let in_any_case: usize = letter_runs(text.as_bytes()).map(covered).sum();
     in_one_case > one_case || in_any_case > any_case
+}
+
+/// Whether a text has letters of an English word.
+pub(crate) fn has_word(text: &str) -> bool {
+    letter_runs(text.as_bytes()).any(|run| covered(run) > 0)
 }
 
 /// The registrable domain of a sender, if it is short and does not read as a sentence.
@@ -146,6 +165,16 @@ mod tests {
         }
         for text in ["open the lamp", "destroy lamp", "lamps", "heron38"] {
             assert!(!are_things(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn orders_are_whole_words() {
+        for text in ["kill.bob.7", "DELETE-7", "give root"] {
+            assert!(has_order(text), "{text}");
+        }
+        for text in ["paying 7", "skill-41", "TIGER-LAMP"] {
+            assert!(!has_order(text), "{text}");
         }
     }
 

@@ -11,6 +11,9 @@ use super::asked::{is_asked_for, is_presented};
 use super::context::Context;
 use super::number::{is_dashed_number, is_digits, is_year};
 use super::shape::Shape;
+use crate::lexicon::{Hit, Languages, concept_hits};
+use crate::steps::Steps;
+use crate::words::{WordLimit, are_things, has_order, has_word, reads_as_words};
 
 /// Steps charged for what is around a token.
 const STEPS: usize = 200;
@@ -20,6 +23,12 @@ const LENGTHS: RangeInclusive<usize> = 4..=10;
 /// The most letters and digits of codes that have both, and the most letters: few say little.
 const LONGEST_MIXED: usize = 12;
 const MOST_LETTERS: usize = 8;
+/// Words and commands of few letters.
+const SHORT_WORDS: [&str; 36] = [
+    "at", "btc", "by", "cat", "cmd", "db", "dd", "del", "do", "eth", "exec", "for", "go", "hi",
+    "in", "is", "it", "me", "my", "no", "of", "off", "ok", "on", "or", "rf", "rm", "sh", "su",
+    "sudo", "to", "up", "us", "usd", "we", "you",
+];
 
 /// The shape of a token that looks like something else.
 pub(super) fn disguised(core: &str) -> Option<Shape> {
@@ -44,6 +53,52 @@ pub(super) fn is_handed_over(core: &str, range: &Range<usize>, context: &Context
     context.steps.charge(STEPS)
         && (is_apart || is_dashed_number(core) || is_presented(range, context))
         && is_asked_for(range, context)
+        && !is_request(core, context.steps)
+}
+
+/// Whether the letters of such a code may ask for something: `pay.me.now.5`, `GO/RM/DB7`,
+/// `KILL-ALL`. A stranger may choose it, and it reaches an agent.
+fn is_request(core: &str, steps: &Steps<'_>) -> bool {
+    const SHORTEST: usize = 3;
+    let is_sign = |c: char| !c.is_ascii_alphanumeric();
+    let runs = || core.split(|c: char| !c.is_ascii_alphabetic());
+    if runs().all(|run| run.len() < 2) {
+        // `K-I-L-L`
+        let letters: String = runs().collect();
+        return letters.len() >= SHORTEST && (has_word(&letters) || says_more(&letters, steps));
+    }
+    let words: Vec<&str> = runs().filter(|run| run.len() >= SHORTEST).collect();
+    let is_word =
+        |group: &str| group.len() > 1 && group.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let groups: Vec<&str> = core.split(is_sign).collect();
+    // Few letters can be a command, such as `rm.rf`, so two groups of them are side by side
+    // only where they are words for things, or no words: `HQZ-TB`.
+    let are_beside = groups
+        .windows(2)
+        .any(|pair| pair.iter().all(|group| is_word(group)));
+    let is_short_word = |group: &&str| {
+        let group = group.to_ascii_lowercase();
+        SHORT_WORDS.contains(&group.as_str())
+    };
+    let may_command = || {
+        core.contains(['.', '/', '_'])
+            || groups.iter().all(|group| group.len() == 2)
+            || groups.iter().any(is_short_word)
+            || has_word(core)
+    };
+    let may_ask = || {
+        are_beside && may_command()
+            || has_order(core)
+            || reads_as_words(core, WordLimit::Phrase)
+            || says_more(&words.join(" "), steps)
+    };
+    !are_things(core) && may_ask()
+}
+
+/// Whether a word says more than a thing in any language.
+fn says_more(words: &str, steps: &Steps<'_>) -> bool {
+    let hits = concept_hits(&words.to_ascii_lowercase(), Languages::ALL, steps);
+    hits.iter().any(Hit::says_more_than_a_thing)
 }
 
 /// Whether a token is a time or a date: these stand in lines of their own and after colons.
@@ -204,6 +259,48 @@ mod tests {
             "q.w.h.z",
         ] {
             assert_eq!(disguised(core), Some(Shape::Dashed), "{core}");
+        }
+    }
+
+    #[test]
+    fn codes_that_say_nothing_are_no_request() {
+        for core in [
+            "k.9.v.2.h",
+            "LL/20/PX",
+            "7/K/31/Q",
+            "99p-45p",
+            "BX-7702-E",
+            "dl_93fa7c",
+            "FERN-6",
+            "C-214",
+            "HQZ-TB",
+            "C-E-G-B-A",
+            "q.w.h.z",
+            "DD8.QF3.0M",
+            "4K7.P2M",
+            "FX.0093.T",
+            "BV.71.KQ",
+            "31.D.31.F",
+            "9WK/R4T",
+            "TIGER-LAMP",
+        ] {
+            assert!(!is_request(core, &Steps::for_size(0)), "{core}");
+        }
+        for core in [
+            "pay.me.now.5",
+            "kill.bob.7",
+            "give.root.99",
+            "rm.rf.9.x",
+            "rm.db.all.1",
+            "GO/RM/DB7",
+            "KILL-ALL",
+            "SEND-BTC",
+            "SEND-IT",
+            "delete-7",
+            "GO-RM",
+            "K-I-L-L",
+        ] {
+            assert!(is_request(core, &Steps::for_size(0)), "{core}");
         }
     }
 

@@ -19,7 +19,7 @@ use super::wording::{MOST_PARTS, is_part, is_word, most_letters, wording};
 use crate::lexicon::{Hit, Languages, concept_hits};
 use crate::property::is_alphanumeric;
 use crate::reading::{Reading, Stress, TextSource};
-use crate::words::{WordLimit, are_things, reads_as_words};
+use crate::words::{WordLimit, are_things, has_order, reads_as_words};
 
 /// More such codes, and more pieces that may be one, than any honest mail has.
 const MOST: usize = 20;
@@ -159,7 +159,7 @@ fn has_signs(bytes: &[u8]) -> bool {
 /// little, so it is compared with the languages of the text only.
 fn says_nothing(piece: &str, range: &Range<usize>, context: &Context<'_>) -> bool {
     // Concepts are only known in the part of the text that is examined.
-    if context.reading.examined().len() < range.end {
+    if context.reading.examined().len() < range.end || has_order(piece) {
         return false;
     }
     let words = piece.split(|c| !is_part(c)).filter(|part| is_word(part));

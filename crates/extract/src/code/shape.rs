@@ -3,6 +3,7 @@
 use super::number::{
     is_dashed_date, is_dashed_number, is_dashed_phone, is_digits, is_dotted_digits,
 };
+use crate::words::has_order;
 
 /// The shape of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -68,7 +69,8 @@ pub(super) fn shape_of(core: &str) -> Option<Shape> {
     }
     let has = Has::of(core);
     if has.dash {
-        return dashed(core);
+        // "KILL-99"
+        return dashed(core).filter(|_| !has_order(core));
     }
     if has.dot {
         return (dotted(core) || is_dotted_digits(core)).then_some(Shape::Grouped);
@@ -245,6 +247,7 @@ mod tests {
             "2026-03-14",
             "555-1234",
             "IGNORE-ALL",
+            "KILL-99",
             "a_b123",
             "1.2.3",
             "18.45.30",

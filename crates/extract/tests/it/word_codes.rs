@@ -162,6 +162,48 @@ fn words_of_another_language_that_ask_for_something_are_no_code() {
     }
 }
 
+/// Groups of letters and digits with signs between them, and one word with a number.
+#[test]
+fn words_with_signs_or_numbers_that_ask_for_something_are_no_code() {
+    for request in [
+        "pay.me.now.5",
+        "kill.bob.7",
+        "give.root.99",
+        "rm.rf.9.x",
+        "rm.db.all.1",
+        "GO/RM/DB7",
+        "KILL-ALL",
+        "SEND-BTC",
+        "SEND-IT",
+        "delete-7",
+        "KILL-99",
+    ] {
+        for body in [
+            format!("Your verification code is:\n\n{request}\n\nIt expires in 10 minutes.\n"),
+            format!("Enter this code on the page you left open: {request}\n"),
+        ] {
+            assert_eq!(of_text(&body), None, "{body}");
+        }
+    }
+}
+
+#[test]
+fn codes_with_signs_are_returned() {
+    for code in [
+        "k.9.v.2.h",
+        "LL/20/PX",
+        "7/K/31/Q",
+        "99p-45p",
+        "BX-7702-E",
+        "dl_93fa7c",
+        "FERN-6",
+        "C-214",
+    ] {
+        let body = format!("Your verification code is:\n\n{code}\n\nIt expires in 10 minutes.\n");
+        assert_eq!(of_text(&body).as_deref(), Some(code));
+    }
+}
+
 #[test]
 fn groups_of_digits_before_a_sign_are_returned_whole() {
     for (line, code) in [
