@@ -16,7 +16,7 @@ static ENGLISH: LazyLock<HashSet<&'static [u8]>> = LazyLock::new(|| {
 });
 
 /// Names of animals, plants, colours and other things, and numbers. No sentence consists of
-/// these only.
+/// these only. Those in scripts of few letters for a word stand before a number.
 static THINGS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
     include_str!("words/things.txt")
         .split_ascii_whitespace()

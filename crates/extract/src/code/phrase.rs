@@ -19,6 +19,7 @@ use super::wording::{MOST_PARTS, is_part, is_word, most_letters, wording};
 use crate::lexicon::{Hit, Languages, concept_hits};
 use crate::property::is_alphanumeric;
 use crate::reading::{Reading, Stress, TextSource};
+use crate::steps::Steps;
 use crate::words::{WordLimit, are_things, has_order, reads_as_words};
 
 /// More such codes, and more pieces that may be one, than any honest mail has.
@@ -184,7 +185,9 @@ fn says_nothing(piece: &str, range: &Range<usize>, context: &Context<'_>) -> boo
     {
         return false;
     }
-    if words > 1 || is_strange {
+    if is_strange {
+        is_known_thing(piece, context.steps)
+    } else if words > 1 {
         let says_more = |text| {
             let hits = concept_hits(text, Languages::ALL, context.steps);
             hits.iter().any(Hit::says_more_than_a_thing)
@@ -194,6 +197,16 @@ fn says_nothing(piece: &str, range: &Range<usize>, context: &Context<'_>) -> boo
         let hits = terms_in(range, &context.concepts().hits).iter();
         !hits.filter(is_term).any(Hit::says_more_than_a_thing)
     }
+}
+
+/// Whether the word of a piece is known to stand for a thing. In some scripts two letters can
+/// be an order, such as "kill", and no lexicon has all of them.
+fn is_known_thing(piece: &str, steps: &Steps<'_>) -> bool {
+    let word = piece.trim_matches(|c: char| !c.is_alphabetic());
+    let hits = concept_hits(word, Languages::ALL, steps);
+    are_things(word)
+        || hits.iter().any(|hit| hit.range() == (0..word.len()))
+            && !hits.iter().any(Hit::says_more_than_a_thing)
 }
 
 /// Whether a piece of a sentence is in capitals, and the text near asks for it.

@@ -177,6 +177,12 @@ fn words_with_signs_or_numbers_that_ask_for_something_are_no_code() {
         "SEND-IT",
         "delete-7",
         "KILL-99",
+        "杀死 62",
+        "关机 99",
+        "烧毁 62",
+        "הרס 622",
+        "부숴 622",
+        "もやせ 62",
     ] {
         for body in [
             format!("Your verification code is:\n\n{request}\n\nIt expires in 10 minutes.\n"),
@@ -184,6 +190,22 @@ fn words_with_signs_or_numbers_that_ask_for_something_are_no_code() {
         ] {
             assert_eq!(of_text(&body), None, "{body}");
         }
+    }
+}
+
+/// In these scripts a word may be an order, so a code is a known word for a thing.
+#[test]
+fn word_for_a_thing_and_a_number_are_the_code_in_every_script() {
+    for (ask, code) in [
+        ("あなたの確認コード", "みかん 507"),
+        ("您的验证码", "海豚 622"),
+        ("인증 코드", "호랑이 77"),
+        ("קוד האימות שלך", "זית 582"),
+    ] {
+        assert_eq!(
+            of_text(&format!("{ask}:\n\n{code}\n")).as_deref(),
+            Some(code)
+        );
     }
 }
 
