@@ -180,6 +180,7 @@ impl<'r> Around<'r> {
     pub(super) fn says(&self, sense: Sense) -> bool {
         let is_said = self.before.said.or(self.after.said).says(sense);
         if is_said {
+            // The terms are looked at, and no text between them.
             self.charge(0);
         }
         is_said

@@ -49,7 +49,7 @@ pub(super) fn disguised(core: &str) -> Option<Shape> {
 
 /// Whether the text gives such a token to the reader as a code.
 pub(super) fn is_handed_over(core: &str, range: &Range<usize>, context: &Context<'_>) -> bool {
-    let is_apart = !is_time(core) && is_set_apart_whole(context.text(), range);
+    let is_apart = !is_time_or_date(core) && is_set_apart_whole(context.text(), range);
     context.steps.charge(STEPS)
         && (is_apart || is_dashed_number(core) || is_presented(range, context))
         && is_asked_for(range, context)
@@ -102,7 +102,7 @@ fn says_more(words: &str, steps: &Steps<'_>) -> bool {
 }
 
 /// Whether a token is a time or a date: these stand in lines of their own and after colons.
-fn is_time(core: &str) -> bool {
+fn is_time_or_date(core: &str) -> bool {
     core.contains(':') || core.split('/').count() == 2 && core.split('/').all(is_digits)
 }
 
