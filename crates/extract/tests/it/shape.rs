@@ -32,9 +32,7 @@ fn codes_in_unusual_shapes_are_found_in_text() {
 
 #[test]
 fn everyday_amounts_dates_and_times_are_no_code() {
-    for written in [
-        "24.99", "8.145,02", "15.08.47", "14/07", "11:42", "420-6613",
-    ] {
+    for written in ["24.99", "8.145,02", "15.08.47", "14/07", "11:42"] {
         let mail = text_mail(&format!("{BEFORE}\n\n{written}\n\n{AFTER}\n"));
         assert_eq!(code(&extract_any(&mail)), None, "{written}");
     }
