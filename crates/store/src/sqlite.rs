@@ -133,7 +133,7 @@ impl Backend for Sqlite {
     }
 
     /// They are copied into one value.
-    const MOST_BYTES: usize = 4 * 1024 * 1024;
+    const MOST_BYTES: usize = 512 * 1024;
 
     async fn insert_deliveries(
         connection: &mut SqliteConnection,
