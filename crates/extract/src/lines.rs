@@ -34,7 +34,7 @@ pub(crate) fn without_end(line: &str) -> &str {
 }
 
 /// `>>> 482 913`: whether the only words of a paragraph are few, have a digit, and come after
-/// several arrows. Nobody quotes so little of a mail that is quoted in another one.
+/// several arrows. So little is rarely quoted of a mail that is quoted in another one.
 pub(crate) fn is_pointed_at(line: &str, before: Option<&str>, after: Option<&str>) -> bool {
     const LONGEST: usize = 24;
     let is_start = |text: &str| text.ends_with("\n\n") || text.ends_with("\n\r\n");

@@ -9,7 +9,7 @@ use std::ops::{Range, RangeInclusive};
 use super::apart::is_set_apart_whole;
 use super::asked::{is_asked_for, is_presented};
 use super::context::Context;
-use super::number::{is_dashed_number, is_digits, is_year};
+use super::number::{is_digits, is_year};
 use super::shape::Shape;
 use crate::lexicon::{Hit, Languages, concept_hits};
 use crate::steps::Steps;
@@ -49,9 +49,8 @@ pub(super) fn disguised(core: &str) -> Option<Shape> {
 
 /// Whether the text gives such a token to the reader as a code.
 pub(super) fn is_handed_over(core: &str, range: &Range<usize>, context: &Context<'_>) -> bool {
-    let is_apart = !is_time_or_date(core) && is_set_apart_whole(context.text(), range);
     context.steps.charge(STEPS)
-        && (is_apart || is_dashed_number(core) || is_presented(range, context))
+        && (is_set_apart_whole(context.text(), range) || is_presented(range, context))
         && is_asked_for(range, context)
         && !is_request(core, context.steps)
 }
@@ -99,11 +98,6 @@ fn is_request(core: &str, steps: &Steps<'_>) -> bool {
 fn says_more(words: &str, steps: &Steps<'_>) -> bool {
     let hits = concept_hits(&words.to_ascii_lowercase(), Languages::ALL, steps);
     hits.iter().any(Hit::says_more_than_a_thing)
-}
-
-/// Whether a token is a time or a date: these stand in lines of their own and after colons.
-fn is_time_or_date(core: &str) -> bool {
-    core.contains(':') || core.split('/').count() == 2 && core.split('/').all(is_digits)
 }
 
 /// `7/K/31/Q`, `9WK/R4T`: a word with slashes that is no path. Single characters are spelled out.
@@ -236,71 +230,39 @@ fn has_both(text: &str) -> bool {
 mod tests {
     use super::*;
 
+    const CODES: [&str; 15] = [
+        "k.9.v.2.h",
+        "DD8.QF3.0M",
+        "4K7.P2M",
+        "FX.0093.T",
+        "BV.71.KQ",
+        "31.D.31.F",
+        "LL/20/PX",
+        "7/K/31/Q",
+        "9WK/R4T",
+        "dl_93fa7c",
+        "FERN-6",
+        "C-214",
+        "HQZ-TB",
+        "C-E-G-B-A",
+        "q.w.h.z",
+    ];
+
     #[test]
     fn codes_that_look_like_something_else_have_a_shape() {
         for core in ["3/14/7/29", "8163-5520-7", "601.774.20"] {
             assert_eq!(disguised(core), Some(Shape::Grouped), "{core}");
         }
-        for core in [
-            "k.9.v.2.h",
-            "DD8.QF3.0M",
-            "4K7.P2M",
-            "FX.0093.T",
-            "BV.71.KQ",
-            "31.D.31.F",
-            "LL/20/PX",
-            "7/K/31/Q",
-            "9WK/R4T",
-            "dl_93fa7c",
-            "FERN-6",
-            "C-214",
-            "HQZ-TB",
-            "C-E-G-B-A",
-            "q.w.h.z",
-        ] {
+        for core in CODES {
             assert_eq!(disguised(core), Some(Shape::Dashed), "{core}");
         }
     }
 
     #[test]
     fn codes_that_say_nothing_are_no_request() {
-        for core in [
-            "k.9.v.2.h",
-            "LL/20/PX",
-            "7/K/31/Q",
-            "99p-45p",
-            "BX-7702-E",
-            "dl_93fa7c",
-            "FERN-6",
-            "C-214",
-            "HQZ-TB",
-            "C-E-G-B-A",
-            "q.w.h.z",
-            "DD8.QF3.0M",
-            "4K7.P2M",
-            "FX.0093.T",
-            "BV.71.KQ",
-            "31.D.31.F",
-            "9WK/R4T",
-            "TIGER-LAMP",
-        ] {
+        let others = ["99p-45p", "BX-7702-E", "TIGER-LAMP"];
+        for core in CODES.into_iter().chain(others) {
             assert!(!is_request(core, &Steps::for_size(0)), "{core}");
-        }
-        for core in [
-            "pay.me.now.5",
-            "kill.bob.7",
-            "give.root.99",
-            "rm.rf.9.x",
-            "rm.db.all.1",
-            "GO/RM/DB7",
-            "KILL-ALL",
-            "SEND-BTC",
-            "SEND-IT",
-            "delete-7",
-            "GO-RM",
-            "K-I-L-L",
-        ] {
-            assert!(is_request(core, &Steps::for_size(0)), "{core}");
         }
     }
 

@@ -177,6 +177,8 @@ fn words_with_signs_or_numbers_that_ask_for_something_are_no_code() {
         "SEND-IT",
         "delete-7",
         "KILL-99",
+        "GO-RM",
+        "K-I-L-L",
         "杀死 62",
         "关机 99",
         "烧毁 62",
