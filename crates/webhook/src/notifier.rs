@@ -89,3 +89,54 @@ async fn run(
 fn count(meters: &Meters, outcome: &'static str) {
     meters.notifications("webhook", outcome).inc();
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex as StdMutex;
+    use std::time::Instant;
+
+    use async_trait::async_trait;
+    use pipeline::QueueError;
+    use prometheus_client::registry::Registry;
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    /// A doorbell that remembers when it was rung, and for how many deliveries.
+    #[derive(Default)]
+    struct Rings {
+        all: StdMutex<Vec<(Instant, usize)>>,
+        rung: Notify,
+    }
+
+    #[async_trait]
+    impl Doorbell for Rings {
+        async fn notify(&self, deliveries: &[DeliveryId]) -> Result<(), QueueError> {
+            let ring = (Instant::now(), deliveries.len());
+            self.all.lock().unwrap().push(ring);
+            self.rung.notify_one();
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn after_many_deliveries_the_next_notification_waits_for_the_pause() {
+        let (rings, tasks) = (Arc::new(Rings::default()), TaskTracker::new());
+        let meters = Meters::register(&mut Registry::default());
+        let doorbell = Arc::<Rings>::clone(&rings);
+        let notifier = Notifier::start(doorbell, meters, &tasks);
+        let deliveries = |count: usize| (0..count).map(|_| DeliveryId::new()).collect();
+        notifier.notify(deliveries(MANY));
+        rings.rung.notified().await;
+        notifier.notify(deliveries(1));
+        drop(notifier);
+        tasks.close();
+        tasks.wait().await;
+        let rings = rings.all.lock().unwrap();
+        let [(first, many), (second, one)] = rings.as_slice() else {
+            panic!("two notifications: {rings:?}");
+        };
+        assert_eq!((*many, *one), (MANY, 1));
+        assert!(second.duration_since(*first) >= PAUSE);
+    }
+}
