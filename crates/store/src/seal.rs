@@ -2,10 +2,11 @@
 //!
 //! A sealed value is a layout byte, a random nonce and the XChaCha20-Poly1305
 //! ciphertext with its tag. The layout says whether the value was packed before
-//! (`pack.rs`). The associated data name the row it was made for, so a value that is
+//! (`pack.rs`), and decoded before that (`base64_string.rs`). The associated data name the row it was made for, so a value that is
 //! moved to another row, inbox or table no longer opens. The key's name is in a column
 //! of its own.
 
+mod base64_string;
 mod file;
 mod key;
 mod pack;
@@ -27,6 +28,8 @@ pub use ring::Keyring;
 const PLAIN: u8 = 1;
 /// The value packed.
 const PACKED: u8 = 2;
+/// The value with its base64 decoded, and then packed.
+const DECODED: u8 = 3;
 const NONCE: usize = 24;
 const TAG: usize = 16;
 
@@ -148,9 +151,9 @@ impl<'a> Row<'a> {
 impl SealKey {
     /// Seals a value for a row. A body is packed before, if that makes it shorter.
     pub(crate) fn seal(&self, row: Row<'_>, plain: &[u8]) -> Result<Sealed, Fault> {
-        let packed = row.is_body.then(|| pack::pack(plain)).flatten();
+        let packed = row.is_body.then(|| packed(plain)).flatten();
         let (layout, value) = match &packed {
-            Some(packed) => (PACKED, packed.as_slice()),
+            Some((layout, packed)) => (*layout, packed.as_slice()),
             None => (PLAIN, plain),
         };
         let nonce: [u8; NONCE] = rand::random();
@@ -189,8 +192,22 @@ impl SealKey {
         match layout {
             PLAIN => Ok(opened),
             PACKED => pack::unpack(&opened).ok_or_else(damaged),
+            DECODED => pack::unpack(&opened)
+                .and_then(|decoded| base64_string::encode(&decoded))
+                .ok_or_else(damaged),
             _ => Err(damaged()),
         }
+    }
+}
+
+/// A body packed, and its layout; `None` if that would not make it shorter.
+fn packed(body: &[u8]) -> Option<(u8, Vec<u8>)> {
+    if !pack::fits(body) {
+        return None;
+    }
+    match base64_string::decode(body) {
+        Some(decoded) => Some((DECODED, pack::pack(&decoded)?)),
+        None => Some((PACKED, pack::pack(body)?)),
     }
 }
 

@@ -16,9 +16,14 @@ const LONGEST: usize = 256 * 1024;
 /// How many bytes the length takes.
 const LENGTH: usize = 4;
 
+/// Whether a value of this length is packed.
+pub(super) fn fits(value: &[u8]) -> bool {
+    (SHORTEST..=LONGEST).contains(&value.len())
+}
+
 /// The packed value, unless it is not shorter.
 pub(super) fn pack(value: &[u8]) -> Option<Vec<u8>> {
-    if !(SHORTEST..=LONGEST).contains(&value.len()) {
+    if !fits(value) {
         return None;
     }
     let length = u32::try_from(value.len()).ok()?;

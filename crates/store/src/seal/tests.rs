@@ -1,3 +1,5 @@
+use base64::Engine;
+
 use super::*;
 
 fn ring(keys: &[u8]) -> Keyring {
@@ -35,13 +37,31 @@ fn only_a_body_is_packed_and_any_long_value_opens() {
     }
 }
 
+/// A mail in base64 in JSON, as many providers post it.
+fn post_in_base64() -> Vec<u8> {
+    let mail = b"<p>Your verification code is 493817.</p>".repeat(100);
+    let raw = base64::engine::general_purpose::STANDARD.encode(mail);
+    format!(r#"{{"raw":"{raw}"}}"#).into_bytes()
+}
+
+#[test]
+fn body_in_base64_is_decoded_before_it_is_packed() {
+    let ring = ring(&[7]);
+    let row = Row::delivery(DeliveryId::new(), "dev");
+    let post = post_in_base64();
+    let sealed = ring.sealing().seal(row, &post).unwrap();
+    assert!(sealed.bytes.len() < post.len() / 20);
+    let opened = ring.open(row, sealed.key.as_str(), &sealed.bytes).unwrap();
+    assert_eq!(opened, post);
+}
+
 #[test]
 fn value_with_another_layout_does_not_open() {
     let ring = ring(&[7]);
     let row = Row::delivery(DeliveryId::new(), "dev");
-    for plain in [b"493817".to_vec(), b"493817".repeat(100)] {
+    for plain in [b"493817".to_vec(), b"493817".repeat(100), post_in_base64()] {
         let sealed = ring.sealing().seal(row, &plain).unwrap();
-        for layout in [0, PLAIN, PACKED, 3] {
+        for layout in [0, PLAIN, PACKED, DECODED, 4] {
             let mut forged = sealed.bytes.clone();
             forged[0] = layout;
             let opened = ring.open(row, sealed.key.as_str(), &forged);
