@@ -3,7 +3,8 @@
 //! A post hands its delivery to a committer and waits. A committer takes everything
 //! that waits, without waiting for more, records it in one commit and answers each
 //! post from the result. The next batch gathers during the commit. On an idle server
-//! every post is committed alone and at once.
+//! every post is committed alone and at once. A post that repeats one of these waits for
+//! its commit (`repeats.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::budget::{Account, Budget, BudgetSpent, Reservation};
 use crate::notifier::Notifier;
+use crate::repeats::{Begun, First, Repeats};
 use crate::settings::Settings;
 
 /// It is not known whether the delivery is recorded, now or later. The sender
@@ -37,7 +39,8 @@ struct PendingPost {
 
 /// What is kept of a post while its delivery is being recorded.
 struct PendingAnswer {
-    to: oneshot::Sender<Result<Recorded, CommitError>>,
+    to: oneshot::Sender<Recorded>,
+    first: First,
     /// Released when the commit has ended, even if the post gave up waiting: the
     /// bytes are in memory until then.
     _reservation: Reservation,
@@ -47,6 +50,7 @@ struct PendingAnswer {
 #[derive(Clone)]
 pub struct Committer {
     queue: mpsc::UnboundedSender<PendingPost>,
+    repeats: Repeats,
     budget: Budget,
     timeout: Duration,
     closing: CancellationToken,
@@ -77,6 +81,7 @@ impl Committer {
         }
         Self {
             queue,
+            repeats: Repeats::default(),
             budget: Budget::new(settings.in_flight_bytes, settings.body_limit),
             timeout: settings.commit_timeout,
             closing,
@@ -96,20 +101,36 @@ impl Committer {
         delivery: NewDelivery,
         reservation: Reservation,
     ) -> Result<Recorded, CommitError> {
-        let (to, recorded) = oneshot::channel();
-        let answer = PendingAnswer {
-            to,
-            _reservation: reservation,
+        let recorded = match self.repeats.begin(&delivery) {
+            Begun::Repeat(recorded) => {
+                drop((delivery, reservation));
+                recorded
+            }
+            Begun::First(first) => self.queue(delivery, first, reservation)?,
         };
-        self.queue
-            .send(PendingPost { delivery, answer })
-            .ok()
-            .ok_or(CommitError::Closed)?;
         match tokio::time::timeout(self.timeout, recorded).await {
-            Ok(Ok(answer)) => answer,
+            Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => Err(CommitError::Failed),
             Err(_) => Err(CommitError::Late),
         }
+    }
+
+    /// Hands a delivery to the committers. Its answer comes unless the commit fails.
+    fn queue(
+        &self,
+        delivery: NewDelivery,
+        first: First,
+        reservation: Reservation,
+    ) -> Result<oneshot::Receiver<Recorded>, CommitError> {
+        let (to, recorded) = oneshot::channel();
+        let answer = PendingAnswer {
+            to,
+            first,
+            _reservation: reservation,
+        };
+        let queued = self.queue.send(PendingPost { delivery, answer });
+        queued.ok().ok_or(CommitError::Closed)?;
+        Ok(recorded)
     }
 
     /// Shuts down: waiting posts are committed and answered, the last notifications are sent,
@@ -176,7 +197,8 @@ impl CommitLoop {
         self.meters.commit_batch.observe(deliveries.len() as f64);
         match self.record(deliveries).await {
             Some(recorded) if recorded.len() == answers.len() => self.answer(answers, &recorded),
-            _ => refuse(answers),
+            // Posts whose answers are dropped get 503.
+            _ => drop(answers),
         }
     }
 
@@ -190,19 +212,14 @@ impl CommitLoop {
     fn answer(&self, answers: Vec<PendingAnswer>, recorded: &[Recorded]) {
         for (answer, recorded) in answers.into_iter().zip(recorded) {
             // A client that hung up is not a failure: its retry is a duplicate.
-            let _ = answer.to.send(Ok(*recorded));
+            let _ = answer.to.send(*recorded);
+            answer.first.answer(*recorded);
         }
         let fresh = recorded
             .iter()
             .filter(|recorded| recorded.is_fresh())
             .map(|recorded| recorded.id());
         self.notifier.notify(fresh.collect());
-    }
-}
-
-fn refuse(answers: Vec<PendingAnswer>) {
-    for answer in answers {
-        let _ = answer.to.send(Err(CommitError::Failed));
     }
 }
 

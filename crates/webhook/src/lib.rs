@@ -20,6 +20,7 @@ mod peer;
 
 mod commit;
 mod notifier;
+mod repeats;
 
 mod refusals;
 mod reply;

@@ -181,6 +181,52 @@ async fn duplicates_within_a_batch_write_one_row_and_notify_once() {
     assert_eq!(*notifications.0.lock().unwrap(), [fresh[0].id()]);
 }
 
+/// Two posts of the same delivery wait, one after the other, before the gate is opened.
+async fn twice(gate: &Arc<Gate>, committer: &Committer, body: &[u8]) -> [Committed; 2] {
+    let [one, other] = [delivery("same", body), delivery("same", body)];
+    let open = async { gate.open() };
+    let (one, other, ()) = tokio::join!(commit(committer, one), commit(committer, other), open);
+    [one, other]
+}
+
+type Committed = Result<Recorded, CommitError>;
+
+#[tokio::test]
+async fn post_that_repeats_one_being_recorded_is_answered_from_its_commit() {
+    let gate = Gate::new().await;
+    let (committer, _) = start(&gate, &long_timeout(64));
+    let [first, repeat] = twice(&gate, &committer, b"x").await;
+    let id = first.unwrap().id();
+    assert_eq!(repeat, Ok(Recorded::Duplicate(id)));
+    assert_eq!(gate.arrived(), [1], "only the first is sent to the database");
+    // After the commit the database decides.
+    let later = commit(&committer, delivery("same", b"x")).await;
+    assert_eq!(later, Ok(Recorded::Duplicate(id)));
+    assert_eq!(gate.arrived(), [1, 1]);
+}
+
+#[tokio::test]
+async fn post_that_repeats_one_whose_commit_fails_gets_no_2xx_and_may_retry() {
+    let gate = Gate::new().await;
+    let (committer, _) = start(&gate, &long_timeout(64));
+    let failed = twice(&gate, &committer, b"panic").await;
+    assert_eq!(failed, [Err(CommitError::Failed); 2]);
+    let again = commit(&committer, delivery("same", b"panic")).await;
+    assert_eq!(again, Err(CommitError::Failed), "it is recorded anew");
+    assert_eq!(gate.arrived(), [1, 1]);
+}
+
+#[tokio::test]
+async fn post_with_other_content_is_recorded_beside_one_with_its_id() {
+    let gate = Gate::new().await;
+    let (committer, _) = start(&gate, &long_timeout(64));
+    let [one, other] = [delivery("same", b"x"), delivery("same", b"y")];
+    let open = async { gate.open() };
+    let (one, other, ()) = tokio::join!(commit(&committer, one), commit(&committer, other), open);
+    assert!(one.unwrap().is_fresh());
+    assert!(matches!(other, Ok(Recorded::Conflict(_))), "{other:?}");
+}
+
 #[tokio::test]
 async fn commit_timeout_ends_the_wait_and_not_the_commit() {
     let gate = Gate::new().await;
