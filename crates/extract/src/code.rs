@@ -10,6 +10,7 @@ mod candidate;
 mod concepts;
 mod context;
 mod decide;
+mod decoy;
 mod disguise;
 mod even;
 mod evidence;

@@ -3,6 +3,7 @@
 use super::around::Around;
 use super::candidate::{Candidate, candidates};
 use super::context::{Context, MailContext};
+use super::decoy;
 use super::evidence::evidence;
 use super::heard::Heard;
 use super::phrase::add_phrases;
@@ -82,6 +83,7 @@ fn score_reading(context: &Context<'_>, mail: MailContext, scored: &mut Vec<Scor
     let reading = context.reading;
     let (mut found, crowded) = candidates(context);
     let crowded = add_phrases(context, &mut found) || crowded;
+    decoy::remove(&mut found, context);
     let arounds: Vec<_> = found
         .iter()
         .take_while(|_| context.steps.charge(PER_CANDIDATE))
