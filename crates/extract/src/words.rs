@@ -39,9 +39,23 @@ pub(crate) fn has_order(text: &str) -> bool {
 
 /// Whether each word of a text names a thing or a number.
 pub(crate) fn are_things(text: &str) -> bool {
+    strangers(text).1 == 0
+}
+
+/// Whether a text has three words or more, and all but one name things or numbers.
+pub(crate) fn are_mostly_things(text: &str) -> bool {
+    let (words, strangers) = strangers(text);
+    words > 2 && strangers < 2
+}
+
+/// How many words a text has, and how many of them are no known things or numbers.
+fn strangers(text: &str) -> (usize, usize) {
     let words = text.split(|c: char| !c.is_alphanumeric());
-    let mut words = words.filter(|word| word.contains(char::is_alphabetic));
-    words.all(|word| THINGS.contains(word.to_ascii_lowercase().as_str()))
+    let words = words.filter(|word| word.contains(char::is_alphabetic));
+    words.fold((0, 0), |(words, strangers), word| {
+        let is_known = THINGS.contains(word.to_lowercase().as_str());
+        (words + 1, strangers + usize::from(!is_known))
+    })
 }
 
 /// The kind of a text, which decides how many letters of words it may have.

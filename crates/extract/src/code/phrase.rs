@@ -20,7 +20,7 @@ use crate::lexicon::{Hit, Languages, concept_hits};
 use crate::property::is_alphanumeric;
 use crate::reading::{Reading, Stress, TextSource};
 use crate::steps::Steps;
-use crate::words::{WordLimit, are_things, has_order, reads_as_words};
+use crate::words::{WordLimit, are_mostly_things, are_things, has_order, reads_as_words};
 
 /// More such codes, and more pieces that may be one, than any honest mail has.
 const MOST: usize = 20;
@@ -192,7 +192,9 @@ fn says_nothing(piece: &str, range: &Range<usize>, context: &Context<'_>) -> boo
             let hits = concept_hits(text, Languages::ALL, context.steps);
             hits.iter().any(Hit::says_more_than_a_thing)
         };
-        are_things(text) || !reads_as_words(text, WordLimit::Phrase) && !says_more(text)
+        are_things(text)
+            || (are_mostly_things(text) || !reads_as_words(text, WordLimit::Phrase))
+                && !says_more(text)
     } else {
         let hits = terms_in(range, &context.concepts().hits).iter();
         !hits.filter(is_term).any(Hit::says_more_than_a_thing)
@@ -209,9 +211,10 @@ fn is_known_thing(piece: &str, steps: &Steps<'_>) -> bool {
             && !hits.iter().any(Hit::says_more_than_a_thing)
 }
 
-/// Whether a piece of a sentence is in capitals, and the text near asks for it.
+/// Whether a piece of a sentence is in capitals or names a known thing, and the text near asks
+/// for it.
 fn is_inline(value: &str, range: &Range<usize>, context: &Context<'_>) -> bool {
-    !value.contains(char::is_lowercase) && is_asked_for(range, context)
+    (!value.contains(char::is_lowercase) || are_things(value)) && is_asked_for(range, context)
 }
 
 /// Whether the text near asks for a value. Few names have a number and no space, and few names

@@ -7,6 +7,7 @@ use memchr::{memchr_iter, memchr2_iter, memrchr};
 use super::context::Context;
 use super::segment::Segment;
 use crate::property::is_alphanumeric;
+use crate::words::are_things;
 
 /// No longer piece can be a code.
 const LONGEST: usize = 60;
@@ -20,7 +21,7 @@ pub(super) struct Piece {
 }
 
 /// The whole line, what follows its last colon, what is in quotation marks, what is bold, a
-/// word in capitals with a number, and a word with a number that is not Latin.
+/// word in capitals or a known thing with a number, and a word with a number that is not Latin.
 pub(super) fn pieces(context: &Context<'_>, line: &Segment) -> Vec<Piece> {
     let text = context.text();
     let core = line.core.clone();
@@ -107,28 +108,30 @@ fn quoted(line: &str) -> impl Iterator<Item = Range<usize>> {
     marks.into_iter().zip(next).map(|(from, until)| from..until)
 }
 
-/// A word in capitals and a number of up to three digits after it: `PELICAN 46`.
+/// A word in capitals, or the name of a thing, and a number of up to three digits after it:
+/// `PELICAN 46`, `tuna 66`.
 fn named_numbers(line: &str) -> impl Iterator<Item = Range<usize>> {
+    const LONGEST: usize = 12;
     let bytes = line.as_bytes();
     memchr_iter(b' ', bytes).filter_map(move |at| {
-        let is_one = bytes.get(at.checked_sub(1)?)?.is_ascii_uppercase()
-            && bytes.get(at + 1)?.is_ascii_digit();
-        if !is_one {
+        if !bytes.get(at + 1)?.is_ascii_digit() {
             return None;
         }
-        let (before, after) = bytes.split_at(at);
-        let capitals = before.iter().rev();
-        let capitals = capitals
-            .take_while(|byte| byte.is_ascii_uppercase())
-            .count();
-        let digits = after.iter().skip(1);
-        let digits = digits.take_while(|byte| byte.is_ascii_digit()).count();
-        let (start, end) = (at - capitals, at + 1 + digits);
+        let (before, after) = line.split_at_checked(at)?;
+        let letters = before.chars().rev().take(LONGEST + 1);
+        let letters = letters.take_while(|c| c.is_alphabetic());
+        let letters: usize = letters.map(char::len_utf8).sum();
+        let digits = after.bytes().skip(1);
+        let digits = digits.take_while(u8::is_ascii_digit).count();
+        let (start, end) = (at - letters, at + 1 + digits);
+        let word = line.get(start..at)?;
         let is_end = |c: Option<char>| c.is_none_or(|c| !is_alphanumeric(c) && c != '-');
         let is_whole = is_end(line.get(..start)?.chars().next_back())
             && is_end(line.get(end..)?.chars().next());
-        let fits = (3..=10).contains(&capitals) && (1..=3).contains(&digits);
-        (fits && is_whole).then_some(start..end)
+        let is_name = word.bytes().all(|byte| byte.is_ascii_uppercase())
+            && (3..=10).contains(&letters)
+            || letters > 0 && are_things(word);
+        ((1..=3).contains(&digits) && is_whole && is_name).then_some(start..end)
     })
 }
 

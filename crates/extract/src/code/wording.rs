@@ -3,6 +3,7 @@
 use super::alphabet::{Alphabet, is_of_one_alphabet};
 use super::number::is_digits;
 use super::shape::Shape;
+use crate::words::are_things;
 
 /// The most words, and words and numbers, of such a code.
 const MOST_WORDS: usize = 3;
@@ -79,12 +80,15 @@ fn is_numbered_name(piece: &str, words: usize) -> bool {
 
 /// Whether words look different from those of a sentence: all letters are capitals, or none
 /// is. In a script without capitals, a number or a dash is needed. With dashes and a number,
-/// each word may begin with a capital.
+/// each word may begin with a capital, and so may a known thing before a number.
 fn stand_out(piece: &str, count: usize, numbers: usize) -> bool {
     let has_capital = piece.contains(char::is_uppercase);
     let has_small = piece.contains(char::is_lowercase);
     match (has_capital, has_small) {
-        (true, true) => numbers > 0 && !piece.contains(' ') && is_capitalised(piece),
+        (true, true) => {
+            let is_joined = !piece.contains(' ') || count == 2 && are_things(piece);
+            numbers > 0 && is_joined && is_capitalised(piece)
+        }
         (false, false) => numbers > 0 || count > 1 && !piece.contains(' '),
         _ => true,
     }
@@ -92,7 +96,7 @@ fn stand_out(piece: &str, count: usize, numbers: usize) -> bool {
 
 /// Whether each word begins with a capital and goes on with small letters.
 fn is_capitalised(piece: &str) -> bool {
-    piece.split('-').all(|part| {
+    piece.split(['-', ' ']).all(|part| {
         let rest = part.chars().skip(1);
         !part.starts_with(char::is_lowercase) && !rest.into_iter().any(char::is_uppercase)
     })
@@ -214,7 +218,7 @@ mod tests {
             "mallory.7.com",
             "etc/shadow",
             "etc/shadow/5",
-            "Ahorn 64",
+            "Kabel 64",
             "Copper",
             "482 913",
             "KODENI 48213",

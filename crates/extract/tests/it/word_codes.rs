@@ -212,6 +212,51 @@ fn word_for_a_thing_and_a_number_are_the_code_in_every_script() {
 }
 
 #[test]
+fn name_of_a_thing_and_a_number_in_a_sentence_are_the_code() {
+    for (sentence, code) in [
+        ("To sign in, please type tuna 66 into the box.", "tuna 66"),
+        (
+            "To sign in, please type Walnut 12 into the box.",
+            "Walnut 12",
+        ),
+        (
+            "Um sich anzumelden, geben Sie bitte Ahorn 64 in das Feld ein.",
+            "Ahorn 64",
+        ),
+        (
+            "Per accedere, inserisca quercia 7 nella casella.",
+            "quercia 7",
+        ),
+    ] {
+        let body = format!("Hello Ana,\n\n{sentence}\n\nIt expires in 10 minutes.\n");
+        assert_eq!(of_text(&body).as_deref(), Some(code), "{sentence}");
+    }
+    for sentence in [
+        "To sign in, please type flurb 66 into the box.",
+        "To sign in, open the page. The price of oak 12 is higher now.",
+    ] {
+        let body = format!("Hello Ana,\n\n{sentence}\n\nIt expires in 10 minutes.\n");
+        assert_eq!(of_text(&body), None, "{sentence}");
+    }
+}
+
+#[test]
+fn one_of_three_words_need_not_name_a_known_thing() {
+    let ask = "Hello Ana,\n\nto sign in, type these words into the box on the page:";
+    let of = |words: &str| of_text(&format!("{ask}\n\n{words}\n\nThey expire in 10 minutes.\n"));
+    for words in ["otter velvet quarry", "otter-velvet-quarry"] {
+        assert_eq!(of(words).as_deref(), Some(words));
+    }
+    for words in [
+        "approve otter velvet",
+        "destroy-amber-otter",
+        "ignore velvet otter",
+    ] {
+        assert_eq!(of(words), None, "{words}");
+    }
+}
+
+#[test]
 fn codes_with_signs_are_returned() {
     for code in [
         "k.9.v.2.h",
