@@ -17,7 +17,7 @@ const MOST_MERGED: usize = 16;
 /// After a notification of so many deliveries the next one waits for `PAUSE`, so that it
 /// covers more of them. A message costs the broker about as much as ten acknowledgements
 /// cost this process, and the workers have enough to do meanwhile.
-const MANY: usize = 32;
+const MANY: usize = 8;
 const PAUSE: Duration = Duration::from_millis(5);
 /// A doorbell has its own deadline. This one only keeps a broken doorbell from
 /// delaying shutdown.
