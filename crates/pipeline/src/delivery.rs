@@ -77,7 +77,7 @@ pub struct ContentDigest([u8; 32]);
 impl ContentDigest {
     /// Digests the stable fields of a delivery.
     pub fn of(fields: &[&[u8]]) -> Self {
-        Self(digest::plain(fields))
+        Self(digest::of_content(fields))
     }
 
     /// The digest as it is stored; see [`DeliveryKey::keyed_with`].
@@ -153,6 +153,15 @@ impl Recorded {
     pub fn id(self) -> DeliveryId {
         match self {
             Self::New(id) | Self::Duplicate(id) | Self::Conflict(id) | Self::Refused(id) => id,
+        }
+    }
+
+    /// The outcome for another post of the same delivery.
+    #[must_use]
+    pub fn of_repeat(self) -> Self {
+        match self {
+            Self::Refused(holder) => Self::Refused(holder),
+            kept => Self::Duplicate(kept.id()),
         }
     }
 
