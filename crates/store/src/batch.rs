@@ -150,10 +150,7 @@ impl Batch {
             .enumerate()
             .map(|(index, repeated)| match repeated {
                 None => answer_at(index),
-                Some(first) => answer_at(*first).map(|answer| match answer {
-                    Recorded::Refused(holder) => Recorded::Refused(holder),
-                    kept => Recorded::Duplicate(kept.id()),
-                }),
+                Some(first) => answer_at(*first).map(Recorded::of_repeat),
             })
             .collect()
     }

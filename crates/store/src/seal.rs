@@ -2,9 +2,9 @@
 //!
 //! A sealed value is a layout byte, a random nonce and the XChaCha20-Poly1305
 //! ciphertext with its tag. The layout says whether the value was packed before
-//! (`pack.rs`), and decoded before that (`base64_string.rs`). The associated data name the row it was made for, so a value that is
-//! moved to another row, inbox or table no longer opens. The key's name is in a column
-//! of its own.
+//! (`pack.rs`), and decoded before that (`base64_string.rs`). The associated data name
+//! the row it was made for, so a value that is moved to another row, inbox or table no
+//! longer opens. The key's name is in a column of its own.
 
 mod base64_string;
 mod file;

@@ -9,8 +9,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use pipeline::{DeliveryLog, Doorbell, Meters, NewDelivery, Recorded, StoreError};
 use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -102,16 +104,20 @@ impl Committer {
         reservation: Reservation,
     ) -> Result<Recorded, CommitError> {
         let recorded = match self.repeats.begin(&delivery) {
-            Begun::Repeat(recorded) => {
-                drop((delivery, reservation));
-                recorded
+            Begun::Repeat(first) => {
+                drop(delivery);
+                // The reservation is kept until the answer: a post that waits costs memory.
+                timeout(self.timeout, first.wait()).await
             }
-            Begun::First(first) => self.queue(delivery, first, reservation)?,
+            Begun::First(first) => {
+                let recorded = self.queue(delivery, first, reservation)?;
+                timeout(self.timeout, recorded.map(Result::ok)).await
+            }
         };
-        match tokio::time::timeout(self.timeout, recorded).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(_)) => Err(CommitError::Failed),
-            Err(_) => Err(CommitError::Late),
+        match recorded {
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) => Err(CommitError::Failed),
+            Err(_elapsed) => Err(CommitError::Late),
         }
     }
 

@@ -9,15 +9,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pipeline::{ContentDigest, DeliveryKey, NewDelivery, Recorded};
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 
 /// Two posts that have both of these in common are the same delivery.
 type Same = (DeliveryKey, ContentDigest);
 
-/// The posts that are being recorded, each with those that repeat it.
+/// The posts that are being recorded, each with what those that repeat it wait for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Repeats {
-    recording: Arc<Mutex<HashMap<Same, Vec<oneshot::Sender<Recorded>>>>>,
+    recording: Arc<Mutex<HashMap<Same, FirstAnswer>>>,
 }
 
 /// Whether a post is to be recorded.
@@ -25,9 +25,8 @@ pub(crate) struct Repeats {
 pub(crate) enum Begun {
     /// It is. Posts that repeat it wait until this is answered or dropped.
     First(First),
-    /// The same delivery is being recorded. Its answer comes here; none comes if the commit
-    /// fails.
-    Repeat(oneshot::Receiver<Recorded>),
+    /// The same delivery is being recorded.
+    Repeat(FirstAnswer),
 }
 
 /// A post that is to be recorded.
@@ -35,28 +34,33 @@ pub(crate) enum Begun {
 pub(crate) struct First {
     repeats: Repeats,
     same: Same,
+    answer: watch::Sender<Option<Recorded>>,
 }
+
+/// What becomes of the first post.
+#[derive(Debug, Clone)]
+pub(crate) struct FirstAnswer(watch::Receiver<Option<Recorded>>);
 
 impl Repeats {
     /// Notes that a post came.
     pub(crate) fn begin(&self, delivery: &NewDelivery) -> Begun {
         let same = (delivery.key, delivery.content);
         let mut recording = self.recording();
-        if let Some(waiting) = recording.get_mut(&same) {
-            let (to, recorded) = oneshot::channel();
-            waiting.push(to);
-            return Begun::Repeat(recorded);
+        if let Some(first) = recording.get(&same) {
+            return Begun::Repeat(first.clone());
         }
-        recording.insert(same, Vec::new());
+        let (answer, answered) = watch::channel(None);
+        recording.insert(same, FirstAnswer(answered));
         drop(recording);
         Begun::First(First {
             repeats: self.clone(),
             same,
+            answer,
         })
     }
 
     /// A poisoned lock is safe to use: each change of the map is one call.
-    fn recording(&self) -> MutexGuard<'_, HashMap<Same, Vec<oneshot::Sender<Recorded>>>> {
+    fn recording(&self) -> MutexGuard<'_, HashMap<Same, FirstAnswer>> {
         self.recording
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -66,25 +70,22 @@ impl Repeats {
 impl First {
     /// Answers the posts that repeat this one.
     pub(crate) fn answer(self, recorded: Recorded) {
-        let recorded = match recorded {
-            Recorded::Refused(holder) => Recorded::Refused(holder),
-            kept => Recorded::Duplicate(kept.id()),
-        };
-        for waiting in self.take() {
-            // A client that hung up is not a failure.
-            let _ = waiting.send(recorded);
-        }
-    }
-
-    fn take(&self) -> Vec<oneshot::Sender<Recorded>> {
-        let waiting = self.repeats.recording().remove(&self.same);
-        waiting.unwrap_or_default()
+        self.answer.send_replace(Some(recorded.of_repeat()));
     }
 }
 
-/// A post that is not recorded fails those that repeat it: nothing may be said of them.
+/// From now on the database decides. Posts that wait for this one and have no answer fail:
+/// nothing may be said of them.
 impl Drop for First {
     fn drop(&mut self) {
-        drop(self.take());
+        self.repeats.recording().remove(&self.same);
+    }
+}
+
+impl FirstAnswer {
+    /// The answer for a post that repeats the first one. `None` if that was not recorded.
+    pub(crate) async fn wait(mut self) -> Option<Recorded> {
+        let answered = self.0.wait_for(Option::is_some).await;
+        answered.ok().and_then(|recorded| *recorded)
     }
 }

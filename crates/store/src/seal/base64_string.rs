@@ -119,7 +119,12 @@ mod tests {
         let length = u32::try_from(decoded.len() - 2 * POSITION).unwrap();
         assert_eq!(encode(&[]), None);
         assert_eq!(encode(&decoded[..2 * POSITION - 1]), None);
-        for (start, end) in [(2, 1), (0, length + 1), (length + 1, length + 2), (u32::MAX, 0)] {
+        for (start, end) in [
+            (2, 1),
+            (0, length + 1),
+            (length + 1, length + 2),
+            (u32::MAX, 0),
+        ] {
             let mut other = decoded.clone();
             other[..POSITION].copy_from_slice(&start.to_le_bytes());
             other[POSITION..2 * POSITION].copy_from_slice(&end.to_le_bytes());

@@ -163,24 +163,6 @@ async fn commit_batch_size_is_bounded() {
     assert_eq!(batch_sizes(20, 8).await, [1, 8, 8, 4]);
 }
 
-#[tokio::test]
-async fn duplicates_within_a_batch_write_one_row_and_notify_once() {
-    let gate = Gate::new().await;
-    let (committer, notifications) = start(&gate, &long_timeout(64));
-    gate.open();
-    let duplicates = (0..10).map(|_| commit(&committer, delivery("same", b"x")));
-    let answers: Vec<_> = join_all(duplicates)
-        .await
-        .into_iter()
-        .map(Result::unwrap)
-        .collect();
-    let fresh: Vec<_> = answers.iter().filter(|one| one.is_fresh()).collect();
-    assert_eq!(fresh.len(), 1, "{answers:?}");
-    assert!(answers.iter().all(|one| one.id() == fresh[0].id()));
-    committer.finish().await;
-    assert_eq!(*notifications.0.lock().unwrap(), [fresh[0].id()]);
-}
-
 /// Two posts of the same delivery wait, one after the other, before the gate is opened.
 async fn twice(gate: &Arc<Gate>, committer: &Committer, body: &[u8]) -> [Committed; 2] {
     let [one, other] = [delivery("same", body), delivery("same", body)];
@@ -194,14 +176,38 @@ type Committed = Result<Recorded, CommitError>;
 #[tokio::test]
 async fn post_that_repeats_one_being_recorded_is_answered_from_its_commit() {
     let gate = Gate::new().await;
-    let (committer, _) = start(&gate, &long_timeout(64));
+    let (committer, notifications) = start(&gate, &long_timeout(64));
     let [first, repeat] = twice(&gate, &committer, b"x").await;
     let id = first.unwrap().id();
     assert_eq!(repeat, Ok(Recorded::Duplicate(id)));
-    assert_eq!(gate.arrived(), [1], "only the first is sent to the database");
+    assert_eq!(
+        gate.arrived(),
+        [1],
+        "only the first is sent to the database"
+    );
     // After the commit the database decides.
     let later = commit(&committer, delivery("same", b"x")).await;
     assert_eq!(later, Ok(Recorded::Duplicate(id)));
+    assert_eq!(gate.arrived(), [1, 1]);
+    committer.finish().await;
+    assert_eq!(*notifications.0.lock().unwrap(), [id], "one notification");
+}
+
+#[tokio::test]
+async fn post_that_repeats_a_refused_one_is_refused() {
+    let gate = Gate::new().await;
+    let (committer, _) = start(&gate, &long_timeout(64));
+    gate.open();
+    let holder = commit(&committer, delivery("token", b"x"))
+        .await
+        .unwrap()
+        .id();
+    let again = || NewDelivery {
+        on_conflict: OnConflict::Refuse,
+        ..delivery("token", b"y")
+    };
+    let (one, other) = tokio::join!(commit(&committer, again()), commit(&committer, again()));
+    assert_eq!([one, other], [Ok(Recorded::Refused(holder)); 2]);
     assert_eq!(gate.arrived(), [1, 1]);
 }
 
