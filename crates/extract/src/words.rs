@@ -15,8 +15,8 @@ static ENGLISH: LazyLock<HashSet<&'static [u8]>> = LazyLock::new(|| {
     words.map(str::as_bytes).collect()
 });
 
-/// Names of animals, plants, colours and other things, and numbers. No sentence consists of
-/// these only. Those in scripts of few letters for a word stand before a number.
+/// Names of animals, plants, food, colours and other things, and numbers. No sentence consists
+/// of these only. Those in scripts of few letters for a word stand before a number.
 static THINGS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
     include_str!("words/things.txt")
         .split_ascii_whitespace()
@@ -25,10 +25,11 @@ static THINGS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
 
 /// Short words that ask for harm, for money or for a change of a machine. With one other word
 /// they are an order, and too short to read as a sentence.
-const ORDERS: [&str; 30] = [
-    "bash", "bomb", "burn", "chmod", "curl", "delete", "destroy", "dump", "erase", "exec",
-    "format", "give", "grant", "hack", "kill", "nuke", "obey", "pay", "purge", "remove", "rob",
-    "send", "shoot", "shutdown", "stab", "steal", "sudo", "transfer", "wget", "wipe",
+const ORDERS: [&str; 34] = [
+    "bash", "bomb", "burn", "chmod", "crush", "curl", "delete", "destroy", "drown", "dump",
+    "erase", "exec", "format", "give", "grant", "hack", "kill", "nuke", "obey", "pay", "poison",
+    "purge", "remove", "rob", "send", "shoot", "shutdown", "smash", "stab", "steal", "sudo",
+    "transfer", "wget", "wipe",
 ];
 
 /// Whether a word of a text asks for something in itself.
@@ -39,23 +40,22 @@ pub(crate) fn has_order(text: &str) -> bool {
 
 /// Whether each word of a text names a thing or a number.
 pub(crate) fn are_things(text: &str) -> bool {
-    strangers(text).1 == 0
+    each_is_thing(text).all(|is_thing| is_thing)
 }
 
-/// Whether a text has three words or more, and all but one name things or numbers.
+/// Whether a text has three words or more that name things or numbers, but for one that is not
+/// the first: an order begins with what is to be done.
 pub(crate) fn are_mostly_things(text: &str) -> bool {
-    let (words, strangers) = strangers(text);
-    words > 2 && strangers < 2
+    let known: Vec<bool> = each_is_thing(text).collect();
+    let unknown = known.iter().filter(|is_known| !**is_known).count();
+    known.len() > 2 && unknown < 2 && known.first() == Some(&true)
 }
 
-/// How many words a text has, and how many of them are no known things or numbers.
-fn strangers(text: &str) -> (usize, usize) {
+/// For each word of a text, whether it names a known thing or a number.
+fn each_is_thing(text: &str) -> impl Iterator<Item = bool> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     let words = words.filter(|word| word.contains(char::is_alphabetic));
-    words.fold((0, 0), |(words, strangers), word| {
-        let is_known = THINGS.contains(word.to_lowercase().as_str());
-        (words + 1, strangers + usize::from(!is_known))
-    })
+    words.map(|word| THINGS.contains(word.to_lowercase().as_str()))
 }
 
 /// The kind of a text, which decides how many letters of words it may have.
@@ -170,6 +170,12 @@ mod tests {
             assert_eq!(shown_domain(domain), Some(domain));
         }
         assert_eq!(shown_domain("mail.notify.example.com"), Some("example.com"));
+    }
+
+    #[test]
+    fn no_thing_is_listed_twice() {
+        let listed = include_str!("words/things.txt").split_ascii_whitespace();
+        assert_eq!(listed.count(), THINGS.len());
     }
 
     #[test]

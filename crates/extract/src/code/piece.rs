@@ -111,27 +111,29 @@ fn quoted(line: &str) -> impl Iterator<Item = Range<usize>> {
 /// A word in capitals, or the name of a thing, and a number of up to three digits after it:
 /// `PELICAN 46`, `tuna 66`.
 fn named_numbers(line: &str) -> impl Iterator<Item = Range<usize>> {
-    const LONGEST: usize = 12;
+    const MOST_LETTERS: usize = 12;
     let bytes = line.as_bytes();
     memchr_iter(b' ', bytes).filter_map(move |at| {
         if !bytes.get(at + 1)?.is_ascii_digit() {
             return None;
         }
         let (before, after) = line.split_at_checked(at)?;
-        let letters = before.chars().rev().take(LONGEST + 1);
+        let letters = before.chars().rev().take(MOST_LETTERS);
         let letters = letters.take_while(|c| c.is_alphabetic());
-        let letters: usize = letters.map(char::len_utf8).sum();
+        let length: usize = letters.map(char::len_utf8).sum();
         let digits = after.bytes().skip(1);
         let digits = digits.take_while(u8::is_ascii_digit).count();
-        let (start, end) = (at - letters, at + 1 + digits);
-        let word = line.get(start..at)?;
+        let (start, end) = (at - length, at + 1 + digits);
         let is_end = |c: Option<char>| c.is_none_or(|c| !is_alphanumeric(c) && c != '-');
-        let is_whole = is_end(line.get(..start)?.chars().next_back())
+        let is_whole = length > 0
+            && is_end(line.get(..start)?.chars().next_back())
             && is_end(line.get(end..)?.chars().next());
-        let is_name = word.bytes().all(|byte| byte.is_ascii_uppercase())
-            && (3..=10).contains(&letters)
-            || letters > 0 && are_things(word);
-        ((1..=3).contains(&digits) && is_whole && is_name).then_some(start..end)
+        if !(1..=3).contains(&digits) || !is_whole {
+            return None;
+        }
+        let word = line.get(start..at)?;
+        let is_in_capitals = word.bytes().all(|byte| byte.is_ascii_uppercase());
+        (is_in_capitals && (3..=10).contains(&length) || are_things(word)).then_some(start..end)
     })
 }
 
