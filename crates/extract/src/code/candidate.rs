@@ -5,13 +5,14 @@ use std::ops::Range;
 
 use super::apart::is_set_apart_whole;
 use super::context::Context;
+use super::decoy::Audience;
 use super::disguise::{disguised, is_handed_over};
 use super::even::letter_groups;
 use super::mask::is_masked;
 use super::number::is_digits;
 use super::run::{Run, digit_groups, spelled_out};
 use super::segment::{Segment, heading};
-use super::shape::{Shape, shape_apart, shape_of};
+use super::shape::{Shape, is_random, shape_apart, shape_of};
 use super::token::{Form, Token, tokens};
 use super::uneven::uneven_groups;
 use crate::fold::BARRIER;
@@ -39,6 +40,7 @@ pub(super) struct Candidate {
     pub(super) alone: bool,
     /// A number sign comes before it.
     pub(super) numbered: bool,
+    pub(super) audience: Audience,
     /// A term of a lexicon overlaps it.
     pub(super) known: bool,
     /// The heading of its column, if it is in a table with headings.
@@ -216,6 +218,7 @@ fn candidate(
     }
     let overlaps = |hit: &Hit| hit.start() < range.end;
     Some(Candidate {
+        audience: Audience::People,
         compact: value.chars().filter(char::is_ascii_alphanumeric).collect(),
         numbered: text
             .get(..range.start)
@@ -240,17 +243,6 @@ fn stands_out(text: &str, range: &Range<usize>) -> bool {
     let is_capital = |pair: &[u8]| pair.iter().all(u8::is_ascii_uppercase);
     let has_capitals = |near: &str| near.as_bytes().windows(2).any(is_capital);
     (5..=8).contains(&range.len()) && !has_capitals(before) && !has_capitals(after)
-}
-
-/// Whether letters have too few vowels for a word.
-pub(super) fn is_random(value: &str) -> bool {
-    const FEW: usize = 5;
-    let is_vowel = |byte: &u8| matches!(byte | 0x20, b'a' | b'e' | b'i' | b'o' | b'u' | b'y');
-    let bytes = || value.as_bytes().iter();
-    value.len() >= 4
-        && bytes().all(u8::is_ascii_uppercase)
-        && bytes().copied().filter(is_vowel).count() * FEW <= value.len()
-        || value.len() > FEW && !bytes().any(is_vowel) && bytes().all(u8::is_ascii_lowercase)
 }
 
 /// Whether a unit follows directly, or money stands directly before or after.

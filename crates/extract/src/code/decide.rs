@@ -3,6 +3,7 @@
 
 use super::bound::{Bound, bound};
 use super::context::{Context, MailContext};
+use super::decoy::Audience;
 use super::needs::{
     EXPECTED, LABELLED, MARGIN, SUPPORT, THRESHOLD, THRESHOLD_LABELLED, THRESHOLD_WORDS,
 };
@@ -184,9 +185,15 @@ fn decide(scored: &[ScoredCode], crowded: bool, known: i32) -> Extraction<Code> 
     if best.odds + known < needed(scored, best) {
         return unconvinced(scored, best);
     }
-    let rivals = scored
+    let is_best = |one: &&ScoredCode| is_same(&one.candidate.compact, &best.candidate.compact);
+    if scored
         .iter()
-        .filter(|one| !is_same(&one.candidate.compact, &best.candidate.compact));
+        .filter(is_best)
+        .any(|one| one.candidate.audience == Audience::Machines)
+    {
+        return Extraction::Nothing(AbstainReason::OtherKind);
+    }
+    let rivals = scored.iter().filter(|one| !is_best(one));
     let close = rivals.clone().any(|one| {
         one.odds >= THRESHOLD.min(best.odds - UNIT) && best.odds - one.odds < MARGIN
             || is_sibling(one, best)

@@ -16,7 +16,7 @@ pub(super) fn letter_groups(text: &str, tokens: &[Token], at: usize) -> Option<R
                 .bytes()
                 .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
     };
-    if !matches!(first.len(), 2..=4) {
+    if !matches!(first.len(), 2..=4) || is_label(text.get(first.clone())?) {
         return None;
     }
     let (mut used, mut mixed, mut end) = (0, 0, first.start);
@@ -59,6 +59,14 @@ pub(super) fn letter_groups(text: &str, tokens: &[Token], at: usize) -> Option<R
     })
 }
 
+/// Whether a group says what the ones behind it are.
+fn is_label(group: &str) -> bool {
+    matches!(
+        group,
+        "OTP" | "PIN" | "TAN" | "KOD" | "MFA" | "CODE" | "PASS"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,7 +88,7 @@ mod tests {
         assert_eq!(of("4K\t9P\t2T\nyellow").as_deref(), Some("4K 9P 2T"));
         assert_eq!(of("4K\t9P\t2T\tyellow"), None);
         assert_eq!(of("DE89 3704 0044 0532"), Some("nothing".to_owned()));
-        for no in ["AB 12", "OTP 482", "R7", "LHR JFK BER"] {
+        for no in ["AB 12", "OTP 482", "OTP\t640 227", "R7", "LHR JFK BER"] {
             assert_eq!(of(no), None, "{no}");
         }
     }

@@ -9,12 +9,13 @@ use std::ops::Range;
 use memchr::memchr_iter;
 
 use super::asked::{is_asked_for, terms_in};
-use super::candidate::{Candidate, is_random};
+use super::candidate::Candidate;
 use super::context::Context;
+use super::decoy::Audience;
 use super::number::is_digits;
 use super::piece::{Piece, pieces};
 use super::segment::{Segment, heading};
-use super::shape::Shape;
+use super::shape::{Shape, is_random};
 use super::wording::{MOST_PARTS, is_part, is_word, most_letters, wording};
 use crate::lexicon::{Hit, Languages, concept_hits};
 use crate::property::is_alphanumeric;
@@ -80,7 +81,7 @@ fn put_in(phrases: Vec<Candidate>, found: &mut Vec<Candidate>) {
             phrase.range.start <= one.range.start
                 && one.range.end <= phrase.range.end
                 && one.range != phrase.range
-                && is_weak
+                && (is_weak || is_cut(one, &phrase))
         };
         if found.iter().filter(overlaps).all(is_inside) {
             found.retain(|one| !overlaps(&one));
@@ -88,6 +89,15 @@ fn put_in(phrases: Vec<Candidate>, found: &mut Vec<Candidate>) {
             found.insert(at, phrase);
         }
     }
+}
+
+/// Whether a candidate is what a reader of ASCII leaves of a code, or its beginning: `80551` of
+/// `Ж80551`, `HTRV 5520` of `HTRV 5520 KM`.
+fn is_cut(one: &Candidate, phrase: &Candidate) -> bool {
+    let is_one_group = !phrase.value.contains(' ');
+    phrase.shape == Shape::Dashed
+        && (is_one_group || !phrase.value.contains(char::is_lowercase))
+        && (!phrase.value.is_ascii() || one.range.start == phrase.range.start)
 }
 
 /// Whether no group of letters is a word: `FZNC QMBE`.
@@ -102,6 +112,7 @@ fn candidate(
 ) -> Candidate {
     let alone = line.core == range;
     Candidate {
+        audience: Audience::People,
         compact: value.chars().filter(|c| is_part(*c)).collect(),
         value,
         shape,

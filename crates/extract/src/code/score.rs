@@ -83,7 +83,7 @@ fn score_reading(context: &Context<'_>, mail: MailContext, scored: &mut Vec<Scor
     let reading = context.reading;
     let (mut found, crowded) = candidates(context);
     let crowded = add_phrases(context, &mut found) || crowded;
-    decoy::remove(&mut found, context);
+    decoy::mark(&mut found, context);
     let arounds: Vec<_> = found
         .iter()
         .take_while(|_| context.steps.charge(PER_CANDIDATE))

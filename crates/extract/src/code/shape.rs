@@ -202,6 +202,17 @@ impl Shape {
     }
 }
 
+/// Whether letters have too few vowels for a word.
+pub(super) fn is_random(value: &str) -> bool {
+    const FEW: usize = 5;
+    let is_vowel = |byte: &u8| matches!(byte | 0x20, b'a' | b'e' | b'i' | b'o' | b'u' | b'y');
+    let bytes = || value.as_bytes().iter();
+    value.len() >= 4
+        && bytes().all(u8::is_ascii_uppercase)
+        && bytes().copied().filter(is_vowel).count() * FEW <= value.len()
+        || value.len() > FEW && !bytes().any(is_vowel) && bytes().all(u8::is_ascii_lowercase)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

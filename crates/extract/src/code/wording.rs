@@ -33,8 +33,9 @@ pub(super) fn wording(piece: &str) -> Option<Shape> {
     let are_words = (1..=MOST_WORDS).contains(&words)
         && words + numbers == count
         && (4..=LONGEST_WORDS).contains(&length);
+    let are_capitals = numbers > 0 && !piece.contains(char::is_lowercase);
     let are_groups = groups > 0
-        && groups + numbers == count
+        && (groups + numbers == count || are_capitals && groups + numbers + words == count)
         && (4..=LONGEST_GROUPS).contains(&length)
         && piece.contains(|c: char| c.is_ascii_digit())
         && !has_label(piece);
@@ -183,7 +184,16 @@ mod tests {
         ] {
             assert_eq!(wording(piece), Some(Shape::Words), "{piece}");
         }
-        for piece in ["A1 77 Z", "wq 81 zt", "PL 77 - 20 - KR", "жкл507", "н7п4"] {
+        for piece in [
+            "A1 77 Z",
+            "wq 81 zt",
+            "PL 77 - 20 - KR",
+            "HTRV 5520 KM",
+            "DĄB 118 Ż",
+            "жкл507",
+            "н7п4",
+            "МЖ4-118-ТР0",
+        ] {
             assert_eq!(wording(piece), Some(Shape::Dashed), "{piece}");
         }
     }
