@@ -15,7 +15,7 @@ const UNSUPPORTED: i32 = UNIT / 2;
 /// The points with which the rules support a link.
 const SUPPORT: i32 = 60;
 /// A shorter piece with a digit is no token.
-const SHORTEST: i32 = 5;
+const SHORTEST: i32 = 4;
 
 impl<'m, 'l> JudgedLink<'m, 'l> {
     /// A link as an allowlist sees it.
