@@ -251,6 +251,9 @@ fn one_of_three_words_need_not_name_a_known_thing() {
         "approve otter velvet",
         "destroy-amber-otter",
         "ignore velvet otter",
+        "drink hemlock cider",
+        "drown lamb otter",
+        "pluck barn rooster",
     ] {
         assert_eq!(of(words), None, "{words}");
     }
@@ -274,6 +277,20 @@ fn codes_with_signs_are_returned() {
 }
 
 #[test]
+fn code_with_a_letter_that_is_not_latin_is_returned_whole() {
+    for (line, code) in [
+        ("Код: Ж80551", "Ж80551"),
+        ("Ваш код для входу: Ў7-318", "Ў7-318"),
+        ("Введите код для входа:\n\n2Б 90 17", "2Б 90 17"),
+        ("Введіть код для входу:\n\nМЖ4–118–ТР0", "МЖ4-118-ТР0"),
+        ("Πληκτρολογήστε τον κωδικό:\n\nΔ4-6620", "Δ4-6620"),
+    ] {
+        let found = of_text(&format!("{line}\n"));
+        assert_eq!(found.as_deref(), Some(code));
+    }
+}
+
+#[test]
 fn groups_of_digits_before_a_sign_are_returned_whole() {
     for (line, code) in [
         ("482 913 | 10 minutes", "482 913"),
@@ -281,7 +298,9 @@ fn groups_of_digits_before_a_sign_are_returned_whole() {
         ("482 913 / 10 minutes", "482 913"),
         ("4829 1377 / 24 hours left", "4829 1377"),
     ] {
-        let found = of_text(&format!("Your code: {line}\n"));
+        let found = of_text(&format!(
+            "Your verification code: {line}\n\nEnter it on the sign-in page.\n"
+        ));
         assert_eq!(found.as_deref(), Some(code));
     }
 }
