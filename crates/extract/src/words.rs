@@ -25,11 +25,71 @@ static THINGS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
 
 /// Short words that ask for harm, for money or for a change of a machine. With one other word
 /// they are an order, and too short to read as a sentence.
-const ORDERS: [&str; 34] = [
-    "bash", "bomb", "burn", "chmod", "crush", "curl", "delete", "destroy", "drown", "dump",
-    "erase", "exec", "format", "give", "grant", "hack", "kill", "nuke", "obey", "pay", "poison",
-    "purge", "remove", "rob", "send", "shoot", "shutdown", "smash", "stab", "steal", "sudo",
-    "transfer", "wget", "wipe",
+const ORDERS: [&str; 64] = [
+    "abduct",
+    "assault",
+    "attack",
+    "bash",
+    "behead",
+    "bomb",
+    "bribe",
+    "burn",
+    "chmod",
+    "choke",
+    "crush",
+    "curl",
+    "delete",
+    "destroy",
+    "detonate",
+    "drown",
+    "dump",
+    "encrypt",
+    "erase",
+    "exec",
+    "execute",
+    "exfiltrate",
+    "explode",
+    "extort",
+    "format",
+    "give",
+    "grant",
+    "hack",
+    "hijack",
+    "hurt",
+    "infect",
+    "kidnap",
+    "kill",
+    "leak",
+    "loot",
+    "lynch",
+    "maim",
+    "molest",
+    "murder",
+    "nuke",
+    "obey",
+    "pay",
+    "poison",
+    "purge",
+    "rape",
+    "remove",
+    "rob",
+    "sabotage",
+    "send",
+    "shoot",
+    "shutdown",
+    "slaughter",
+    "slay",
+    "smash",
+    "stab",
+    "steal",
+    "strangle",
+    "sudo",
+    "suffocate",
+    "torture",
+    "transfer",
+    "wget",
+    "whip",
+    "wipe",
 ];
 
 /// Whether a word of a text asks for something in itself.
@@ -43,12 +103,12 @@ pub(crate) fn are_things(text: &str) -> bool {
     each_is_thing(text).all(|is_thing| is_thing)
 }
 
-/// Whether a text has three words or more that name things or numbers, but for one that is not
-/// the first: an order begins with what is to be done.
+/// Whether a text has three words or more that name things or numbers, but for the last one. An
+/// order begins with what is to be done, and a sentence has that in the middle.
 pub(crate) fn are_mostly_things(text: &str) -> bool {
     let known: Vec<bool> = each_is_thing(text).collect();
-    let unknown = known.iter().filter(|is_known| !**is_known).count();
-    known.len() > 2 && unknown < 2 && known.first() == Some(&true)
+    let unknown = known.iter().position(|is_known| !*is_known);
+    known.len() > 2 && unknown.is_none_or(|at| at + 1 == known.len())
 }
 
 /// For each word of a text, whether it names a known thing or a number.

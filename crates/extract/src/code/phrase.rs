@@ -181,7 +181,8 @@ fn says_nothing(piece: &str, range: &Range<usize>, context: &Context<'_>) -> boo
     // "A1 77 Z": one or two letters are no word beside a group of letters and digits.
     let mut parts = piece.split(|c| !is_part(c));
     let is_mixed = parts.any(is_mixed);
-    let fewest = if words == 0 && is_mixed && !is_strange {
+    let is_dashed = wording(piece) == Some(Shape::Dashed);
+    let fewest = if is_dashed && (words > 0 || is_mixed) && !is_strange {
         3
     } else {
         0

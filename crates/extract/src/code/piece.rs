@@ -55,6 +55,31 @@ pub(super) fn pieces(context: &Context<'_>, line: &Segment) -> Vec<Piece> {
         .collect()
 }
 
+/// Whether a word with a number is rather a part of a longer code or of an amount: `velvet tuna
+/// 66`, `tuna 66 B`, `tuna 66.5`.
+fn goes_on(line: &str, start: usize, end: usize) -> bool {
+    let before = line.get(..start).unwrap_or_default();
+    let after = line.get(end..).unwrap_or_default();
+    let last = before.trim_end().rsplit(' ').next().unwrap_or_default();
+    let is_joined = before.ends_with(' ') && !last.is_empty() && are_known(last);
+    let next = after.strip_prefix(' ').unwrap_or_default();
+    let next = next.split(|c| !is_alphanumeric(c)).next();
+    let next = next.unwrap_or_default();
+    let is_capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+    let has_decimals = after.starts_with(['.', ','])
+        && after
+            .bytes()
+            .nth(1)
+            .is_some_and(|byte| byte.is_ascii_digit());
+    let is_followed = !next.is_empty() && (are_known(next) || next.bytes().all(is_capital));
+    is_joined || is_followed || has_decimals
+}
+
+/// Whether a piece of a text names things, and nothing else.
+fn are_known(piece: &str) -> bool {
+    piece.contains(char::is_alphabetic) && are_things(piece)
+}
+
 /// `КЛЕН47`, `жук-305`: a whole word with digits that is not Latin. None has more characters
 /// than these on either side of its first digit.
 fn numbered_words(line: &str) -> impl Iterator<Item = Range<usize>> {
@@ -133,7 +158,8 @@ fn named_numbers(line: &str) -> impl Iterator<Item = Range<usize>> {
         }
         let word = line.get(start..at)?;
         let is_in_capitals = word.bytes().all(|byte| byte.is_ascii_uppercase());
-        (is_in_capitals && (3..=10).contains(&length) || are_things(word)).then_some(start..end)
+        let is_named = is_in_capitals && (3..=10).contains(&length) || are_things(word);
+        (is_named && !goes_on(line, start, end)).then_some(start..end)
     })
 }
 

@@ -8,6 +8,7 @@ use super::run::Run;
 use super::shape::Shape;
 use super::token::Token;
 use crate::lexicon::{Hit, Sense};
+use crate::words::has_order;
 
 /// The most groups and characters of such a code.
 const MOST_GROUPS: usize = 5;
@@ -62,10 +63,14 @@ pub(super) fn uneven_groups(context: &Context<'_>, tokens: &[Token], at: usize) 
         return None;
     }
     let range = first.start..end;
+    let value = text.get(range.clone())?;
+    if has_order(value) {
+        return Some(Run::Nothing { used });
+    }
     let is_apart = is_set_apart_whole(text, &range) || is_labelled(text, first.start, hits);
     let is_wanted = || used > 2 && !any_word && ends_with_letters && is_asked_for(&range, context);
     (is_apart || mixed > 1 || is_wanted()).then(|| Run::Code {
-        value: text.get(range.clone()).unwrap_or_default().to_owned(),
+        value: value.to_owned(),
         range,
         shape: Shape::Dashed,
         used,

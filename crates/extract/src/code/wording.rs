@@ -33,7 +33,10 @@ pub(super) fn wording(piece: &str) -> Option<Shape> {
     let are_words = (1..=MOST_WORDS).contains(&words)
         && words + numbers == count
         && (4..=LONGEST_WORDS).contains(&length);
-    let are_capitals = numbers > 0 && !piece.contains(char::is_lowercase);
+    let is_name = |part: &str| is_silent(part) || are_things(part);
+    let are_capitals = numbers > 0
+        && !piece.contains(char::is_lowercase)
+        && parts().filter(|part| is_word(part)).all(is_name);
     let are_groups = groups > 0
         && (groups + numbers == count || are_capitals && groups + numbers + words == count)
         && (4..=LONGEST_GROUPS).contains(&length)
@@ -125,6 +128,12 @@ pub(super) fn is_part(c: char) -> bool {
     c.is_ascii_digit() || Alphabet::of(c).is_some()
 }
 
+/// Capitals without a vowel: no word of a sentence.
+fn is_silent(part: &str) -> bool {
+    part.bytes()
+        .all(|byte| byte.is_ascii_uppercase() && !b"AEIOUY".contains(&byte))
+}
+
 /// Three to twelve letters, or two where a letter may be a syllable.
 pub(super) fn is_word(part: &str) -> bool {
     let fewest = if part.is_ascii() { 3 } else { 2 };
@@ -189,7 +198,7 @@ mod tests {
             "wq 81 zt",
             "PL 77 - 20 - KR",
             "HTRV 5520 KM",
-            "DĄB 118 Ż",
+            "LIPA 118 Ż",
             "жкл507",
             "н7п4",
             "МЖ4-118-ТР0",

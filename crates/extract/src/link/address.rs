@@ -183,6 +183,22 @@ fn is_short_token(segment: &str) -> bool {
         && inner.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
+/// Whether a piece of the path or the query is a token of four characters, at least: `sH04`,
+/// `5b1e`. A name with a number behind it, such as `web2`, is none.
+pub(super) fn has_brief_token(url: &Url) -> bool {
+    let query = url.query().unwrap_or_default();
+    let mut pieces = url.path().split('/').chain(query.split(['=', '&']));
+    pieces.any(is_brief_token)
+}
+
+fn is_brief_token(piece: &str) -> bool {
+    let name = piece.trim_end_matches(|c: char| c.is_ascii_digit());
+    let rises = |pair: &[u8]| pair.iter().map(u8::is_ascii_uppercase).eq([false, true]);
+    let is_mixed = name.bytes().any(|byte| byte.is_ascii_digit())
+        || name.len() < piece.len() && name.as_bytes().windows(2).any(rises);
+    piece.len() >= 4 && is_mixed && piece.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 fn is_token_name(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let suffixed = [
@@ -326,6 +342,23 @@ mod tests {
             "https://a.com/login?utm_campaign=spring24&userId=481907",
         ] {
             assert_eq!(number(url), 0, "{url}");
+        }
+    }
+
+    #[test]
+    fn brief_tokens_mix_letters_and_digits() {
+        let has = |url: &str| has_brief_token(&Url::parse(url).unwrap());
+        for url in ["https://a.com/login?v=sH04", "https://a.com/enter/5b1e"] {
+            assert!(has(url), "{url}");
+        }
+        for url in [
+            "https://a1b2.com/login",
+            "https://a.com/login/2026",
+            "https://a.com/login?app=web2",
+            "https://a.com/sign-in/Help4",
+            "https://a.com/login/2fa",
+        ] {
+            assert!(!has(url), "{url}");
         }
     }
 

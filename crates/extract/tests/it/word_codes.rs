@@ -254,9 +254,12 @@ fn one_of_three_words_need_not_name_a_known_thing() {
         "drink hemlock cider",
         "drown lamb otter",
         "pluck barn rooster",
+        "wolf murder lamb",
     ] {
         assert_eq!(of(words), None, "{words}");
     }
+    let order = "B4 RAPE ANA 7";
+    assert_ne!(of(order).as_deref(), Some(order));
 }
 
 #[test]
@@ -273,6 +276,28 @@ fn codes_with_signs_are_returned() {
     ] {
         let body = format!("Your verification code is:\n\n{code}\n\nIt expires in 10 minutes.\n");
         assert_eq!(of_text(&body).as_deref(), Some(code));
+    }
+}
+
+#[test]
+fn groups_of_capitals_with_a_number_are_returned_whole() {
+    for code in ["HTRV 5520 KM", "A17 8472 QXV", "R4 WILLOW 19"] {
+        let body = format!("Your verification code: {code}\n\nEnter it on the sign-in page.\n");
+        assert_eq!(of_text(&body).as_deref(), Some(code));
+    }
+}
+
+#[test]
+fn thing_with_a_number_that_is_a_part_of_more_is_no_code() {
+    for code in [
+        "velvet tuna 66",
+        "tuna 66 otter",
+        "tuna 66 4",
+        "tuna 66 B",
+        "tuna 66.5",
+    ] {
+        let found = of_text(&format!("To sign in, please type {code} into the box.\n"));
+        assert_ne!(found.as_deref(), Some("tuna 66"), "{code}");
     }
 }
 

@@ -4,6 +4,7 @@ use super::candidate::LinkCandidate;
 use super::{ConsideredLink, JudgedLink};
 use crate::allowlist::Allowlist;
 use crate::extraction::LinkKind;
+use crate::link::address::has_brief_token;
 use crate::link::classify::LinkRule;
 use crate::link::facts::NUMBER;
 use crate::model::{UNIT, percent};
@@ -15,7 +16,7 @@ const UNSUPPORTED: i32 = UNIT / 2;
 /// The points with which the rules support a link.
 const SUPPORT: i32 = 60;
 /// A shorter piece with a digit is no token.
-const SHORTEST: i32 = 4;
+const SHORTEST: i32 = 5;
 
 impl<'m, 'l> JudgedLink<'m, 'l> {
     /// A link as an allowlist sees it.
@@ -75,7 +76,14 @@ impl<'m, 'l> JudgedLink<'m, 'l> {
         let has_token = !self.classified.rules.contains(&LinkRule::NoToken);
         let number = self.link.facts.get(NUMBER);
         let has_number = number.is_some_and(|length| *length >= SHORTEST);
-        self.classified.kind == LinkKind::MagicLogin && !has_token && !has_number
+        let has_brief_token = || {
+            let checked = self.link.checked.as_ref();
+            checked.is_ok_and(|checked| has_brief_token(&checked.url))
+        };
+        self.classified.kind == LinkKind::MagicLogin
+            && !has_token
+            && !has_number
+            && !has_brief_token()
     }
 
     /// Whether the rules support it. A refused link that only they support is a reason to
