@@ -206,8 +206,8 @@ fn packed(body: &[u8]) -> Option<(u8, Vec<u8>)> {
         return None;
     }
     match base64_string::decode(body) {
-        Some(decoded) => Some((DECODED, pack::pack(&decoded)?)),
-        None => Some((PACKED, pack::pack(body)?)),
+        Some(decoded) => Some((DECODED, pack::pack(&decoded, body.len())?)),
+        None => Some((PACKED, pack::pack(body, body.len())?)),
     }
 }
 

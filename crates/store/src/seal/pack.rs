@@ -21,8 +21,8 @@ pub(super) fn fits(value: &[u8]) -> bool {
     (SHORTEST..=LONGEST).contains(&value.len())
 }
 
-/// The packed value, unless it is not shorter.
-pub(super) fn pack(value: &[u8]) -> Option<Vec<u8>> {
+/// The packed value, unless that takes `most` bytes or more.
+pub(super) fn pack(value: &[u8], most: usize) -> Option<Vec<u8>> {
     if !fits(value) {
         return None;
     }
@@ -32,7 +32,7 @@ pub(super) fn pack(value: &[u8]) -> Option<Vec<u8>> {
     *head = length.to_le_bytes();
     let written = compress_into(value, block).ok()?;
     packed.truncate(LENGTH + written);
-    (packed.len() < value.len()).then_some(packed)
+    (packed.len() < most).then_some(packed)
 }
 
 /// The value that was packed. `None` if these bytes are not a packed value.
@@ -59,7 +59,7 @@ mod tests {
                 .get(..length)
                 .unwrap()
                 .to_vec();
-            let packed = pack(&text).unwrap();
+            let packed = pack(&text, text.len()).unwrap();
             assert!(packed.len() < length, "{length}");
             assert_eq!(unpack(&packed), Some(text));
         }
@@ -67,15 +67,15 @@ mod tests {
 
     #[test]
     fn short_long_and_random_values_are_not_packed() {
-        assert_eq!(pack(&[b'a'; SHORTEST - 1]), None);
-        assert_eq!(pack(&vec![b'a'; LONGEST + 1]), None);
+        assert_eq!(pack(&[b'a'; SHORTEST - 1], SHORTEST), None);
+        assert_eq!(pack(&vec![b'a'; LONGEST + 1], LONGEST), None);
         let random: Vec<u8> = (0..8_192).map(|_| rand::random()).collect();
-        assert_eq!(pack(&random), None);
+        assert_eq!(pack(&random, random.len()), None);
     }
 
     #[test]
     fn other_bytes_are_not_unpacked() {
-        let packed = pack(&[b'a'; 1_000]).unwrap();
+        let packed = pack(&[b'a'; 1_000], 1_000).unwrap();
         assert_eq!(unpack(&[]), None);
         assert_eq!(unpack(&packed[..packed.len() - 1]), None);
         for length in [0, 999, 1_001, u32::MAX] {

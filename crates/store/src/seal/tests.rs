@@ -50,7 +50,21 @@ fn body_in_base64_is_decoded_before_it_is_packed() {
     let row = Row::delivery(DeliveryId::new(), "dev");
     let post = post_in_base64();
     let sealed = ring.sealing().seal(row, &post).unwrap();
+    assert_eq!(sealed.bytes.first(), Some(&DECODED));
     assert!(sealed.bytes.len() < post.len() / 20);
+    let opened = ring.open(row, sealed.key.as_str(), &sealed.bytes).unwrap();
+    assert_eq!(opened, post);
+}
+
+#[test]
+fn base64_that_does_not_pack_is_decoded_all_the_same() {
+    let ring = ring(&[7]);
+    let row = Row::delivery(DeliveryId::new(), "dev");
+    let noise: Vec<u8> = (0..60_000).map(|_| rand::random()).collect();
+    let raw = base64::engine::general_purpose::STANDARD.encode(noise);
+    let post = format!(r#"{{"raw":"{raw}"}}"#).into_bytes();
+    let sealed = ring.sealing().seal(row, &post).unwrap();
+    assert!(sealed.bytes.len() < post.len() / 5 * 4);
     let opened = ring.open(row, sealed.key.as_str(), &sealed.bytes).unwrap();
     assert_eq!(opened, post);
 }
