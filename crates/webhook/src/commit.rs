@@ -106,7 +106,8 @@ impl Committer {
         let recorded = match self.repeats.begin(&delivery) {
             Begun::Repeat(first) => {
                 drop(delivery);
-                // The reservation is kept until the answer: a post that waits costs memory.
+                // The reservation is kept until the answer. It is more than the post still
+                // needs, and so bounds how many posts may wait.
                 timeout(self.timeout, first.wait()).await
             }
             Begun::First(first) => {

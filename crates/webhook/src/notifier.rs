@@ -14,11 +14,13 @@ use tokio_util::task::TaskTracker;
 const MOST_WAITING: usize = 256;
 /// How many commits one notification may cover when the doorbell is slower than the commits.
 const MOST_MERGED: usize = 16;
-/// After a notification of so many deliveries the next one waits for `PAUSE`, so that it
-/// covers more of them. A message costs the broker about as much as ten acknowledgements
-/// cost this process, and the workers have enough to do meanwhile.
+/// How long the next notification waits, so that it covers more deliveries. A message costs the
+/// broker about as much as ten acknowledgements cost this process. No mail that comes alone
+/// waits, because the one before it was read for longer than this.
+const PAUSE: Duration = Duration::from_millis(2);
+/// The same after a notification of many deliveries: the workers have enough to do meanwhile.
+const LONG_PAUSE: Duration = Duration::from_millis(5);
 const MANY: usize = 8;
-const PAUSE: Duration = Duration::from_millis(5);
 /// A doorbell has its own deadline. This one only keeps a broken doorbell from
 /// delaying shutdown.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -80,9 +82,12 @@ async fn run(
                 count(meters, "failed");
             }
         }
-        if deliveries.len() >= MANY {
-            sleep(PAUSE).await;
-        }
+        sleep(if deliveries.len() < MANY {
+            PAUSE
+        } else {
+            LONG_PAUSE
+        })
+        .await;
     }
 }
 
@@ -119,24 +124,30 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn after_many_deliveries_the_next_notification_waits_for_the_pause() {
+    /// Notifies of so many deliveries and then of one; returns how long that one waited.
+    async fn wait_after(first: usize) -> Duration {
         let (rings, tasks) = (Arc::new(Rings::default()), TaskTracker::new());
         let meters = Meters::register(&mut Registry::default());
         let doorbell = Arc::<Rings>::clone(&rings);
         let notifier = Notifier::start(doorbell, meters, &tasks);
         let deliveries = |count: usize| (0..count).map(|_| DeliveryId::new()).collect();
-        notifier.notify(deliveries(MANY));
+        notifier.notify(deliveries(first));
         rings.rung.notified().await;
         notifier.notify(deliveries(1));
         drop(notifier);
         tasks.close();
         tasks.wait().await;
         let rings = rings.all.lock().unwrap();
-        let [(first, many), (second, one)] = rings.as_slice() else {
+        let [(earlier, many), (later, one)] = rings.as_slice() else {
             panic!("two notifications: {rings:?}");
         };
-        assert_eq!((*many, *one), (MANY, 1));
-        assert!(second.duration_since(*first) >= PAUSE);
+        assert_eq!((*many, *one), (first, 1));
+        later.duration_since(*earlier)
+    }
+
+    #[tokio::test]
+    async fn the_next_notification_waits_longer_after_many_deliveries() {
+        assert!(wait_after(1).await >= PAUSE);
+        assert!(wait_after(MANY).await >= LONG_PAUSE);
     }
 }
