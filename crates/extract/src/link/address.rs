@@ -131,7 +131,7 @@ pub(super) fn token_strength(url: &Url) -> u8 {
         .iter()
         .map(|(key, value)| (key.as_ref(), value.as_ref()))
         .chain(in_fragment)
-        .any(|(key, value)| is_token_name(key) && !value.is_empty());
+        .any(|(key, value)| is_token_name(key) && is_token_value(value));
     let pieces = url
         .path()
         .split('/')
@@ -197,6 +197,12 @@ fn is_brief_token(piece: &str) -> bool {
     let is_mixed = name.bytes().any(|byte| byte.is_ascii_digit())
         || name.len() < piece.len() && name.as_bytes().windows(2).any(rises);
     piece.len() >= 4 && is_mixed && piece.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Anything but a short word: `/login?c=mail` is the same for everybody.
+fn is_token_value(value: &str) -> bool {
+    const LONGEST_WORD: usize = 5;
+    value.len() > LONGEST_WORD || value.bytes().any(|byte| !byte.is_ascii_alphabetic())
 }
 
 fn is_token_name(key: &str) -> bool {

@@ -257,7 +257,16 @@ impl Words {
     fn asks_to_delete(&self) -> bool {
         let asked = self.sentence.says(Sense::DELETE)
             || self.above.says(Sense::DELETE) && self.above.says(Sense::CLICK);
+        let is_confirmed = self.above.says(Sense::DELETE)
+            && !self.label.says(
+                Sense::LOGIN
+                    .or(Sense::INVITE)
+                    .or(Sense::RESET)
+                    .or(Sense::CHANGE)
+                    .or(Sense::APPROVE),
+            );
         asked && !self.label.says(ACTION)
+            || is_confirmed
             || self.subject.says(Sense::DELETE) && !self.subject.says(Sense::INVITE)
     }
 
