@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 use super::apart::is_set_apart_whole;
+use super::audience::Audience;
 use super::context::Context;
-use super::decoy::Audience;
 use super::disguise::{disguised, is_handed_over};
 use super::even::letter_groups;
 use super::mask::is_masked;

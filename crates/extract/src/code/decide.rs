@@ -1,9 +1,9 @@
 //! Decides which candidate is the code: the best one, if it is good enough and no
 //! other value comes close.
 
+use super::audience::Audience;
 use super::bound::{Bound, bound};
 use super::context::{Context, MailContext};
-use super::decoy::Audience;
 use super::needs::{
     EXPECTED, LABELLED, MARGIN, SUPPORT, THRESHOLD, THRESHOLD_LABELLED, THRESHOLD_WORDS,
 };

@@ -9,16 +9,10 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::audience::Audience;
 use super::candidate::Candidate;
 use super::context::Context;
 use crate::model::words;
-
-/// Whom a mail gives a value to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Audience {
-    People,
-    Machines,
-}
 
 /// How far behind the address its value stands, and how far before it the address begins.
 const BEHIND: usize = 200;

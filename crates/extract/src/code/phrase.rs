@@ -9,9 +9,9 @@ use std::ops::Range;
 use memchr::memchr_iter;
 
 use super::asked::{is_asked_for, terms_in};
+use super::audience::Audience;
 use super::candidate::Candidate;
 use super::context::Context;
-use super::decoy::Audience;
 use super::number::is_digits;
 use super::piece::{Piece, pieces};
 use super::segment::{Segment, heading};

@@ -66,11 +66,8 @@ fn goes_on(line: &str, start: usize, end: usize) -> bool {
     let next = next.split(|c| !is_alphanumeric(c)).next();
     let next = next.unwrap_or_default();
     let is_capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
-    let has_decimals = after.starts_with(['.', ','])
-        && after
-            .bytes()
-            .nth(1)
-            .is_some_and(|byte| byte.is_ascii_digit());
+    let has_decimals =
+        after.starts_with(['.', ',']) && after.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
     let is_followed = !next.is_empty() && (are_known(next) || next.bytes().all(is_capital));
     is_joined || is_followed || has_decimals
 }

@@ -3,6 +3,7 @@
 use super::around::Around;
 use super::candidate::{Candidate, candidates};
 use super::context::{Context, MailContext};
+use super::cut::is_cut;
 use super::decoy;
 use super::evidence::evidence;
 use super::heard::Heard;
@@ -82,6 +83,7 @@ pub(super) fn score(contexts: &[Context<'_>], mail: MailContext) -> (Vec<ScoredC
 fn score_reading(context: &Context<'_>, mail: MailContext, scored: &mut Vec<ScoredCode>) -> bool {
     let reading = context.reading;
     let (mut found, crowded) = candidates(context);
+    found.retain(|one| !is_cut(one, context));
     let crowded = add_phrases(context, &mut found) || crowded;
     decoy::mark(&mut found, context);
     let arounds: Vec<_> = found

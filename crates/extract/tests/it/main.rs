@@ -6,7 +6,9 @@
 )]
 
 mod address;
+mod closing;
 mod corpus;
+mod cut;
 mod expected;
 mod hidden;
 mod lexicon;

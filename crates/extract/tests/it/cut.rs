@@ -1,0 +1,57 @@
+//! Values that stand in a longer one are never returned without the rest.
+
+use crate::{code, extract_any, text_mail};
+
+fn of_text(body: &str) -> Option<String> {
+    code(&extract_any(&text_mail(body))).map(str::to_owned)
+}
+
+#[test]
+fn part_of_a_longer_code_in_a_sentence_is_not_returned() {
+    for (whole, parts) in [
+        ("HTRV 5520 KM", ["HTRV", "5520"]),
+        ("4829 13 B", ["4829 13", "4829"]),
+        ("XK7Q+29", ["XK7Q", "29"]),
+        ("ERASE/5517", ["ERASE", "5517"]),
+    ] {
+        let body = format!("Your sign-in code is {whole}. It is valid for 10 minutes.\n");
+        let found = of_text(&body);
+        assert!(
+            !parts.contains(&found.as_deref().unwrap_or_default()),
+            "{whole}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn code_beside_a_letter_of_another_script_is_not_returned_without_it() {
+    for (sentence, part) in [
+        ("ログインコードは か-4829 です。", "4829"),
+        ("본인확인 번호입니다.\n\n가-7302", "7302"),
+    ] {
+        let found = of_text(&format!("{sentence}\n"));
+        assert_ne!(found.as_deref(), Some(part), "{sentence}");
+    }
+}
+
+#[test]
+fn code_with_accents_is_returned_with_them_or_not_at_all() {
+    for whole in ["KÜ-4829", "Ä7Ö29Ü", "KU\u{308}-4829"] {
+        for body in [
+            format!("Ihr Anmeldecode lautet {whole}\n"),
+            format!("Ihr Anmeldecode:\n\n{whole}\n"),
+        ] {
+            let found = of_text(&body);
+            let found = found.as_deref().unwrap_or(whole);
+            assert_eq!(found, whole, "{body}");
+        }
+    }
+}
+
+#[test]
+fn wide_digits_and_letters_are_returned_as_ascii() {
+    let found = of_text(
+        "ログイン用の認証コードは次のとおりです。\n\n４８２９１３\n\n画面に入力してください。\n",
+    );
+    assert_eq!(found.as_deref(), Some("482913"));
+}
