@@ -112,6 +112,12 @@ pub(super) const ACTION: Sense = Sense::CHANGE
     .or(Sense::VERIFY)
     .or(Sense::LOGIN);
 
+/// Those of them that end nothing, whatever the text above says.
+const ENTRY: Sense = Sense::CHANGE
+    .or(Sense::RESET)
+    .or(Sense::INVITE)
+    .or(Sense::LOGIN);
+
 /// The kind of a link and the evidence for it. A link that is protected by what
 /// it says has no evidence.
 #[derive(Debug)]
@@ -255,18 +261,8 @@ impl Words {
 
     /// "Click the link below to delete your account", whatever the link is called.
     fn asks_to_delete(&self) -> bool {
-        let asked = self.sentence.says(Sense::DELETE)
-            || self.above.says(Sense::DELETE) && self.above.says(Sense::CLICK);
-        let is_confirmed = self.above.says(Sense::DELETE)
-            && !self.label.says(
-                Sense::LOGIN
-                    .or(Sense::INVITE)
-                    .or(Sense::RESET)
-                    .or(Sense::CHANGE)
-                    .or(Sense::APPROVE),
-            );
-        asked && !self.label.says(ACTION)
-            || is_confirmed
+        self.sentence.says(Sense::DELETE) && !self.label.says(ACTION)
+            || self.above.says(Sense::DELETE) && !self.label.says(ENTRY)
             || self.subject.says(Sense::DELETE) && !self.subject.says(Sense::INVITE)
     }
 
