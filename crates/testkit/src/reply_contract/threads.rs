@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use pipeline::{HandoverTime, ReplyRecorded, Scope, ThreadReleased, ThreadState, ThreadView};
+use pipeline::{
+    HandoverTime, NewReply, ReplyLog, ReplyRecorded, Scope, StoreError, ThreadReleased,
+    ThreadState, ThreadView,
+};
 use tokio::task::JoinSet;
 
 use super::ReplySubject;
@@ -56,6 +59,19 @@ pub async fn thread_is_handed_over_at_its_cap_and_released(subject: &dyn ReplySu
     assert_eq!(must(subject.threads().count_handed_over().await), 0);
 }
 
+/// On a busy machine twenty replies at once may wait for a connection for too long. An agent asks
+/// again then, and so does this.
+async fn record_when_available(replies: &dyn ReplyLog, reply: NewReply) -> ReplyRecorded {
+    const MOST: usize = 20;
+    for _ in 1..MOST {
+        match replies.record_reply(reply.clone()).await {
+            Err(StoreError::Unavailable(_)) => {}
+            answer => return must(answer),
+        }
+    }
+    must(replies.record_reply(reply).await)
+}
+
 /// The thread is locked while a reply is recorded: the others see that it followed them.
 pub async fn of_twenty_replies_in_one_thread_at_once_one_is_recorded(subject: &dyn ReplySubject) {
     let mut messages = Vec::new();
@@ -66,12 +82,12 @@ pub async fn of_twenty_replies_in_one_thread_at_once_one_is_recorded(subject: &d
     let mut tasks = JoinSet::new();
     for message in messages {
         let (replies, reply) = (subject.replies(), reply_to(message, "t"));
-        tasks.spawn(async move { must(replies.record_reply(reply).await) });
+        tasks.spawn(async move { record_when_available(&*replies, reply).await });
     }
     let answers = tasks.join_all().await;
     let new = answers
         .iter()
-        .filter(|answer| matches!(answer, ReplyRecorded::New(_)));
+        .filter(|answer| matches!(answer, ReplyRecorded::New(_) | ReplyRecorded::Known(..)));
     assert_eq!(new.count(), 1, "{answers:?}");
     let since = answers
         .iter()
