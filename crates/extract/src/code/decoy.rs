@@ -141,15 +141,15 @@ fn end_of_address(text: &str, until: usize) -> usize {
     end_of_sentence(text, if is_own { from } else { until + sign })
 }
 
-/// Where the line ends that goes on at an offset, if it has more than a sign there.
-fn end_of_row(text: &str, from: usize) -> usize {
-    let rest = text.get(from..).unwrap_or_default();
+/// Where the line ends that goes on at an offset, if it has more than a sign there. Nothing
+/// behind `until` is looked at: the line may be as long as the mail.
+fn end_of_row(text: &str, from: usize, until: usize) -> usize {
+    let rest = text.get(from..until).unwrap_or_default();
     let line = rest.lines().next().unwrap_or_default();
-    let has_more = line.contains(char::is_alphanumeric);
-    if has_more {
+    if line.contains(char::is_alphanumeric) {
         from + line.len()
     } else {
-        text.len()
+        until
     }
 }
 
@@ -198,15 +198,17 @@ fn address(text: &str, start: usize, end: usize) -> Option<usize> {
         [note] | [note, "to" | "for"] => is_noted && NOTES.contains(note),
         _ => false,
     };
+    if !is_whole || !is_address {
+        return None;
+    }
     let until = end_of_address(text, end);
     // "Bot: @example" is a row of a list, and has nothing to do with the next one.
     let is_row = words.is_empty() && after.starts_with(':');
-    let until = if is_row {
-        until.min(end_of_row(text, end))
+    Some(if is_row {
+        end_of_row(text, end, until)
     } else {
         until
-    };
-    (is_whole && is_address).then_some(until)
+    })
 }
 
 /// Whether a machine at the beginning of a sentence is called: "Bots: …", "AI agents reading
