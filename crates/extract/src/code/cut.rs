@@ -19,6 +19,15 @@ pub(super) fn is_cut(one: &Candidate, context: &Context<'_>) -> bool {
         || has_accents(one, context)
 }
 
+/// Whether a candidate is what a reader of ASCII leaves of a longer one, or the beginning of that: `80551` of
+/// `Ж80551`, `HTRV 5520` of `HTRV 5520 KM`.
+pub(super) fn is_cut_from(one: &Candidate, phrase: &Candidate) -> bool {
+    let is_one_group = !phrase.value.contains(' ');
+    phrase.shape == Shape::Dashed
+        && (is_one_group || !phrase.value.contains(char::is_lowercase))
+        && (!phrase.value.is_ascii() || one.range.start == phrase.range.start)
+}
+
 /// Whether a number follows letters, or one capital ends what digits begin.
 fn goes_on(shape: Shape, after: &str) -> bool {
     let Some(next) = after.strip_prefix(' ') else {

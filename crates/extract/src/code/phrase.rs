@@ -12,6 +12,7 @@ use super::asked::{is_asked_for, terms_in};
 use super::audience::Audience;
 use super::candidate::Candidate;
 use super::context::Context;
+use super::cut::is_cut_from;
 use super::number::is_digits;
 use super::piece::{Piece, pieces};
 use super::segment::{Segment, heading};
@@ -81,7 +82,7 @@ fn put_in(phrases: Vec<Candidate>, found: &mut Vec<Candidate>) {
             phrase.range.start <= one.range.start
                 && one.range.end <= phrase.range.end
                 && one.range != phrase.range
-                && (is_weak || is_cut(one, &phrase))
+                && (is_weak || is_cut_from(one, &phrase))
         };
         if found.iter().filter(overlaps).all(is_inside) {
             found.retain(|one| !overlaps(&one));
@@ -89,15 +90,6 @@ fn put_in(phrases: Vec<Candidate>, found: &mut Vec<Candidate>) {
             found.insert(at, phrase);
         }
     }
-}
-
-/// Whether a candidate is what a reader of ASCII leaves of a code, or its beginning: `80551` of
-/// `Ж80551`, `HTRV 5520` of `HTRV 5520 KM`.
-fn is_cut(one: &Candidate, phrase: &Candidate) -> bool {
-    let is_one_group = !phrase.value.contains(' ');
-    phrase.shape == Shape::Dashed
-        && (is_one_group || !phrase.value.contains(char::is_lowercase))
-        && (!phrase.value.is_ascii() || one.range.start == phrase.range.start)
 }
 
 /// Whether no group of letters is a word: `FZNC QMBE`.

@@ -57,7 +57,7 @@ pub(super) fn pieces(context: &Context<'_>, line: &Segment) -> Vec<Piece> {
 
 /// Whether a word with a number is rather a part of a longer code or of an amount: `velvet tuna
 /// 66`, `tuna 66 B`, `tuna 66.5`.
-fn goes_on(line: &str, start: usize, end: usize) -> bool {
+fn is_part_of_more(line: &str, start: usize, end: usize) -> bool {
     let before = line.get(..start).unwrap_or_default();
     let after = line.get(end..).unwrap_or_default();
     let last = before.trim_end().rsplit(' ').next().unwrap_or_default();
@@ -156,7 +156,7 @@ fn named_numbers(line: &str) -> impl Iterator<Item = Range<usize>> {
         let word = line.get(start..at)?;
         let is_in_capitals = word.bytes().all(|byte| byte.is_ascii_uppercase());
         let is_named = is_in_capitals && (3..=10).contains(&length) || are_things(word);
-        (is_named && !goes_on(line, start, end)).then_some(start..end)
+        (is_named && !is_part_of_more(line, start, end)).then_some(start..end)
     })
 }
 
