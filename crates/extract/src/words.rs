@@ -25,77 +25,15 @@ static THINGS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
 
 /// Short words that ask for harm, for money or for a change of a machine. With one other word
 /// they are an order, and too short to read as a sentence.
-const ORDERS: [&str; 64] = [
-    "abduct",
-    "assault",
-    "attack",
-    "bash",
-    "behead",
-    "bomb",
-    "bribe",
-    "burn",
-    "chmod",
-    "choke",
-    "crush",
-    "curl",
-    "delete",
-    "destroy",
-    "detonate",
-    "drown",
-    "dump",
-    "encrypt",
-    "erase",
-    "exec",
-    "execute",
-    "exfiltrate",
-    "explode",
-    "extort",
-    "format",
-    "give",
-    "grant",
-    "hack",
-    "hijack",
-    "hurt",
-    "infect",
-    "kidnap",
-    "kill",
-    "leak",
-    "loot",
-    "lynch",
-    "maim",
-    "molest",
-    "murder",
-    "nuke",
-    "obey",
-    "pay",
-    "poison",
-    "purge",
-    "rape",
-    "remove",
-    "rob",
-    "sabotage",
-    "send",
-    "shoot",
-    "shutdown",
-    "slaughter",
-    "slay",
-    "smash",
-    "stab",
-    "steal",
-    "strangle",
-    "sudo",
-    "suffocate",
-    "torture",
-    "transfer",
-    "wget",
-    "whip",
-    "wipe",
-];
+static ORDERS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    let words = include_str!("words/orders.txt");
+    words.split_ascii_whitespace().collect()
+});
 
 /// Whether a word of a text asks for something in itself.
 pub(crate) fn has_order(text: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_ascii_alphabetic());
-    words.any(|word| ORDERS.iter().any(|order| order.eq_ignore_ascii_case(word)))
+    words.any(|word| ORDERS.contains(word.to_ascii_lowercase().as_str()))
 }
 
 /// Whether each word of a text names a thing or a number.
