@@ -82,12 +82,8 @@ async fn run(
                 count(meters, "failed");
             }
         }
-        sleep(if deliveries.len() < MANY {
-            PAUSE
-        } else {
-            LONG_PAUSE
-        })
-        .await;
+        let is_busy = deliveries.len() >= MANY;
+        sleep(if is_busy { LONG_PAUSE } else { PAUSE }).await;
     }
 }
 
