@@ -3,12 +3,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, KeyInit, Mac};
 use pipeline::Timestamp;
+use ring::hmac;
 use ring::signature::{ED25519, UnparsedPublicKey};
 use secrecy::{ExposeSecret, SecretString};
-use sha1::Sha1;
-use sha2::{Sha256, Sha512};
 use subtle::{Choice, ConstantTimeEq};
 
 use crate::settings::SecretSetting;
@@ -76,35 +74,14 @@ pub(crate) enum Digest {
     Sha512,
 }
 
-/// A MAC with its key set.
-#[derive(Debug, Clone)]
-enum Keyed {
-    Sha256(Hmac<Sha256>),
-    Sha1(Hmac<Sha1>),
-    Sha512(Hmac<Sha512>),
-}
-
-impl Keyed {
-    fn new(digest: Digest, key: &[u8]) -> Option<Self> {
-        match digest {
-            Digest::Sha256 => Hmac::new_from_slice(key).ok().map(Self::Sha256),
-            Digest::Sha1 => Hmac::new_from_slice(key).ok().map(Self::Sha1),
-            Digest::Sha512 => Hmac::new_from_slice(key).ok().map(Self::Sha512),
-        }
-    }
-
-    fn over(&self, parts: &[&[u8]]) -> Vec<u8> {
-        fn finish<M: Mac + Clone>(mac: &M, parts: &[&[u8]]) -> Vec<u8> {
-            let mut mac = mac.clone();
-            for part in parts {
-                mac.update(part);
-            }
-            mac.finalize().into_bytes().to_vec()
-        }
+impl Digest {
+    /// A post's signature is most of the processor time of a post where the processor has no
+    /// instructions for SHA-256; ring takes half the time of the `hmac` crate there.
+    fn algorithm(self) -> hmac::Algorithm {
         match self {
-            Self::Sha256(mac) => finish(mac, parts),
-            Self::Sha1(mac) => finish(mac, parts),
-            Self::Sha512(mac) => finish(mac, parts),
+            Self::Sha256 => hmac::HMAC_SHA256,
+            Self::Sha1 => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
+            Self::Sha512 => hmac::HMAC_SHA512,
         }
     }
 }
@@ -112,7 +89,7 @@ impl Keyed {
 /// One key and when it is valid.
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
-    mac: Keyed,
+    key: hmac::Key,
     not_before: Option<Timestamp>,
     not_after: Option<Timestamp>,
 }
@@ -130,15 +107,19 @@ impl Key {
         }
         let bytes = form.bytes(&setting.secret)?;
         Ok(Self {
-            mac: Keyed::new(digest, &bytes).ok_or(KeyError::None)?,
+            key: hmac::Key::new(digest.algorithm(), &bytes),
             not_before: setting.not_before,
             not_after: setting.not_after,
         })
     }
 
     /// The MAC of the concatenated parts.
-    pub(crate) fn sign(&self, parts: &[&[u8]]) -> Vec<u8> {
-        self.mac.over(parts)
+    pub(crate) fn sign(&self, parts: &[&[u8]]) -> hmac::Tag {
+        let mut mac = hmac::Context::with_key(&self.key);
+        for part in parts {
+            mac.update(part);
+        }
+        mac.sign()
     }
 
     fn is_valid(&self, now: Timestamp) -> bool {
@@ -180,7 +161,7 @@ impl Keys {
     }
 
     /// The MAC of the parts with the first secret; `None` if only the sender can sign.
-    pub(crate) fn sign(&self, parts: &[&[u8]]) -> Option<Vec<u8>> {
+    pub(crate) fn sign(&self, parts: &[&[u8]]) -> Option<hmac::Tag> {
         match self {
             Self::Shared(keys) => keys.first().map(|key| key.sign(parts)),
             Self::Ed25519(_) => None,
@@ -209,7 +190,7 @@ impl Keys {
         for key in keys.iter().filter(|key| key.is_valid(now)) {
             let expected = key.sign(parts);
             for signature in signatures {
-                matched |= expected.ct_eq(signature);
+                matched |= expected.as_ref().ct_eq(signature);
             }
         }
         matched.into()
@@ -220,12 +201,18 @@ impl Keys {
 mod tests {
     use super::*;
 
+    fn key(secret: &[u8], digest: Digest) -> Key {
+        Key {
+            key: hmac::Key::new(digest.algorithm(), secret),
+            not_before: None,
+            not_after: None,
+        }
+    }
+
     fn hex(secret: &[u8], parts: &[&[u8]]) -> String {
-        let mac = Keyed::new(Digest::Sha256, secret)
-            .expect("a key")
-            .over(parts);
-        mac.iter()
-            .fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
+        let mac = key(secret, Digest::Sha256).sign(parts);
+        let bytes = mac.as_ref().iter();
+        bytes.fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
     }
 
     #[test]
@@ -241,6 +228,21 @@ mod tests {
             ),
             "493c35f05443fdb74cb99fd4f00e0e7653c2ab6b24fbc97f4a7bd4d56b31758a"
         );
+    }
+
+    #[test]
+    fn mac_of_bodies_of_all_lengths_equals_that_of_another_library() {
+        use ::hmac::{Hmac, KeyInit, Mac};
+        use sha2::Sha256;
+
+        for length in 0..300 {
+            let body: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+            let mut other = Hmac::<Sha256>::new_from_slice(b"secret").expect("a key");
+            other.update(b"id.");
+            other.update(&body);
+            let ours = key(b"secret", Digest::Sha256).sign(&[b"id.", &body]);
+            assert_eq!(ours.as_ref(), other.finalize().into_bytes().as_slice());
+        }
     }
 
     #[test]

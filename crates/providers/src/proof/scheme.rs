@@ -124,7 +124,7 @@ impl Scheme {
         let stamp = self.stamp.map(|stamp| stamp.unit.write(at));
         let stamp = stamp.unwrap_or_default();
         let mac = keys.sign(&self.parts(id, stamp.as_bytes(), body))?;
-        let signature = self.layout.write(&mac, &stamp);
+        let signature = self.layout.write(mac.as_ref(), &stamp);
         Some(
             [
                 (family.id.as_ref(), id),

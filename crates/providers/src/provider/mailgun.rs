@@ -180,7 +180,7 @@ impl Provider for Mailgun {
             ("body-mime", &sample.raw()),
             ("timestamp", &stamp),
             ("token", &token),
-            ("signature", &Encoding::Hex.encode(&mac)),
+            ("signature", &Encoding::Hex.encode(mac.as_ref())),
         ]);
         Some(shape.with(Vec::new()))
     }

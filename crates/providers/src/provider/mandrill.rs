@@ -129,7 +129,7 @@ impl Provider for Mandrill {
         }])
         .to_string();
         let signed = [self.url.as_bytes(), EVENTS.as_bytes(), events.as_bytes()];
-        let signature = Encoding::Base64.encode(&self.keys.sign(&signed)?);
+        let signature = Encoding::Base64.encode(self.keys.sign(&signed)?.as_ref());
         let headers = vec![("x-mandrill-signature".to_owned(), signature)];
         Some(Shape::form(&[(EVENTS, &events)]).with(headers))
     }

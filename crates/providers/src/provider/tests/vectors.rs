@@ -544,6 +544,7 @@ fn nylas_retry_with_another_attempt_count_is_the_same_delivery() {
         );
         let mac = key.expect("a key").sign(&[body.as_bytes()]);
         let hex = mac
+            .as_ref()
             .iter()
             .fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
         verify(
