@@ -21,6 +21,7 @@ mod identity;
 mod lexicon;
 mod lines;
 mod link;
+mod machines;
 mod mail;
 mod model;
 mod policy;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use crate::fold::Folder;
 use crate::lexicon::{Hit, Languages, Memory, known_concept_hits};
 use crate::lines;
+use crate::machines;
 use crate::property::is_alphanumeric;
 use crate::steps::{PER_FOREIGN_BYTE, Steps, foreign_bytes};
 
@@ -65,6 +66,8 @@ pub(crate) struct Reading {
     pub(crate) truncated: bool,
     /// The text with small letters, made at the first use.
     small: OnceCell<String>,
+    /// Where it speaks to machines, found at the first use.
+    machines: OnceCell<Vec<Range<usize>>>,
     /// The languages whose terms stand for concepts in it.
     pub(crate) languages: Languages,
     concepts: OnceCell<Concepts>,
@@ -122,6 +125,12 @@ impl Reading {
     /// The text with small letters in place of the capitals of ASCII.
     pub(crate) fn small(&self) -> &str {
         self.small.get_or_init(|| self.text().to_ascii_lowercase())
+    }
+
+    /// Where the text speaks to machines.
+    pub(crate) fn machines(&self, steps: &Steps<'_>) -> &[Range<usize>] {
+        self.machines
+            .get_or_init(|| machines::addressed(self.small(), steps))
     }
 
     /// The concepts for the models. They are searched for once, and charged each time.
@@ -274,6 +283,7 @@ impl Reading {
             hidden: String::new(),
             truncated: false,
             small: OnceCell::new(),
+            machines: OnceCell::new(),
             languages: Languages::ALL,
             concepts: OnceCell::new(),
             memory: Rc::default(),

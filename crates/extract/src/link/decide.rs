@@ -118,7 +118,12 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Links {
                 break;
             }
             let words = Words::of(&written, subject, steps);
-            candidates.extend(LinkCandidate::of(&written, at, &words, &mut search));
+            let mut link = LinkCandidate::of(&written, at, &words, &mut search);
+            let mut machines = reading.machines(steps).iter();
+            if machines.any(|range| range.contains(&written.at)) {
+                link.iter_mut().for_each(LinkCandidate::protect);
+            }
+            candidates.extend(link);
         }
     }
     relatives::compare(&mut candidates);
