@@ -67,6 +67,17 @@ impl Folder {
         self.altered_in(range).is_empty()
     }
 
+    /// Where letters stand in the range that are other letters in the source.
+    pub(crate) fn altered_letters_in(
+        &self,
+        range: &std::ops::Range<usize>,
+    ) -> impl Iterator<Item = usize> + use<'_> {
+        let letters = self.altered_in(range).iter();
+        letters
+            .filter(|(_, c)| c.is_alphabetic())
+            .map(|(at, _)| *at)
+    }
+
     fn altered_in(&self, range: &std::ops::Range<usize>) -> &[(usize, char)] {
         let from = self.altered.partition_point(|(at, _)| *at < range.start);
         let until = self.altered.partition_point(|(at, _)| *at < range.end);

@@ -46,7 +46,7 @@ pub(super) fn is_presented(range: &Range<usize>, context: &Context<'_>) -> bool 
 }
 
 /// Whether a word that asks for something comes before, with at most a short word between.
-fn is_asked_directly(start: usize, context: &Context<'_>) -> bool {
+pub(super) fn is_asked_directly(start: usize, context: &Context<'_>) -> bool {
     const NEAR: usize = 10;
     let cues = &context.concepts().cues;
     let before = cues.partition_point(|hit| hit.end() <= start);

@@ -191,7 +191,12 @@ fn single(context: &Context<'_>, token: &Token, place: &mut Place<'_>) -> Option
         Form::Word | Form::Any => shape_of(core),
     };
     let shape = shape
-        .or_else(|| shape_apart(core).filter(|_| is_set_apart_whole(text, &token.range)))
+        .or_else(|| {
+            shape_apart(core).filter(|_| {
+                is_set_apart_whole(text, &token.range)
+                    || is_handed_over(core, &token.range, context)
+            })
+        })
         .or_else(|| disguised(core).filter(|_| is_handed_over(core, &token.range, context)));
     candidate(text, token.range.clone(), core, shape?, place)
         .filter(|_| !is_masked(text, token, core))
@@ -256,11 +261,13 @@ fn is_counted(text: &str, range: &Range<usize>, shape: Shape, hits: &[Hit]) -> b
     let prefixed = hits
         .get(hits.partition_point(|hit| hit.start() < range.start))
         .is_some_and(|hit| {
-            // One letter that names money comes after the amount.
             let rest = text.get(hit.end()..range.end).unwrap_or_default();
+            let number = rest.strip_prefix('-');
+            // One letter that names money comes after the amount, and no dash before a long one.
             hit.start() == range.start
                 && hit.end() > range.start + 1
-                && is_digits(rest.trim_start_matches('-'))
+                && is_digits(number.unwrap_or(rest))
+                && (number.is_none() || rest.len() < 5)
                 && hit.sense.says(Sense::MONEY)
         });
     let previous = hits

@@ -1,8 +1,9 @@
 //! Candidates that are a part of a longer value. To return them would be wrong, so they are none:
-//! `4829` of `か-4829`, `Ku-4829` of `Kü-4829`, `XK7Q` of `XK7Q+29`, `HTRV` of `HTRV 5520 KM`.
+//! `4829` of `か-4829`, `0418` of `QN 0418`, `XK7Q` of `XK7Q+29`, `HTRV` of `HTRV 5520 KM`.
 
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::asked::terms_in;
 use super::candidate::Candidate;
 use super::context::Context;
 use super::shape::Shape;
@@ -15,7 +16,7 @@ pub(super) fn is_cut(one: &Candidate, context: &Context<'_>) -> bool {
     goes_on(one.shape, after)
         || is_joined(before.chars().rev())
         || is_joined(after.chars())
-        || has_foreign_letter(before)
+        || follows_letters(one, before, context)
         || has_accents(one, context)
 }
 
@@ -43,23 +44,47 @@ fn goes_on(shape: Shape, after: &str) -> bool {
     }
 }
 
-/// Whether a sign that joins parts comes next, and then a capital or a digit.
+/// Whether a sign that joins parts comes next, and then a capital or a digit. A sentence may
+/// end with the sign of `w7Gh2!kP`, and then no small letter and no digit comes next.
 fn is_joined(mut chars: impl Iterator<Item = char>) -> bool {
-    matches!(chars.next(), Some('+' | '/' | '~' | '&'))
-        && chars
-            .next()
-            .is_some_and(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
+    let (sign, next) = (chars.next(), chars.next());
+    next.is_some_and(|next| match sign {
+        Some('+' | '/' | '~' | '&') => next.is_ascii_uppercase() || next.is_ascii_digit(),
+        Some('!') => next.is_ascii_lowercase() || next.is_ascii_digit(),
+        _ => false,
+    })
 }
 
-/// Whether one letter that is not Latin and a dash come before. More letters are a label.
-fn has_foreign_letter(before: &str) -> bool {
-    let Some(before) = before.strip_suffix('-') else {
+/// Whether letters and a dash, or capitals and a space, come directly before, and no term of a
+/// lexicon names what follows: `か-4829`, `QN 0418`. Of such numbers hardly any is the code
+/// without its letters. But `ACME 482 913` begins with a name, and more words in capitals are a
+/// sentence.
+fn follows_letters(one: &Candidate, before: &str, context: &Context<'_>) -> bool {
+    const MOST: usize = 6;
+    let is_number = matches!(one.shape, Shape::Digits | Shape::Grouped);
+    if !is_number && !one.value.contains(' ') {
+        return false;
+    }
+    let Some(rest) = before.strip_suffix(['-', ' ']) else {
         return false;
     };
-    let mut letters = before.chars().rev();
-    let last = letters.next();
-    last.is_some_and(|c| !c.is_ascii() && c.is_alphabetic())
-        && !letters.next().is_some_and(char::is_alphabetic)
+    let letters = rest.chars().rev().take_while(|c| c.is_alphabetic());
+    let letters: usize = letters.take(MOST + 1).map(char::len_utf8).sum();
+    let Some((earlier, word)) = rest.split_at_checked(rest.len() - letters) else {
+        return false;
+    };
+    let is_joined = before.ends_with('-') && !word.is_ascii();
+    let is_in_capitals = || word.chars().all(char::is_uppercase);
+    let is_vowel = || matches!(word, "A" | "E" | "I" | "O" | "U" | "Y");
+    let last = earlier.trim_end_matches(' ').chars().rev().take(2);
+    let is_sentence = || earlier.ends_with(' ') && last.filter(|c| c.is_uppercase()).count() == 2;
+    let is_name = word.len() > 2 && one.compact.len() > 4;
+    let is_part = is_joined || is_in_capitals() && !is_name && !is_vowel() && !is_sentence();
+    let range = earlier.len()..rest.len();
+    (1..=MOST).contains(&word.chars().count())
+        && !earlier.ends_with(|c: char| c.is_alphanumeric() || c == '-')
+        && is_part
+        && terms_in(&range, &context.hits).is_empty()
 }
 
 /// Whether folding took accents from it. The letters of wide forms are the same letters.

@@ -216,9 +216,13 @@ fn is_known_thing(piece: &str, steps: &Steps<'_>) -> bool {
 }
 
 /// Whether a piece of a sentence is in capitals or names a known thing, and the text near asks
-/// for it.
+/// for it, or it is in capitals and has a number and no space.
 fn is_inline(value: &str, range: &Range<usize>, context: &Context<'_>) -> bool {
-    (!value.contains(char::is_lowercase) || are_things(value)) && is_asked_for(range, context)
+    let is_in_capitals = !value.contains(char::is_lowercase) && value.contains(char::is_uppercase);
+    let has_number = value.contains(|c: char| c.is_ascii_digit()) && !value.contains(' ');
+    is_in_capitals && has_number
+        || (!value.contains(char::is_lowercase) || are_things(value))
+            && is_asked_for(range, context)
 }
 
 /// Whether the text near asks for a value. Few names have a number and no space, and few names

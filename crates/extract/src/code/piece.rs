@@ -41,6 +41,7 @@ pub(super) fn pieces(context: &Context<'_>, line: &Segment) -> Vec<Piece> {
     apart.extend(bold.filter(|one| !one.is_empty()));
     let within = named_numbers(written)
         .chain(numbered_words(written))
+        .chain(accented_words(context, line))
         .map(whole);
     let within = within.map(|range| (range, false));
     let apart = apart.into_iter().map(|range| (range, true));
@@ -77,40 +78,51 @@ fn are_known(piece: &str) -> bool {
     piece.contains(char::is_alphabetic) && are_things(piece)
 }
 
-/// `КЛЕН47`, `жук-305`: a whole word with digits that is not Latin. None has more characters
-/// than these on either side of its first digit.
+/// `КЛЕН47`, `жук-305`: a whole word with digits that is not Latin.
 fn numbered_words(line: &str) -> impl Iterator<Item = Range<usize>> {
-    const LONGEST: usize = 24;
     let bytes = line.as_bytes();
     let is_digit = move |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let is_foreign = move |at: usize| bytes.get(at).is_some_and(|byte| !byte.is_ascii());
     let is_dash = move |at: usize| bytes.get(at) == Some(&b'-');
-    let is_of_word = |c: &char| is_alphanumeric(*c) || *c == '-';
     let ends = if line.is_ascii() { 0 } else { bytes.len() };
-    let mut done = 0;
-    (0..ends).filter_map(move |at| {
+    let places = (0..ends).filter(move |at| {
         // A digit next to a letter that is not ASCII, or with a dash between them.
         let before = at.wrapping_sub(1);
         let is_next = is_foreign(at + 1) || is_dash(at + 1) && is_foreign(at + 2);
         let is_after = is_foreign(before) || is_dash(before) && is_foreign(before.wrapping_sub(1));
-        if at < done || !is_digit(at) || !is_next && !is_after {
+        is_digit(*at) && (is_next || is_after)
+    });
+    words_at(line, places)
+}
+
+/// `ÆBLE-31`, `BÜKK9`: a whole word with digits that has accents, which folding takes away.
+fn accented_words<'t>(
+    context: &'t Context<'_>,
+    line: &Segment,
+) -> impl Iterator<Item = Range<usize>> + use<'t> {
+    let (start, range) = (line.range.start, line.range.clone());
+    let written = context.text().get(range.clone()).unwrap_or_default();
+    let letters = context.reading.folded.altered_letters_in(&range);
+    let is_latin = |word: &str| word.is_ascii() && word.contains(|c: char| c.is_ascii_digit());
+    words_at(written, letters.map(move |at| at - start))
+        .filter(move |word| written.get(word.clone()).is_some_and(is_latin))
+}
+
+/// The whole words at some places of a line, which rise. None has more characters than these
+/// on either side of its place.
+fn words_at(line: &str, places: impl Iterator<Item = usize>) -> impl Iterator<Item = Range<usize>> {
+    const LONGEST: usize = 24;
+    let is_of_word = |c: &char| is_alphanumeric(*c) || *c == '-';
+    let mut done = 0;
+    places.filter_map(move |at| {
+        if at < done {
             return None;
         }
         let (left, right) = (line.get(..at)?, line.get(at..)?);
-        let left: usize = left
-            .chars()
-            .rev()
-            .take(LONGEST)
-            .take_while(is_of_word)
-            .map(char::len_utf8)
-            .sum();
-        let right: usize = right
-            .chars()
-            .take(LONGEST)
-            .take_while(is_of_word)
-            .map(char::len_utf8)
-            .sum();
-        let (start, end) = (at - left, at + right);
+        let left = left.chars().rev().take(LONGEST).take_while(is_of_word);
+        let right = right.chars().take(LONGEST).take_while(is_of_word);
+        let start = at - left.map(char::len_utf8).sum::<usize>();
+        let end = at + right.map(char::len_utf8).sum::<usize>();
         done = end;
         let goes_on = |c: Option<char>| c.is_some_and(|c| is_of_word(&c));
         let is_part = goes_on(line.get(..start)?.chars().next_back())

@@ -170,13 +170,13 @@ fn is_words_with_number(groups: &[&str], is_one_case: bool) -> bool {
     let numbers = groups.iter().filter(|group| is_digits(group));
     let is_word = |group: &&str| group.bytes().all(|byte| byte.is_ascii_alphabetic());
     let words = groups.iter().filter(|group| is_word(group));
-    let sized = words.clone().all(|word| (3..=8).contains(&word.len()));
+    let sized = words.clone().all(|word| (3..=10).contains(&word.len()));
     is_one_case
         && sized
         && matches!(groups.len(), 2..=3)
         && numbers.clone().count() == 1
         && words.count() + 1 == groups.len()
-        && numbers.clone().all(|number| matches!(number.len(), 2..=3))
+        && numbers.clone().all(|number| matches!(number.len(), 2..=4))
         && (groups.len() == 3 || groups.first().is_some_and(is_word))
 }
 

@@ -1,7 +1,7 @@
 //! Codes of capitals and digits in groups of different lengths.
 
-use super::apart::is_set_apart_whole;
-use super::asked::is_asked_for;
+use super::apart::{is_set_apart, is_set_apart_whole};
+use super::asked::{is_asked_directly, is_asked_for};
 use super::context::Context;
 use super::number::is_digits;
 use super::run::Run;
@@ -16,10 +16,10 @@ const LONGEST: usize = 13;
 /// Groups of so many letters are hardly words.
 const SHORT: usize = 2;
 
-/// `KRT 907`, `8R4T 61`, `OKL 5093 TY`: groups one space apart, if they have a line of their
-/// own, or come directly after a label or a colon, or if two groups have both letters and
-/// digits. Three groups may stand anywhere if the text asks for something, none can be a
-/// word, and the last one has letters. A group is no term that names a code.
+/// `KRT 907`, `8R4T 61`, `K-88 31 05`: groups one space apart, if they have a line of their
+/// own, or come directly after a label, a colon or a word that asks for them, or if two groups
+/// have both letters and digits. Three groups may stand anywhere if the text asks for something,
+/// none can be a word, and the last one has letters. A group is no term that names a code.
 pub(super) fn uneven_groups(context: &Context<'_>, tokens: &[Token], at: usize) -> Option<Run> {
     let (text, hits) = (context.text(), &context.hits);
     let first = tokens.get(at)?.range.clone();
@@ -30,7 +30,7 @@ pub(super) fn uneven_groups(context: &Context<'_>, tokens: &[Token], at: usize) 
         let group = text.get(token.range.clone())?;
         let gap = text.get(end..token.range.start)?;
         let is_next = used == 0 || matches!(gap, " " | " - ");
-        if !is_next || !is_group(group) || is_term(token, hits) {
+        if !is_next || !is_group(group) || is_term(text, token, hits) {
             break;
         }
         let has_letter = group.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -67,7 +67,10 @@ pub(super) fn uneven_groups(context: &Context<'_>, tokens: &[Token], at: usize) 
     if has_order(value) {
         return Some(Run::Nothing { used });
     }
-    let is_apart = is_set_apart_whole(text, &range) || is_labelled(text, first.start, hits);
+    let is_apart = is_set_apart_whole(text, &range)
+        || is_set_apart(text, &range) && ends_sentence(text, end)
+        || is_labelled(text, first.start, hits)
+        || is_asked_directly(first.start, context);
     let is_wanted = || used > 2 && !any_word && ends_with_letters && is_asked_for(&range, context);
     (is_apart || mixed > 1 || is_wanted()).then(|| Run::Code {
         value: value.to_owned(),
@@ -77,6 +80,13 @@ pub(super) fn uneven_groups(context: &Context<'_>, tokens: &[Token], at: usize) 
     })
 }
 
+/// Whether a sentence ends at an offset, and another one begins.
+fn ends_sentence(text: &str, at: usize) -> bool {
+    let after = text.get(at..).unwrap_or_default();
+    let next = after.strip_prefix(". ");
+    next.is_some_and(|next| next.starts_with(char::is_uppercase))
+}
+
 /// Whether a group has a digit, or is three capitals without a vowel.
 fn is_mumbled(group: &str) -> bool {
     let is_silent = |byte: u8| byte.is_ascii_uppercase() && !b"AEIOUY".contains(&byte);
@@ -84,9 +94,14 @@ fn is_mumbled(group: &str) -> bool {
     has_digit || group.len() == 3 && group.bytes().all(is_silent)
 }
 
-/// Capitals, up to four digits, or up to five of both.
+/// Capitals, up to four digits, up to five of both, or a few of each with a dash between them.
 fn is_group(group: &str) -> bool {
-    let is_capitals = group.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is_capitals = |group: &str| group.bytes().all(|byte| byte.is_ascii_uppercase());
+    if let Some((letters, digits)) = group.split_once('-') {
+        let fits = (1..=3).contains(&letters.len()) && digits.len() < 5;
+        return fits && is_capitals(letters) && is_digits(digits);
+    }
+    let is_capitals = is_capitals(group);
     let is_mixed = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
     match group.len() {
         1..=4 => is_capitals || is_digits(group) || group.bytes().all(is_mixed),
@@ -96,11 +111,21 @@ fn is_group(group: &str) -> bool {
     }
 }
 
-/// Whether a term of a lexicon begins in the token.
-fn is_term(token: &Token, hits: &[Hit]) -> bool {
+/// Whether a term of a lexicon begins in the token. Of one or two letters, only one that names
+/// what follows counts, unless the sentence is in capitals: `AZ` is an article in Hungarian.
+fn is_term(text: &str, token: &Token, hits: &[Hit]) -> bool {
+    let before = text.get(..token.range.start).unwrap_or_default();
+    let is_shouted = before.trim_end_matches(' ').ends_with(char::is_uppercase);
+    let names = Sense::CODE
+        .or(Sense::WORD)
+        .or(Sense::NUMBER)
+        .or(Sense::KIND);
+    let names = names.or(Sense::MONEY).or(Sense::UNIT);
     let next = hits.partition_point(|hit| hit.start() < token.range.start);
-    hits.get(next)
-        .is_some_and(|hit| hit.start() < token.range.end)
+    hits.get(next).is_some_and(|hit| {
+        hit.start() < token.range.end
+            && (token.range.len() > SHORT || is_shouted || hit.sense.says(names))
+    })
 }
 
 /// Whether a label comes directly before.

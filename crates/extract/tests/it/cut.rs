@@ -55,3 +55,41 @@ fn wide_digits_and_letters_are_returned_as_ascii() {
     );
     assert_eq!(found.as_deref(), Some("482913"));
 }
+
+#[test]
+fn number_behind_unknown_capitals_is_not_returned_without_them() {
+    for (sentence, part) in [
+        (
+            "please enter QN 0418 on the screen to confirm that it is you.",
+            "0418",
+        ),
+        (
+            "введите код КТ-4419-28 в кабинете, чтобы подтвердить адрес.",
+            "4419-28",
+        ),
+        ("להתחברות הקלידו את הקוד תות-4417 באתר.", "4417"),
+        (
+            "Your one-time password is w7Gh2!kP. Sign in with it.",
+            "w7Gh2",
+        ),
+        (
+            "Your one-time password is tR4!x9-Lm2q. Sign in with it.",
+            "x9-Lm2q",
+        ),
+    ] {
+        let found = of_text(&format!("{sentence}\n"));
+        assert_ne!(found.as_deref(), Some(part), "{sentence}");
+    }
+}
+
+#[test]
+fn number_behind_a_label_in_capitals_is_returned_without_it() {
+    for sentence in [
+        "Enter OTP 482913 to sign in.",
+        "Enter the PIN 482913 to sign in.",
+        "PLEASE ENTER THE CODE 482913 TO SIGN IN.",
+    ] {
+        let found = of_text(&format!("{sentence}\n"));
+        assert_eq!(found.as_deref(), Some("482913"), "{sentence}");
+    }
+}
