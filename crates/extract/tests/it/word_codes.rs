@@ -352,6 +352,37 @@ fn name_before_a_code_in_groups_is_no_part_of_it() {
 }
 
 #[test]
+fn groups_and_accented_words_that_the_text_asks_for_are_codes() {
+    for (body, code) in [
+        (
+            "To confirm that it is you, please enter QN 0418 on the screen.",
+            "QN 0418",
+        ),
+        (
+            "To finish your login, enter this code:\n\nK-88 31 05\n",
+            "K-88 31 05",
+        ),
+        (
+            "Verification code for your account: RTK 3 914. Enter it now.",
+            "RTK 3 914",
+        ),
+        ("Your sign-in code is LIGHTHOUSE-80.", "LIGHTHOUSE-80"),
+        ("Indtast koden ÆBLE-31 for at logge ind.", "ÆBLE-31"),
+        (
+            "Ihr Anmeldecode lautet BÜKK9. Geben Sie ihn jetzt ein.",
+            "BÜKK9",
+        ),
+        ("Use the one-time passcode 339-0716 to sign in.", "339-0716"),
+    ] {
+        assert_eq!(
+            of_text(&format!("{body}\n")).as_deref(),
+            Some(code),
+            "{body}"
+        );
+    }
+}
+
+#[test]
 fn code_below_more_words_than_are_examined_is_withheld() {
     let names = "marble otter\n".repeat(1_100);
     let body = format!("{names}\nYour verification code is 482913. It expires in 10 minutes.\n");
