@@ -14,6 +14,7 @@ mod explanation;
 mod extraction;
 mod flag;
 mod fold;
+mod forward;
 mod header;
 mod host;
 mod html;

@@ -7,6 +7,7 @@ use crate::code::{self, Codes};
 use crate::explanation::{Explanation, RULESET, SourceRead, sources};
 use crate::extraction::{AbstainReason, Code, Extraction, Link};
 use crate::flag::{self, Flag};
+use crate::forward::is_forwarded;
 use crate::identity::{self, Identity};
 use crate::lexicon::{Languages, Memory};
 use crate::link::{self, Links};
@@ -182,7 +183,12 @@ impl ReadMail {
 pub(crate) fn readings(subject: &str, bodies: &Bodies, steps: &Steps<'_>) -> Vec<Reading> {
     let mut readings = vec![Reading::of_line(TextSource::Subject, subject)];
     if !bodies.text.trim().is_empty() {
-        readings.push(Reading::of_text(&bodies.text, MAX_TEXT, steps));
+        let read = if is_forwarded(subject) {
+            Reading::of_forwarded_text
+        } else {
+            Reading::of_text
+        };
+        readings.push(read(&bodies.text, MAX_TEXT, steps));
     }
     if !bodies.html.trim().is_empty() {
         readings.push(html::read(&bodies.html, (MAX_HTML, MAX_TEXT), steps));

@@ -215,6 +215,11 @@ impl Reading {
         reading
     }
 
+    /// Reads plain text with the lines that a forwarded mail quotes.
+    pub(crate) fn of_forwarded_text(text: &str, limit: usize, steps: &Steps<'_>) -> Self {
+        Self::of_lines(text, (limit, true), steps).0
+    }
+
     /// Reads plain text without lines quoted from earlier mails. If every line is
     /// quoted, the mail is a forwarded one, and the quoted lines are read.
     pub(crate) fn of_text(text: &str, limit: usize, steps: &Steps<'_>) -> Self {
@@ -222,7 +227,7 @@ impl Reading {
         if has_own {
             return own;
         }
-        Self::of_lines(text, (limit, true), steps).0
+        Self::of_forwarded_text(text, limit, steps)
     }
 
     /// Reads at most `limit` bytes, with or without quoted lines. Returns also whether a line

@@ -337,6 +337,19 @@ fn forwarded_mail_with_a_short_paragraph_after_two_arrows_is_read() {
 }
 
 #[test]
+fn lines_that_a_forwarded_mail_quotes_are_read() {
+    let body = "This came for you.\n\n> Hi,\n>\n> your verification code is 482913.\n";
+    for (subject, expected) in [("Fwd: Sign in", Some("482913")), ("Re: Sign in", None)] {
+        let mail = [
+            format!("Subject: {subject}\r\n").as_bytes(),
+            &text_mail(body),
+        ]
+        .concat();
+        assert_eq!(code(&extract_any(&mail)), expected, "{subject}");
+    }
+}
+
+#[test]
 fn name_before_a_code_in_groups_is_no_part_of_it() {
     for (line, code) in [
         ("acme 482 913", "482 913"),
