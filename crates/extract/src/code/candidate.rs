@@ -26,6 +26,9 @@ const PER_TOKEN: usize = 30;
 /// the tokens after it, in several ways.
 const PER_RUN: usize = 200;
 
+/// Words of English that are codes of currencies in capitals: "please try 482913".
+const WORDS_LIKE_MONEY: [&str; 3] = ["cop", "pen", "try"];
+
 /// A piece of text with the shape of a code.
 #[derive(Clone)]
 pub(super) struct Candidate {
@@ -276,8 +279,10 @@ fn is_counted(text: &str, range: &Range<usize>, shape: Shape, hits: &[Hit]) -> b
         .and_then(|at| hits.get(at));
     let precedes = previous.is_some_and(|hit| {
         let gap = text.get(hit.end()..range.start).unwrap_or("?");
+        let written = text.get(hit.range()).unwrap_or_default();
         is_number
             && hit.sense.says(Sense::MONEY)
+            && !WORDS_LIKE_MONEY.contains(&written)
             && matches!(gap, "" | " " | "." | ". " | ":" | ": ")
     });
     follows || precedes || prefixed

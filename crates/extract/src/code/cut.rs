@@ -7,13 +7,15 @@ use super::asked::terms_in;
 use super::candidate::Candidate;
 use super::context::Context;
 use super::shape::Shape;
+use crate::lexicon::{Hit, Sense};
 
 /// Whether a candidate is a part of more.
 pub(super) fn is_cut(one: &Candidate, context: &Context<'_>) -> bool {
     let text = context.text();
     let before = text.get(..one.range.start).unwrap_or_default();
     let after = text.get(one.range.end..).unwrap_or_default();
-    goes_on(one.shape, after)
+    goes_on(one, after)
+        || precedes_letter(one, after, context)
         || is_joined(before.chars().rev())
         || is_joined(after.chars())
         || follows_letters(one, before, context)
@@ -29,13 +31,20 @@ pub(super) fn is_cut_from(one: &Candidate, phrase: &Candidate) -> bool {
         && (!phrase.value.is_ascii() || one.range.start == phrase.range.start)
 }
 
-/// Whether a number follows letters, or one capital ends what digits begin.
-fn goes_on(shape: Shape, after: &str) -> bool {
+/// Whether a number follows letters, or short letters and digits, or one capital ends what
+/// digits begin.
+fn goes_on(one: &Candidate, after: &str) -> bool {
+    const SHORT: usize = 5;
     let Some(next) = after.strip_prefix(' ') else {
         return false;
     };
-    match shape {
+    match one.shape {
         Shape::Letters => next.starts_with(|c: char| c.is_ascii_digit()),
+        Shape::Dashed if one.compact.len() <= SHORT && !one.value.contains(' ') => {
+            let digits = next.bytes().take_while(u8::is_ascii_digit).count();
+            let after = next.get(digits..).unwrap_or_default();
+            digits > 1 && !after.starts_with([':', '-', '/', '%'])
+        }
         Shape::Digits | Shape::Grouped => {
             let rest = next.strip_prefix(|c: char| c.is_ascii_uppercase());
             rest.is_some_and(|rest| !rest.starts_with(|c: char| c == ' ' || c.is_alphanumeric()))
@@ -49,10 +58,31 @@ fn goes_on(shape: Shape, after: &str) -> bool {
 fn is_joined(mut chars: impl Iterator<Item = char>) -> bool {
     let (sign, next) = (chars.next(), chars.next());
     next.is_some_and(|next| match sign {
-        Some('+' | '/' | '~' | '&') => next.is_ascii_uppercase() || next.is_ascii_digit(),
+        Some('+' | '/' | '~' | '&' | '·' | '•') => {
+            next.is_ascii_uppercase() || next.is_ascii_digit()
+        }
         Some('!') => next.is_ascii_lowercase() || next.is_ascii_digit(),
         _ => false,
     })
+}
+
+/// Whether a dash and one letter of another script come next: `44-09` of `44-09-क`. A small
+/// letter is an ending: `482-913-ը` is a code with an article.
+fn precedes_letter(one: &Candidate, after: &str, context: &Context<'_>) -> bool {
+    let mut letters = after.strip_prefix('-').unwrap_or_default().chars();
+    let (Some(letter), next) = (letters.next(), letters.next()) else {
+        return false;
+    };
+    let start = one.range.end + 1;
+    let written = || {
+        let range = start..start + letter.len_utf8();
+        context.reading.folded.as_written(&range)
+    };
+    one.value.contains('-')
+        && !letter.is_ascii()
+        && letter.is_alphabetic()
+        && !next.is_some_and(char::is_alphabetic)
+        && written().is_some_and(|written| !written.chars().any(char::is_lowercase))
 }
 
 /// Whether letters and a dash, or capitals and a space, come directly before, and no term of a
@@ -73,18 +103,27 @@ fn follows_letters(one: &Candidate, before: &str, context: &Context<'_>) -> bool
     let Some((earlier, word)) = rest.split_at_checked(rest.len() - letters) else {
         return false;
     };
+    let range = earlier.len()..rest.len();
     let is_joined = before.ends_with('-') && !word.is_ascii();
-    let is_in_capitals = || word.chars().all(char::is_uppercase);
+    // Folding makes other letters small.
+    let is_in_capitals = || {
+        let written = context.reading.folded.as_written(&range);
+        written.is_some_and(|written| written.chars().all(char::is_uppercase))
+    };
     let is_vowel = || matches!(word, "A" | "E" | "I" | "O" | "U" | "Y");
     let last = earlier.trim_end_matches(' ').chars().rev().take(2);
     let is_sentence = || earlier.ends_with(' ') && last.filter(|c| c.is_uppercase()).count() == 2;
     let is_name = word.len() > 2 && one.compact.len() > 4;
     let is_part = is_joined || is_in_capitals() && !is_name && !is_vowel() && !is_sentence();
-    let range = earlier.len()..rest.len();
     (1..=MOST).contains(&word.chars().count())
         && !earlier.ends_with(|c: char| c.is_alphanumeric() || c == '-')
         && is_part
-        && terms_in(&range, &context.hits).is_empty()
+        && !terms_in(&range, &context.hits).iter().any(is_label)
+}
+
+/// Whether a term can name what follows it. A unit stands behind its number.
+fn is_label(hit: &Hit) -> bool {
+    hit.sense.or(Sense::UNIT) != Sense::UNIT
 }
 
 /// Whether folding took accents from it. The letters of wide forms are the same letters.

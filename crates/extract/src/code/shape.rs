@@ -165,19 +165,23 @@ fn dashed(core: &str) -> Option<Shape> {
     }
 }
 
-/// `VELVET-41`, `harbor-92-lime`: one or two words and a number.
+/// `VELVET-41`, `harbor-2-lime`, `LIMA-4-7-TANGO`: one or two words and one or two numbers.
 fn is_words_with_number(groups: &[&str], is_one_case: bool) -> bool {
     let numbers = groups.iter().filter(|group| is_digits(group));
     let is_word = |group: &&str| group.bytes().all(|byte| byte.is_ascii_alphabetic());
     let words = groups.iter().filter(|group| is_word(group));
     let sized = words.clone().all(|word| (3..=10).contains(&word.len()));
+    let shortest = if groups.len() > 2 { 1 } else { 2 };
     is_one_case
         && sized
-        && matches!(groups.len(), 2..=3)
-        && numbers.clone().count() == 1
-        && words.count() + 1 == groups.len()
-        && numbers.clone().all(|number| matches!(number.len(), 2..=4))
-        && (groups.len() == 3 || groups.first().is_some_and(is_word))
+        && matches!(groups.len(), 2..=4)
+        && matches!(numbers.clone().count(), 1..=2)
+        && matches!(words.clone().count(), 1..=2)
+        && words.count() + numbers.clone().count() == groups.len()
+        && numbers
+            .clone()
+            .all(|number| (shortest..=4).contains(&number.len()))
+        && (groups.len() > 2 || groups.first().is_some_and(is_word))
 }
 
 impl Shape {
@@ -240,6 +244,8 @@ mod tests {
             ("kfbd-tjwm", Shape::Dashed),
             ("KORB-73", Shape::Dashed),
             ("velvet-cobra-19", Shape::Dashed),
+            ("lamp-2-river", Shape::Dashed),
+            ("LIMA-4-7-TANGO", Shape::Dashed),
             ("64-93-08-17", Shape::Grouped),
             ("2580-46", Shape::Grouped),
             ("MIFSUC", Shape::Letters),

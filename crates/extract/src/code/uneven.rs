@@ -30,7 +30,7 @@ pub(super) fn uneven_groups(context: &Context<'_>, tokens: &[Token], at: usize) 
         let group = text.get(token.range.clone())?;
         let gap = text.get(end..token.range.start)?;
         let is_next = used == 0 || matches!(gap, " " | " - ");
-        if !is_next || !is_group(group) || is_term(text, token, hits) {
+        if !is_next || !is_group(group) || is_term(text, token, hits, used > 0) {
             break;
         }
         let has_letter = group.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -113,14 +113,20 @@ fn is_group(group: &str) -> bool {
 
 /// Whether a term of a lexicon begins in the token. Of one or two letters, only one that names
 /// what follows counts, unless the sentence is in capitals: `AZ` is an article in Hungarian.
-fn is_term(text: &str, token: &Token, hits: &[Hit]) -> bool {
+fn is_term(text: &str, token: &Token, hits: &[Hit], is_behind: bool) -> bool {
     let before = text.get(..token.range.start).unwrap_or_default();
     let is_shouted = before.trim_end_matches(' ').ends_with(char::is_uppercase);
     let names = Sense::CODE
         .or(Sense::WORD)
         .or(Sense::NUMBER)
         .or(Sense::KIND);
-    let names = names.or(Sense::MONEY).or(Sense::UNIT);
+    let names = names.or(Sense::MONEY);
+    // A unit stands behind its number.
+    let names = if is_behind {
+        names.or(Sense::UNIT)
+    } else {
+        names
+    };
     let next = hits.partition_point(|hit| hit.start() < token.range.start);
     hits.get(next).is_some_and(|hit| {
         hit.start() < token.range.end

@@ -76,10 +76,21 @@ fn number_behind_unknown_capitals_is_not_returned_without_them() {
             "Your one-time password is tR4!x9-Lm2q. Sign in with it.",
             "x9-Lm2q",
         ),
+        (
+            "अपने खाते में साइन इन करने के लिए सत्यापन कोड 44-09-क दर्ज करें।",
+            "44-09",
+        ),
+        ("Enter the verification code V-206 914 to sign in.", "V-206"),
     ] {
         let found = of_text(&format!("{sentence}\n"));
         assert_ne!(found.as_deref(), Some(part), "{sentence}");
     }
+}
+
+#[test]
+fn number_before_an_ending_is_returned() {
+    let found = of_text("482-913-ը ձեր Acme կոդն է\n");
+    assert_eq!(found.as_deref(), Some("482-913"));
 }
 
 #[test]
@@ -88,6 +99,7 @@ fn number_behind_a_label_in_capitals_is_returned_without_it() {
         "Enter OTP 482913 to sign in.",
         "Enter the PIN 482913 to sign in.",
         "PLEASE ENTER THE CODE 482913 TO SIGN IN.",
+        "To confirm that it is you, please try 482913 on the sign-in page.",
     ] {
         let found = of_text(&format!("{sentence}\n"));
         assert_eq!(found.as_deref(), Some("482913"), "{sentence}");
