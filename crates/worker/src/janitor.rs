@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{Meters, RetentionKind, RetentionLog, RetentionPeriods, StorageQuota, StoreError};
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use tokio_util::sync::CancellationToken;
 
 /// How many rows one statement deletes. A small number keeps other callers from
 /// waiting long for a lock or for the one SQLite writer.
 const BATCH: u32 = 256;
+
+/// The longest rest after a statement that took long.
+const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// Measuring may take up to one part in this many of the time.
 const MEASURING_SHARE: u32 = 20;
@@ -33,12 +36,15 @@ pub struct Janitor {
 }
 
 impl Janitor {
-    /// Deletes everything that is past its retention time now.
+    /// Deletes everything that is past its retention time now. While there is more than one
+    /// batch, this rests as long as each of them took: posts and mails are written to the same
+    /// tables, and nobody waits for a deletion.
     pub async fn clear(&self) -> Result<(), StoreError> {
         let mut late = Duration::ZERO;
         for what in RetentionKind::ALL {
             let counter = self.meters.wiped(what.as_str());
             loop {
+                let begun = Instant::now();
                 let gone = self.retention.discard(what, &self.keep, BATCH).await?;
                 counter.inc_by(gone.count);
                 late = late.max(gone.late);
@@ -47,6 +53,7 @@ impl Janitor {
                 }
                 // A long round is not stuck.
                 self.note_step();
+                sleep(begun.elapsed().min(LONGEST_REST)).await;
             }
         }
         let seconds = i64::try_from(late.as_secs()).unwrap_or(i64::MAX);
@@ -102,7 +109,13 @@ impl Janitor {
                 () = shutdown.cancelled() => return,
                 _ = pace.tick() => {}
             }
-            if let Err(error) = self.clear().await {
+            let cleared = tokio::select! {
+                biased;
+                // The statement that runs is finished by the store.
+                () = shutdown.cancelled() => return,
+                cleared = self.clear() => cleared,
+            };
+            if let Err(error) = cleared {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
                     "expired data could not be deleted; the next run tries again"
