@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::surroundings::{REACH, after, before, last_sentence, sentence, text_before};
+use super::surroundings::{REACH, after, before, label_before, sentence};
 use crate::lexicon::Languages;
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
@@ -104,19 +104,11 @@ fn written(reading: &Reading, span: &Range<usize>) -> WrittenLink {
         // The next line may be the rest of the URL; the gate must refuse it too.
         href.push('\u{fffd}');
     }
-    let label = text_before(text, span.start)
-        .rsplit(['\n', '\t'])
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .strip_suffix(':')
-        .map(|label| last_sentence(label).to_owned())
-        .unwrap_or_default();
     WrittenLink {
         source: reading.source,
         languages: reading.languages,
         href,
-        label,
+        label: label_before(text, span).to_owned(),
         shown_host: None,
         sentence: sentence(text, span),
         before: before(text, span),

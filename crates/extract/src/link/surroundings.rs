@@ -60,7 +60,32 @@ pub(super) fn after(text: &str, span: &Range<usize>) -> String {
     lines.join("\n")
 }
 
-pub(super) fn last_sentence(text: &str) -> &str {
+/// What names a URL in plain text: `Confirm: URL`, `Confirm (URL)`, or the line above a URL
+/// that begins a line, if it ends with a colon or the URL is in brackets. Empty if nothing does.
+pub(super) fn label_before<'a>(text: &'a str, span: &Range<usize>) -> &'a str {
+    /// A longer text before a bracket is a sentence, not a label.
+    const LONGEST: usize = 60;
+    let before = text_before(text, span.start);
+    let outside = before.trim_end_matches(['<', '(', '[']);
+    let is_bracketed = outside.len() < before.len();
+    let mut lines = outside.rsplit(['\n', '\t']);
+    let is_bullet = |c: char| !c.is_alphanumeric();
+    let line = lines
+        .next()
+        .filter(|line| !line.trim_matches(is_bullet).is_empty())
+        .or_else(|| lines.next())
+        .unwrap_or_default()
+        .trim();
+    if let Some(label) = line.strip_suffix([':', '：']) {
+        return last_sentence(label);
+    }
+    let label = last_sentence(line).rsplit(['|', '·']).next();
+    label
+        .filter(|label| is_bracketed && label.len() <= LONGEST && !label.contains("://"))
+        .map_or("", str::trim)
+}
+
+fn last_sentence(text: &str) -> &str {
     let trimmed = text.trim_end_matches(['.', '!', '?', ' ']);
     let stop = trimmed
         .char_indices()

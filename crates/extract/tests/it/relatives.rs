@@ -1,6 +1,8 @@
 //! Links that are only understood beside another link of the same mail.
 
-use crate::{extract_allowed, html_mail};
+use extract::AbstainReason;
+
+use crate::{extract_allowed, html_mail, text_mail};
 
 const ACCEPT: &str = "https://club.example.com/uitnodiging/7c1e-90ab-4417-Zk3v9QmB7tY1";
 
@@ -38,6 +40,37 @@ fn copy_that_is_joined_with_the_next_word_is_not_returned() {
          <p>Click the button to sign in.</p><a href=\"{url}\">Sign in</a>\r\n--b--\r\n"
     );
     assert_eq!(link(raw.as_bytes()).as_deref(), Some(url));
+}
+
+#[test]
+fn link_whose_sentence_confirms_is_returned_beside_one_with_the_same_words_that_deletes() {
+    let one = "https://club.example.com/c/Zk3v9QmB7tY1abcd";
+    let other = "https://club.example.com/d/Zk3v9QmB7tY1abcd";
+    let mail = |first: &str, second: &str| {
+        html_mail(&format!(
+            "<p>To confirm your e-mail address, <a href='{first}'>click here</a>.</p><p>If you \
+             did not register, <a href='{second}'>click here</a> and we delete it.</p>"
+        ))
+    };
+    for (first, second) in [(one, other), (other, one)] {
+        assert_eq!(link(&mail(first, second)).as_deref(), Some(first));
+    }
+}
+
+#[test]
+fn line_above_a_url_names_it() {
+    let url = "https://bank.example.com/s/551189";
+    for (above, says_no) in [
+        ("Não fui eu: bloquear:", true),
+        ("It wasn't me:", true),
+        ("Nein, das war ich nicht:", true),
+        ("Autorizar o novo celular:", false),
+    ] {
+        let body = format!("Autorize o novo celular.\n\n{above}\n{url}\n");
+        let mail = extract_allowed(&text_mail(&body));
+        let protected = Some(AbstainReason::ProtectedLink);
+        assert_eq!(mail.link.reason() == protected, says_no, "{above}");
+    }
 }
 
 /// Only the sentences say which link does what.

@@ -1,6 +1,11 @@
 //! Chooses the action link among the judged ones, or says why there is none.
 
 use super::{JudgedLink, LinkDecision, MARGIN};
+use crate::model::UNIT;
+
+/// The log odds of 95 %.
+const SURE: i32 = 3 * UNIT;
+
 use crate::extraction::{AbstainReason, Extraction, Link, LinkKind};
 use crate::flag::Flag;
 use crate::model::percent;
@@ -38,7 +43,7 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
             refused_host: refused.first().and_then(not_allowed_host),
         };
     };
-    let is_ambiguous = best.has_ambiguous_label
+    let is_ambiguous = best.has_ambiguous_label && !is_told_apart(best, judged)
         || passed
             .find(|(next, _)| next.link.page != best.link.page)
             .is_some_and(|(next, _)| best.score - next.score < MARGIN)
@@ -77,6 +82,15 @@ fn is_good_too(one: &JudgedLink<'_, '_>, best: &JudgedLink<'_, '_>) -> bool {
         && one.is_supported()
         && !one.classified.is_protected()
         && (one.link.rated >= 0 || has_same_path)
+}
+
+/// Whether the model tells a link from all others that have the same label: it is as sure of
+/// the one as of the others.
+fn is_told_apart(best: &JudgedLink<'_, '_>, judged: &[JudgedLink<'_, '_>]) -> bool {
+    let others = judged
+        .iter()
+        .filter(|one| one.link.page != best.link.page && one.has_ambiguous_label);
+    best.score >= SURE && others.map(|one| one.score).all(|score| score <= -SURE)
 }
 
 fn without_refused_host(extraction: Extraction<Link>, flags: Vec<Flag>) -> LinkDecision {

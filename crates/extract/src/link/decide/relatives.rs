@@ -78,7 +78,8 @@ fn protect_variants(candidates: &mut [LinkCandidate], urls: &[Option<Url>]) {
 
 /// Sets `has_ambiguous_label` on links that have the same label and host but different
 /// targets: "if it was you, click here; if not, click here". Only their sentences tell them
-/// apart, and a sentence can be misread. A link with a token is not compared with one without.
+/// apart, and a sentence can be misread, so the model must be sure of each. A link with a token
+/// is not compared with one without.
 fn mark_equal_labels(candidates: &mut [LinkCandidate]) {
     let keys: Vec<_> = candidates
         .iter()
