@@ -43,7 +43,7 @@ const PLAIN: [&str; 5] = ["bot", "crawler", "llm", "parser", "robot"];
 /// The ones of these that a person may have as a name.
 const PERSONS: [&str; 2] = ["bot", "robot"];
 /// Words before the others that say it is a machine.
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 15] = [
     "ai",
     "artificial",
     "automated",
@@ -56,6 +56,7 @@ const KINDS: [&str; 14] = [
     "language",
     "large",
     "llm",
+    "machine",
     "mail",
     "virtual",
 ];
