@@ -89,7 +89,7 @@ impl Digest {
 /// One key and when it is valid.
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
-    key: hmac::Key,
+    hmac: hmac::Key,
     not_before: Option<Timestamp>,
     not_after: Option<Timestamp>,
 }
@@ -107,7 +107,7 @@ impl Key {
         }
         let bytes = form.bytes(&setting.secret)?;
         Ok(Self {
-            key: hmac::Key::new(digest.algorithm(), &bytes),
+            hmac: hmac::Key::new(digest.algorithm(), &bytes),
             not_before: setting.not_before,
             not_after: setting.not_after,
         })
@@ -115,7 +115,7 @@ impl Key {
 
     /// The MAC of the concatenated parts.
     pub(crate) fn sign(&self, parts: &[&[u8]]) -> hmac::Tag {
-        let mut mac = hmac::Context::with_key(&self.key);
+        let mut mac = hmac::Context::with_key(&self.hmac);
         for part in parts {
             mac.update(part);
         }
@@ -203,7 +203,7 @@ mod tests {
 
     fn key(secret: &[u8], digest: Digest) -> Key {
         Key {
-            key: hmac::Key::new(digest.algorithm(), secret),
+            hmac: hmac::Key::new(digest.algorithm(), secret),
             not_before: None,
             not_after: None,
         }
