@@ -4,6 +4,8 @@
 //! service then sends. A service writes to people, so no code and no link is taken from there.
 //! Only an address before the value is known, in English and a few words of other languages.
 
+mod names;
+
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,6 +17,8 @@ use crate::fold::folded;
 use crate::model::words;
 use crate::steps::Steps;
 
+use names::{ANY, CALLS, GREETINGS, KINDS, MACHINES, NOTES, PERSONS, PLAIN, READS};
+
 /// How far behind the address its value or its link stands, and how far before it the address
 /// begins.
 const BEHIND: usize = 200;
@@ -22,80 +26,6 @@ const BEFORE: usize = 60;
 /// Steps charged for a byte of the text, and for a word that may address a machine.
 const PER_BYTE: usize = 1;
 const PER_WORD: usize = 200;
-
-/// What a machine that reads mail is called.
-const MACHINES: [&str; 12] = [
-    "agent",
-    "ai",
-    "assistant",
-    "bot",
-    "crawler",
-    "llm",
-    "machine",
-    "model",
-    "parser",
-    "reader",
-    "robot",
-    "system",
-];
-/// The ones that are no person and no product.
-const PLAIN: [&str; 5] = ["bot", "crawler", "llm", "parser", "robot"];
-/// The ones of these that a person may have as a name.
-const PERSONS: [&str; 2] = ["bot", "robot"];
-/// Words before the others that say it is a machine.
-const KINDS: [&str; 15] = [
-    "ai",
-    "artificial",
-    "automated",
-    "automatic",
-    "autonomous",
-    "digital",
-    "e",
-    "email",
-    "inbox",
-    "language",
-    "large",
-    "llm",
-    "machine",
-    "mail",
-    "virtual",
-];
-/// Other words between an address and the machine.
-const ANY: [&str; 8] = [
-    "all",
-    "any",
-    "every",
-    "other",
-    "the",
-    "those",
-    "whatever",
-    "whichever",
-];
-/// Words that address, alone or before "to" and "for".
-const NOTES: [&str; 7] = [
-    "attention",
-    "instruction",
-    "instructions",
-    "memo",
-    "message",
-    "note",
-    "notice",
-];
-const GREETINGS: [&str; 5] = ["attn", "dear", "hello", "hey", "hi"];
-/// What follows a machine that is addressed without such a word.
-const CALLS: [&str; 11] = [
-    "handling",
-    "must",
-    "opening",
-    "opens",
-    "parsing",
-    "please",
-    "processing",
-    "reading",
-    "reads",
-    "should",
-    "treat",
-];
 
 static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(MACHINES).ok());
 
@@ -243,7 +173,8 @@ fn address(text: &str, start: usize, end: usize) -> Option<usize> {
     let is_whole = from == 0 || sentence.len() < before.len();
     let mut words: Vec<&str> = words(sentence).collect();
     let name = text.get(start..end).unwrap_or_default();
-    let mut is_machine = PLAIN.contains(&name.trim_end_matches('s'));
+    let after = text.get(end..).unwrap_or_default();
+    let mut is_machine = PLAIN.contains(&name.trim_end_matches('s')) || reads_mail(after);
     while let Some(word) = words.last() {
         is_machine |= KINDS.contains(word);
         if !KINDS.contains(word) && !ANY.contains(word) {
@@ -251,7 +182,6 @@ fn address(text: &str, start: usize, end: usize) -> Option<usize> {
         }
         words.pop();
     }
-    let after = text.get(end..).unwrap_or_default();
     let is_called = is_called(after);
     let is_noted = is_machine || name == "ai" && (is_called || after.starts_with('.'));
     let is_address = match words.as_slice() {
@@ -286,7 +216,15 @@ fn ends_sentence(c: char) -> bool {
 /// this must …".
 fn is_called(after: &str) -> bool {
     let next = words(after).next();
-    after.starts_with([':', ',']) || next.is_some_and(|next| CALLS.contains(&next))
+    after.starts_with([':', ','])
+        || next.is_some_and(|next| CALLS.contains(&next))
+        || reads_mail(after)
+}
+
+/// Whether a machine is one that reads something: "the program that reads this".
+fn reads_mail(after: &str) -> bool {
+    let mut next = words(after).skip_while(|word| matches!(*word, "that" | "which"));
+    after.starts_with(' ') && next.next().is_some_and(|next| READS.contains(&next))
 }
 
 #[cfg(test)]
