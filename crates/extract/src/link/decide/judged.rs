@@ -11,8 +11,8 @@ use crate::model::{UNIT, percent};
 use crate::rejection::Rejection;
 
 /// The log odds that a link needs if the rules support it, and if they do not.
-const THRESHOLD: i32 = -UNIT / 2;
-const UNSUPPORTED: i32 = UNIT / 2;
+const THRESHOLD: i32 = 0;
+const UNSUPPORTED: i32 = UNIT;
 /// The points with which the rules support a link.
 const SUPPORT: i32 = 60;
 /// A shorter piece with a digit is no token.
