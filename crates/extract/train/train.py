@@ -201,16 +201,20 @@ class Candidates:
 
 
 def print_scores(candidates, answers, name):
-    """Precision and recall of the best answers, which are a score and whether it is right."""
+    """Precision and recall of the best answers: a score, and whether it is right or forbidden."""
     mails = [at for at, mail in enumerate(candidates.mails) if mail["writer"].isdigit()]
     expected = sum(candidates.has_one[at] for at in mails)
     print(f"{name}: {len(mails)} mails of the writers, cross-validated")
     for threshold in (-1.0, -0.5, 0.0, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0):
         given = [answers[at] for at in mails if at in answers and answers[at][0] >= threshold]
-        right = sum(is_right for _, is_right in given)
+        right = sum(is_right for _, is_right, _ in given)
         precision, recall = right / max(1, len(given)), right / expected
         wrong = len(given) - right
-        print(f"  log odds >= {threshold:5.2f}: {precision:.3f} / {recall:.3f}, wrong {wrong}")
+        forbidden = sum(is_forbidden for _, _, is_forbidden in given)
+        print(
+            f"  log odds >= {threshold:5.2f}: {precision:.3f} / {recall:.3f}, "
+            f"wrong {wrong}, forbidden {forbidden}"
+        )
 
 
 def limit(number):
@@ -266,7 +270,7 @@ class Values:
             grouped[mail][candidates.same[row]].append(row)
         totals = odds.sum(axis=1)
         self.facts, self.labels, self.mail_of, self.weights, self.usable = [], [], [], [], []
-        self.best = []
+        self.best, self.forbidden = [], []
         for mail, values in grouped.items():
             best = {name: max(totals[row] for row in rows) for name, rows in values.items()}
             for name in sorted(best, key=lambda name: -best[name])[:VALUES[candidates.kind]]:
@@ -279,6 +283,7 @@ class Values:
                 self.labels.append(any(candidates.labels[row] for row in rows))
                 self.mail_of.append(mail)
                 is_forbidden = any(candidates.forbidden[row] for row in rows)
+                self.forbidden.append(is_forbidden)
                 self.weights.append(
                     candidates.tree_weights[mail] * (FORBIDDEN_TREES if is_forbidden else 1.0)
                 )
@@ -316,9 +321,10 @@ class Values:
             is_tested = is_held_back[self.mail_of]
             rows = numpy.where(is_tested)[0]
             for row, score in zip(rows, self.odds(numpy.where(~is_tested)[0], rows)):
-                mail, answer = self.mail_of[row], (score, bool(self.labels[row]))
+                mail = self.mail_of[row]
+                answer = (score, bool(self.labels[row]), self.forbidden[row])
                 if self.usable[row]:
-                    answers[mail] = max(answers.get(mail, (-99, False)), answer)
+                    answers[mail] = max(answers.get(mail, (-99, False, False)), answer)
         print_scores(self.candidates, answers, self.candidates.kind)
 
     def write(self, target):
