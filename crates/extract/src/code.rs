@@ -10,6 +10,7 @@ mod bound;
 mod candidate;
 mod concepts;
 mod context;
+mod counted;
 mod cut;
 mod decide;
 mod decoy;

@@ -6,10 +6,10 @@ use std::ops::Range;
 use super::apart::is_set_apart_whole;
 use super::audience::Audience;
 use super::context::Context;
+use super::counted::is_counted;
 use super::disguise::{disguised, is_handed_over};
 use super::even::letter_groups;
 use super::mask::is_masked;
-use super::number::is_digits;
 use super::run::{Run, digit_groups, spelled_out};
 use super::segment::{Segment, heading};
 use super::shape::{Shape, is_random, shape_apart, shape_of};
@@ -25,9 +25,6 @@ const PER_TOKEN: usize = 30;
 /// Steps charged for a token that may begin a code of several tokens. It is compared with
 /// the tokens after it, in several ways.
 const PER_RUN: usize = 200;
-
-/// Words of English that are codes of currencies in capitals: "please try 482913".
-const WORDS_LIKE_MONEY: [&str; 3] = ["cop", "pen", "try"];
 
 /// A piece of text with the shape of a code.
 #[derive(Clone)]
@@ -251,41 +248,6 @@ fn stands_out(text: &str, range: &Range<usize>) -> bool {
     let is_capital = |pair: &[u8]| pair.iter().all(u8::is_ascii_uppercase);
     let has_capitals = |near: &str| near.as_bytes().windows(2).any(is_capital);
     (5..=8).contains(&range.len()) && !has_capitals(before) && !has_capitals(after)
-}
-
-/// Whether a unit follows directly, or money stands directly before or after.
-fn is_counted(text: &str, range: &Range<usize>, shape: Shape, hits: &[Hit]) -> bool {
-    let is_number = matches!(shape, Shape::Digits | Shape::Grouped);
-    let next = hits.partition_point(|hit| hit.start() < range.end);
-    let follows = hits.get(next).is_some_and(|hit| {
-        let gap = text.get(range.end..hit.start()).unwrap_or("?");
-        is_number && hit.sense.says(Sense::UNIT.or(Sense::MONEY)) && matches!(gap, "" | " " | "-")
-    });
-    let prefixed = hits
-        .get(hits.partition_point(|hit| hit.start() < range.start))
-        .is_some_and(|hit| {
-            let rest = text.get(hit.end()..range.end).unwrap_or_default();
-            let number = rest.strip_prefix('-');
-            // One letter that names money comes after the amount, and no dash before a long one.
-            hit.start() == range.start
-                && hit.end() > range.start + 1
-                && is_digits(number.unwrap_or(rest))
-                && (number.is_none() || rest.len() < 5)
-                && hit.sense.says(Sense::MONEY)
-        });
-    let previous = hits
-        .partition_point(|hit| hit.end() <= range.start)
-        .checked_sub(1)
-        .and_then(|at| hits.get(at));
-    let precedes = previous.is_some_and(|hit| {
-        let gap = text.get(hit.end()..range.start).unwrap_or("?");
-        let written = text.get(hit.range()).unwrap_or_default();
-        is_number
-            && hit.sense.says(Sense::MONEY)
-            && !WORDS_LIKE_MONEY.contains(&written)
-            && matches!(gap, "" | " " | "." | ". " | ":" | ": ")
-    });
-    follows || precedes || prefixed
 }
 
 fn touches_barrier(text: &str, range: &Range<usize>) -> bool {
