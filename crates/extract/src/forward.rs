@@ -1,8 +1,9 @@
-//! Whether a mail is forwarded, as its subject says.
+//! Whether a mail is forwarded, as its subject says. Only its plain text is read differently.
 
 /// What mail programs put before the subject of a mail that they forward. Replies have other
-/// words, and what they quote is an older mail.
-const PREFIXES: [&str; 30] = [
+/// words, and what they quote is an older mail. The shortest are Italian (`i`), Polish (`pd`),
+/// Spanish (`rv`), French (`tr`), Swedish (`vb`), Finnish (`vl`) and German (`wg`).
+const PREFIXES: [&str; 27] = [
     "chuyển tiếp",
     "doorst",
     "enc",
@@ -11,10 +12,8 @@ const PREFIXES: [&str; 30] = [
     "i",
     "ilt",
     "i̇lt",
-    "kt",
     "pd",
     "przek",
-    "pšt",
     "redir",
     "reenv",
     "rv",
@@ -22,7 +21,6 @@ const PREFIXES: [&str; 30] = [
     "továbbítás",
     "tr",
     "trs",
-    "tuma",
     "vb",
     "videresendt",
     "vl",
@@ -37,6 +35,14 @@ const PREFIXES: [&str; 30] = [
 
 /// Whether the first of the prefixes of a subject says so.
 pub(crate) fn is_forwarded(subject: &str) -> bool {
+    // "[EXTERNAL] Fwd: ..."
+    let mut subject = subject.trim_start();
+    while let Some((_, rest)) = subject
+        .strip_prefix('[')
+        .and_then(|tag| tag.split_once(']'))
+    {
+        subject = rest.trim_start();
+    }
     let Some((prefix, _)) = subject.split_once([':', '：']) else {
         return false;
     };
@@ -59,6 +65,7 @@ mod tests {
             "Πρθ: Κωδικός",
             "转发：验证码",
             "Fwd[2]: code",
+            "[EXTERNAL] Fwd: code",
         ] {
             assert!(is_forwarded(subject), "{subject}");
         }

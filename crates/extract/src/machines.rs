@@ -17,7 +17,7 @@ use crate::fold::folded;
 use crate::model::words;
 use crate::steps::Steps;
 
-use names::{ANY, CALLS, GREETINGS, KINDS, MACHINES, NOTES, PERSONS, PLAIN, READS};
+use names::{ANY, CALLS, GREETINGS, KINDS, MACHINES, MAILS, NOTES, PERSONS, PLAIN, READS};
 
 /// How far behind the address its value or its link stands, and how far before it the address
 /// begins.
@@ -86,20 +86,23 @@ fn called_by_phrases(text: &str) -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// Whether a phrase begins a sentence and a comma follows, or few words come before it and a
-/// colon follows, or a sign of Han or Kana.
+/// colon follows.
 fn is_called_by_sign(text: &str, start: usize, end: usize) -> bool {
     const MOST: usize = 2;
     let from = text.ceil_char_boundary(start.saturating_sub(BEFORE));
     let before = text.get(from..start).unwrap_or_default();
     let sentence = before.rsplit(ends_sentence).next().unwrap_or_default();
     let sentence = sentence.rsplit(" - ").next().unwrap_or_default();
-    // Neither Han nor Kana has spaces between words.
-    let is_joined = |c: char| c.is_alphanumeric() && !('\u{3000}'..'\u{a000}').contains(&c);
     let words = words(sentence).count();
     let after = text.get(end..).unwrap_or_default().trim_start_matches(' ');
-    let is_named = after.starts_with([':', '、', '。']) && words <= MOST;
+    // "To the AI" in Japanese, which has no spaces between words.
+    let is_dative = text.get(..end).is_some_and(|text| text.ends_with('へ'));
+    // Chinese words for "to" and "all". After other letters the phrase is the end of a name.
+    let is_joined = |c: char| c.is_alphanumeric() && !"致给給对對予有位".contains(c);
+    let is_named = after.starts_with(':') && words <= MOST;
     let is_called = after.starts_with(',') && words == 0;
-    !before.ends_with(is_joined) && (is_named || is_called)
+    is_dative && after.starts_with([':', '、', '。'])
+        || !before.ends_with(is_joined) && (is_named || is_called)
 }
 
 /// Where the quotation begins that a place in a line is in. The value may stand before the
@@ -108,19 +111,22 @@ fn start_of_quotation(text: &str, at: usize) -> Option<usize> {
     let from = text.ceil_char_boundary(at.saturating_sub(BEHIND));
     let before = text.get(from..at)?;
     let line = before.rsplit('\n').next()?;
-    let mut marks = line.match_indices(['"', '„', '「', '『', '«']);
+    let mut marks = line.match_indices(['"', '「', '」', '『', '』']);
     let is_open = marks.clone().count() % 2 == 1;
     let last = marks.next_back().filter(|_| is_open)?;
     Some(at - line.len() + last.0)
 }
 
-/// The word of a match, with its plural.
+/// The word of a match, with its plural: also "agents" of "AI-agents".
 fn whole_word(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let plural = text.get(end..)?.starts_with('s');
     let end = end + usize::from(plural);
     let is_of_word = |c: char| c.is_alphanumeric() || c == '-';
-    let is_part =
-        text.get(..start)?.ends_with(is_of_word) || text.get(end..)?.starts_with(is_of_word);
+    let before = text.get(..start)?;
+    let kind = before.strip_suffix('-').unwrap_or_default();
+    let kind = kind.rsplit(|c: char| !c.is_alphanumeric()).next();
+    let is_joined = before.ends_with(is_of_word) && !kind.is_some_and(|kind| KINDS.contains(&kind));
+    let is_part = is_joined || text.get(end..)?.starts_with(is_of_word);
     (!is_part).then_some((start, end))
 }
 
@@ -172,6 +178,7 @@ fn address(text: &str, start: usize, end: usize) -> Option<usize> {
     // Otherwise its beginning is not known.
     let is_whole = from == 0 || sentence.len() < before.len();
     let mut words: Vec<&str> = words(sentence).collect();
+    let is_alone = words.is_empty();
     let name = text.get(start..end).unwrap_or_default();
     let after = text.get(end..).unwrap_or_default();
     let mut is_machine = PLAIN.contains(&name.trim_end_matches('s')) || reads_mail(after);
@@ -195,12 +202,14 @@ fn address(text: &str, start: usize, end: usize) -> Option<usize> {
         }
         _ => false,
     };
-    if !is_whole || !is_address {
+    let is_note = matches!(words.as_slice(), [.., note, "to" | "for"] if NOTES.contains(note));
+    if !is_address || !is_whole && !is_note {
         return None;
     }
     let until = end_of_address(text, end);
-    // "Bot: @example" is a row of a list, and has nothing to do with the next one.
-    let is_row = words.is_empty() && after.starts_with(':');
+    // "Bot: @example", "Virtual machine: web-01" are rows of a list, and have nothing to do with
+    // the next one.
+    let is_row = (is_alone || name == "machine") && after.starts_with(':');
     Some(if is_row {
         end_of_row(text, end, until)
     } else {
@@ -209,22 +218,25 @@ fn address(text: &str, start: usize, end: usize) -> Option<usize> {
 }
 
 fn ends_sentence(c: char) -> bool {
-    ".!?;:\n\t\"“(*。「『«„".contains(c)
+    ".!?;:\n\t\"(*。「『".contains(c)
 }
 
 /// Whether a machine at the beginning of a sentence is called: "Bots: …", "AI agents reading
 /// this must …".
 fn is_called(after: &str) -> bool {
-    let next = words(after).next();
+    let next = words(after).find(|word| !matches!(*word, "that" | "which"));
     after.starts_with([':', ','])
-        || next.is_some_and(|next| CALLS.contains(&next))
-        || reads_mail(after)
+        || next.is_some_and(|next| CALLS.contains(&next) || READS.contains(&next))
 }
 
-/// Whether a machine is one that reads something: "the program that reads this".
+/// Whether a machine is one that reads mail: "the program that reads this". An "agent handling
+/// your request" may be a person.
 fn reads_mail(after: &str) -> bool {
+    const NEAR: usize = 3;
     let mut next = words(after).skip_while(|word| matches!(*word, "that" | "which"));
-    after.starts_with(' ') && next.next().is_some_and(|next| READS.contains(&next))
+    after.starts_with(' ')
+        && next.next().is_some_and(|next| READS.contains(&next))
+        && next.take(NEAR).any(|word| MAILS.contains(&word))
 }
 
 #[cfg(test)]

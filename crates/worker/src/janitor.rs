@@ -79,13 +79,15 @@ impl Janitor {
         let counter = self.meters.wiped("bodies_over_quota");
         self.quota.set_freeing(excess > 0);
         while excess > 0 {
+            let begun = Instant::now();
             let freed = self.retention.free_bodies(excess, BATCH).await?;
             self.note_step();
             counter.inc_by(freed.count);
             excess = excess.saturating_sub(freed.bytes);
-            if freed.count == 0 {
+            if freed.count == 0 || excess == 0 {
                 break;
             }
+            sleep(begun.elapsed().min(LONGEST_REST)).await;
         }
         Ok(())
     }
@@ -125,7 +127,12 @@ impl Janitor {
             if begun < next_measurement {
                 continue;
             }
-            if let Err(error) = self.keep_quota().await {
+            let kept = tokio::select! {
+                biased;
+                () = shutdown.cancelled() => return,
+                kept = self.keep_quota() => kept,
+            };
+            if let Err(error) = kept {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
                     "the quota could not be checked; the next run tries again"

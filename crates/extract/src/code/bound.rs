@@ -5,6 +5,7 @@
 
 use crate::lines;
 use crate::reading::Reading;
+use crate::steps::Steps;
 
 /// A code and the host it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,14 +15,19 @@ pub(super) struct Bound {
     pub(super) at: usize,
 }
 
-/// The bound code of a reading; `None` if there are two different ones.
-pub(super) fn bound(reading: &Reading) -> Option<Bound> {
+/// The bound code of a reading; `None` if there are two different ones. One that a stranger
+/// gives to machines is none.
+pub(super) fn bound(reading: &Reading, steps: &Steps<'_>) -> Option<Bound> {
     let text = reading.text();
     let mut found: Option<Bound> = None;
     let mut at = 0;
     for line in lines::with_ends(text) {
         let found_here = parse(line.trim_end(), at);
-        if let Some(bound) = found_here.filter(|bound| !reading.is_unclear(bound.at)) {
+        let is_given = |bound: &Bound| {
+            let mut machines = reading.machines(steps).iter();
+            !reading.is_unclear(bound.at) && !machines.any(|range| range.contains(&bound.at))
+        };
+        if let Some(bound) = found_here.filter(is_given) {
             if found
                 .as_ref()
                 .is_some_and(|other| other.value != bound.value)
@@ -61,9 +67,10 @@ mod tests {
     use crate::reading::TextSource;
 
     fn of(text: &str) -> Option<(String, String)> {
-        let mut reading = Reading::of_text(text, 1_000, &crate::steps::Steps::for_size(0));
+        let steps = Steps::for_size(0);
+        let mut reading = Reading::of_text(text, 1_000, &steps);
         reading.source = TextSource::Text;
-        bound(&reading).map(|bound| (bound.host, bound.value))
+        bound(&reading, &steps).map(|bound| (bound.host, bound.value))
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Candidates that are a part of a longer value. To return them would be wrong, so they are none:
 //! `4829` of `か-4829`, `0418` of `QN 0418`, `XK7Q` of `XK7Q+29`, `HTRV` of `HTRV 5520 KM`.
 
+use std::ops::Range;
+
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::asked::terms_in;
@@ -14,7 +16,7 @@ pub(super) fn is_cut(one: &Candidate, context: &Context<'_>) -> bool {
     let text = context.text();
     let before = text.get(..one.range.start).unwrap_or_default();
     let after = text.get(one.range.end..).unwrap_or_default();
-    goes_on(one, after)
+    goes_on(one, after, &context.hits)
         || precedes_letter(one, after, context)
         || is_joined(before.chars().rev())
         || is_joined(after.chars())
@@ -22,8 +24,8 @@ pub(super) fn is_cut(one: &Candidate, context: &Context<'_>) -> bool {
         || has_accents(one, context)
 }
 
-/// Whether a candidate is what a reader of ASCII leaves of a longer one, or the beginning of that: `80551` of
-/// `Ж80551`, `HTRV 5520` of `HTRV 5520 KM`.
+/// Whether a candidate is what is left of `phrase` without its letters outside ASCII, or its
+/// beginning: `80551` of `Ж80551`, `HTRV 5520` of `HTRV 5520 KM`.
 pub(super) fn is_cut_from(one: &Candidate, phrase: &Candidate) -> bool {
     let is_one_group = !phrase.value.contains(' ');
     phrase.shape == Shape::Dashed
@@ -31,9 +33,9 @@ pub(super) fn is_cut_from(one: &Candidate, phrase: &Candidate) -> bool {
         && (!phrase.value.is_ascii() || one.range.start == phrase.range.start)
 }
 
-/// Whether a number follows letters, or short letters and digits, or one capital ends what
-/// digits begin.
-fn goes_on(one: &Candidate, after: &str) -> bool {
+/// Whether the token after a space belongs to it: `5520` after `HTRV`, `914` after `V-206`, `B`
+/// after `4829 13`.
+fn goes_on(one: &Candidate, after: &str, hits: &[Hit]) -> bool {
     const SHORT: usize = 5;
     let Some(next) = after.strip_prefix(' ') else {
         return false;
@@ -42,8 +44,13 @@ fn goes_on(one: &Candidate, after: &str) -> bool {
         Shape::Letters => next.starts_with(|c: char| c.is_ascii_digit()),
         Shape::Dashed if one.compact.len() <= SHORT && !one.value.contains(' ') => {
             let digits = next.bytes().take_while(u8::is_ascii_digit).count();
-            let after = next.get(digits..).unwrap_or_default();
-            digits > 1 && !after.starts_with([':', '-', '/', '%'])
+            let rest = next.get(digits..).unwrap_or_default();
+            let end = one.range.end + 1 + digits;
+            let counts = |hit: &Hit| hit.sense.says(Sense::UNIT.or(Sense::MONEY));
+            // "Your code: XK-72 10 minutes left".
+            let next_hit = hits.get(hits.partition_point(|hit| hit.start() < end));
+            let is_measure = next_hit.is_some_and(|hit| hit.start() <= end + 1 && counts(hit));
+            digits > 1 && !is_measure && !rest.starts_with([':', '-', '/', '%'])
         }
         Shape::Digits | Shape::Grouped => {
             let rest = next.strip_prefix(|c: char| c.is_ascii_uppercase());
@@ -104,17 +111,19 @@ fn follows_letters(one: &Candidate, before: &str, context: &Context<'_>) -> bool
         return false;
     };
     let range = earlier.len()..rest.len();
-    let is_joined = before.ends_with('-') && !word.is_ascii();
+    let has_dash = before.ends_with('-') && !word.is_ascii();
     // Folding makes other letters small.
-    let is_in_capitals = || {
-        let written = context.reading.folded.as_written(&range);
+    let is_in_capitals = |range: &Range<usize>| {
+        let written = context.reading.folded.as_written(range);
         written.is_some_and(|written| written.chars().all(char::is_uppercase))
     };
     let is_vowel = || matches!(word, "A" | "E" | "I" | "O" | "U" | "Y");
-    let last = earlier.trim_end_matches(' ').chars().rev().take(2);
-    let is_sentence = || earlier.ends_with(' ') && last.filter(|c| c.is_uppercase()).count() == 2;
-    let is_name = word.len() > 2 && one.compact.len() > 4;
-    let is_part = is_joined || is_in_capitals() && !is_name && !is_vowel() && !is_sentence();
+    let trimmed = earlier.trim_end_matches(' ');
+    let last = trimmed.char_indices().rev().nth(1);
+    let last = last.map(|(at, _)| at..trimmed.len());
+    let is_sentence = || earlier.ends_with(' ') && last.is_some_and(|last| is_in_capitals(&last));
+    let is_name = word.chars().count() > 2 && one.compact.len() > 4;
+    let is_part = has_dash || is_in_capitals(&range) && !is_name && !is_vowel() && !is_sentence();
     (1..=MOST).contains(&word.chars().count())
         && !earlier.ends_with(|c: char| c.is_alphanumeric() || c == '-')
         && is_part

@@ -113,7 +113,8 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Codes {
         one.features = Features::default();
     }
     odds.shared = Features::default();
-    let bound = readings.iter().find_map(bound).map(|bound| BoundCode {
+    let found = readings.iter().find_map(|reading| bound(reading, steps));
+    let bound = found.map(|bound| BoundCode {
         extraction: decide_bound(&bound, &scored),
         host: bound.host,
     });

@@ -111,22 +111,25 @@ fn is_group(group: &str) -> bool {
     }
 }
 
+/// What names the number that follows.
+const NAMES: Sense = Sense::CODE
+    .or(Sense::WORD)
+    .or(Sense::NUMBER)
+    .or(Sense::KIND)
+    .or(Sense::MONEY);
+
 /// Whether a term of a lexicon begins in the token. Of one or two letters, only one that names
 /// what follows counts, unless the sentence is in capitals: `AZ` is an article in Hungarian.
 fn is_term(text: &str, token: &Token, hits: &[Hit], is_behind: bool) -> bool {
     let before = text.get(..token.range.start).unwrap_or_default();
     let is_shouted = before.trim_end_matches(' ').ends_with(char::is_uppercase);
-    let names = Sense::CODE
-        .or(Sense::WORD)
-        .or(Sense::NUMBER)
-        .or(Sense::KIND);
-    let names = names.or(Sense::MONEY);
     // A unit stands behind its number.
-    let names = if is_behind {
-        names.or(Sense::UNIT)
+    let unit = if is_behind {
+        Sense::UNIT
     } else {
-        names
+        Sense::default()
     };
+    let names = NAMES.or(unit);
     let next = hits.partition_point(|hit| hit.start() < token.range.start);
     hits.get(next).is_some_and(|hit| {
         hit.start() < token.range.end

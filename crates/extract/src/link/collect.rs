@@ -34,8 +34,9 @@ pub(super) struct WrittenLink {
     pub(super) before: String,
     /// The text after that sentence.
     pub(super) after: String,
-    /// Its byte offset in the folded text.
+    /// Where it begins and ends in the folded text, with its label if that is its text.
     pub(super) at: usize,
+    pub(super) end: usize,
     /// A person may or may not see it.
     pub(super) is_unclear: bool,
 }
@@ -68,6 +69,7 @@ pub(super) fn collect(reading: &Reading, steps: &Steps<'_>) -> (Vec<WrittenLink>
             before: before(reading.text(), &anchor.span),
             after: after(reading.text(), &anchor.span),
             at: anchor.span.start,
+            end: anchor.span.end,
             is_unclear: anchor.is_unclear,
         });
     }
@@ -114,6 +116,7 @@ fn written(reading: &Reading, span: &Range<usize>) -> WrittenLink {
         before: before(text, span),
         after: after(text, span),
         at: span.start,
+        end: span.end,
         is_unclear: reading.is_unclear(span.start),
     }
 }

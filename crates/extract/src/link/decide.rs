@@ -8,6 +8,7 @@ mod relatives;
 mod target;
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::classify::{Classified, LinkRule, Words};
 use super::collect::collect;
@@ -119,8 +120,11 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Links {
             }
             let words = Words::of(&written, subject, steps);
             let mut link = LinkCandidate::of(&written, at, &words, &mut search);
-            let mut machines = reading.machines(steps).iter();
-            if machines.any(|range| range.contains(&written.at)) {
+            let machines = reading.machines(steps);
+            steps.charge(machines.len());
+            let overlaps =
+                |range: &Range<usize>| range.start < written.end && written.at < range.end;
+            if machines.iter().any(overlaps) {
                 link.iter_mut().for_each(LinkCandidate::protect);
             }
             candidates.extend(link);

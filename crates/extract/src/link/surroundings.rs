@@ -68,21 +68,30 @@ pub(super) fn label_before<'a>(text: &'a str, span: &Range<usize>) -> &'a str {
     let before = text_before(text, span.start);
     let outside = before.trim_end_matches(['<', '(', '[']);
     let is_bracketed = outside.len() < before.len();
-    let mut lines = outside.rsplit(['\n', '\t']);
-    let is_bullet = |c: char| !c.is_alphanumeric();
-    let line = lines
-        .next()
-        .filter(|line| !line.trim_matches(is_bullet).is_empty())
-        .or_else(|| lines.next())
-        .unwrap_or_default()
-        .trim();
-    if let Some(label) = line.strip_suffix([':', '：']) {
+    let line = last_line(outside).trim();
+    if let Some(label) = line.strip_suffix(':') {
         return last_sentence(label);
     }
     let label = last_sentence(line).rsplit(['|', '·']).next();
     label
         .filter(|label| is_bracketed && label.len() <= LONGEST && !label.contains("://"))
         .map_or("", str::trim)
+}
+
+/// The last line or table cell of a text. If it says nothing, the one before: the cell of the
+/// same row, or the line above, if that is no row of cells.
+fn last_line(text: &str) -> &str {
+    let start = text.rfind(['\n', '\t']).map_or(0, |at| at + 1);
+    let (before, last) = text.split_at(start);
+    if last.contains(char::is_alphanumeric) {
+        return last;
+    }
+    if let Some(row) = before.strip_suffix('\t') {
+        return row.rsplit(['\n', '\t']).next().unwrap_or_default();
+    }
+    let above = before.strip_suffix('\n').unwrap_or_default();
+    let line = above.rsplit('\n').next().unwrap_or_default();
+    if line.contains('\t') { "" } else { line }
 }
 
 fn last_sentence(text: &str) -> &str {
@@ -103,6 +112,17 @@ fn last_sentence(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cell_of_a_table_is_named_by_the_cell_before_it() {
+        let label = |text: &'static str, at: usize| label_before(text, &(at..at));
+        let table = "Delete account:\tConfirm:\n";
+        assert_eq!(label(table, table.len()), "");
+        assert_eq!(label("Confirm:\t", 9), "Confirm");
+        assert_eq!(label("Hello\nConfirm:\n", 15), "Confirm");
+        assert_eq!(label("Confirm (", 9), "Confirm");
+        assert_eq!(label("Hello Ana\n", 10), "");
+    }
 
     #[test]
     fn text_after_the_sentence_of_a_link_ends_with_the_next_line() {

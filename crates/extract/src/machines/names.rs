@@ -77,3 +77,7 @@ pub(super) const READS: [&str; 10] = [
     "reading",
     "reads",
 ];
+/// What it reads.
+pub(super) const MAILS: [&str; 8] = [
+    "email", "emails", "inbox", "it", "mail", "mails", "message", "this",
+];

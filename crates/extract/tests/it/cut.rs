@@ -64,6 +64,10 @@ fn number_behind_unknown_capitals_is_not_returned_without_them() {
             "0418",
         ),
         (
+            "введите код КТ 441928 в кабинете, чтобы подтвердить адрес.",
+            "441928",
+        ),
+        (
             "введите код КТ-4419-28 в кабинете, чтобы подтвердить адрес.",
             "4419-28",
         ),
@@ -88,6 +92,12 @@ fn number_behind_unknown_capitals_is_not_returned_without_them() {
 }
 
 #[test]
+fn number_with_a_unit_behind_a_code_is_no_part_of_it() {
+    let found = of_text("Your sign-in code: XK-72 10 minutes left\n");
+    assert_eq!(found.as_deref(), Some("XK-72"));
+}
+
+#[test]
 fn number_before_an_ending_is_returned() {
     let found = of_text("482-913-ը ձեր Acme կոդն է\n");
     assert_eq!(found.as_deref(), Some("482-913"));
@@ -100,6 +110,7 @@ fn number_behind_a_label_in_capitals_is_returned_without_it() {
         "Enter the PIN 482913 to sign in.",
         "PLEASE ENTER THE CODE 482913 TO SIGN IN.",
         "To confirm that it is you, please try 482913 on the sign-in page.",
+        "Try 482913 on the sign-in page to confirm that it is you.",
     ] {
         let found = of_text(&format!("{sentence}\n"));
         assert_eq!(found.as_deref(), Some("482913"), "{sentence}");

@@ -43,17 +43,21 @@ fn copy_that_is_joined_with_the_next_word_is_not_returned() {
 }
 
 #[test]
-fn link_whose_sentence_confirms_is_returned_beside_one_with_the_same_words_that_deletes() {
+fn link_whose_sentence_confirms_is_returned_beside_one_with_the_same_words_that_undoes() {
     let one = "https://club.example.com/c/Zk3v9QmB7tY1abcd";
     let other = "https://club.example.com/d/Zk3v9QmB7tY1abcd";
-    let mail = |first: &str, second: &str| {
-        html_mail(&format!(
-            "<p>To confirm your e-mail address, <a href='{first}'>click here</a>.</p><p>If you \
-             did not register, <a href='{second}'>click here</a> and we delete it.</p>"
-        ))
+    let confirm = |url: &str| {
+        format!("<p>To confirm your e-mail address, <a href='{url}'>click here</a>.</p>")
+    };
+    let undo = |url: &str| {
+        format!("<p>If you did not register, <a href='{url}'>click here</a> to undo it.</p>")
     };
     for (first, second) in [(one, other), (other, one)] {
-        assert_eq!(link(&mail(first, second)).as_deref(), Some(first));
+        let mail = html_mail(&(confirm(first) + &undo(second)));
+        assert_eq!(link(&mail).as_deref(), Some(first));
+        // A question whether it was the reader, above a link, may be about that link.
+        let mail = html_mail(&(undo(first) + &confirm(second)));
+        assert_eq!(link(&mail), None);
     }
 }
 
@@ -68,8 +72,9 @@ fn line_above_a_url_names_it() {
     ] {
         let body = format!("Autorize o novo celular.\n\n{above}\n{url}\n");
         let mail = extract_allowed(&text_mail(&body));
-        let protected = Some(AbstainReason::ProtectedLink);
-        assert_eq!(mail.link.reason() == protected, says_no, "{above}");
+        let is_protected = mail.link.reason() == Some(AbstainReason::ProtectedLink);
+        assert_eq!(is_protected, says_no, "{above}");
+        assert_eq!(mail.link.found().is_some(), !says_no, "{above}");
     }
 }
 

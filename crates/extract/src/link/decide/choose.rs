@@ -3,13 +3,13 @@
 use super::{JudgedLink, LinkDecision, MARGIN};
 use crate::model::UNIT;
 
-/// The log odds of 95 %.
-const SURE: i32 = 3 * UNIT;
-
 use crate::extraction::{AbstainReason, Extraction, Link, LinkKind};
 use crate::flag::Flag;
 use crate::model::percent;
 use crate::rejection::Rejection;
+
+/// The log odds of 95 %.
+const SURE: i32 = 3 * UNIT;
 
 pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
     let mut flags = Vec::new();
@@ -84,8 +84,8 @@ fn is_good_too(one: &JudgedLink<'_, '_>, best: &JudgedLink<'_, '_>) -> bool {
         && (one.link.rated >= 0 || has_same_path)
 }
 
-/// Whether the model tells a link from all others that have the same label: it is as sure of
-/// the one as of the others.
+/// Whether the model tells a link from all others with an ambiguous label: it gives at least
+/// 95 % to this one, and at most 5 % to each of them.
 fn is_told_apart(best: &JudgedLink<'_, '_>, judged: &[JudgedLink<'_, '_>]) -> bool {
     let others = judged
         .iter()
