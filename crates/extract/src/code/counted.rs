@@ -46,8 +46,9 @@ pub(super) fn is_counted(text: &str, range: &Range<usize>, shape: Shape, hits: &
 
 fn is_money(text: &str, hit: &Hit) -> bool {
     let written = text.get(hit.range()).unwrap_or_default();
-    let is_word = |word: &&str| word.eq_ignore_ascii_case(written);
-    let is_verb = WORDS_LIKE_MONEY.iter().any(|word| is_word(&word))
+    let is_verb = WORDS_LIKE_MONEY
+        .iter()
+        .any(|word| word.eq_ignore_ascii_case(written))
         && written.contains(|c: char| c.is_ascii_lowercase());
     hit.sense.says(Sense::MONEY) && !is_verb
 }
