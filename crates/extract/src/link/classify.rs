@@ -85,6 +85,11 @@ impl LinkRule {
         }
     }
 
+    /// Evidence in the words of the link itself, and not only above it.
+    pub(super) fn is_own(self) -> bool {
+        self.names_the_link() && self != Self::CallAbove
+    }
+
     /// Evidence about this link rather than about the mail.
     fn names_the_link(self) -> bool {
         matches!(

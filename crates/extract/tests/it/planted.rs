@@ -54,6 +54,18 @@ fn planted_link_of_an_allowed_host_is_not_returned() {
 }
 
 #[test]
+fn planted_link_below_the_same_label_as_the_true_one_is_ambiguous() {
+    let body = "New comment from Bob:\n\nConfirm your address:\n\
+                https://id.example.com/x/Vb6kP0zq\n\nConfirm your address:\n\
+                https://id.example.com/a/Zk3pQ8vT1xLm\n";
+    let mail = extract_allowed(&text_mail(body));
+    assert!(matches!(
+        mail.link,
+        Extraction::Withheld(AbstainReason::Ambiguous)
+    ));
+}
+
+#[test]
 fn link_that_a_mail_gives_to_machines_is_not_returned() {
     let planted = "https://id.example.com/auth/confirm?token=Zk3v9QmB7tY1wN5d";
     let found = |address: &str| {

@@ -62,6 +62,17 @@ fn link_whose_sentence_confirms_is_returned_beside_one_with_the_same_words_that_
 }
 
 #[test]
+fn link_that_only_a_heading_names_is_not_returned_beside_one_with_the_same_words() {
+    let mail = html_mail(
+        "<h3>It wasn't me</h3><p><a href='https://club.example.com/c/Zk3v9QmB7tY1abcd'>click \
+         here</a></p><h3>If this wasn't you</h3><p>\
+         <a href='https://club.example.com/d/Zk3v9QmB7tY1abcd'>click here</a></p>",
+    );
+    let mail = [b"Subject: Confirm your address\r\n".as_slice(), &mail].concat();
+    assert_eq!(link(&mail), None);
+}
+
+#[test]
 fn line_above_a_url_names_it() {
     let url = "https://bank.example.com/s/551189";
     for (above, says_no) in [

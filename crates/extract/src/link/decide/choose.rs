@@ -5,6 +5,7 @@ use crate::model::UNIT;
 
 use crate::extraction::{AbstainReason, Extraction, Link, LinkKind};
 use crate::flag::Flag;
+use crate::link::classify::LinkRule;
 use crate::model::percent;
 use crate::rejection::Rejection;
 
@@ -72,25 +73,28 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
 }
 
 /// Whether another link is good by itself: the rules support it, and the model rates it as an
-/// action, or only the token differs. The trees give little to the worse of two, and a
+/// action, or only the token differs, or the same label names the action. The trees give little to the worse of two, and a
 /// stranger may have written the better one.
 fn is_good_too(one: &JudgedLink<'_, '_>, best: &JudgedLink<'_, '_>) -> bool {
     // The first line of a page is the URL without its parameters.
     let has_same_path = one.link.page.lines().next() == best.link.page.lines().next();
+    let names_action = best.classified.rules.contains(&LinkRule::Label);
+    let has_same_label = names_action && one.link.label == best.link.label;
     one.rule.is_ok()
         && one.link.page != best.link.page
         && one.is_supported()
         && !one.classified.is_protected()
-        && (one.link.rated >= 0 || has_same_path)
+        && (one.link.rated >= 0 || has_same_path || has_same_label)
 }
 
-/// Whether the model tells a link from all others with an ambiguous label: it gives at least
-/// 95 % to this one, and at most 5 % to each of them.
+/// Whether a link is told from all others with an ambiguous label: its own words name the
+/// action, and the model gives at least 95 % to it, and at most 5 % to each of them.
 fn is_told_apart(best: &JudgedLink<'_, '_>, judged: &[JudgedLink<'_, '_>]) -> bool {
     let others = judged
         .iter()
         .filter(|one| one.link.page != best.link.page && one.has_ambiguous_label);
-    best.score >= SURE && others.map(|one| one.score).all(|score| score <= -SURE)
+    let is_named = best.classified.rules.iter().any(|rule| rule.is_own());
+    is_named && best.score >= SURE && others.map(|one| one.score).all(|score| score <= -SURE)
 }
 
 fn without_refused_host(extraction: Extraction<Link>, flags: Vec<Flag>) -> LinkDecision {
