@@ -192,9 +192,8 @@ fn address(text: &str, start: usize, end: usize) -> Option<usize> {
     let is_called = is_called(after);
     let is_noted = is_machine || name == "ai" && (is_called || after.starts_with('.'));
     let is_address = match words.as_slice() {
-        [] | ["to" | "for"] | ["as", "a" | "an"] | ["if", "you", "are", "a" | "an"] => {
-            is_machine && is_called
-        }
+        [] | ["to" | "for"] | ["as", "a" | "an"] => is_machine && is_called,
+        ["if", "you", "are", "a" | "an"] => (is_machine || name == "ai") && is_called,
         [one] if GREETINGS.contains(one) => is_machine && !PERSONS.contains(&name),
         [note] => is_noted && NOTES.contains(note),
         [other @ .., note, "to" | "for"] => {
