@@ -85,13 +85,8 @@ impl LinkRule {
         }
     }
 
-    /// Evidence in the words of the link itself, and not only above it.
-    pub(super) fn is_own(self) -> bool {
-        self.names_the_link() && self != Self::CallAbove
-    }
-
     /// Evidence about this link rather than about the mail.
-    fn names_the_link(self) -> bool {
+    pub(super) fn names_the_link(self) -> bool {
         matches!(
             self,
             Self::Label | Self::Address | Self::Call | Self::Sentence | Self::CallAbove
@@ -110,12 +105,7 @@ const ACTIONS: &[(Sense, LinkKind)] = &[
 ];
 
 /// All of them.
-pub(super) const ACTION: Sense = Sense::CHANGE
-    .or(Sense::RESET)
-    .or(Sense::INVITE)
-    .or(Sense::APPROVE)
-    .or(Sense::VERIFY)
-    .or(Sense::LOGIN);
+pub(super) const ACTION: Sense = ENTRY.or(Sense::APPROVE).or(Sense::VERIFY);
 
 /// Those of them that end nothing, whatever the text above says.
 const ENTRY: Sense = Sense::CHANGE
@@ -172,6 +162,8 @@ pub(super) struct Words {
     pub(super) subject: Sense,
     /// The cues at the same places, for the model.
     pub(super) cues: Cues,
+    /// What the line above a URL says. Only a reason not to follow it is taken from there.
+    line_above: Sense,
     /// The link has a label at all.
     is_named: bool,
     has_long_label: bool,
@@ -187,6 +179,7 @@ impl Words {
             after: senses_of(&written.after),
             subject,
             cues: Cues::of(written, steps),
+            line_above: senses_of(&written.line_above),
             is_named: !written.label.is_empty(),
             has_long_label: written.label.len() > 80,
         }
@@ -246,16 +239,15 @@ impl Words {
         if is_no_action(url) {
             return Some(LinkKind::Other);
         }
-        if self.label.or(address).says(Sense::DELETE) || self.asks_to_delete() {
+        let named = self.label.or(self.line_above);
+        if named.or(address).says(Sense::DELETE) || self.asks_to_delete() {
             return Some(LinkKind::Delete);
         }
-        if self.label.or(address).or(self.subject).says(Sense::LEAVE) {
+        if named.or(address).or(self.subject).says(Sense::LEAVE) {
             return Some(LinkKind::Unsubscribe);
         }
-        let denies = self.label.says(Sense::DENY)
-            && !self
-                .label
-                .says(Sense::VERIFY.or(Sense::LOGIN).or(Sense::INVITE));
+        let acts = Sense::VERIFY.or(Sense::LOGIN).or(Sense::INVITE);
+        let denies = named.says(Sense::DENY) && !named.says(acts);
         if denies || address.says(Sense::DENY) || self.answers_an_alarm(address) {
             return Some(LinkKind::DenyOrRevoke);
         }

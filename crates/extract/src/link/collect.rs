@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::surroundings::{REACH, after, before, label_before, sentence};
+use super::surroundings::{REACH, after, before, label_before, line_above, sentence};
 use crate::lexicon::Languages;
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
@@ -28,6 +28,8 @@ pub(super) struct WrittenLink {
     pub(super) label: String,
     /// The host that its text names.
     pub(super) shown_host: Option<String>,
+    /// The short line above it, if it is a URL without a label.
+    pub(super) line_above: String,
     /// The sentence or line that it is in, without the link itself.
     pub(super) sentence: String,
     /// The text before that sentence.
@@ -65,6 +67,7 @@ pub(super) fn collect(reading: &Reading, steps: &Steps<'_>) -> (Vec<WrittenLink>
             href: anchor.href.clone(),
             label: format!("{label} {}", anchor.alternative).trim().to_owned(),
             shown_host: address,
+            line_above: String::new(),
             sentence: sentence(reading.text(), &anchor.span),
             before: before(reading.text(), &anchor.span),
             after: after(reading.text(), &anchor.span),
@@ -106,12 +109,19 @@ fn written(reading: &Reading, span: &Range<usize>) -> WrittenLink {
         // The next line may be the rest of the URL; the gate must refuse it too.
         href.push('\u{fffd}');
     }
+    let label = label_before(text, span);
+    let above = if label.is_empty() {
+        line_above(text, span)
+    } else {
+        ""
+    };
     WrittenLink {
         source: reading.source,
         languages: reading.languages,
         href,
-        label: label_before(text, span).to_owned(),
+        label: label.to_owned(),
         shown_host: None,
+        line_above: above.to_owned(),
         sentence: sentence(text, span),
         before: before(text, span),
         after: after(text, span),

@@ -84,6 +84,17 @@ pub(super) fn label_before<'a>(text: &'a str, span: &Range<usize>) -> &'a str {
         .map_or("", str::trim)
 }
 
+/// The short line directly above a URL that begins a line, if it is no sentence. It may say what
+/// must not be followed.
+pub(super) fn line_above<'a>(text: &'a str, span: &Range<usize>) -> &'a str {
+    const LONGEST: usize = 40;
+    let before = text_before(text, span.start).trim_end_matches(['<', '(', '[', ' ']);
+    let above = before.strip_suffix('\n').unwrap_or_default();
+    let line = above.rsplit('\n').next().unwrap_or_default().trim();
+    let is_label = line.chars().count() <= LONGEST && !line.ends_with(['.', ',', ';']);
+    if is_label { line } else { "" }
+}
+
 /// The last line or table cell of a text, and `true`. If it says nothing, the one before, and
 /// `false`: the cell of the same row, or the line above, if that is no row of cells.
 fn last_line(text: &str) -> (&str, bool) {

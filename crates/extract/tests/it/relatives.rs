@@ -79,6 +79,7 @@ fn line_above_a_url_names_it() {
         ("Não fui eu: bloquear:", true),
         ("It wasn't me:", true),
         ("Nein, das war ich nicht:", true),
+        ("Remove this address", true),
         ("Autorizar o novo celular:", false),
     ] {
         let body = format!("Autorize o novo celular.\n\n{above}\n{url}\n");

@@ -93,7 +93,8 @@ fn is_told_apart(best: &JudgedLink<'_, '_>, judged: &[JudgedLink<'_, '_>]) -> bo
     let others = judged
         .iter()
         .filter(|one| one.link.page != best.link.page && one.has_ambiguous_label);
-    let is_named = best.classified.rules.iter().any(|rule| rule.is_own());
+    let is_own = |rule: &LinkRule| rule.names_the_link() && *rule != LinkRule::CallAbove;
+    let is_named = best.classified.rules.iter().any(is_own);
     is_named && best.score >= SURE && others.map(|one| one.score).all(|score| score <= -SURE)
 }
 
