@@ -23,11 +23,14 @@ pub(super) fn bound(reading: &Reading, steps: &Steps<'_>) -> Option<Bound> {
     let mut at = 0;
     for line in lines::with_ends(text) {
         let found_here = parse(line.trim_end(), at);
-        let is_given = |bound: &Bound| {
-            let mut machines = reading.machines(steps).iter();
-            !reading.is_unclear(bound.at) && !machines.any(|range| range.contains(&bound.at))
+        let is_for_people = |bound: &Bound| {
+            let machines = reading.machines(steps);
+            // A mail may have thousands of such lines and of such ranges.
+            steps.charge(machines.len())
+                && !reading.is_unclear(bound.at)
+                && !machines.iter().any(|range| range.contains(&bound.at))
         };
-        if let Some(bound) = found_here.filter(is_given) {
+        if let Some(bound) = found_here.filter(is_for_people) {
             if found
                 .as_ref()
                 .is_some_and(|other| other.value != bound.value)

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 /// How many bytes of text on each side can say something about a link.
 pub(super) const REACH: usize = 240;
+/// A longer text before a bracket, or above a URL, is a sentence and no label. In characters.
+const LONGEST: usize = 40;
 
 /// As much of the text before an offset as can say something about a link.
 pub(super) fn text_before(text: &str, end: usize) -> &str {
@@ -63,8 +65,6 @@ pub(super) fn after(text: &str, span: &Range<usize>) -> String {
 /// What names a URL in plain text: `Confirm: URL`, `Confirm (URL)`, or a short line above a URL
 /// that begins a line, if it ends with a colon or the URL is in brackets. Empty if nothing does.
 pub(super) fn label_before<'a>(text: &'a str, span: &Range<usize>) -> &'a str {
-    /// A longer text before a bracket, or above, is a sentence and no label. In characters.
-    const LONGEST: usize = 40;
     let before = text_before(text, span.start);
     let outside = before.trim_end_matches(['<', '(', '[']);
     let is_bracketed = outside.len() < before.len();
@@ -87,7 +87,6 @@ pub(super) fn label_before<'a>(text: &'a str, span: &Range<usize>) -> &'a str {
 /// The short line directly above a URL that begins a line, if it is no sentence. It may say what
 /// must not be followed.
 pub(super) fn line_above<'a>(text: &'a str, span: &Range<usize>) -> &'a str {
-    const LONGEST: usize = 40;
     let before = text_before(text, span.start).trim_end_matches(['<', '(', '[', ' ']);
     let above = before.strip_suffix('\n').unwrap_or_default();
     let line = above.rsplit('\n').next().unwrap_or_default().trim();

@@ -1,12 +1,10 @@
 //! Chooses the action link among the judged ones, or says why there is none.
 
 use super::{JudgedLink, LinkDecision, MARGIN};
-use crate::model::UNIT;
-
 use crate::extraction::{AbstainReason, Extraction, Link, LinkKind};
 use crate::flag::Flag;
 use crate::link::classify::LinkRule;
-use crate::model::percent;
+use crate::model::{UNIT, percent};
 use crate::rejection::Rejection;
 
 /// The log odds of 95 %.
@@ -87,8 +85,8 @@ fn is_good_too(one: &JudgedLink<'_, '_>, best: &JudgedLink<'_, '_>) -> bool {
         && (one.link.rated >= 0 || has_same_path || has_same_label)
 }
 
-/// Whether a link is told from all others with an ambiguous label: its own words name the
-/// action, and the model gives at least 95 % to it, and at most 5 % to each of them.
+/// Whether a link differs clearly from the others with an ambiguous label: its own words name
+/// the action, and the model gives at least 95 % to it and at most 5 % to each other.
 fn is_told_apart(best: &JudgedLink<'_, '_>, judged: &[JudgedLink<'_, '_>]) -> bool {
     let others = judged
         .iter()
