@@ -38,7 +38,7 @@ pub struct Janitor {
 impl Janitor {
     /// Deletes everything that is past its retention time now. While there is more than one
     /// batch, this rests as long as each of them took: posts and mails are written to the same
-    /// tables, and nobody waits for a deletion.
+    /// tables, and no request waits for a deletion.
     pub async fn clear(&self) -> Result<(), StoreError> {
         let mut late = Duration::ZERO;
         for what in RetentionKind::ALL {
@@ -99,46 +99,44 @@ impl Janitor {
         self.meters.tasks.round("janitor", within);
     }
 
-    /// Runs `clear` and `keep_quota` every `every` until `shutdown`.
+    /// Runs `clear` and `keep_quota` every `every` until `shutdown`. A shutdown does not wait for
+    /// a long round; the store finishes the statement that runs.
     pub async fn run(&self, shutdown: CancellationToken) {
         self.note_step();
         let mut pace = interval(self.every);
         let mut next_measurement = Instant::now();
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                biased;
-                () = shutdown.cancelled() => return,
-                _ = pace.tick() => {}
+        let rounds = async {
+            loop {
+                pace.tick().await;
+                self.round(&mut next_measurement).await;
             }
-            let cleared = tokio::select! {
-                biased;
-                // The statement that runs is finished by the store.
-                () = shutdown.cancelled() => return,
-                cleared = self.clear() => cleared,
-            };
-            if let Err(error) = cleared {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "expired data could not be deleted; the next run tries again"
-                );
-            }
-            let begun = Instant::now();
-            if begun < next_measurement {
-                continue;
-            }
-            let kept = tokio::select! {
-                biased;
-                () = shutdown.cancelled() => return,
-                kept = self.keep_quota() => kept,
-            };
-            if let Err(error) = kept {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "the quota could not be checked; the next run tries again"
-                );
-            }
-            next_measurement = begun + begun.elapsed() * MEASURING_SHARE;
+        };
+        tokio::select! {
+            biased;
+            () = shutdown.cancelled() => {}
+            () = rounds => {}
         }
+    }
+
+    /// Clears once, and keeps the quota if it is time to measure.
+    async fn round(&self, next_measurement: &mut Instant) {
+        if let Err(error) = self.clear().await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "expired data could not be deleted; the next run tries again"
+            );
+        }
+        let begun = Instant::now();
+        if begun < *next_measurement {
+            return;
+        }
+        if let Err(error) = self.keep_quota().await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "the quota could not be checked; the next run tries again"
+            );
+        }
+        *next_measurement = begun + begun.elapsed() * MEASURING_SHARE;
     }
 }
