@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use pipeline::{
     ActionName, ArtifactKind, Clock, Handling, InboxId, Intent, IntentLabel, MessageId,
-    NewArtifact, NewMessage, NewReply, NewSend, ProviderKey, Reason, ReplyContext, ReplyRecorded,
-    SendId, SendPayload, SendView, SenderName, SystemClock, ThreadCaps, ThreadId, Verdict,
-    person_tag,
+    NewArtifact, NewMessage, NewReply, NewSend, ProviderKey, Reason, ReplyContext, ReplyLog,
+    ReplyRecorded, SendId, SendPayload, SendView, SenderName, StoreError, SystemClock, ThreadCaps,
+    ThreadId, Verdict, person_tag,
 };
 
 use super::ReplySubject;
@@ -82,6 +82,28 @@ pub(super) async fn arrives(subject: &dyn ReplySubject, message: NewMessage) -> 
     let finished = subject.seams().process(&name, vec![message]).await;
     assert_eq!(finished.messages, 1);
     id
+}
+
+/// On a busy machine many replies at once may wait for a connection for too long. An agent asks
+/// again then, and so does this.
+pub(super) async fn record_when_available(
+    replies: &dyn ReplyLog,
+    reply: NewReply,
+) -> ReplyRecorded {
+    const MOST: usize = 20;
+    let mut answer = replies.record_reply(reply.clone()).await;
+    for _ in 1..MOST {
+        match answer {
+            Err(StoreError::Unavailable(_)) => {}
+            answer => return must(answer),
+        }
+        answer = replies.record_reply(reply.clone()).await;
+        // The call that gave no answer may have recorded it.
+        if let Ok(ReplyRecorded::Known(view, true)) = answer {
+            return ReplyRecorded::New(view);
+        }
+    }
+    must(answer)
 }
 
 /// A reply to a message in a thread.

@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use pipeline::{
-    HandoverTime, NewReply, ReplyLog, ReplyRecorded, Scope, StoreError, ThreadReleased,
-    ThreadState, ThreadView,
-};
+use pipeline::{HandoverTime, ReplyRecorded, Scope, ThreadReleased, ThreadState, ThreadView};
 use tokio::task::JoinSet;
 
 use super::ReplySubject;
 use super::fixtures::{
-    arrives, letter, next_millisecond, record, replied, reply_to, rounds, thread,
+    arrives, letter, next_millisecond, record, record_when_available, replied, reply_to, rounds,
+    thread,
 };
 use crate::store_contract::{LONG, must};
 
@@ -57,25 +55,6 @@ pub async fn thread_is_handed_over_at_its_cap_and_released(subject: &dyn ReplySu
     assert_eq!(release(subject, "other").await, ThreadReleased::Unknown);
     replied(subject, reply_to(fourth, "t")).await;
     assert_eq!(must(subject.threads().count_handed_over().await), 0);
-}
-
-/// On a busy machine twenty replies at once may wait for a connection for too long. An agent asks
-/// again then, and so does this.
-async fn record_when_available(replies: &dyn ReplyLog, reply: NewReply) -> ReplyRecorded {
-    const MOST: usize = 20;
-    let mut answer = replies.record_reply(reply.clone()).await;
-    for _ in 1..MOST {
-        match answer {
-            Err(StoreError::Unavailable(_)) => {}
-            answer => return must(answer),
-        }
-        answer = replies.record_reply(reply.clone()).await;
-        // The call that gave no answer may have recorded it.
-        if let Ok(ReplyRecorded::Known(view, true)) = answer {
-            return ReplyRecorded::New(view);
-        }
-    }
-    must(answer)
 }
 
 /// The thread is locked while a reply is recorded: the others see that it followed them.
