@@ -17,7 +17,10 @@ use crate::fold::folded;
 use crate::model::words;
 use crate::steps::Steps;
 
-use names::{ANY, CALLS, GREETINGS, KINDS, MACHINES, MAILS, NOTES, PERSONS, PLAIN, READS};
+use names::{
+    ANY, CALLS, GREETINGS, IGNORES, KINDS, MACHINES, MAILS, NOTES, OF_ORDERS, ORDERS, PERSONS,
+    PLAIN, PREVIOUS, READS,
+};
 
 /// How far behind the address its value or its link stands, and how far before it the address
 /// begins.
@@ -27,7 +30,8 @@ const BEFORE: usize = 60;
 const PER_BYTE: usize = 1;
 const PER_WORD: usize = 200;
 
-static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(MACHINES).ok());
+static FINDER: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::new(MACHINES.into_iter().chain(ORDERS)).ok());
 
 /// The same in other languages: whole phrases, each an address if a sign follows. They are
 /// found by their last bytes, because there are more phrases than signs in a mail.
@@ -55,7 +59,13 @@ pub(crate) fn addressed(text: &str, steps: &Steps<'_>) -> Vec<Range<usize>> {
         if !steps.charge(PER_WORD) {
             break;
         }
-        if let Some(until) = address(text, start, end) {
+        let is_order = machine.pattern().as_usize() >= MACHINES.len();
+        let until = if is_order {
+            forgotten_order(text, start, end)
+        } else {
+            address(text, start, end)
+        };
+        if let Some(until) = until {
             found.push(start_of_quotation(text, start).unwrap_or(end)..until);
         }
     }
@@ -214,6 +224,24 @@ fn address(text: &str, start: usize, end: usize) -> Option<usize> {
     } else {
         until
     })
+}
+
+/// Until where a text speaks to a language model that it told to forget the orders at
+/// `start..end`: "ignore all previous instructions".
+fn forgotten_order(text: &str, start: usize, end: usize) -> Option<usize> {
+    let from = text.ceil_char_boundary(start.saturating_sub(BEFORE));
+    let before = text.get(from..start).unwrap_or_default();
+    let sentence = before.rsplit(ends_sentence).next().unwrap_or_default();
+    let words_before: Vec<&str> = words(sentence).collect();
+    let verb = words_before
+        .iter()
+        .rposition(|word| IGNORES.contains(word))?;
+    let between = words_before.get(verb + 1..).unwrap_or_default();
+    let is_known = |word: &&str| OF_ORDERS.contains(word) || PREVIOUS.contains(word);
+    let after = words(text.get(end..).unwrap_or_default()).next();
+    let mut which = between.iter().copied().chain(after);
+    let is_meant = between.iter().all(is_known) && which.any(|word| PREVIOUS.contains(&word));
+    is_meant.then(|| end_of_address(text, end))
 }
 
 fn ends_sentence(c: char) -> bool {

@@ -81,3 +81,30 @@ pub(super) const READS: [&str; 10] = [
 pub(super) const MAILS: [&str; 8] = [
     "email", "emails", "inbox", "it", "mail", "mails", "message", "this",
 ];
+/// What an order says to forget: "ignore all previous instructions". What follows it is meant for
+/// a language model.
+pub(super) const ORDERS: [&str; 5] = ["directive", "guideline", "instruction", "prompt", "rule"];
+pub(super) const IGNORES: [&str; 6] = [
+    "bypass",
+    "discard",
+    "disregard",
+    "forget",
+    "ignore",
+    "override",
+];
+/// Words between the two.
+pub(super) const OF_ORDERS: [&str; 8] = [
+    "all", "any", "of", "other", "safety", "the", "those", "your",
+];
+/// The ones that say which orders. They may also follow.
+pub(super) const PREVIOUS: [&str; 9] = [
+    "above",
+    "before",
+    "earlier",
+    "existing",
+    "given",
+    "preceding",
+    "previous",
+    "prior",
+    "system",
+];
