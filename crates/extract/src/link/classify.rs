@@ -4,6 +4,7 @@ use url::Url;
 
 use super::address::{is_no_action, senses, token_strength};
 use super::collect::WrittenLink;
+use super::label::is_short;
 use crate::extraction::LinkKind;
 use crate::lexicon::{Hit, Sense, link_cue_hits, link_hits};
 use crate::steps::Steps;
@@ -138,6 +139,9 @@ pub(super) struct Cues {
     pub(super) sentence: Sense,
     pub(super) above: Sense,
     pub(super) after: Sense,
+    /// A short label or the line above a URL refuses or removes something, and agrees to
+    /// nothing.
+    refuse: bool,
 }
 
 impl Cues {
@@ -148,8 +152,23 @@ impl Cues {
             sentence: cues_of(&written.sentence),
             above: cues_of(&written.before),
             after: cues_of(&written.after),
+            refuse: refuses(&written.label, steps) || refuses(&written.line_above, steps),
         }
     }
+}
+
+/// Whether a short text refuses or removes something, and agrees to nothing. A short word may
+/// mean something else in another language.
+fn refuses(text: &str, steps: &Steps<'_>) -> bool {
+    const SHORT: usize = 4;
+    let does = Sense::AGREE.or(Sense::GO_IN).or(Sense::CHOOSE);
+    let ends = Sense::REFUSE.or(Sense::REMOVE);
+    if !is_short(text) {
+        return false;
+    }
+    let cues = link_cue_hits(text, steps);
+    let ending = |cue: &Hit| cue.sense.says(ends) && cue.range().len() > SHORT;
+    !Hit::senses(&cues).says(does) && cues.iter().any(ending)
 }
 
 /// What the words around a link say.
@@ -249,6 +268,9 @@ impl Words {
         let acts = Sense::VERIFY.or(Sense::LOGIN).or(Sense::INVITE);
         let denies = named.says(Sense::DENY) && !named.says(acts);
         if denies || address.says(Sense::DENY) || self.answers_an_alarm(address) {
+            return Some(LinkKind::DenyOrRevoke);
+        }
+        if self.cues.refuse {
             return Some(LinkKind::DenyOrRevoke);
         }
         let page =

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::surroundings::{REACH, after, before, label_before, line_above, sentence};
+use super::label::{Name, line_above};
+use super::surroundings::{REACH, after, before, sentence};
 use crate::lexicon::Languages;
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
@@ -28,7 +29,7 @@ pub(super) struct WrittenLink {
     pub(super) label: String,
     /// The host that its text names.
     pub(super) shown_host: Option<String>,
-    /// The short line above it, if it is a URL without a label.
+    /// The short line above it, if it is a URL without a label before it.
     pub(super) line_above: String,
     /// The sentence or line that it is in, without the link itself.
     pub(super) sentence: String,
@@ -109,22 +110,17 @@ fn written(reading: &Reading, span: &Range<usize>) -> WrittenLink {
         // The next line may be the rest of the URL; the gate must refuse it too.
         href.push('\u{fffd}');
     }
-    let label = label_before(text, span);
-    let above = if label.is_empty() {
-        line_above(text, span)
-    } else {
-        ""
-    };
+    let Name { label, place } = Name::of(text, span);
     WrittenLink {
         source: reading.source,
         languages: reading.languages,
         href,
         label: label.to_owned(),
         shown_host: None,
-        line_above: above.to_owned(),
-        sentence: sentence(text, span),
-        before: before(text, span),
-        after: after(text, span),
+        line_above: line_above(text, span).to_owned(),
+        sentence: sentence(text, &place),
+        before: before(text, &place),
+        after: after(text, &place),
         at: span.start,
         end: span.end,
         is_unclear: reading.is_unclear(span.start),

@@ -61,6 +61,7 @@ pub(super) fn facts(
         sentence,
         above,
         after,
+        ..
     } = &said.cues;
     let cues = [label, sentence, above, after];
     let cues = cues.map(|cues| (*cues, [WANTED, UNWANTED, Sense::SHOW].as_slice()));

@@ -4,8 +4,6 @@ use std::ops::Range;
 
 /// How many bytes of text on each side can say something about a link.
 pub(super) const REACH: usize = 240;
-/// A longer text before a bracket, or above a URL, is a sentence and no label. In characters.
-const LONGEST: usize = 40;
 
 /// As much of the text before an offset as can say something about a link.
 pub(super) fn text_before(text: &str, end: usize) -> &str {
@@ -62,56 +60,7 @@ pub(super) fn after(text: &str, span: &Range<usize>) -> String {
     lines.join("\n")
 }
 
-/// What names a URL in plain text: `Confirm: URL`, `Confirm (URL)`, or a short line above a URL
-/// that begins a line, if it ends with a colon or the URL is in brackets. Empty if nothing does.
-pub(super) fn label_before<'a>(text: &'a str, span: &Range<usize>) -> &'a str {
-    let before = text_before(text, span.start);
-    let outside = before.trim_end_matches(['<', '(', '[']);
-    let is_bracketed = outside.len() < before.len();
-    let (line, is_own) = last_line(outside);
-    let line = line.trim();
-    let is_short = |label: &&str| label.chars().count() <= LONGEST && !label.contains("://");
-    if let Some(label) = line.strip_suffix(':').map(last_sentence) {
-        return if is_own || is_short(&label) {
-            label
-        } else {
-            ""
-        };
-    }
-    let label = last_sentence(line).rsplit(['|', '·']).next();
-    label
-        .filter(|label| is_bracketed && is_short(label))
-        .map_or("", str::trim)
-}
-
-/// The short line directly above a URL that begins a line, if it is no sentence. It may say what
-/// must not be followed.
-pub(super) fn line_above<'a>(text: &'a str, span: &Range<usize>) -> &'a str {
-    let before = text_before(text, span.start).trim_end_matches(['<', '(', '[', ' ']);
-    let above = before.strip_suffix('\n').unwrap_or_default();
-    let line = above.rsplit('\n').next().unwrap_or_default().trim();
-    let is_label = line.chars().count() <= LONGEST && !line.ends_with(['.', ',', ';']);
-    if is_label { line } else { "" }
-}
-
-/// The last line or table cell of a text, and `true`. If it says nothing, the one before, and
-/// `false`: the cell of the same row, or the line above, if that is no row of cells.
-fn last_line(text: &str) -> (&str, bool) {
-    let start = text.rfind(['\n', '\t']).map_or(0, |at| at + 1);
-    let (before, last) = text.split_at(start);
-    if last.contains(char::is_alphanumeric) {
-        return (last, true);
-    }
-    if let Some(row) = before.strip_suffix('\t') {
-        let cell = row.rsplit(['\n', '\t']).next();
-        return (cell.unwrap_or_default(), false);
-    }
-    let above = before.strip_suffix('\n').unwrap_or_default();
-    let line = above.rsplit('\n').next().unwrap_or_default();
-    (if line.contains('\t') { "" } else { line }, false)
-}
-
-fn last_sentence(text: &str) -> &str {
+pub(super) fn last_sentence(text: &str) -> &str {
     let trimmed = text.trim_end_matches(['.', '!', '?', ' ']);
     let stop = trimmed
         .char_indices()
@@ -129,19 +78,6 @@ fn last_sentence(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn short_line_or_cell_before_a_url_names_it() {
-        let label = |text: &'static str, at: usize| label_before(text, &(at..at));
-        let table = "Delete account:\tConfirm:\n";
-        assert_eq!(label(table, table.len()), "");
-        assert_eq!(label("Confirm:\t", 9), "Confirm");
-        assert_eq!(label("Hello\nConfirm:\n", 15), "Confirm");
-        assert_eq!(label("Confirm (", 9), "Confirm");
-        assert_eq!(label("Hello Ana\n", 10), "");
-        let sentence = "If you cannot sign in with the button, open the following link:\n";
-        assert_eq!(label(sentence, sentence.len()), "");
-    }
 
     #[test]
     fn text_after_the_sentence_of_a_link_ends_with_the_next_line() {

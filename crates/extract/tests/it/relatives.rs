@@ -90,6 +90,24 @@ fn line_above_a_url_names_it() {
     }
 }
 
+#[test]
+fn refusal_above_or_behind_a_url_protects_it() {
+    let url = "https://bank.example.com/s/Zk3v9QmB7tY1abcd";
+    for (text, says_no) in [
+        ("Anfrage abbrechen:\n\nURL", true),
+        ("To decline the invitation:\nURL", true),
+        ("URL (Refuse)", true),
+        ("URL - Ablehnen", true),
+        ("URL (valid for 24 hours)", false),
+    ] {
+        let body = format!("Confirm your address.\n\n{}\n", text.replace("URL", url));
+        let mail = extract_allowed(&text_mail(&body));
+        let is_protected = mail.link.reason() == Some(AbstainReason::ProtectedLink);
+        assert_eq!(is_protected, says_no, "{text}");
+        assert_eq!(mail.link.found().is_some(), !says_no, "{text}");
+    }
+}
+
 /// Only the sentences say which link does what.
 #[test]
 fn links_with_the_same_words_to_different_places_are_ambiguous() {

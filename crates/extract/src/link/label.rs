@@ -1,0 +1,229 @@
+//! What names a URL in plain text.
+//!
+//! `Confirm: URL`, `Confirm <URL>`, `Confirm -> URL`, `URL (Confirm)`, a line of its own above
+//! the URL that ends with a colon or is set off by signs, or a footnote: `Confirm [1]`.
+
+use std::ops::Range;
+
+use super::footnote;
+use super::surroundings::{REACH, last_sentence, text_before};
+
+/// A longer text is a sentence and no label. In characters.
+const LONGEST: usize = 40;
+/// Signs around a URL, or before a label that has a line of its own.
+const BRACKETS: [char; 3] = ['<', '(', '['];
+const QUOTES: [char; 9] = ['"', '\'', '`', '“', '”', '„', '«', '「', '『'];
+const ARROWS: [char; 9] = ['>', '-', '=', '–', '—', '→', '➜', '»', '►'];
+const STARS: [char; 6] = ['*', '_', '~', '#', '[', ']'];
+
+/// The name of a URL in plain text.
+pub(super) struct Name<'t> {
+    /// Empty if nothing names the URL.
+    pub(super) label: &'t str,
+    /// The place around which the text speaks of it: its own, or that of the reference to its
+    /// footnote.
+    pub(super) place: Range<usize>,
+}
+
+impl<'t> Name<'t> {
+    pub(super) fn of(text: &'t str, span: &Range<usize>) -> Self {
+        if let Some(place) = footnote::reference(text, span.start) {
+            let label = footnote::label(text, &place);
+            let label = if is_short(label) { label } else { "" };
+            return Self { label, place };
+        }
+        let before = label_before(text, span);
+        Self {
+            label: if before.is_empty() {
+                label_behind(text, span)
+            } else {
+                before
+            },
+            place: span.clone(),
+        }
+    }
+}
+
+/// The label in the line of the URL, or above it.
+fn label_before<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
+    let before = text_before(text, span.start);
+    let is_set_off = |c: char| BRACKETS.contains(&c) || QUOTES.contains(&c) || ARROWS.contains(&c);
+    let outside = before.trim_end_matches(|c: char| c == ' ' || is_set_off(c));
+    let signs = before.get(outside.len()..).unwrap_or_default();
+    let (line, is_own) = last_line(outside);
+    let line = line.trim();
+    if let Some(label) = line.strip_suffix([':', '：']) {
+        let label = last_clause(last_sentence(label));
+        return if is_own || is_short(label) { label } else { "" };
+    }
+    let is_label = if is_own {
+        signs.contains(is_set_off) || ends_line(text, span.end)
+    } else {
+        signs.contains(BRACKETS) || is_decorated(line)
+    };
+    let label = last_clause(last_sentence(line)).trim_matches(|c| STARS.contains(&c) || c == ' ');
+    let label = label.trim_start_matches(|c| ARROWS.contains(&c) || c == ' ');
+    if is_label && is_short(label) {
+        label
+    } else {
+        ""
+    }
+}
+
+/// `(Confirm)`, `- Confirm` or `<- Confirm` behind a URL that begins its line. In brackets it
+/// may have the next line for itself.
+fn label_behind<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
+    if !begins_line(text, span.start) {
+        return "";
+    }
+    let rest = text.get(span.end..text.floor_char_boundary(span.end + REACH));
+    let rest = rest.unwrap_or_default().trim_start_matches(['>', ' ']);
+    let own = rest.split(['\n', '\t']).next().unwrap_or_default();
+    let bracketed = rest.strip_prefix('\n').unwrap_or(rest).trim_start();
+    let bracketed = bracketed.strip_prefix(['(', '[']);
+    let bracketed = bracketed.and_then(|rest| rest.split([')', ']']).next());
+    let is_sign = |c: char| ARROWS.contains(&c) || matches!(c, ':' | '<' | '←');
+    let marked = own.trim_start_matches(|c| is_sign(c) || c == ' ');
+    let marked = (marked.len() < own.len()).then_some(marked);
+    let label = bracketed.or(marked).unwrap_or_default().trim();
+    if is_short(label) && !label.contains('\n') {
+        label
+    } else {
+        ""
+    }
+}
+
+/// The short line above a URL that begins a line, if it is no sentence. A blank line may come
+/// between if there is a colon. Such a line may say what must not be followed.
+pub(super) fn line_above<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
+    let before = text_before(text, span.start).trim_end_matches(['<', '(', '[', ' ']);
+    let Some(above) = before.strip_suffix('\n') else {
+        return "";
+    };
+    let written = above.trim_end_matches(['\n', ' ']);
+    let line = written.rsplit('\n').next().unwrap_or_default().trim();
+    let gap = above.get(written.len()..).unwrap_or_default();
+    let is_near = !gap.contains('\n') && !line.ends_with(['.', ',', ';']);
+    if (is_near || line.ends_with([':', '：'])) && is_short(line) {
+        line
+    } else {
+        ""
+    }
+}
+
+/// Whether a text is short enough for a label, and no URL.
+pub(super) fn is_short(label: &str) -> bool {
+    label.chars().count() <= LONGEST && !label.contains("://")
+}
+
+/// `** Confirm **`, `>> Confirm`, `[Confirm]`.
+fn is_decorated(line: &str) -> bool {
+    line.starts_with(|c| STARS.contains(&c)) && line.ends_with(|c| STARS.contains(&c))
+        || [">>", "->", "=>", "→", "»", "►", "#"]
+            .iter()
+            .any(|sign| line.starts_with(sign))
+}
+
+fn begins_line(text: &str, at: usize) -> bool {
+    let before = text_before(text, at).trim_end_matches([' ', '<', '(', '[', '*', '-', '•']);
+    before.is_empty() || before.ends_with(['\n', '\t'])
+}
+
+fn ends_line(text: &str, at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    let rest = rest.trim_start_matches([' ', '.', '!', '。']);
+    rest.is_empty() || rest.starts_with(['\n', '\t'])
+}
+
+/// What follows the last sign that separates names in a line.
+fn last_clause(text: &str) -> &str {
+    let mut clauses = text.rsplit(['|', '·', ';', '；', '”', '"', '•']);
+    clauses.next().unwrap_or_default().trim()
+}
+
+/// The last line or table cell of a text, and `true`. If it says nothing, the one before, and
+/// `false`: the cell of the same row, or the line above, if that is no row of cells.
+fn last_line(text: &str) -> (&str, bool) {
+    let start = text.rfind(['\n', '\t']).map_or(0, |at| at + 1);
+    let (before, last) = text.split_at(start);
+    if last.contains(char::is_alphanumeric) {
+        return (last, true);
+    }
+    if let Some(row) = before.strip_suffix('\t') {
+        let cell = row.rsplit(['\n', '\t']).next();
+        return (cell.unwrap_or_default(), false);
+    }
+    let above = before.strip_suffix('\n').unwrap_or_default();
+    let line = above.rsplit('\n').next().unwrap_or_default();
+    (if line.contains('\t') { "" } else { line }, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const URL: &str = "https://a.com/v";
+
+    /// The name of the last URL of a text.
+    fn name(text: &str) -> String {
+        let text = text.replace("URL", URL);
+        let at = text.rfind(URL).unwrap_or(text.len());
+        let end = if at == text.len() { at } else { at + URL.len() };
+        Name::of(&text, &(at..end)).label.to_owned()
+    }
+
+    #[test]
+    fn text_before_a_url_names_it() {
+        for text in [
+            "Confirm:\tURL",
+            "Hello\nConfirm:\nURL",
+            "Confirm (URL)",
+            "Confirm ( URL )",
+            "Confirm -> URL",
+            "Confirm = URL",
+            "[Confirm](URL)",
+            "Help: https://a.com/h; Confirm:“URL”",
+            "Hello\n** Confirm **\n    URL",
+            ">> Confirm\nURL",
+            "  Confirm   URL\n",
+        ] {
+            assert_eq!(name(text), "Confirm", "{text}");
+        }
+    }
+
+    #[test]
+    fn text_behind_a_url_names_it() {
+        for text in [
+            "URL (Confirm)",
+            "URL\n(Confirm)",
+            "URL <- Confirm",
+            "URL - Confirm\nBye",
+            "https://a.com/d (Delete)\nURL (Confirm)",
+        ] {
+            assert_eq!(name(text), "Confirm", "{text}");
+        }
+    }
+
+    #[test]
+    fn reference_to_a_footnote_names_its_url() {
+        for text in [
+            "Read the rules [1], or Confirm [2].\n[1] https://a.com/r\n[2] URL",
+            "Delete (a)\n\nConfirm (b)\n\n(b) URL",
+            "Confirm[1].\n---\n1. URL",
+        ] {
+            assert!(name(text).ends_with("Confirm"), "{text}");
+        }
+    }
+
+    #[test]
+    fn sentence_or_another_row_names_no_url() {
+        for text in [
+            "Delete account:\tConfirm:\nURL",
+            "Hello Ana\nURL",
+            "If you cannot sign in with the button, open the following link:\nURL",
+            "Confirm [1] or not.\nURL",
+        ] {
+            assert_eq!(name(text), "", "{text}");
+        }
+    }
+}
