@@ -12,6 +12,7 @@ mod gate;
 mod label;
 mod proofpoint;
 mod redirect;
+mod rule;
 mod said;
 mod surroundings;
 mod unwrap;

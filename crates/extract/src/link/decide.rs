@@ -10,8 +10,9 @@ mod target;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::classify::{Classified, LinkRule, Words};
+use super::classify::{Classified, Words};
 use super::collect::collect;
+use super::rule::LinkRule;
 use crate::allowlist::Allowlist;
 use crate::extraction::{Extraction, Link, LinkKind};
 use crate::flag::Flag;

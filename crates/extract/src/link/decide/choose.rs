@@ -3,7 +3,7 @@
 use super::{JudgedLink, LinkDecision, MARGIN};
 use crate::extraction::{AbstainReason, Extraction, Link, LinkKind};
 use crate::flag::Flag;
-use crate::link::classify::LinkRule;
+use crate::link::rule::LinkRule;
 use crate::model::{UNIT, percent};
 use crate::rejection::Rejection;
 

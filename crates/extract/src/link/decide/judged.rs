@@ -5,8 +5,8 @@ use super::{ConsideredLink, JudgedLink};
 use crate::allowlist::Allowlist;
 use crate::extraction::LinkKind;
 use crate::link::address::has_brief_token;
-use crate::link::classify::LinkRule;
 use crate::link::facts::NUMBER;
+use crate::link::rule::LinkRule;
 use crate::model::{UNIT, percent};
 use crate::rejection::Rejection;
 
