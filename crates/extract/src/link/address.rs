@@ -199,6 +199,21 @@ fn is_brief_token(piece: &str) -> bool {
     piece.len() >= 4 && is_mixed && piece.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
+/// Whether a piece of the path or the query has two digits and letters: `Lk88`, `7h3`. It may be
+/// a token. `v10` and `help24` are names.
+pub(super) fn has_mixed_piece(url: &Url) -> bool {
+    let query = url.query().unwrap_or_default();
+    let mut pieces = url.path().split('/').chain(query.split(['=', '&']));
+    pieces.any(|piece| {
+        let digits = piece.bytes().filter(u8::is_ascii_digit).count();
+        let name = piece.trim_end_matches(|c: char| c.is_ascii_digit());
+        let is_name = name.len() != 2 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
+        (2..piece.len()).contains(&digits)
+            && !is_name
+            && piece.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
 /// Anything but a short word: `/login?c=mail` is the same for everybody.
 fn is_token_value(value: &str) -> bool {
     const LONGEST_WORD: usize = 5;
@@ -363,6 +378,22 @@ mod tests {
             "https://a.com/login?app=web2",
             "https://a.com/sign-in/Help4",
             "https://a.com/login/2fa",
+        ] {
+            assert!(!has(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn mixed_pieces_have_two_digits_and_are_no_names() {
+        let has = |url: &str| has_mixed_piece(&Url::parse(url).unwrap());
+        for url in ["https://a.com/in/7h3", "https://a.com/login?p=nn41"] {
+            assert!(has(url), "{url}");
+        }
+        for url in [
+            "https://a.com/login/2fa",
+            "https://a.com/v10/login",
+            "https://a.com/login?app=web24",
+            "https://a.com/login/2026",
         ] {
             assert!(!has(url), "{url}");
         }

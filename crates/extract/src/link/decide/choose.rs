@@ -1,14 +1,12 @@
 //! Chooses the action link among the judged ones, or says why there is none.
 
+use super::judged::SURE;
 use super::{JudgedLink, LinkDecision, MARGIN};
 use crate::extraction::{AbstainReason, Extraction, Link, LinkKind};
 use crate::flag::Flag;
 use crate::link::rule::LinkRule;
-use crate::model::{UNIT, percent};
+use crate::model::percent;
 use crate::rejection::Rejection;
-
-/// The log odds of 95 %.
-const SURE: i32 = 3 * UNIT;
 
 pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
     let mut flags = Vec::new();

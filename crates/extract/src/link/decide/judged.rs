@@ -4,7 +4,7 @@ use super::candidate::LinkCandidate;
 use super::{ConsideredLink, JudgedLink};
 use crate::allowlist::Allowlist;
 use crate::extraction::LinkKind;
-use crate::link::address::has_brief_token;
+use crate::link::address::{has_brief_token, has_mixed_piece};
 use crate::link::facts::NUMBER;
 use crate::link::rule::LinkRule;
 use crate::model::{UNIT, percent};
@@ -13,6 +13,8 @@ use crate::rejection::Rejection;
 /// The log odds that a link needs if the rules support it, and if they do not.
 const THRESHOLD: i32 = 0;
 const UNSUPPORTED: i32 = UNIT;
+/// The log odds of 95 %.
+pub(super) const SURE: i32 = 3 * UNIT;
 /// The points with which the rules support a link.
 const SUPPORT: i32 = 60;
 /// A shorter piece with a digit is no token.
@@ -78,7 +80,10 @@ impl<'m, 'l> JudgedLink<'m, 'l> {
         let has_number = number.is_some_and(|length| *length >= SHORTEST);
         let has_brief_token = || {
             let checked = self.link.checked.as_ref();
-            checked.is_ok_and(|checked| has_brief_token(&checked.url))
+            checked.is_ok_and(|checked| {
+                let is_sure = self.score >= SURE;
+                has_brief_token(&checked.url) || is_sure && has_mixed_piece(&checked.url)
+            })
         };
         self.classified.kind == LinkKind::MagicLogin
             && !has_token
