@@ -11,7 +11,7 @@ pub(super) const THRESHOLD_LABELLED: i32 = 0;
 /// The points of such a value: a direct label and more.
 pub(super) const LABELLED: i32 = 90;
 /// The log odds that words need: they are mostly names.
-pub(super) const THRESHOLD_WORDS: i32 = 2 * UNIT;
+pub(super) const THRESHOLD_WORDS: i32 = 3 * UNIT / 2;
 /// The points with which the rules support a candidate.
 pub(super) const SUPPORT: i32 = 60;
 /// How far the best value must be ahead of the next.

@@ -74,15 +74,15 @@ fn link_that_only_a_heading_names_is_not_returned_beside_one_with_the_same_words
 
 #[test]
 fn line_above_a_url_names_it() {
-    let url = "https://bank.example.com/s/551189";
+    let url = "https://bank.example.com/s/Zk3v9QmB7tY1abcd";
     for (above, says_no) in [
         ("Não fui eu: bloquear:", true),
         ("It wasn't me:", true),
         ("Nein, das war ich nicht:", true),
         ("Remove this address", true),
-        ("Autorizar o novo celular:", false),
+        ("Confirmar o e-mail:", false),
     ] {
-        let body = format!("Autorize o novo celular.\n\n{above}\n{url}\n");
+        let body = format!("Confirme seu e-mail para usar a conta.\n\n{above}\n{url}\n");
         let mail = extract_allowed(&text_mail(&body));
         let is_protected = mail.link.reason() == Some(AbstainReason::ProtectedLink);
         assert_eq!(is_protected, says_no, "{above}");
@@ -100,7 +100,8 @@ fn refusal_above_or_behind_a_url_protects_it() {
         ("URL - Ablehnen", true),
         ("URL (valid for 24 hours)", false),
     ] {
-        let body = format!("Confirm your address.\n\n{}\n", text.replace("URL", url));
+        let asked = "Please confirm your address with this link.";
+        let body = format!("{asked}\n\n{}\n", text.replace("URL", url));
         let mail = extract_allowed(&text_mail(&body));
         let is_protected = mail.link.reason() == Some(AbstainReason::ProtectedLink);
         assert_eq!(is_protected, says_no, "{text}");
