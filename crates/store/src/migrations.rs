@@ -44,6 +44,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(16, "0016_sends"),
     twin!(17, "0017_replies"),
     twin!(18, "0018_expected"),
+    twin!(19, "0019_kept_messages"),
 ];
 
 /// The migrations that a database has, in the driver's own table.

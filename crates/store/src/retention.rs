@@ -222,12 +222,14 @@ const MESSAGES: Sql = Sql {
              RETURNING (SELECT now FROM clock) - received_at - $1",
 };
 
+/// About the scalar subquery, see `items.rs`.
 const DELIVERIES: Sql = Sql {
     postgres: "DELETE FROM deliveries
                WHERE id IN (SELECT id FROM deliveries d
                             WHERE body IS NULL AND state IN ('done', 'buried')
                               AND finished_at <= now() - $1 * interval '1 millisecond'
-                              AND NOT EXISTS (SELECT 1 FROM messages WHERE delivery_id = d.id)
+                              AND NOT (SELECT EXISTS (SELECT 1 FROM messages
+                                                      WHERE delivery_id = d.id))
                             ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED)
                RETURNING (extract(epoch FROM now() - finished_at) * 1000)::bigint - $1",
     sqlite: "DELETE FROM deliveries

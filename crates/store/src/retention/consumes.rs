@@ -8,7 +8,8 @@ use crate::database::Session;
 use crate::stored::millis;
 
 /// Consumes whose artifacts are gone, and the callbacks about them. An artifact that is
-/// still there keeps its consume, or it could be consumed again.
+/// still there keeps its consume, or it could be consumed again. About the scalar subquery, see
+/// `items.rs`.
 pub(super) async fn purge_consumes<B: Backend>(
     session: Session<B>,
     keep: &RetentionPeriods,
@@ -36,7 +37,8 @@ pub(super) async fn purge_consumes<B: Backend>(
                    WHERE artifact_id IN (
                        SELECT artifact_id FROM consumes c
                        WHERE consumed_at <= now() - $1 * interval '1 millisecond'
-                         AND NOT EXISTS (SELECT 1 FROM artifacts WHERE id = c.artifact_id)
+                         AND NOT (SELECT EXISTS (SELECT 1 FROM artifacts
+                                                 WHERE id = c.artifact_id))
                        ORDER BY consumed_at LIMIT $2 FOR UPDATE SKIP LOCKED)
                    RETURNING (extract(epoch FROM now() - consumed_at) * 1000)::bigint - $1",
         sqlite: "DELETE FROM consumes
