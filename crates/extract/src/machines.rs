@@ -2,7 +2,8 @@
 //!
 //! A stranger may write such a sentence into a name, a note or a review, which an honest
 //! service then sends. A service writes to people, so no code and no link is taken from there.
-//! Only an address before the value is known, in English and a few words of other languages.
+//! Known are an address before the value, in English and a few words of other languages, and an
+//! order to forget instructions.
 
 mod names;
 
@@ -18,8 +19,8 @@ use crate::model::words;
 use crate::steps::Steps;
 
 use names::{
-    ANY, CALLS, GREETINGS, IGNORES, KINDS, MACHINES, MAILS, NOTES, OF_ORDERS, ORDERS, PERSONS,
-    PLAIN, PREVIOUS, READS,
+    ANY, CALLS, GREETINGS, IGNORES, KINDS, MACHINES, MAILS, NOTES, OF_ORDERS, ORDERING, ORDERS,
+    PERSONS, PLAIN, PREVIOUS, READS,
 };
 
 /// How far behind the address its value or its link stands, and how far before it the address
@@ -227,21 +228,26 @@ fn address(text: &str, start: usize, end: usize) -> Option<usize> {
 }
 
 /// Until where a text speaks to a language model that it told to forget the orders at
-/// `start..end`: "ignore all previous instructions".
+/// `start..end`: "ignore all previous instructions". A line may break within such an order.
 fn forgotten_order(text: &str, start: usize, end: usize) -> Option<usize> {
+    /// Words behind the orders that may say which they are.
+    const BEHIND_ORDERS: usize = 3;
     let from = text.ceil_char_boundary(start.saturating_sub(BEFORE));
     let before = text.get(from..start).unwrap_or_default();
-    let sentence = before.rsplit(ends_sentence).next().unwrap_or_default();
-    let words_before: Vec<&str> = words(sentence).collect();
-    let verb = words_before
-        .iter()
-        .rposition(|word| IGNORES.contains(word))?;
-    let between = words_before.get(verb + 1..).unwrap_or_default();
+    let is_end = |c: char| ends_sentence(c) && !matches!(c, '\n' | '*');
+    let sentence = before.rsplit(is_end).next().unwrap_or_default();
+    let said: Vec<&str> = words(sentence).collect();
+    let verb = said.iter().rposition(|word| IGNORES.contains(word))?;
+    // "You can ignore …" and "do not ignore …" are said to people.
+    let place = sentence.rfind(said.get(verb)?)?;
+    let line = sentence.get(..place)?.rsplit('\n').next()?;
+    let is_order = words(line).all(|word| ORDERING.contains(&word));
+    let between = said.get(verb + 1..).unwrap_or_default();
     let is_known = |word: &&str| OF_ORDERS.contains(word) || PREVIOUS.contains(word);
-    let after = words(text.get(end..).unwrap_or_default()).next();
+    let after = words(text.get(end..).unwrap_or_default()).take(BEHIND_ORDERS);
     let mut which = between.iter().copied().chain(after);
     let is_meant = between.iter().all(is_known) && which.any(|word| PREVIOUS.contains(&word));
-    is_meant.then(|| end_of_address(text, end))
+    (is_order && is_meant).then(|| end_of_address(text, end))
 }
 
 fn ends_sentence(c: char) -> bool {

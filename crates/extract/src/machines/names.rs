@@ -92,9 +92,13 @@ pub(super) const IGNORES: [&str; 6] = [
     "ignore",
     "override",
 ];
+/// Words before such a verb.
+pub(super) const ORDERING: [&str; 8] = [
+    "also", "and", "must", "now", "please", "should", "then", "you",
+];
 /// Words between the two.
-pub(super) const OF_ORDERS: [&str; 8] = [
-    "all", "any", "of", "other", "safety", "the", "those", "your",
+pub(super) const OF_ORDERS: [&str; 12] = [
+    "every", "my", "our", "these", "all", "any", "of", "other", "safety", "the", "those", "your",
 ];
 /// The ones that say which orders. They may also follow.
 pub(super) const PREVIOUS: [&str; 9] = [
