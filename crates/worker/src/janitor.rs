@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 /// waiting long for a lock or for the one SQLite writer.
 const BATCH: u32 = 256;
 
-/// After a full batch this rests so many times as long as it took, so deletions take at most a
-/// quarter of the time of one connection.
+/// After a batch this rests so many times as long as the batch took, but at most
+/// [`LONGEST_REST`].
 const REST: u32 = 3;
-/// The longest rest after a statement that took long.
+/// The longest rest. Only batches of more than a third of a second take a larger share of the time.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// Measuring may take up to one part in this many of the time.

@@ -75,7 +75,8 @@ pub(super) async fn purge<B: Backend>(
 /// inboxes are locked, in the same order as the insert of items locks them.
 ///
 /// What Postgres checks of a message stands in scalar subqueries, which it does not turn into
-/// joins: with joins it read all due messages before it took the first, 100 s for a million.
+/// joins: with joins it read all due messages before it took the first, 100 s for a million. The
+/// `CROSS JOIN` makes SQLite begin with the inboxes that have a time of their own, which are few.
 async fn due_messages<B: Backend>(
     connection: &mut Connection<B>,
     keep: &RetentionPeriods,
@@ -120,7 +121,7 @@ async fn due_messages<B: Backend>(
          UNION ALL
          SELECT * FROM (
              SELECT m.id, (SELECT now FROM clock) - m.received_at - i.retention_ms
-             FROM inboxes i JOIN messages m ON m.inbox = i.inbox
+             FROM inboxes i CROSS JOIN messages m ON m.inbox = i.inbox
              WHERE i.retention_ms IS NOT NULL AND m.purged_at IS NULL
                AND m.received_at <= (SELECT now FROM clock) - i.retention_ms
                AND NOT EXISTS (SELECT 1 FROM artifacts a JOIN attempts t ON t.id = a.attempt_id
