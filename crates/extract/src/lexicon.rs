@@ -82,7 +82,7 @@ pub(crate) fn link_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
     LINKS.hits(text, steps)
 }
 
-/// Every cue of links for the model in the text, in the same way.
+/// Every cue of links in the text, in the same way.
 pub(crate) fn link_cue_hits(text: &str, steps: &Steps<'_>) -> Vec<Hit> {
     LINK_CUES.hits(text, steps)
 }

@@ -28,6 +28,7 @@ pub(super) fn is_second(one: &ScoredCode, best: &ScoredCode) -> bool {
         let is_supported = one.points >= SUPPORT || best.rated - one.rated < UNIT;
         one.odds >= 0 || one.rated >= 0 && is_supported || one.rated >= -UNIT && are_direct
     } else {
+        // The model gives little to a second label, so low odds count.
         are_direct && one.odds.max(one.rated) >= -2 * UNIT
     }
 }

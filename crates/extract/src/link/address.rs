@@ -1,5 +1,6 @@
 //! The words of a URL: path, parameters, fragment.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -26,11 +27,44 @@ pub(super) fn senses(url: &Url) -> Sense {
     let asked = ["reset", "recover", "forgot"]
         .iter()
         .any(|word| words.hold(word));
-    if changes && !asked {
+    if changes && !asked || answers_no(url) {
         said.or(Sense::DENY)
     } else {
         said
     }
+}
+
+/// `?approve=false`, `?answer=no`.
+fn answers_no(url: &Url) -> bool {
+    const QUESTIONS: [&str; 20] = [
+        "accept",
+        "accepted",
+        "agree",
+        "allow",
+        "allowed",
+        "answer",
+        "approve",
+        "approved",
+        "confirm",
+        "confirmed",
+        "consent",
+        "decision",
+        "ismine",
+        "itwasme",
+        "me",
+        "ok",
+        "reply",
+        "response",
+        "v",
+        "valid",
+    ];
+    const NO: [&str; 6] = ["0", "false", "n", "never", "no", "none"];
+    url.query_pairs().any(|(name, value)| {
+        let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+        let is =
+            |words: &[&str], word: &str| words.iter().any(|one| one.eq_ignore_ascii_case(word));
+        is(&QUESTIONS, &name) && is(&NO, &value)
+    })
 }
 
 /// The words of a URL in lower case, without its tokens.
@@ -199,17 +233,17 @@ fn is_brief_token(piece: &str) -> bool {
     piece.len() >= 4 && is_mixed && piece.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Whether a piece of the path or the query has two digits and letters: `Lk88`, `7h3`. It may be
-/// a token. `v10` and `help24` are names.
+/// Whether a piece of the path or a value has digits between letters, or letters between digits:
+/// `7h3`. It may be a token; a name such as `web24` or a time such as `24h` is none.
 pub(super) fn has_mixed_piece(url: &Url) -> bool {
-    let query = url.query().unwrap_or_default();
-    let mut pieces = url.path().split('/').chain(query.split(['=', '&']));
-    pieces.any(|piece| {
-        let digits = piece.bytes().filter(u8::is_ascii_digit).count();
-        let name = piece.trim_end_matches(|c: char| c.is_ascii_digit());
-        let is_name = name.len() != 2 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
-        (2..piece.len()).contains(&digits)
-            && !is_name
+    let values = url
+        .query_pairs()
+        .filter(|(name, _)| !name.starts_with("utm_"))
+        .map(|(_, value)| value);
+    let pieces = url.path().split('/').map(Cow::from);
+    pieces.chain(values).any(|piece| {
+        let is_change = |pair: &&[u8; 2]| pair[0].is_ascii_digit() != pair[1].is_ascii_digit();
+        piece.as_bytes().array_windows().filter(is_change).count() > 1
             && piece.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })
 }
@@ -384,15 +418,37 @@ mod tests {
     }
 
     #[test]
-    fn mixed_pieces_have_two_digits_and_are_no_names() {
+    fn url_that_answers_no_denies() {
+        let says = |url: &str| senses(&Url::parse(url).unwrap()).says(Sense::DENY);
+        for url in [
+            "https://a.com/confirm?t=8fj39dk2&approve=false",
+            "https://a.com/consent?c=33b9&v=no",
+            "https://a.com/s?it_was_me=0",
+            "https://a.com/email/unverify/8fj39dk2",
+        ] {
+            assert!(says(url), "{url}");
+        }
+        for url in [
+            "https://a.com/confirm?v=1",
+            "https://a.com/confirm?track=no",
+        ] {
+            assert!(!says(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn mixed_pieces_are_no_names_and_no_times() {
         let has = |url: &str| has_mixed_piece(&Url::parse(url).unwrap());
-        for url in ["https://a.com/in/7h3", "https://a.com/login?p=nn41"] {
+        for url in ["https://a.com/in/7h3", "https://a.com/login?p=b4k2"] {
             assert!(has(url), "{url}");
         }
         for url in [
             "https://a.com/login/2fa",
             "https://a.com/v10/login",
             "https://a.com/login?app=web24",
+            "https://a.com/sign-in/Help4",
+            "https://a.com/login?promo=24h",
+            "https://a.com/login?utm_campaign=a1b2",
             "https://a.com/login/2026",
         ] {
             assert!(!has(url), "{url}");

@@ -54,8 +54,8 @@ pub(super) struct Cues {
     pub(super) sentence: Sense,
     pub(super) above: Sense,
     pub(super) after: Sense,
-    /// A short label or the line above a URL refuses or removes something, and agrees to
-    /// nothing.
+    /// A short label, or what is written beside a URL, refuses or removes something, and agrees
+    /// to nothing.
     refuse: bool,
 }
 
@@ -67,23 +67,37 @@ impl Cues {
             sentence: cues_of(&written.sentence),
             above: cues_of(&written.before),
             after: cues_of(&written.after),
-            refuse: refuses(&written.label, steps) || refuses(&written.line_above, steps),
+            refuse: refuses(&written.label, Sense::default(), steps)
+                || written
+                    .beside
+                    .iter()
+                    .any(|text| refuses(text, Sense::POINT, steps)),
         }
     }
 }
 
-/// Whether a short text refuses or removes something, and agrees to nothing. A short word may
-/// mean something else in another language.
-fn refuses(text: &str, steps: &Steps<'_>) -> bool {
+/// Whether a short text refuses or removes something, and neither agrees nor says `exempt`: a line
+/// above a link may say that a button is blocked. What begins the text counts before all signs
+/// that it signs in: "block this sign-in".
+fn refuses(text: &str, exempt: Sense, steps: &Steps<'_>) -> bool {
+    /// Words of so many bytes may mean something else in another language.
     const SHORT: usize = 4;
-    let does = Sense::AGREE.or(Sense::GO_IN).or(Sense::CHOOSE);
-    let ends = Sense::REFUSE.or(Sense::REMOVE);
     if !is_short(text) {
         return false;
     }
-    let cues = link_cue_hits(text, steps);
-    let ending = |cue: &Hit| cue.sense.says(ends) && cue.range().len() > SHORT;
-    !Hit::senses(&cues).says(does) && cues.iter().any(ending)
+    let mut cues = link_cue_hits(text, steps);
+    cues.retain(|cue| cue.range().len() > SHORT);
+    let ends = Sense::REFUSE.or(Sense::REMOVE);
+    let first = cues.first().map(|cue| cue.sense).unwrap_or_default();
+    let enters = Sense::GO_IN.or(Sense::CHOOSE);
+    let agrees = Sense::AGREE.or(exempt);
+    let agrees = if first.says(ends) && !first.says(enters) {
+        agrees
+    } else {
+        agrees.or(enters)
+    };
+    let said = Hit::senses(&cues);
+    said.says(ends) && !said.says(agrees)
 }
 
 /// What the words around a link say.
@@ -94,10 +108,10 @@ pub(super) struct Words {
     /// No rule looks at these, only the model.
     pub(super) after: Sense,
     pub(super) subject: Sense,
-    /// The cues at the same places, for the model.
+    /// The cues at the same places. Only `refuse` is a rule, the model sees the others.
     pub(super) cues: Cues,
-    /// What the line above a URL says. Only a reason not to follow it is taken from there.
-    line_above: Sense,
+    /// What is written beside a URL says. Only reasons not to follow it are taken from there.
+    beside: Vec<Sense>,
     /// The link has a label at all.
     is_named: bool,
     has_long_label: bool,
@@ -113,8 +127,8 @@ impl Words {
             after: senses_of(&written.after),
             subject,
             cues: Cues::of(written, steps),
-            line_above: senses_of(&written.line_above),
-            is_named: !written.label.is_empty(),
+            beside: written.beside.iter().map(|text| senses_of(text)).collect(),
+            is_named: written.is_named,
             has_long_label: written.label.len() > 80,
         }
     }
@@ -173,7 +187,11 @@ impl Words {
         if is_no_action(url) {
             return Some(LinkKind::Other);
         }
-        let named = self.label.or(self.line_above);
+        let beside = self
+            .beside
+            .iter()
+            .fold(Sense::default(), |all, one| all.or(*one));
+        let named = self.label.or(beside);
         if named.or(address).says(Sense::DELETE) || self.asks_to_delete() {
             return Some(LinkKind::Delete);
         }
@@ -181,8 +199,12 @@ impl Words {
             return Some(LinkKind::Unsubscribe);
         }
         let acts = Sense::VERIFY.or(Sense::LOGIN).or(Sense::INVITE);
-        let denies = named.says(Sense::DENY) && !named.says(acts);
-        if denies || address.says(Sense::DENY) || self.answers_an_alarm(address) {
+        let denies = |words: &Sense| words.says(Sense::DENY) && !words.says(acts);
+        if denies(&self.label)
+            || self.beside.iter().any(denies)
+            || address.says(Sense::DENY)
+            || self.answers_an_alarm(address)
+        {
             return Some(LinkKind::DenyOrRevoke);
         }
         if self.cues.refuse {
@@ -204,6 +226,9 @@ impl Words {
     /// something, unless its label names an action that the user asked for. Nobody
     /// asked for a password reset in a mail about a sign-in.
     fn answers_an_alarm(&self, address: Sense) -> bool {
+        if self.label.says(Sense::NOT_ME) && !self.label.says(Sense::VERIFY) {
+            return true;
+        }
         let alarm = self.sentence.says(Sense::NOT_ME)
             || self.above.or(self.subject).says(Sense::NOT_ME) && self.is_named
             || self.asks_for_a_reset_above(address)

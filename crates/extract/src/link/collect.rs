@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::label::{Name, line_above};
+use super::label::{Name, label_behind, line_above, line_below};
 use super::surroundings::{REACH, after, before, sentence};
 use crate::lexicon::Languages;
 use crate::reading::{Reading, TextSource};
@@ -29,8 +29,11 @@ pub(super) struct WrittenLink {
     pub(super) label: String,
     /// The host that its text names.
     pub(super) shown_host: Option<String>,
-    /// The short line above it, if it is a URL without a label before it.
-    pub(super) line_above: String,
+    /// It has a label, and not only behind it.
+    pub(super) is_named: bool,
+    /// What is written at a URL besides its label: the short line above or below it, or the line of
+    /// a footnote. It may say that the URL must not be followed.
+    pub(super) beside: Vec<String>,
     /// The sentence or line that it is in, without the link itself.
     pub(super) sentence: String,
     /// The text before that sentence.
@@ -62,13 +65,15 @@ pub(super) fn collect(reading: &Reading, steps: &Steps<'_>) -> (Vec<WrittenLink>
         } else {
             shown.to_owned()
         };
+        let label = format!("{label} {}", anchor.alternative).trim().to_owned();
         found.push(WrittenLink {
             source: reading.source,
             languages: reading.languages,
             href: anchor.href.clone(),
-            label: format!("{label} {}", anchor.alternative).trim().to_owned(),
+            is_named: !label.is_empty(),
+            label,
             shown_host: address,
-            line_above: String::new(),
+            beside: Vec::new(),
             sentence: sentence(reading.text(), &anchor.span),
             before: before(reading.text(), &anchor.span),
             after: after(reading.text(), &anchor.span),
@@ -89,14 +94,14 @@ pub(super) fn collect(reading: &Reading, steps: &Steps<'_>) -> (Vec<WrittenLink>
             .iter()
             .any(|anchor| anchor.span.start <= span.start && span.start < anchor.span.end);
         if !linked {
-            found.push(written(reading, &span));
+            found.push(written(reading, &span, steps));
         }
     }
     (found, is_cut)
 }
 
 /// A URL written out in the text.
-fn written(reading: &Reading, span: &Range<usize>) -> WrittenLink {
+fn written(reading: &Reading, span: &Range<usize>, steps: &Steps<'_>) -> WrittenLink {
     let text = reading.text();
     let mut href: String = text
         .get(span.clone())
@@ -110,17 +115,28 @@ fn written(reading: &Reading, span: &Range<usize>) -> WrittenLink {
         // The next line may be the rest of the URL; the gate must refuse it too.
         href.push('\u{fffd}');
     }
-    let Name { label, place } = Name::of(text, span);
+    let name = Name::of(text, span, steps);
+    let above = line_above(text, span);
+    let mut beside = vec![above.to_owned()];
+    if above.is_empty() {
+        beside.push(line_below(text, span).to_owned());
+    }
+    if name.reference.is_some() {
+        beside.push(label_behind(text, span).to_owned());
+        beside.push(sentence(text, span));
+    }
+    let place = name.reference.as_ref().unwrap_or(span);
     WrittenLink {
         source: reading.source,
         languages: reading.languages,
         href,
-        label: label.to_owned(),
+        label: name.label.to_owned(),
+        is_named: !name.label.is_empty() && !name.is_behind,
         shown_host: None,
-        line_above: line_above(text, span).to_owned(),
-        sentence: sentence(text, &place),
-        before: before(text, &place),
-        after: after(text, &place),
+        beside,
+        sentence: sentence(text, place),
+        before: before(text, place),
+        after: after(text, place),
         at: span.start,
         end: span.end,
         is_unclear: reading.is_unclear(span.start),

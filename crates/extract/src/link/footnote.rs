@@ -2,23 +2,34 @@
 
 use std::ops::Range;
 
-use super::surroundings::text_before;
+use super::surroundings::{REACH, text_before};
+use crate::steps::Steps;
 
 /// The most letters and digits of a mark.
 const LONGEST: usize = 2;
+/// How far before its footnote a reference may stand, in bytes.
+const FARTHEST: usize = 8_000;
 
 /// Where the text speaks of the footnote that a URL begins, if it begins one.
-pub(super) fn reference(text: &str, at: usize) -> Option<Range<usize>> {
+pub(super) fn reference(text: &str, at: usize, steps: &Steps<'_>) -> Option<Range<usize>> {
     let line = text_before(text, at).rsplit('\n').next()?;
     let mark = mark(line.trim())?;
-    let earlier = text.get(..at - line.len())?;
-    let place = [('[', ']'), ('(', ')')]
+    let end = at - line.len();
+    let from = text.ceil_char_boundary(end.saturating_sub(FARTHEST));
+    let earlier = text.get(from..end)?;
+    steps.charge(2 * earlier.len());
+    let found = [('[', ']'), ('(', ')')]
         .into_iter()
         .find_map(|(open, close)| {
             let reference = format!("{open}{mark}{close}");
             Some((earlier.rfind(&reference)?, reference.len()))
         });
-    place.map(|(start, length)| start..start + length)
+    let (start, length) = found?;
+    let behind = earlier.get(start + length..)?;
+    let is_footnote = behind
+        .trim_start_matches([':', ' ', '<'])
+        .starts_with("http");
+    (!is_footnote).then(|| from + start..from + start + length)
 }
 
 /// The mark of a footnote: `[1]`, `(a)`, `1.`, `[12]:`.
@@ -33,9 +44,18 @@ fn mark(line: &str) -> Option<&str> {
     (is_mark && mark.len() < line.len()).then_some(mark)
 }
 
-/// The words before a reference, up to a sign that separates them from others.
+/// The words before a reference, up to a sign that separates them from others. A reference that
+/// begins its line names what follows it there.
 pub(super) fn label<'t>(text: &'t str, place: &Range<usize>) -> &'t str {
-    let before = text_before(text, place.start).trim_end();
-    let signs = |c: char| "\n\t.!?,;:()[]|·。、，；".contains(c);
-    before.rsplit(signs).next().unwrap_or_default().trim()
+    let is_end = |c: char| "\n\t.!?,;:()[]|·。、，；".contains(c);
+    let before = text_before(text, place.start).trim_end_matches(' ');
+    let words = before.rsplit(is_end).next().unwrap_or_default().trim();
+    if words.contains(char::is_alphanumeric) {
+        return words;
+    }
+    let behind = text.get(place.end..text.floor_char_boundary(place.end + REACH));
+    let behind = behind
+        .unwrap_or_default()
+        .trim_start_matches([' ', ':', '.', '-']);
+    behind.split(is_end).next().unwrap_or_default().trim()
 }

@@ -1,12 +1,14 @@
 //! What names a URL in plain text.
 //!
-//! `Confirm: URL`, `Confirm <URL>`, `Confirm -> URL`, `URL (Confirm)`, a line of its own above
-//! the URL that ends with a colon or is set off by signs, or a footnote: `Confirm [1]`.
+//! `Confirm: URL`, `Confirm <URL>`, `Confirm “URL”`, `Confirm -> URL`; `URL (Confirm)`,
+//! `URL - Confirm`; a line of its own above the URL that ends with a colon or is set off by signs;
+//! or the reference to a footnote: `Confirm [1]`.
 
 use std::ops::Range;
 
 use super::footnote;
 use super::surroundings::{REACH, last_sentence, text_before};
+use crate::steps::Steps;
 
 /// A longer text is a sentence and no label. In characters.
 const LONGEST: usize = 40;
@@ -15,31 +17,36 @@ const BRACKETS: [char; 3] = ['<', '(', '['];
 const QUOTES: [char; 9] = ['"', '\'', '`', '“', '”', '„', '«', '「', '『'];
 const ARROWS: [char; 9] = ['>', '-', '=', '–', '—', '→', '➜', '»', '►'];
 const STARS: [char; 6] = ['*', '_', '~', '#', '[', ']'];
+/// What may stand between the beginning of a line and its URL.
+const BULLETS: [char; 7] = [' ', '<', '(', '[', '*', '-', '•'];
 
 /// The name of a URL in plain text.
 pub(super) struct Name<'t> {
     /// Empty if nothing names the URL.
     pub(super) label: &'t str,
-    /// The place around which the text speaks of it: its own, or that of the reference to its
-    /// footnote.
-    pub(super) place: Range<usize>,
+    /// It stands behind the URL. There it may as well say how long the URL is valid.
+    pub(super) is_behind: bool,
+    /// Where the text refers to the URL, if it is a footnote.
+    pub(super) reference: Option<Range<usize>>,
 }
 
 impl<'t> Name<'t> {
-    pub(super) fn of(text: &'t str, span: &Range<usize>) -> Self {
-        if let Some(place) = footnote::reference(text, span.start) {
-            let label = footnote::label(text, &place);
-            let label = if is_short(label) { label } else { "" };
-            return Self { label, place };
-        }
-        let before = label_before(text, span);
+    pub(super) fn of(text: &'t str, span: &Range<usize>, steps: &Steps<'_>) -> Self {
+        let reference = footnote::reference(text, span.start, steps);
+        let before = match &reference {
+            Some(place) => Some(footnote::label(text, place)).filter(|label| is_short(label)),
+            None => Some(label_before(text, span)),
+        };
+        let before = before.filter(|label| label.contains(char::is_alphabetic));
+        let is_behind = before.is_none() && reference.is_none();
         Self {
-            label: if before.is_empty() {
-                label_behind(text, span)
-            } else {
-                before
+            label: match before {
+                Some(label) => label,
+                None if is_behind => label_behind(text, span),
+                None => "",
             },
-            place: span.clone(),
+            is_behind,
+            reference,
         }
     }
 }
@@ -51,7 +58,7 @@ fn label_before<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
     let outside = before.trim_end_matches(|c: char| c == ' ' || is_set_off(c));
     let signs = before.get(outside.len()..).unwrap_or_default();
     let (line, is_own) = last_line(outside);
-    let line = line.trim();
+    let line = behind_last_url(line).trim();
     if let Some(label) = line.strip_suffix([':', '：']) {
         let label = last_clause(last_sentence(label));
         return if is_own || is_short(label) { label } else { "" };
@@ -70,22 +77,31 @@ fn label_before<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
     }
 }
 
-/// `(Confirm)`, `- Confirm` or `<- Confirm` behind a URL that begins its line. In brackets it
+/// `(Confirm)`, `- Confirm` or `<- Confirm` behind a URL that begins its line. In round brackets it
 /// may have the next line for itself.
-fn label_behind<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
+pub(super) fn label_behind<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
     if !begins_line(text, span.start) {
         return "";
     }
     let rest = text.get(span.end..text.floor_char_boundary(span.end + REACH));
     let rest = rest.unwrap_or_default().trim_start_matches(['>', ' ']);
     let own = rest.split(['\n', '\t']).next().unwrap_or_default();
-    let bracketed = rest.strip_prefix('\n').unwrap_or(rest).trim_start();
-    let bracketed = bracketed.strip_prefix(['(', '[']);
-    let bracketed = bracketed.and_then(|rest| rest.split([')', ']']).next());
-    let is_sign = |c: char| ARROWS.contains(&c) || matches!(c, ':' | '<' | '←');
-    let marked = own.trim_start_matches(|c| is_sign(c) || c == ' ');
-    let marked = (marked.len() < own.len()).then_some(marked);
-    let label = bracketed.or(marked).unwrap_or_default().trim();
+    let next = rest.strip_prefix('\n').map(str::trim_start);
+    let bracketed = own
+        .strip_prefix(['(', '['])
+        .or_else(|| next?.strip_prefix('('));
+    let is_sign = |c: char| ARROWS.contains(&c) || matches!(c, ':' | '<' | '←' | ' ');
+    let label = if let Some(opened) = bracketed {
+        let (label, after) = opened.split_once([')', ']']).unwrap_or_default();
+        // `[Confirm](URL)` is the label of another URL.
+        let is_anothers = after
+            .trim_start_matches(['(', '<', ' ', ':'])
+            .starts_with("http");
+        if is_anothers { "" } else { label }
+    } else {
+        own.strip_prefix(is_sign).unwrap_or_default()
+    };
+    let label = label.trim_start_matches(is_sign).trim();
     if is_short(label) && !label.contains('\n') {
         label
     } else {
@@ -96,7 +112,7 @@ fn label_behind<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
 /// The short line above a URL that begins a line, if it is no sentence. A blank line may come
 /// between if there is a colon. Such a line may say what must not be followed.
 pub(super) fn line_above<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
-    let before = text_before(text, span.start).trim_end_matches(['<', '(', '[', ' ']);
+    let before = text_before(text, span.start).trim_end_matches(BULLETS);
     let Some(above) = before.strip_suffix('\n') else {
         return "";
     };
@@ -105,6 +121,31 @@ pub(super) fn line_above<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
     let gap = above.get(written.len()..).unwrap_or_default();
     let is_near = !gap.contains('\n') && !line.ends_with(['.', ',', ';']);
     if (is_near || line.ends_with([':', '：'])) && is_short(line) {
+        line
+    } else {
+        ""
+    }
+}
+
+/// The short line directly below a URL that has a line of its own, if it is no sentence, and no
+/// other text follows directly. It may say what must not be followed, as the line above.
+pub(super) fn line_below<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
+    let rest = text.get(span.end..text.floor_char_boundary(span.end + REACH));
+    let rest = rest
+        .unwrap_or_default()
+        .trim_start_matches(['>', ')', ']', ' ']);
+    let Some(below) = rest
+        .strip_prefix('\n')
+        .filter(|_| begins_line(text, span.start))
+    else {
+        return "";
+    };
+    let (line, next) = below.split_once('\n').unwrap_or((below, ""));
+    let line = line.trim_matches(|c: char| !c.is_alphanumeric() && c != '.' && c != ':');
+    let next = next.split('\n').next().unwrap_or_default();
+    let is_last = !next.contains(char::is_alphanumeric) || next.contains("://");
+    let is_sentence = line.ends_with(['.', ':']);
+    if is_last && !is_sentence && is_short(line) {
         line
     } else {
         ""
@@ -125,7 +166,7 @@ fn is_decorated(line: &str) -> bool {
 }
 
 fn begins_line(text: &str, at: usize) -> bool {
-    let before = text_before(text, at).trim_end_matches([' ', '<', '(', '[', '*', '-', '•']);
+    let before = text_before(text, at).trim_end_matches(BULLETS);
     before.is_empty() || before.ends_with(['\n', '\t'])
 }
 
@@ -133,6 +174,18 @@ fn ends_line(text: &str, at: usize) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     let rest = rest.trim_start_matches([' ', '.', '!', '。']);
     rest.is_empty() || rest.starts_with(['\n', '\t'])
+}
+
+/// What follows the last URL of a line: `Help: URL / Confirm`.
+fn behind_last_url(line: &str) -> &str {
+    let Some((_, rest)) = line.rsplit_once("://") else {
+        return line;
+    };
+    let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    let is_sign = |c: char| !c.is_alphanumeric() && !STARS.contains(&c);
+    rest.get(end..)
+        .unwrap_or_default()
+        .trim_start_matches(is_sign)
 }
 
 /// What follows the last sign that separates names in a line.
@@ -167,9 +220,11 @@ mod tests {
     /// The name of the last URL of a text.
     fn name(text: &str) -> String {
         let text = text.replace("URL", URL);
-        let at = text.rfind(URL).unwrap_or(text.len());
-        let end = if at == text.len() { at } else { at + URL.len() };
-        Name::of(&text, &(at..end)).label.to_owned()
+        let at = text.rfind(URL).unwrap();
+        let steps = Steps::for_size(text.len());
+        Name::of(&text, &(at..at + URL.len()), &steps)
+            .label
+            .to_owned()
     }
 
     #[test]
@@ -186,6 +241,8 @@ mod tests {
             "Hello\n** Confirm **\n    URL",
             ">> Confirm\nURL",
             "  Confirm   URL\n",
+            "Delete -> https://a.com/d / Confirm -> URL",
+            "Delete: https://a.com/d / Confirm: URL",
         ] {
             assert_eq!(name(text), "Confirm", "{text}");
         }
@@ -206,12 +263,42 @@ mod tests {
 
     #[test]
     fn reference_to_a_footnote_names_its_url() {
-        for text in [
-            "Read the rules [1], or Confirm [2].\n[1] https://a.com/r\n[2] URL",
-            "Delete (a)\n\nConfirm (b)\n\n(b) URL",
-            "Confirm[1].\n---\n1. URL",
+        for (text, label) in [
+            (
+                "Read the rules [1], or confirm [2].\n[1] https://a.com/r\n[2] URL",
+                "or confirm",
+            ),
+            ("Delete (a)\n\nConfirm (b)\n\n(b) URL", "Confirm"),
+            ("Confirm[1].\n---\n1. URL", "Confirm"),
+            (
+                "[1] Confirm\n[2] Delete\n\n[1] https://a.com/c\n[2] URL",
+                "Delete",
+            ),
+            (
+                "(1) Delete\n(2) Confirm\n\n(1) https://a.com/d\n(2) URL",
+                "Confirm",
+            ),
         ] {
-            assert!(name(text).ends_with("Confirm"), "{text}");
+            assert_eq!(name(text), label, "{text}");
+        }
+    }
+
+    #[test]
+    fn line_below_a_url_is_no_label_of_the_next_and_no_sentence() {
+        let below = |text: &str| {
+            let text = text.replace("URL", URL);
+            let at = text.find(URL).unwrap();
+            line_below(&text, &(at..at + URL.len())).to_owned()
+        };
+        assert_eq!(below("URL\nThis wasn't me"), "This wasn't me");
+        assert_eq!(below("URL\n^ Cancel\n\nBye"), "Cancel");
+        for text in [
+            "URL\nConfirm:\nhttps://a.com/c",
+            "URL\nNot you? Ignore this mail.",
+            "URL\nNot you?\nIgnore this mail.",
+            "URL\n\nCancel",
+        ] {
+            assert_eq!(below(text), "", "{text}");
         }
     }
 
@@ -222,6 +309,9 @@ mod tests {
             "Hello Ana\nURL",
             "If you cannot sign in with the button, open the following link:\nURL",
             "Confirm [1] or not.\nURL",
+            "URL\n\n[Confirm](https://a.com/d)",
+            "[2] URL",
+            "[1] https://a.com/d\n[1] URL",
         ] {
             assert_eq!(name(text), "", "{text}");
         }

@@ -98,6 +98,26 @@ fn refusal_above_or_behind_a_url_protects_it() {
         ("To decline the invitation:\nURL", true),
         ("URL (Refuse)", true),
         ("URL - Ablehnen", true),
+        ("URL\nThis wasn't me", true),
+        (
+            "(1) Confirm my address\n(2) Delete my account\n\n(1) http://a.com/s\n(2) URL",
+            true,
+        ),
+        (
+            "Confirm it with [1].\n\n[1] URL - this was not me, block the account",
+            true,
+        ),
+        (
+            "Confirm it [1] within a day.\n\n[1] URL (deletes the account)",
+            true,
+        ),
+        ("Is the address wrong? Do not confirm:\nURL", true),
+        ("Block this sign-in:\nURL", true),
+        ("Is the button blocked? Use this link:\nURL", false),
+        (
+            "Wasn't you? Ignore this mail.\nURL (valid for 24 hours)",
+            false,
+        ),
         ("URL (valid for 24 hours)", false),
     ] {
         let asked = "Please confirm your address with this link.";
