@@ -15,6 +15,7 @@ mod redirect;
 mod rule;
 mod said;
 mod surroundings;
+mod token;
 mod unwrap;
 mod vocabulary;
 mod wrapper;

@@ -2,10 +2,11 @@
 
 use url::Url;
 
-use super::address::{is_no_action, senses, token_strength};
+use super::address::{is_no_action, senses};
 use super::collect::WrittenLink;
 use super::label::is_short;
 use super::rule::LinkRule;
+use super::token::token_strength;
 use crate::extraction::LinkKind;
 use crate::lexicon::{Hit, Sense, link_cue_hits, link_hits};
 use crate::steps::Steps;

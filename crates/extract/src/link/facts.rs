@@ -2,9 +2,9 @@
 
 use url::Url;
 
-use super::address::longest_number;
 use super::classify::{ACTION, Classified, Cues, Words};
 use super::collect::WrittenLink;
+use super::token::longest_number;
 use crate::extraction::LinkKind;
 use crate::lexicon::Sense;
 use crate::model::{small, words};

@@ -2,10 +2,10 @@
 
 use url::Url;
 
-use super::address::longest_number;
 use super::classify::{Classified, Words};
 use super::collect::WrittenLink;
 use super::said;
+use super::token::longest_number;
 use crate::cue;
 use crate::lexicon::{Hit, Languages, Sense, cue_hits, link_cue_hits};
 use crate::model::{Collector, Detail, Features, Kind, words};

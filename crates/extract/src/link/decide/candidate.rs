@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use url::Url;
 
 use crate::host;
-use crate::link::address::{senses, token_strength};
+use crate::link::address::senses;
 use crate::link::classify::{Classified, Words};
 use crate::link::collect::WrittenLink;
 use crate::link::facts::{FACTS, facts};
 use crate::link::features;
 use crate::link::gate::{Checked, check};
+use crate::link::token::token_strength;
 use crate::model::{Collector, Features, PARTS};
 use crate::reading::TextSource;
 use crate::rejection::Rejection;

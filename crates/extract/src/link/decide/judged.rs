@@ -4,9 +4,9 @@ use super::candidate::LinkCandidate;
 use super::{ConsideredLink, JudgedLink};
 use crate::allowlist::Allowlist;
 use crate::extraction::LinkKind;
-use crate::link::address::{has_brief_token, has_mixed_piece};
 use crate::link::facts::NUMBER;
 use crate::link::rule::LinkRule;
+use crate::link::token::{has_brief_token, has_mixed_piece};
 use crate::model::{UNIT, percent};
 use crate::rejection::Rejection;
 

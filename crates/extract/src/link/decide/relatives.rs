@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use url::Url;
 
 use super::candidate::LinkCandidate;
-use crate::link::address::{senses, token_strength};
+use crate::link::address::senses;
 use crate::link::classify::ACTION;
+use crate::link::token::token_strength;
 use crate::reading::TextSource;
 
 /// Removes copies that a program has joined with the next word, protects variants, and
