@@ -5,7 +5,8 @@ use super::audience::Audience;
 use super::bound::{Bound, bound};
 use super::context::{Context, MailContext};
 use super::needs::{
-    EXPECTED, LABELLED, MARGIN, SUPPORT, THRESHOLD, THRESHOLD_LABELLED, THRESHOLD_WORDS,
+    EXPECTED, LABELLED, MARGIN, SUPPORT, THRESHOLD, THRESHOLD_LABELLED, THRESHOLD_SMALL,
+    THRESHOLD_WORDS,
 };
 use super::odds::{MailOdds, rate};
 use super::rivals::{disagree, is_same, is_second, is_sibling};
@@ -235,7 +236,8 @@ fn needed(scored: &[ScoredCode], best: &ScoredCode) -> i32 {
     let is_labelled = points.is_some_and(|points| points >= LABELLED);
     match (best.candidate.shape, is_labelled) {
         (Shape::Words, false) => THRESHOLD_WORDS,
-        (Shape::Words, true) | (_, false) => THRESHOLD,
+        (Shape::SmallLetters, false) => THRESHOLD_SMALL,
+        (Shape::Words | Shape::SmallLetters, true) | (_, false) => THRESHOLD,
         (_, true) => THRESHOLD_LABELLED,
     }
 }

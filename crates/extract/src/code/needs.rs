@@ -12,6 +12,8 @@ pub(super) const THRESHOLD_LABELLED: i32 = 0;
 pub(super) const LABELLED: i32 = 90;
 /// The log odds that words need: they are mostly names.
 pub(super) const THRESHOLD_WORDS: i32 = 3 * UNIT / 2;
+/// The same for a word in small letters: any word of a sentence may look like one.
+pub(super) const THRESHOLD_SMALL: i32 = 2 * UNIT;
 /// The points with which the rules support a candidate.
 pub(super) const SUPPORT: i32 = 60;
 /// How far the best value must be ahead of the next.
