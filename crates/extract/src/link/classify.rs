@@ -230,8 +230,10 @@ impl Words {
         if self.label.says(Sense::NOT_ME) && !self.label.says(Sense::VERIFY) {
             return true;
         }
+        // "If you did not ask for this, ignore it. [Finish]"
+        let goes_on = self.cues.label.says(Sense::AGREE.or(Sense::GO_IN));
         let alarm = self.sentence.says(Sense::NOT_ME)
-            || self.above.or(self.subject).says(Sense::NOT_ME) && self.is_named
+            || self.above.or(self.subject).says(Sense::NOT_ME) && self.is_named && !goes_on
             || self.asks_for_a_reset_above(address)
             || self.label.says(Sense::RESET) && self.subject.says(Sense::LOGIN);
         alarm
