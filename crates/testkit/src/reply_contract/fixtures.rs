@@ -5,12 +5,12 @@ use std::time::Duration;
 use pipeline::{
     ActionName, ArtifactKind, Clock, Handling, InboxId, Intent, IntentLabel, MessageId,
     NewArtifact, NewMessage, NewReply, NewSend, ProviderKey, Reason, ReplyContext, ReplyLog,
-    ReplyRecorded, SendId, SendPayload, SendView, SenderName, StoreError, SystemClock, ThreadCaps,
-    ThreadId, Verdict, person_tag,
+    ReplyRecorded, SendId, SendPayload, SendView, SenderName, SystemClock, ThreadCaps, ThreadId,
+    Verdict, person_tag,
 };
 
 use super::ReplySubject;
-use crate::store_contract::{inbox, mail, must, server_key, valueless};
+use crate::store_contract::{answered, inbox, mail, must, server_key, valueless};
 
 /// The person who writes in every test.
 pub(super) const PERSON: &str = "user@example.com";
@@ -84,26 +84,16 @@ pub(super) async fn arrives(subject: &dyn ReplySubject, message: NewMessage) -> 
     id
 }
 
-/// On a busy machine many replies at once may wait for a connection for too long. An agent asks
-/// again then, and so does this.
+/// Records a reply, and asks again where a busy database gives no answer.
 pub(super) async fn record_when_available(
     replies: &dyn ReplyLog,
     reply: NewReply,
 ) -> ReplyRecorded {
-    const MOST: usize = 20;
-    let mut answer = replies.record_reply(reply.clone()).await;
-    for _ in 1..MOST {
-        match answer {
-            Err(StoreError::Unavailable(_)) => {}
-            answer => return must(answer),
-        }
-        answer = replies.record_reply(reply.clone()).await;
-        // The call that gave no answer may have recorded it.
-        if let Ok(ReplyRecorded::Known(view, true)) = answer {
-            return ReplyRecorded::New(view);
-        }
+    match answered(|| replies.record_reply(reply.clone())).await {
+        // A call that gave no answer recorded it.
+        (ReplyRecorded::Known(view, true), 2..) => ReplyRecorded::New(view),
+        (answer, _) => answer,
     }
-    must(answer)
 }
 
 /// A reply to a message in a thread.

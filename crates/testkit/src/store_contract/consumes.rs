@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 use tokio::task::JoinSet;
 
 use super::attempts::{bring_for, opened, value};
-use super::{LONG, Seams, StoreSubject, attempt, code, inbox, must, request, valueless};
+use super::{LONG, Seams, StoreSubject, answered, attempt, code, inbox, must, request, valueless};
 use crate::wait::until;
 
 /// The consumer gets the value, and it gets it once.
@@ -276,7 +276,7 @@ async fn at_once(seams: &Seams, requests: impl Iterator<Item = ConsumeRequest>) 
     let mut tasks = JoinSet::new();
     for request in requests {
         let seams = seams.clone();
-        tasks.spawn(async move { must(seams.agents.consume(&request).await) });
+        tasks.spawn(async move { answered(|| seams.agents.consume(&request)).await.0 });
     }
     tasks.join_all().await
 }

@@ -3,11 +3,10 @@
 use pipeline::{
     ALREADY_CONSUMED, AttemptId, AttemptOutcome, AttemptRules, AttemptStatus, AttemptView,
     CodeForm, GIVEN_TO_ANOTHER_ATTEMPT, NewAttempt, Opened, Request, RequestKind, Scope,
-    StoreError,
 };
 use tokio::task::JoinSet;
 
-use super::{Seams, StoreSubject, attempt, bring_for, inbox, must, request};
+use super::{Seams, StoreSubject, answered, attempt, bring_for, inbox, must, request};
 
 /// A request for an attempt that takes earlier mail.
 fn asked(owner: &str) -> NewAttempt {
@@ -29,10 +28,8 @@ fn view(opened: Opened) -> AttemptView {
     }
 }
 
-/// On a busy machine many attempts at once may wait for the lock of the inbox for too long. An
-/// agent asks again then, with the same key, and so does this.
-async fn open_when_available(seams: &Seams, key: &str) -> AttemptView {
-    const MOST: usize = 20;
+/// Opens an attempt; the key makes it the same attempt if it has to ask again.
+async fn open_with_key(seams: &Seams, key: &str) -> AttemptView {
     let asked = NewAttempt {
         asked: Some(Request {
             consumer: must("a".parse()),
@@ -42,15 +39,11 @@ async fn open_when_available(seams: &Seams, key: &str) -> AttemptView {
         }),
         ..asked("a")
     };
-    let mut answer = seams.attempts.open_attempt(asked.clone()).await;
-    for _ in 1..MOST {
-        match answer {
-            Err(StoreError::Unavailable(_)) => {}
-            answer => return view(must(answer)),
-        }
-        answer = seams.attempts.open_attempt(asked.clone()).await;
-    }
-    view(must(answer))
+    view(
+        answered(|| seams.attempts.open_attempt(asked.clone()))
+            .await
+            .0,
+    )
 }
 
 async fn finish(seams: &Seams, attempt: AttemptId) {
@@ -89,7 +82,7 @@ pub async fn of_many_attempts_one_gets_the_earlier_value(subject: &dyn StoreSubj
     let mut tasks = JoinSet::new();
     for n in 0..8 {
         let seams = seams.clone();
-        tasks.spawn(async move { open_when_available(&seams, &format!("key-{n}")).await });
+        tasks.spawn(async move { open_with_key(&seams, &format!("key-{n}")).await });
     }
     let views = tasks.join_all().await;
     let ready = views

@@ -7,7 +7,7 @@ use pipeline::{
     ArtifactId, ArtifactKey, ArtifactKind, ArtifactView, AttemptId, Claim, Claimed, Completed,
     ConsumeRequest, Consumed, ContentDigest, DeliveryId, DeliveryKey, Finished, InboxId, MessageId,
     MessageKey, NewArtifact, NewDelivery, NewMessage, OnConflict, Processed, Reason, Recorded,
-    ResendRequest, Scope, Sender, Seq, ServerKey, SourceName, StoredDelivery, Verdict,
+    ResendRequest, Scope, Sender, Seq, ServerKey, SourceName, StoreError, StoredDelivery, Verdict,
 };
 
 use super::Seams;
@@ -22,6 +22,23 @@ pub fn must<T, E: Debug>(result: Result<T, E>) -> T {
         Ok(value) => value,
         Err(error) => panic!("{error:?}"),
     }
+}
+
+/// Asks until the database answers. On a busy machine many requests at once may wait for a
+/// connection or a lock for too long. An agent asks again then, with the same key, and so does
+/// this. The second result says how often it asked.
+pub async fn answered<T, F>(mut ask: impl FnMut() -> F) -> (T, usize)
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    const MOST: usize = 20;
+    for asked in 1..MOST {
+        match ask().await {
+            Err(StoreError::Unavailable(_)) => {}
+            answer => return (must(answer), asked),
+        }
+    }
+    (must(ask().await), MOST)
 }
 
 /// The server key in every test.
