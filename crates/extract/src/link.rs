@@ -1,6 +1,7 @@
 //! Links: collected, checked, classified; at most one is returned.
 
 mod address;
+mod beside;
 mod classify;
 mod collect;
 mod decide;

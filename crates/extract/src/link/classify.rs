@@ -57,7 +57,7 @@ pub(super) struct Cues {
     pub(super) after: Sense,
     /// A short label, or what is written beside a URL, refuses or removes something, and agrees
     /// to nothing.
-    refuse: bool,
+    refuses: bool,
 }
 
 impl Cues {
@@ -68,26 +68,23 @@ impl Cues {
             sentence: cues_of(&written.sentence),
             above: cues_of(&written.before),
             after: cues_of(&written.after),
-            refuse: refuses(&written.label, Sense::default(), steps)
-                || written
-                    .beside
-                    .iter()
-                    .any(|text| refuses(text, Sense::POINT, steps)),
+            refuses: refuses(&written.label, Sense::default(), steps)
+                || refuses(&written.beside, Sense::POINT, steps),
         }
     }
 }
 
-/// Whether a short text refuses or removes something, and neither agrees nor says `exempt`: a line
-/// above a link may say that a button is blocked. What begins the text counts before all signs
-/// that it signs in: "block this sign-in".
+/// Whether a short text refuses or removes something, and neither agrees nor says `exempt`. If it
+/// begins with the refusal, words for signing in lift nothing: "block this sign-in". `exempt` is
+/// for a line beside a URL: "is the button blocked?"
 fn refuses(text: &str, exempt: Sense, steps: &Steps<'_>) -> bool {
-    /// Words of so many bytes may mean something else in another language.
-    const SHORT: usize = 4;
+    /// Words of at most so many bytes may mean something else in another language.
+    const MOST_IGNORED: usize = 4;
     if !is_short(text) {
         return false;
     }
     let mut cues = link_cue_hits(text, steps);
-    cues.retain(|cue| cue.range().len() > SHORT);
+    cues.retain(|cue| cue.range().len() > MOST_IGNORED);
     let ends = Sense::REFUSE.or(Sense::REMOVE);
     let first = cues.first().map(|cue| cue.sense).unwrap_or_default();
     let enters = Sense::GO_IN.or(Sense::CHOOSE);
@@ -109,10 +106,11 @@ pub(super) struct Words {
     /// No rule looks at these, only the model.
     pub(super) after: Sense,
     pub(super) subject: Sense,
-    /// The cues at the same places. Only `refuse` is a rule, the model sees the others.
+    /// The cues at the same places, for the model. Three rules look at them: a label refuses, goes
+    /// on, or sends another.
     pub(super) cues: Cues,
     /// What is written beside a URL says. Only reasons not to follow it are taken from there.
-    beside: Vec<Sense>,
+    beside: Sense,
     /// The link has a label at all.
     is_named: bool,
     has_long_label: bool,
@@ -128,7 +126,7 @@ impl Words {
             after: senses_of(&written.after),
             subject,
             cues: Cues::of(written, steps),
-            beside: written.beside.iter().map(|text| senses_of(text)).collect(),
+            beside: senses_of(&written.beside),
             is_named: written.is_named,
             has_long_label: written.label.len() > 80,
         }
@@ -188,11 +186,7 @@ impl Words {
         if is_no_action(url) {
             return Some(LinkKind::Other);
         }
-        let beside = self
-            .beside
-            .iter()
-            .fold(Sense::default(), |all, one| all.or(*one));
-        let named = self.label.or(beside);
+        let named = self.label.or(self.beside);
         if named.or(address).says(Sense::DELETE) || self.asks_to_delete() {
             return Some(LinkKind::Delete);
         }
@@ -200,20 +194,28 @@ impl Words {
             return Some(LinkKind::Unsubscribe);
         }
         let acts = Sense::VERIFY.or(Sense::LOGIN).or(Sense::INVITE);
-        let denies = |words: &Sense| words.says(Sense::DENY) && !words.says(acts);
-        if denies(&self.label)
-            || self.beside.iter().any(denies)
+        let denies = |words: Sense| words.says(Sense::DENY) && !words.says(acts);
+        if denies(self.label)
+            || denies(self.beside)
             || address.says(Sense::DENY)
             || self.answers_an_alarm(address)
+            || self.cues.refuses
         {
-            return Some(LinkKind::DenyOrRevoke);
-        }
-        if self.cues.refuse {
             return Some(LinkKind::DenyOrRevoke);
         }
         let page =
             address.says(Sense::PAGE) || self.label.says(Sense::PAGE) && !self.label.says(ACTION);
-        page.then_some(LinkKind::Other)
+        (page || self.sends_another()).then_some(LinkKind::Other)
+    }
+
+    /// "Send me a new code", "the link has expired": what such a label leads to is not what the
+    /// reader waits for.
+    fn sends_another(&self) -> bool {
+        let action = Sense::AGREE
+            .or(Sense::GO_IN)
+            .or(Sense::CHOOSE)
+            .or(Sense::JOIN);
+        self.is_named && self.cues.label.says(Sense::AGAIN) && !self.cues.label.says(action)
     }
 
     /// "Click the link below to delete your account", whatever the link is called.
@@ -225,12 +227,13 @@ impl Words {
 
     /// "New sign-in. If this was not you, secure your account": the link denies
     /// something, unless its label names an action that the user asked for. Nobody
-    /// asked for a password reset in a mail about a sign-in.
+    /// asked for a password reset in a mail about a sign-in. A label that itself says "this was
+    /// not me" always denies, unless it verifies. One that goes on ("Finish") answers no question
+    /// above it or in the subject.
     fn answers_an_alarm(&self, address: Sense) -> bool {
         if self.label.says(Sense::NOT_ME) && !self.label.says(Sense::VERIFY) {
             return true;
         }
-        // "If you did not ask for this, ignore it. [Finish]"
         let goes_on = self.cues.label.says(Sense::AGREE.or(Sense::GO_IN));
         let alarm = self.sentence.says(Sense::NOT_ME)
             || self.above.or(self.subject).says(Sense::NOT_ME) && self.is_named && !goes_on

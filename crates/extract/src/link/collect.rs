@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::label::{Name, label_behind, line_above, line_below};
+use super::beside::beside;
+use super::label::Name;
 use super::surroundings::{REACH, after, before, sentence};
 use crate::lexicon::Languages;
 use crate::reading::{Reading, TextSource};
@@ -29,11 +30,11 @@ pub(super) struct WrittenLink {
     pub(super) label: String,
     /// The host that its text names.
     pub(super) shown_host: Option<String>,
-    /// It has a label, and not only behind it.
+    /// It has a label, and one that does not stand behind it.
     pub(super) is_named: bool,
-    /// What is written at a URL besides its label: the short line above or below it, or the line of
-    /// a footnote. It may say that the URL must not be followed.
-    pub(super) beside: Vec<String>,
+    /// What is written beside a URL, besides its label. It may say that the URL must not be
+    /// followed.
+    pub(super) beside: String,
     /// The sentence or line that it is in, without the link itself.
     pub(super) sentence: String,
     /// The text before that sentence.
@@ -60,7 +61,8 @@ pub(super) fn collect(reading: &Reading, steps: &Steps<'_>) -> (Vec<WrittenLink>
             .unwrap_or_default()
             .trim();
         let address = written_address(shown);
-        let label = if address.is_some() {
+        let is_address = address.is_some();
+        let label = if is_address {
             String::new()
         } else {
             shown.to_owned()
@@ -73,7 +75,11 @@ pub(super) fn collect(reading: &Reading, steps: &Steps<'_>) -> (Vec<WrittenLink>
             is_named: !label.is_empty(),
             label,
             shown_host: address,
-            beside: Vec::new(),
+            beside: if is_address {
+                beside(reading.text(), &anchor.span, false)
+            } else {
+                String::new()
+            },
             sentence: sentence(reading.text(), &anchor.span),
             before: before(reading.text(), &anchor.span),
             after: after(reading.text(), &anchor.span),
@@ -116,24 +122,15 @@ fn written(reading: &Reading, span: &Range<usize>, steps: &Steps<'_>) -> Written
         href.push('\u{fffd}');
     }
     let name = Name::of(text, span, steps);
-    let above = line_above(text, span);
-    let mut beside = vec![above.to_owned()];
-    if above.is_empty() {
-        beside.push(line_below(text, span).to_owned());
-    }
-    if name.reference.is_some() {
-        beside.push(label_behind(text, span).to_owned());
-        beside.push(sentence(text, span));
-    }
     let place = name.reference.as_ref().unwrap_or(span);
     WrittenLink {
         source: reading.source,
         languages: reading.languages,
         href,
         label: name.label.to_owned(),
-        is_named: !name.label.is_empty() && !name.is_behind,
+        is_named: name.is_named && !name.label.is_empty(),
         shown_host: None,
-        beside,
+        beside: beside(text, span, name.reference.is_some()),
         sentence: sentence(text, place),
         before: before(text, place),
         after: after(text, place),

@@ -86,6 +86,8 @@ struct JudgedLink<'m, 'l> {
     /// The allowlist entry that admits it.
     rule: Result<&'l str, Rejection>,
     is_repeated: bool,
+    /// The text and the HTML have a link to the same target.
+    is_in_both: bool,
     /// One of the links to the same target has an ambiguous label.
     has_ambiguous_label: bool,
     score: i32,

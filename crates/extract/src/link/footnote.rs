@@ -1,16 +1,17 @@
-//! Footnotes: a text speaks of `[1]`, and a line below begins with `[1]` and a URL.
+//! Footnotes: the text refers to `[1]`, and a later line is `[1]` and a URL.
 
 use std::ops::Range;
 
 use super::surroundings::{REACH, text_before};
 use crate::steps::Steps;
 
-/// The most letters and digits of a mark.
+/// The longest mark, in letters or digits.
 const LONGEST: usize = 2;
 /// How far before its footnote a reference may stand, in bytes.
 const FARTHEST: usize = 8_000;
 
-/// Where the text speaks of the footnote that a URL begins, if it begins one.
+/// Where the text refers to the footnote that the URL at `at` belongs to. Nothing if it belongs
+/// to none.
 pub(super) fn reference(text: &str, at: usize, steps: &Steps<'_>) -> Option<Range<usize>> {
     let line = text_before(text, at).rsplit('\n').next()?;
     let mark = mark(line.trim())?;
@@ -47,7 +48,7 @@ fn mark(line: &str) -> Option<&str> {
 /// The words before a reference, up to a sign that separates them from others. A reference that
 /// begins its line names what follows it there.
 pub(super) fn label<'t>(text: &'t str, place: &Range<usize>) -> &'t str {
-    let is_end = |c: char| "\n\t.!?,;:()[]|·。、，；".contains(c);
+    let is_end = |c: char| "\n\t.!?,;:()[]|·。、".contains(c);
     let before = text_before(text, place.start).trim_end_matches(' ');
     let words = before.rsplit(is_end).next().unwrap_or_default().trim();
     if words.contains(char::is_alphanumeric) {

@@ -12,20 +12,23 @@ use crate::steps::Steps;
 
 /// A longer text is a sentence and no label. In characters.
 const LONGEST: usize = 40;
-/// Signs around a URL, or before a label that has a line of its own.
+/// Signs around a URL. Folding has made simple quotation marks and dashes of the others.
 const BRACKETS: [char; 3] = ['<', '(', '['];
-const QUOTES: [char; 9] = ['"', '\'', '`', '“', '”', '„', '«', '「', '『'];
-const ARROWS: [char; 9] = ['>', '-', '=', '–', '—', '→', '➜', '»', '►'];
+const QUOTES: [char; 4] = ['"', '\'', '「', '『'];
+/// Signs between a label and its URL.
+const ARROWS: [char; 6] = ['>', '-', '=', '→', '➜', '►'];
+/// Signs around a label that has a line of its own.
 const STARS: [char; 6] = ['*', '_', '~', '#', '[', ']'];
 /// What may stand between the beginning of a line and its URL.
-const BULLETS: [char; 7] = [' ', '<', '(', '[', '*', '-', '•'];
+pub(super) const BULLETS: [char; 7] = [' ', '<', '(', '[', '*', '-', '•'];
 
 /// The name of a URL in plain text.
 pub(super) struct Name<'t> {
     /// Empty if nothing names the URL.
     pub(super) label: &'t str,
-    /// It stands behind the URL. There it may as well say how long the URL is valid.
-    pub(super) is_behind: bool,
+    /// It has a label in front of the URL or at its reference. What stands behind the URL may as
+    /// well say how long it is valid.
+    pub(super) is_named: bool,
     /// Where the text refers to the URL, if it is a footnote.
     pub(super) reference: Option<Range<usize>>,
 }
@@ -38,14 +41,14 @@ impl<'t> Name<'t> {
             None => Some(label_before(text, span)),
         };
         let before = before.filter(|label| label.contains(char::is_alphabetic));
-        let is_behind = before.is_none() && reference.is_none();
+        let is_named = before.is_some();
         Self {
             label: match before {
                 Some(label) => label,
-                None if is_behind => label_behind(text, span),
+                None if reference.is_none() => label_behind(text, span),
                 None => "",
             },
-            is_behind,
+            is_named,
             reference,
         }
     }
@@ -59,7 +62,7 @@ fn label_before<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
     let signs = before.get(outside.len()..).unwrap_or_default();
     let (line, is_own) = last_line(outside);
     let line = behind_last_url(line).trim();
-    if let Some(label) = line.strip_suffix([':', '：']) {
+    if let Some(label) = line.strip_suffix(':') {
         let label = last_clause(last_sentence(label));
         return if is_own || is_short(label) { label } else { "" };
     }
@@ -79,7 +82,7 @@ fn label_before<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
 
 /// `(Confirm)`, `- Confirm` or `<- Confirm` behind a URL that begins its line. In round brackets it
 /// may have the next line for itself.
-pub(super) fn label_behind<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
+fn label_behind<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
     if !begins_line(text, span.start) {
         return "";
     }
@@ -109,49 +112,6 @@ pub(super) fn label_behind<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
     }
 }
 
-/// The short line above a URL that begins a line, if it is no sentence. A blank line may come
-/// between if there is a colon. Such a line may say what must not be followed.
-pub(super) fn line_above<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
-    let before = text_before(text, span.start).trim_end_matches(BULLETS);
-    let Some(above) = before.strip_suffix('\n') else {
-        return "";
-    };
-    let written = above.trim_end_matches(['\n', ' ']);
-    let line = written.rsplit('\n').next().unwrap_or_default().trim();
-    let gap = above.get(written.len()..).unwrap_or_default();
-    let is_near = !gap.contains('\n') && !line.ends_with(['.', ',', ';']);
-    if (is_near || line.ends_with([':', '：'])) && is_short(line) {
-        line
-    } else {
-        ""
-    }
-}
-
-/// The short line directly below a URL that has a line of its own, if it is no sentence, and no
-/// other text follows directly. It may say what must not be followed, as the line above.
-pub(super) fn line_below<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
-    let rest = text.get(span.end..text.floor_char_boundary(span.end + REACH));
-    let rest = rest
-        .unwrap_or_default()
-        .trim_start_matches(['>', ')', ']', ' ']);
-    let Some(below) = rest
-        .strip_prefix('\n')
-        .filter(|_| begins_line(text, span.start))
-    else {
-        return "";
-    };
-    let (line, next) = below.split_once('\n').unwrap_or((below, ""));
-    let line = line.trim_matches(|c: char| !c.is_alphanumeric() && c != '.' && c != ':');
-    let next = next.split('\n').next().unwrap_or_default();
-    let is_last = !next.contains(char::is_alphanumeric) || next.contains("://");
-    let is_sentence = line.ends_with(['.', ':']);
-    if is_last && !is_sentence && is_short(line) {
-        line
-    } else {
-        ""
-    }
-}
-
 /// Whether a text is short enough for a label, and no URL.
 pub(super) fn is_short(label: &str) -> bool {
     label.chars().count() <= LONGEST && !label.contains("://")
@@ -160,12 +120,12 @@ pub(super) fn is_short(label: &str) -> bool {
 /// `** Confirm **`, `>> Confirm`, `[Confirm]`.
 fn is_decorated(line: &str) -> bool {
     line.starts_with(|c| STARS.contains(&c)) && line.ends_with(|c| STARS.contains(&c))
-        || [">>", "->", "=>", "→", "»", "►", "#"]
+        || [">>", "->", "=>", "→", "►", "#"]
             .iter()
             .any(|sign| line.starts_with(sign))
 }
 
-fn begins_line(text: &str, at: usize) -> bool {
+pub(super) fn begins_line(text: &str, at: usize) -> bool {
     let before = text_before(text, at).trim_end_matches(BULLETS);
     before.is_empty() || before.ends_with(['\n', '\t'])
 }
@@ -190,7 +150,7 @@ fn behind_last_url(line: &str) -> &str {
 
 /// What follows the last sign that separates names in a line.
 fn last_clause(text: &str) -> &str {
-    let mut clauses = text.rsplit(['|', '·', ';', '；', '”', '"', '•']);
+    let mut clauses = text.rsplit(['|', '·', ';', '"', '•']);
     clauses.next().unwrap_or_default().trim()
 }
 
@@ -237,7 +197,7 @@ mod tests {
             "Confirm -> URL",
             "Confirm = URL",
             "[Confirm](URL)",
-            "Help: https://a.com/h; Confirm:“URL”",
+            "Help: https://a.com/h; Confirm:\"URL\"",
             "Hello\n** Confirm **\n    URL",
             ">> Confirm\nURL",
             "  Confirm   URL\n",
@@ -280,25 +240,6 @@ mod tests {
             ),
         ] {
             assert_eq!(name(text), label, "{text}");
-        }
-    }
-
-    #[test]
-    fn line_below_a_url_is_no_label_of_the_next_and_no_sentence() {
-        let below = |text: &str| {
-            let text = text.replace("URL", URL);
-            let at = text.find(URL).unwrap();
-            line_below(&text, &(at..at + URL.len())).to_owned()
-        };
-        assert_eq!(below("URL\nThis wasn't me"), "This wasn't me");
-        assert_eq!(below("URL\n^ Cancel\n\nBye"), "Cancel");
-        for text in [
-            "URL\nConfirm:\nhttps://a.com/c",
-            "URL\nNot you? Ignore this mail.",
-            "URL\nNot you?\nIgnore this mail.",
-            "URL\n\nCancel",
-        ] {
-            assert_eq!(below(text), "", "{text}");
         }
     }
 

@@ -189,6 +189,7 @@ pub(super) const WORDS: &[(&str, Sense)] = &[
     ("upgrade", Sense::PAGE),
     ("dashboard", Sense::PAGE),
     ("meeting", Sense::PAGE),
+    ("resend", Sense::PAGE),
 ];
 
 /// Sites that mails link to in their footers.

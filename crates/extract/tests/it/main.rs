@@ -20,6 +20,7 @@ mod second_reading;
 mod shape;
 mod speed;
 mod threshold;
+mod twins;
 mod unnamed;
 mod word_codes;
 mod words;

@@ -82,11 +82,15 @@ fn line_above_a_url_names_it() {
         ("Remove this address", true),
         ("Confirmar o e-mail:", false),
     ] {
-        let body = format!("Confirme seu e-mail para usar a conta.\n\n{above}\n{url}\n");
-        let mail = extract_allowed(&text_mail(&body));
-        let is_protected = mail.link.reason() == Some(AbstainReason::ProtectedLink);
-        assert_eq!(is_protected, says_no, "{above}");
-        assert_eq!(mail.link.found().is_some(), !says_no, "{above}");
+        let ask = "Confirme seu e-mail para usar a conta.";
+        let text = text_mail(&format!("{ask}\n\n{above}\n{url}\n"));
+        let html = format!("<p>{ask}</p><p>{above}</p><a href='{url}'>{url}</a>");
+        for mail in [text, html_mail(&html)] {
+            let mail = extract_allowed(&mail);
+            let is_protected = mail.link.reason() == Some(AbstainReason::ProtectedLink);
+            assert_eq!(is_protected, says_no, "{above}");
+            assert_eq!(mail.link.found().is_some(), !says_no, "{above}");
+        }
     }
 }
 

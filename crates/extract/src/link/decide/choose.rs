@@ -42,9 +42,11 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
     };
     let is_ambiguous = best.has_ambiguous_label && !is_told_apart(best, judged)
         || passed
-            .find(|(next, _)| next.link.page != best.link.page)
+            .find(|(next, _)| next.link.page != best.link.page && !is_twin(next, best, judged))
             .is_some_and(|(next, _)| best.score - next.score < MARGIN)
-        || judged.iter().any(|one| is_good_too(one, best));
+        || judged
+            .iter()
+            .any(|one| is_good_too(one, best) && !is_twin(one, best, judged));
     let withheld = match (is_ambiguous, best.link.is_unclear) {
         (true, _) => Some(AbstainReason::Ambiguous),
         (false, true) => Some(AbstainReason::MaybeHidden),
@@ -68,19 +70,44 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
     without_refused_host(extraction, flags)
 }
 
-/// Whether another link is good by itself: the rules support it, and the model rates it as an
-/// action, or only the token differs, or the same label names the action. The trees give little to the worse of two, and a
-/// stranger may have written the better one.
+/// Whether another link is good by itself. The rules support it, and one of these holds: the
+/// model rates it as an action, only the token differs, or both have the same label, which names
+/// the action. The trees give little to the worse of two, and a stranger may have written the
+/// better one.
 fn is_good_too(one: &JudgedLink<'_, '_>, best: &JudgedLink<'_, '_>) -> bool {
     // The first line of a page is the URL without its parameters.
     let has_same_path = one.link.page.lines().next() == best.link.page.lines().next();
     let names_action = best.classified.rules.contains(&LinkRule::Label);
-    let has_same_label = names_action && one.link.label == best.link.label;
+    let has_same_label = names_action && has_label_of(one, best);
     one.rule.is_ok()
         && one.link.page != best.link.page
         && one.is_supported()
         && !one.classified.is_protected()
         && (one.link.rated >= 0 || has_same_path || has_same_label)
+}
+
+/// Whether a link is the best one as the other part of the mail has it: programs that count clicks
+/// often change the URLs of the HTML only. Both are of one site, and no third link has their label.
+fn is_twin(
+    one: &JudgedLink<'_, '_>,
+    best: &JudgedLink<'_, '_>,
+    judged: &[JudgedLink<'_, '_>],
+) -> bool {
+    fn site<'j>(one: &'j JudgedLink<'_, '_>) -> Option<&'j str> {
+        one.link.checked.as_ref().ok()?.registrable()
+    }
+    let is_named_alike = |one: &&JudgedLink<'_, '_>| has_label_of(one, best);
+    one.link.source != best.link.source
+        && !one.is_in_both
+        && !best.is_in_both
+        && site(one).is_some_and(|own| site(best) == Some(own))
+        && has_label_of(one, best)
+        && judged.iter().filter(is_named_alike).count() == 2
+}
+
+fn has_label_of(one: &JudgedLink<'_, '_>, other: &JudgedLink<'_, '_>) -> bool {
+    let labels = one.link.label.as_ref().zip(other.link.label.as_ref());
+    labels.is_some_and(|(one, other)| one.eq_ignore_ascii_case(other))
 }
 
 /// Whether a link differs clearly from the others with an ambiguous label: its own words name

@@ -41,6 +41,7 @@ impl<'m, 'l> JudgedLink<'m, 'l> {
                     .ok_or(Rejection::TextHostMismatch)
             }),
             is_repeated: false,
+            is_in_both: false,
             has_ambiguous_label: link.has_ambiguous_label,
             score: link.odds,
         }
@@ -53,10 +54,12 @@ impl<'m, 'l> JudgedLink<'m, 'l> {
             return;
         }
         let is_ambiguous = self.has_ambiguous_label || other.has_ambiguous_label;
+        let is_in_both = self.is_in_both || self.link.source != other.link.source;
         if other.classified.is_protected() || other.link.rated > self.link.rated {
             *self = other;
         }
         self.has_ambiguous_label = is_ambiguous;
+        self.is_in_both = is_in_both;
         self.is_repeated = !self.classified.is_protected();
     }
 
