@@ -2,8 +2,8 @@
 //!
 //! A stranger may write such a sentence into a name, a note or a review, which an honest
 //! service then sends. A service writes to people, so no code and no link is taken from there.
-//! Known are an address before the value, in English and a few words of other languages, and an
-//! order to forget instructions.
+//! Two forms are known: an address before the value, in English and by phrases of other
+//! languages, and an English order to forget instructions.
 
 mod names;
 
@@ -19,8 +19,8 @@ use crate::model::words;
 use crate::steps::Steps;
 
 use names::{
-    ANY, CALLS, GREETINGS, IGNORES, KINDS, MACHINES, MAILS, NOTES, OF_ORDERS, ORDERING, ORDERS,
-    PERSONS, PLAIN, PREVIOUS, READS,
+    ADVISING, ANY, BEFORE_ORDER, CALLS, FORGETS, GREETINGS, INSTRUCTIONS, KINDS, MACHINES, MAILS,
+    NOTES, PERSONS, PLAIN, PREVIOUS, READS, WHOSE,
 };
 
 /// How far behind the address its value or its link stands, and how far before it the address
@@ -32,7 +32,7 @@ const PER_BYTE: usize = 1;
 const PER_WORD: usize = 200;
 
 static FINDER: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::new(MACHINES.into_iter().chain(ORDERS)).ok());
+    LazyLock::new(|| AhoCorasick::new(MACHINES.into_iter().chain(INSTRUCTIONS)).ok());
 
 /// The same in other languages: whole phrases, each an address if a sign follows. They are
 /// found by their last bytes, because there are more phrases than signs in a mail.
@@ -227,24 +227,26 @@ fn address(text: &str, start: usize, end: usize) -> Option<usize> {
     })
 }
 
-/// Until where a text speaks to a language model that it told to forget the orders at
-/// `start..end`: "ignore all previous instructions". A line may break within such an order.
+/// Where the text ends that follows an order to forget the instructions at `start..end`, if it is
+/// one: "ignore all previous instructions". A line may break within such an order.
 fn forgotten_order(text: &str, start: usize, end: usize) -> Option<usize> {
-    /// Words behind the orders that may say which they are.
-    const BEHIND_ORDERS: usize = 3;
+    /// Words behind the instructions that may say which they are.
+    const BEHIND_INSTRUCTIONS: usize = 3;
     let from = text.ceil_char_boundary(start.saturating_sub(BEFORE));
     let before = text.get(from..start).unwrap_or_default();
     let is_end = |c: char| ends_sentence(c) && !matches!(c, '\n' | '*');
     let sentence = before.rsplit(is_end).next().unwrap_or_default();
     let said: Vec<&str> = words(sentence).collect();
-    let verb = said.iter().rposition(|word| IGNORES.contains(word))?;
-    // "You can ignore …" and "do not ignore …" are said to people.
+    let verb = said.iter().rposition(|word| FORGETS.contains(word))?;
     let place = sentence.rfind(said.get(verb)?)?;
     let line = sentence.get(..place)?.rsplit('\n').next()?;
-    let is_order = words(line).all(|word| ORDERING.contains(&word));
+    let earlier = said.get(..verb).unwrap_or_default().last();
+    let is_advice = earlier.is_some_and(|word| ADVISING.contains(word));
+    let is_order = !is_advice && words(line).all(|word| BEFORE_ORDER.contains(&word));
     let between = said.get(verb + 1..).unwrap_or_default();
-    let is_known = |word: &&str| OF_ORDERS.contains(word) || PREVIOUS.contains(word);
-    let after = words(text.get(end..).unwrap_or_default()).take(BEHIND_ORDERS);
+    let is_known = |word: &&str| WHOSE.contains(word) || PREVIOUS.contains(word);
+    let behind = text.get(end..).unwrap_or_default().split(ends_sentence);
+    let after = words(behind.into_iter().next().unwrap_or_default()).take(BEHIND_INSTRUCTIONS);
     let mut which = between.iter().copied().chain(after);
     let is_meant = between.iter().all(is_known) && which.any(|word| PREVIOUS.contains(&word));
     (is_order && is_meant).then(|| end_of_address(text, end))

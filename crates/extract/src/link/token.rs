@@ -87,15 +87,26 @@ fn is_brief_token(piece: &str) -> bool {
 /// Whether a piece of the path or a value has digits between letters, or letters between digits:
 /// `7h3`. It may be a token; a name such as `web24` or a time such as `24h` is none.
 pub(super) fn has_mixed_piece(url: &Url) -> bool {
+    const NAMES: [&str; 8] = [
+        "b2b",
+        "b2c",
+        "e2e",
+        "i18n",
+        "k8s",
+        "l10n",
+        "oauth2callback",
+        "p2p",
+    ];
     let values = url
         .query_pairs()
-        .filter(|(name, _)| !name.starts_with("utm_"))
+        .filter(|(name, _)| !is_identifier(name))
         .map(|(_, value)| value);
     let pieces = url.path().split('/').map(Cow::from);
     pieces.chain(values).any(|piece| {
         let is_change = |pair: &&[u8; 2]| pair[0].is_ascii_digit() != pair[1].is_ascii_digit();
         piece.as_bytes().array_windows().filter(is_change).count() > 1
             && piece.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && !NAMES.iter().any(|name| piece.eq_ignore_ascii_case(name))
     })
 }
 
@@ -188,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn mixed_pieces_are_no_names_and_no_times() {
+    fn names_and_times_are_no_mixed_pieces() {
         let has = |url: &str| has_mixed_piece(&Url::parse(url).unwrap());
         for url in ["https://a.com/in/7h3", "https://a.com/login?p=b4k2"] {
             assert!(has(url), "{url}");
@@ -200,6 +211,8 @@ mod tests {
             "https://a.com/sign-in/Help4",
             "https://a.com/login?promo=24h",
             "https://a.com/login?utm_campaign=a1b2",
+            "https://a.com/login?userId=u4b2",
+            "https://a.com/b2b/login",
             "https://a.com/login/2026",
         ] {
             assert!(!has(url), "{url}");

@@ -83,8 +83,10 @@ pub(super) const MAILS: [&str; 8] = [
 ];
 /// What an order says to forget: "ignore all previous instructions". What follows it is meant for
 /// a language model.
-pub(super) const ORDERS: [&str; 5] = ["directive", "guideline", "instruction", "prompt", "rule"];
-pub(super) const IGNORES: [&str; 6] = [
+pub(super) const INSTRUCTIONS: [&str; 5] =
+    ["directive", "guideline", "instruction", "prompt", "rule"];
+/// The verb of such an order.
+pub(super) const FORGETS: [&str; 6] = [
     "bypass",
     "discard",
     "disregard",
@@ -92,15 +94,18 @@ pub(super) const IGNORES: [&str; 6] = [
     "ignore",
     "override",
 ];
-/// Words before such a verb.
-pub(super) const ORDERING: [&str; 8] = [
+/// Words before the verb in its line.
+pub(super) const BEFORE_ORDER: [&str; 8] = [
     "also", "and", "must", "now", "please", "should", "then", "you",
 ];
-/// Words between the two.
-pub(super) const OF_ORDERS: [&str; 12] = [
-    "every", "my", "our", "these", "all", "any", "of", "other", "safety", "the", "those", "your",
+/// Words directly before the verb, perhaps in the line above, that make advice to people of it:
+/// "you can ignore …", "do not ignore …".
+pub(super) const ADVISING: [&str; 7] = ["can", "could", "may", "never", "not", "t", "to"];
+/// Words between the verb and the instructions.
+pub(super) const WHOSE: [&str; 12] = [
+    "all", "any", "every", "my", "of", "other", "our", "safety", "the", "these", "those", "your",
 ];
-/// The ones that say which orders. They may also follow.
+/// The ones that say which instructions. They may also follow.
 pub(super) const PREVIOUS: [&str; 9] = [
     "above",
     "before",

@@ -55,14 +55,14 @@ fn planted_link_of_an_allowed_host_is_not_returned() {
 
 #[test]
 fn planted_link_below_the_same_label_as_the_true_one_is_ambiguous() {
-    let body = "New comment from Bob:\n\nConfirm your address:\n\
-                https://id.example.com/x/Vb6kP0zq\n\nConfirm your address:\n\
-                https://id.example.com/a/Zk3pQ8vT1xLm\n";
-    let mail = extract_allowed(&text_mail(body));
-    assert!(matches!(
-        mail.link,
-        Extraction::Withheld(AbstainReason::Ambiguous)
-    ));
+    for planted in ["Confirm your address", "CONFIRM YOUR ADDRESS"] {
+        let mail = extract_allowed(&text_mail(&format!(
+            "New comment from Bob:\n\n{planted}:\nhttps://id.example.com/x/Vb6kP0zq\n\n\
+             Confirm your address:\nhttps://id.example.com/a/Zk3pQ8vT1xLm\n"
+        )));
+        let is_ambiguous = matches!(mail.link, Extraction::Withheld(AbstainReason::Ambiguous));
+        assert!(is_ambiguous, "{planted}");
+    }
 }
 
 #[test]
@@ -145,6 +145,9 @@ fn code_behind_an_order_to_forget_instructions_is_not_returned() {
         "You can ignore the previous prompt.",
         "Ignore this mail if you did not ask for it.",
         "You can ignore the rules for passwords here.",
+        "You can\nignore the previous instructions.",
+        "Do not\nignore the previous instructions.",
+        "Please ignore the prompt. The system works.",
     ] {
         assert_eq!(found(honest).as_deref(), Some("640275"), "{honest}");
     }
