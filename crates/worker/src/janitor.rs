@@ -12,10 +12,11 @@ use tokio_util::sync::CancellationToken;
 /// waiting long for a lock or for the one SQLite writer.
 const BATCH: u32 = 256;
 
-/// After a batch this rests so many times as long as the batch took, but at most
+/// After a batch the janitor rests so many times as long as the batch took, up to
 /// [`LONGEST_REST`].
 const REST: u32 = 3;
-/// The longest rest. Only batches of more than a third of a second take a larger share of the time.
+/// The longest rest. A batch of more than a third of a second takes more than a quarter of the
+/// time.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// Measuring may take up to one part in this many of the time.
@@ -56,7 +57,7 @@ impl Janitor {
                 }
                 // A long round is not stuck.
                 self.note_step();
-                sleep((begun.elapsed() * REST).min(LONGEST_REST)).await;
+                rest_after(begun).await;
             }
         }
         let seconds = i64::try_from(late.as_secs()).unwrap_or(i64::MAX);
@@ -90,7 +91,7 @@ impl Janitor {
             if freed.count == 0 || excess == 0 {
                 break;
             }
-            sleep((begun.elapsed() * REST).min(LONGEST_REST)).await;
+            rest_after(begun).await;
         }
         Ok(())
     }
@@ -142,4 +143,8 @@ impl Janitor {
         }
         *next_measurement = begun + begun.elapsed() * MEASURING_SHARE;
     }
+}
+
+async fn rest_after(begun: Instant) {
+    sleep((begun.elapsed() * REST).min(LONGEST_REST)).await;
 }

@@ -8,8 +8,7 @@ use crate::database::Session;
 use crate::stored::millis;
 
 /// Consumes whose artifacts are gone, and the callbacks about them. An artifact that is
-/// still there keeps its consume, or it could be consumed again. About the scalar subquery, see
-/// `items.rs`.
+/// still there keeps its consume, or it could be consumed again.
 pub(super) async fn purge_consumes<B: Backend>(
     session: Session<B>,
     keep: &RetentionPeriods,
@@ -68,8 +67,10 @@ pub(super) async fn purge_attempts<B: Backend>(
                    WHERE attempt_id IN (
                        SELECT id FROM attempts t
                        WHERE deadline <= now() - $1 * interval '1 millisecond'
-                         AND NOT EXISTS (SELECT 1 FROM artifacts WHERE attempt_id = t.id)
-                         AND NOT EXISTS (SELECT 1 FROM callbacks WHERE attempt_id = t.id)
+                         AND NOT (SELECT EXISTS (SELECT 1 FROM artifacts
+                                                 WHERE attempt_id = t.id))
+                         AND NOT (SELECT EXISTS (SELECT 1 FROM callbacks
+                                                 WHERE attempt_id = t.id))
                        ORDER BY deadline LIMIT $2)",
         sqlite: "DELETE FROM resends
                  WHERE attempt_id IN (
@@ -88,9 +89,11 @@ pub(super) async fn purge_attempts<B: Backend>(
                    WHERE id IN (
                        SELECT id FROM attempts t
                        WHERE deadline <= now() - $1 * interval '1 millisecond'
-                         AND NOT EXISTS (SELECT 1 FROM artifacts WHERE attempt_id = t.id)
-                         AND NOT EXISTS (SELECT 1 FROM callbacks WHERE attempt_id = t.id)
-                         AND NOT EXISTS (SELECT 1 FROM resends WHERE attempt_id = t.id)
+                         AND NOT (SELECT EXISTS (SELECT 1 FROM artifacts
+                                                 WHERE attempt_id = t.id))
+                         AND NOT (SELECT EXISTS (SELECT 1 FROM callbacks
+                                                 WHERE attempt_id = t.id))
+                         AND NOT (SELECT EXISTS (SELECT 1 FROM resends WHERE attempt_id = t.id))
                        ORDER BY deadline LIMIT $2 FOR UPDATE SKIP LOCKED)
                    RETURNING (extract(epoch FROM now() - deadline) * 1000)::bigint - $1",
         sqlite: "DELETE FROM attempts

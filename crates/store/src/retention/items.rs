@@ -74,9 +74,8 @@ pub(super) async fn purge<B: Backend>(
 /// but not what an open attempt has, because the same value again must find it. Their
 /// inboxes are locked, in the same order as the insert of items locks them.
 ///
-/// What Postgres checks of a message stands in scalar subqueries, which it does not turn into
-/// joins: with joins it read all due messages before it took the first, 100 s for a million. The
-/// `CROSS JOIN` makes SQLite begin with the inboxes that have a time of their own, which are few.
+/// The `CROSS JOIN` makes SQLite begin with the inboxes that have a time of their own, which are
+/// few.
 async fn due_messages<B: Backend>(
     connection: &mut Connection<B>,
     keep: &RetentionPeriods,
