@@ -68,6 +68,7 @@ def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     target = pathlib.Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
     write(target / "own.jsonl", own())
     for name in ("cases", "written") if len(sys.argv) == 3 else ():
         write(target / f"{name}.jsonl", shared(pathlib.Path(sys.argv[2]), name))
