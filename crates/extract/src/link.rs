@@ -4,6 +4,7 @@ mod address;
 mod beside;
 mod classify;
 mod collect;
+mod concepts;
 mod decide;
 mod decode;
 mod facts;

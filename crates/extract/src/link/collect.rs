@@ -61,25 +61,22 @@ pub(super) fn collect(reading: &Reading, steps: &Steps<'_>) -> (Vec<WrittenLink>
             .unwrap_or_default()
             .trim();
         let address = written_address(shown);
-        let is_address = address.is_some();
-        let label = if is_address {
-            String::new()
-        } else {
-            shown.to_owned()
-        };
+        // What names a URL that is its own text stands around it, as in plain text.
+        let name = address
+            .as_ref()
+            .map(|_| Name::of(reading.text(), &anchor.span, steps));
+        let label = name.as_ref().map_or(shown, |name| name.label);
         let label = format!("{label} {}", anchor.alternative).trim().to_owned();
         found.push(WrittenLink {
             source: reading.source,
             languages: reading.languages,
             href: anchor.href.clone(),
-            is_named: !label.is_empty(),
+            is_named: name.as_ref().is_none_or(|name| name.is_named) && !label.is_empty(),
             label,
             shown_host: address,
-            beside: if is_address {
-                beside(reading.text(), &anchor.span, false)
-            } else {
-                String::new()
-            },
+            beside: name.map_or_else(String::new, |name| {
+                beside(reading.text(), &anchor.span, name.reference.is_some())
+            }),
             sentence: sentence(reading.text(), &anchor.span),
             before: before(reading.text(), &anchor.span),
             after: after(reading.text(), &anchor.span),

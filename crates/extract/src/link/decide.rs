@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use super::classify::{Classified, Words};
 use super::collect::collect;
+use super::concepts::Concepts;
 use super::rule::LinkRule;
 use crate::allowlist::Allowlist;
 use crate::extraction::{Extraction, Link, LinkKind};
@@ -113,6 +114,10 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Links {
     {
         let (collected, cut) = collect(reading, steps);
         is_cut |= cut;
+        if collected.is_empty() {
+            continue;
+        }
+        let concepts = Concepts::of(reading, steps);
         for written in collected {
             let at = reading.folded.source(written.at);
             let around = written.label.len() + written.sentence.len();
@@ -122,7 +127,7 @@ pub(crate) fn read(readings: &[Reading], steps: &Steps<'_>) -> Links {
                 break;
             }
             let words = Words::of(&written, subject, steps);
-            let mut link = LinkCandidate::of(&written, at, &words, &mut search);
+            let mut link = LinkCandidate::of((&written, concepts), at, &words, &mut search);
             let machines = reading.machines(steps);
             steps.charge(machines.len());
             let overlaps =

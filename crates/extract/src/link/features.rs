@@ -4,6 +4,7 @@ use url::Url;
 
 use super::classify::{Classified, Words};
 use super::collect::WrittenLink;
+use super::concepts::{self, Concepts};
 use super::said;
 use super::token::longest_number;
 use crate::cue;
@@ -23,12 +24,14 @@ pub(super) fn of_mail(
 ) -> Features {
     features.add_kind(const { Kind::of("bias") });
     for reading in readings {
-        let kind = Kind::of(match reading.source {
-            TextSource::Subject => "cue subject",
-            TextSource::Text => "cue text",
-            TextSource::Html => "cue html",
-        });
-        cue::add(kind, &reading.concepts(steps).cues, features);
+        let (cue, concept) = match reading.source {
+            TextSource::Subject => ("cue subject", "concept subject"),
+            TextSource::Text => ("cue text", "concept mail"),
+            TextSource::Html => ("cue html", "concept mail"),
+        };
+        let found = reading.concepts(steps);
+        cue::add(Kind::of(cue), &found.cues, features);
+        concepts::add(Kind::of(concept), &found.hits, features);
         let text = reading.small();
         if reading.source == TextSource::Subject {
             let all = words(text).take(30);
@@ -44,7 +47,7 @@ pub(super) fn of_mail(
 /// The features of one link. `address` is what the words of its URL say, and `token_strength`
 /// how much of it only the recipient can know.
 pub(super) fn of_link(
-    written: &WrittenLink,
+    (written, concepts): (&WrittenLink, Concepts<'_>),
     url: &Url,
     (said, classified, address): (&Words, &Classified, Sense),
     (token_strength, features): (u8, &mut Collector),
@@ -59,6 +62,7 @@ pub(super) fn of_link(
     said::add("label ", said.label, said.cues.label, features);
     let length = words(&written.label).take(8).count();
     features.add_kind(counted("label length", length));
+    concepts.add_own(written, features, steps);
     features.end_part();
     add_text(
         "sentence",
@@ -67,6 +71,7 @@ pub(super) fn of_link(
         steps,
     );
     said::add("sentence ", said.sentence, said.cues.sentence, features);
+    concepts.add_line(written, features);
     features.end_part();
     add_text(
         "before",
@@ -75,6 +80,7 @@ pub(super) fn of_link(
         steps,
     );
     said::add("before ", said.above, said.cues.above, features);
+    concepts.add_above(written, features);
     features.end_part();
     add_text(
         "after",

@@ -199,10 +199,13 @@ fn words_with_signs_or_numbers_that_ask_for_something_are_no_code() {
 #[test]
 fn word_for_a_thing_and_a_number_are_the_code_in_every_script() {
     for (ask, code) in [
-        ("あなたの確認コード", "みかん 507"),
-        ("您的验证码", "海豚 622"),
-        ("인증 코드", "호랑이 77"),
-        ("קוד האימות שלך", "זית 582"),
+        (
+            "サインインを続けるには、次の確認コードを入力してください",
+            "みかん 507",
+        ),
+        ("请在登录页面输入以下验证码", "海豚 622"),
+        ("로그인하려면 다음 인증 코드를 입력하세요", "호랑이 77"),
+        ("כדי להתחבר הזינו את קוד האימות", "זית 582"),
     ] {
         assert_eq!(
             of_text(&format!("{ask}:\n\n{code}\n")).as_deref(),

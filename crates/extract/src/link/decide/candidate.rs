@@ -8,6 +8,7 @@ use crate::host;
 use crate::link::address::senses;
 use crate::link::classify::{Classified, Words};
 use crate::link::collect::WrittenLink;
+use crate::link::concepts::Concepts;
 use crate::link::facts::{FACTS, facts};
 use crate::link::features;
 use crate::link::gate::{Checked, check};
@@ -68,7 +69,7 @@ pub(super) struct Search<'s> {
 impl LinkCandidate {
     /// Nothing for what is no web link at all, such as `mailto:`.
     pub(super) fn of(
-        written: &WrittenLink,
+        (written, concepts): (&WrittenLink, Concepts<'_>),
         at: usize,
         words: &Words,
         search: &mut Search<'_>,
@@ -100,7 +101,7 @@ impl LinkCandidate {
         let seen = (strength, &mut search.collector);
         let said = (words, classified, senses(counts));
         let facts = facts(written, counts, said, strength);
-        let features = features::of_link(written, counts, said, seen, search.steps);
+        let features = features::of_link((written, concepts), counts, said, seen, search.steps);
         Some(Self {
             features,
             facts,
