@@ -91,7 +91,8 @@ impl Dispatch<'_> {
         self.sender.transport.timeout()
     }
 
-    /// What is recorded for an answer.
+    /// What is recorded for an answer. If an earlier dispatch may have been sent, the store
+    /// records a refusal as uncertain.
     fn result(&self, send: &ClaimedSend, acceptance: Acceptance) -> SendResult {
         match acceptance {
             Acceptance::Sent { provider_id } => {

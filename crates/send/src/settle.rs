@@ -5,7 +5,7 @@
 //! 2. If that proves nothing, the provider is asked for the mail. That it is found is
 //!    proof; that it is not found is none.
 //! 3. Otherwise the send waits for the operator, unless the sender is configured to send
-//!    once more.
+//!    once more. The store remembers that it may have been sent.
 //!
 //! Meanwhile the worker may find the proof: an event of the provider, or a copy of the mail
 //! that comes back.

@@ -45,6 +45,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(17, "0017_replies"),
     twin!(18, "0018_expected"),
     twin!(19, "0019_kept_messages"),
+    twin!(20, "0020_may_be_sent"),
 ];
 
 /// The migrations that a database has, in the driver's own table.

@@ -2,10 +2,11 @@
 //!
 //! `guards.rs` is for agents that act elsewhere, `record.rs` and `decide.rs` for those
 //! who ask for a send and decide about it, `operator.rs` for the operator, `reply.rs` and
-//! `threads.rs` for answers to messages, `outbox.rs`, `dispatch.rs` and `settle.rs` for the
-//! process that hands sends to their providers.
+//! `threads.rs` for answers to messages, `outbox.rs`, `claim.rs`, `dispatch.rs` and
+//! `settle.rs` for the process that hands sends to their providers.
 
 mod caps;
+mod claim;
 mod content;
 mod decide;
 mod dispatch;

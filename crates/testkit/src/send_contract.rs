@@ -3,6 +3,7 @@
 
 mod fixtures;
 mod guards;
+mod may_be_sent;
 mod outbox;
 mod sends;
 mod settling;
@@ -15,6 +16,7 @@ use crate::retention_contract::RetentionSubject;
 
 pub use fixtures::{new_send, shop};
 pub use guards::*;
+pub use may_be_sent::*;
 pub use outbox::*;
 pub use sends::*;
 pub use settling::*;
@@ -89,6 +91,11 @@ macro_rules! send_contract {
             copy_that_comes_back_proves_a_send,
             key_of_a_guard_in_a_mail_proves_nothing,
             contents_intents_and_events_are_deleted_in_time,
+
+            refusal_of_what_may_be_sent_is_uncertain,
+            giving_up_what_may_be_sent_is_uncertain,
+            what_may_be_sent_is_not_cancelled,
+            operator_says_that_it_was_not_sent,
         );
     };
     ($subject:ty: $($rule:ident),+ $(,)?) => {

@@ -69,7 +69,8 @@ pub enum SendResult {
     Sent(Option<Receipt>),
     /// Nothing was sent, and a retry after this wait may work.
     NotSent(Duration, Reason),
-    /// Nothing was sent, and a retry cannot work.
+    /// Nothing was sent now, and a retry cannot work. The send has failed; if an earlier
+    /// dispatch may have been sent, it is `uncertain` until the operator settles it.
     Refused(Reason),
     /// It may have been sent. It is looked up, or sent again under its key, after this
     /// wait.
@@ -81,8 +82,8 @@ pub enum SendResult {
 pub enum Settlement {
     /// The provider has it.
     Sent(Option<Receipt>),
-    /// The provider proved that it has nothing, or the operator's configuration says that
-    /// an uncertain send of this template is sent again.
+    /// Nothing was proved, and the operator's configuration says that an uncertain send of
+    /// this sender is sent again. It is remembered that it may have been sent before.
     Unsent(Reason),
     /// Nothing was proved. It stays `uncertain` and is looked at again after this wait;
     /// without a wait only the operator settles it.

@@ -206,7 +206,8 @@ async fn approve<B: Backend>(connection: &mut Connection<B>, id: Uuid) -> Result
     .await
 }
 
-/// Cancels a send that is `held` or in the state `also`.
+/// Cancels a send that is `held` or in the state `also`, unless an earlier dispatch may have
+/// been sent: then nobody may say that there is no mail.
 async fn cancel<B: Backend>(
     connection: &mut Connection<B>,
     id: Uuid,
@@ -216,11 +217,13 @@ async fn cancel<B: Backend>(
         postgres: "UPDATE sends
                    SET state = 'cancelled', content = NULL, content_key = NULL, due_at = NULL,
                        finished_at = clock_timestamp()
-                   WHERE id = $1 AND kind = 'send' AND state IN ('held', $2)",
+                   WHERE id = $1 AND kind = 'send' AND state IN ('held', $2)
+                     AND NOT may_be_sent",
         sqlite: "UPDATE sends
                  SET state = 'cancelled', content = NULL, content_key = NULL, due_at = NULL,
                      finished_at = (SELECT now FROM clock)
-                 WHERE id = $1 AND kind = 'send' AND state IN ('held', $2)",
+                 WHERE id = $1 AND kind = 'send' AND state IN ('held', $2)
+                   AND NOT may_be_sent",
     })
     .bind(id)
     .bind(also)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{SendClaim, SendPermit, SendResult, SendState, SendWritten};
+use pipeline::{Reason, SendClaim, SendPermit, SendResult, SendState, SendWritten};
 
 use super::event::Event;
 use super::proof::prove;
@@ -99,29 +99,9 @@ async fn end<B: Backend>(
         SendResult::Refused(reason) => (SendState::Failed, Duration::ZERO, reason),
         SendResult::Maybe(wait, reason) => (SendState::Uncertain, *wait, reason),
     };
-    let written = query::<B>(Sql {
-        postgres: "UPDATE sends
-                   SET state = $3, reason = $4, claim_token = NULL, lease_until = NULL,
-                       due_at = CASE WHEN $3 <> 'failed'
-                                     THEN clock_timestamp() + $5 * interval '1 millisecond' END,
-                       finished_at = CASE WHEN $3 = 'failed' THEN clock_timestamp() END
-                   WHERE id = $1 AND claim_token = $2 AND state = 'dispatched'",
-        sqlite: "UPDATE sends
-                 SET state = $3, reason = $4, claim_token = NULL, lease_until = NULL,
-                     due_at = CASE WHEN $3 <> 'failed' THEN (SELECT now FROM clock) + $5 END,
-                     finished_at = CASE WHEN $3 = 'failed' THEN (SELECT now FROM clock) END
-                 WHERE id = $1 AND claim_token = $2 AND state = 'dispatched'",
-    })
-    .bind(id)
-    .bind(claim.token.as_uuid())
-    .bind(state.as_str())
-    .bind(reason.as_str())
-    .bind(millis(wait))
-    .execute(connection)
-    .await?;
-    if written != 1 {
+    let Some(state) = leave::<B>(connection, *claim, (state, wait, reason)).await? else {
         return Ok(SendWritten::Lost);
-    }
+    };
     let what = match state {
         SendState::Ready => "not_sent",
         other => other.as_str(),
@@ -129,4 +109,46 @@ async fn end<B: Backend>(
     let event = Event::new(what).because(reason.as_str());
     event.add::<B>(connection, id).await?;
     Ok(SendWritten::Done(state))
+}
+
+/// Takes a send out of `dispatched`, under the claim of the dispatch; returns its state. What
+/// may have been sent by an earlier dispatch has not failed: it is uncertain without a due
+/// time, so the operator decides.
+async fn leave<B: Backend>(
+    connection: &mut Connection<B>,
+    claim: SendClaim,
+    (state, wait, reason): (SendState, Duration, &Reason),
+) -> Result<Option<SendState>, Fault> {
+    let state: Option<String> = query::<B>(Sql {
+        postgres: "UPDATE sends
+                   SET state = CASE WHEN $3 = 'failed' AND may_be_sent
+                                    THEN 'uncertain' ELSE $3 END,
+                       reason = $4, claim_token = NULL, lease_until = NULL,
+                       may_be_sent = may_be_sent OR $3 = 'uncertain',
+                       due_at = CASE WHEN $3 <> 'failed'
+                                     THEN clock_timestamp() + $5 * interval '1 millisecond' END,
+                       finished_at = CASE WHEN $3 = 'failed' AND NOT may_be_sent
+                                          THEN clock_timestamp() END
+                   WHERE id = $1 AND claim_token = $2 AND state = 'dispatched'
+                   RETURNING state",
+        sqlite: "UPDATE sends
+                 SET state = CASE WHEN $3 = 'failed' AND may_be_sent
+                                  THEN 'uncertain' ELSE $3 END,
+                     reason = $4, claim_token = NULL, lease_until = NULL,
+                     may_be_sent = may_be_sent OR $3 = 'uncertain',
+                     due_at = CASE WHEN $3 <> 'failed' THEN (SELECT now FROM clock) + $5 END,
+                     finished_at = CASE WHEN $3 = 'failed' AND NOT may_be_sent
+                                        THEN (SELECT now FROM clock) END
+                 WHERE id = $1 AND claim_token = $2 AND state = 'dispatched'
+                 RETURNING state",
+    })
+    .bind(claim.send.as_uuid())
+    .bind(claim.token.as_uuid())
+    .bind(state.as_str())
+    .bind(reason.as_str())
+    .bind(millis(wait))
+    .scalar(connection)
+    .await?;
+    let word = |word: String| SendState::from_word(&word).ok_or(Fault::Damaged("state"));
+    state.map(word).transpose()
 }

@@ -12,7 +12,7 @@ use pipeline::{
 use super::Sends;
 use super::dispatch::{Dispatching, Ended, dispatch_all, end_all};
 use super::event::outbox_of;
-use super::{expire, settle};
+use super::{claim, expire, settle};
 use crate::backend::{Backend, Sql, query};
 use crate::combine::TimeLimit;
 use crate::database::Session;
@@ -31,7 +31,7 @@ impl<B: Backend> Outbox for Sends<B> {
         let senders = names(senders);
         self.database
             .run(SHORT, move |session| {
-                settle::claim(session, settle::Pool::Ready, senders, limit, lease)
+                claim::claim(session, claim::Pool::Ready, senders, limit, lease)
             })
             .await
     }
@@ -80,7 +80,7 @@ impl<B: Backend> Outbox for Sends<B> {
         let senders = names(senders);
         self.database
             .run(SHORT, move |session| {
-                settle::claim(session, settle::Pool::Uncertain, senders, limit, lease)
+                claim::claim(session, claim::Pool::Uncertain, senders, limit, lease)
             })
             .await
     }

@@ -19,7 +19,7 @@ fn receipt() -> Receipt {
 }
 
 /// An uncertain send that is due to be settled.
-async fn uncertain(subject: &dyn SendSubject, entity: &str) -> SendClaim {
+pub(super) async fn uncertain(subject: &dyn SendSubject, entity: &str) -> SendClaim {
     let claim = dispatched(subject, entity, LONG).await;
     let maybe = SendResult::Maybe(Duration::ZERO, WHY);
     let written = must(subject.outbox().end_dispatch(claim, maybe).await);
