@@ -4,6 +4,10 @@
 //! A mail of ours is complete, and the subject of a reply comes from a stranger. So no two
 //! braces stay side by side.
 
+use serde_json::Value;
+
+use crate::mail::Mail;
+
 /// Joins two letters without being seen.
 const WORD_JOINER: char = '\u{2060}';
 
@@ -24,6 +28,15 @@ pub(crate) fn apart_in_text(text: &str) -> String {
         before = Some(letter);
     }
     apart
+}
+
+/// The headers of ours that hold no tag of a template, as a JSON object. The ids of the mail
+/// that is answered come from a stranger. An id cannot be written in another way, so a header
+/// with a tag is left out.
+pub(crate) fn headers_without_tags(mail: &Mail) -> Value {
+    let headers = mail.own_headers().into_iter();
+    let is_whole = |text: &str| apart_in_text(text) == text;
+    headers.filter(|(_, text)| is_whole(text)).collect()
 }
 
 /// A text of HTML, in which the braces that begin a tag of a template are written as

@@ -33,9 +33,7 @@ impl Mailbox {
     /// The name and the address, as the APIs of providers take them.
     pub(crate) fn plain(&self) -> String {
         match &self.name {
-            Some(name) if is_atoms(name) || !name.is_ascii() => {
-                format!("{name} <{}>", self.address)
-            }
+            Some(name) if is_atoms(name) => format!("{name} <{}>", self.address),
             Some(name) => format!("\"{name}\" <{}>", self.address),
             None => self.address.to_string(),
         }
@@ -82,10 +80,15 @@ impl FromStr for Mailbox {
     }
 }
 
-/// Whether a name needs no quotes in a header.
+/// Whether a name needs no quotes in a header. Letters of all scripts may stand without them;
+/// a comma or another special of RFC 5322 may not, beside whatever letters.
 fn is_atoms(name: &str) -> bool {
-    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b" !#$%&'*+-/=?^_`{|}~".contains(&b);
-    name.bytes().all(is_plain)
+    let is_plain = |letter: char| {
+        letter.is_ascii_alphanumeric()
+            || !letter.is_ascii()
+            || " !#$%&'*+-/=?^_`{|}~".contains(letter)
+    };
+    name.chars().all(is_plain)
 }
 
 #[cfg(test)]
@@ -107,11 +110,27 @@ mod tests {
                 "Bücher <a@x.test>",
                 "=?utf-8?B?QsO8Y2hlcg==?= <a@x.test>",
             ),
+            (
+                "Müller, Söhne <a@x.test>",
+                "\"Müller, Söhne\" <a@x.test>",
+                "=?utf-8?B?TcO8bGxlciwgU8O2aG5l?= <a@x.test>",
+            ),
         ] {
             let mailbox: Mailbox = text.parse().unwrap();
             assert_eq!(mailbox.as_json()["email"], "a@x.test");
             assert_eq!(mailbox.plain(), plain);
             assert_eq!(mailbox.encoded(), encoded);
+        }
+    }
+
+    #[test]
+    fn name_with_a_special_is_quoted_in_every_script() {
+        for name in ["Shop", "Müller", "店", "Ёлка"] {
+            for special in ["(", ")", "[", "]", ":", ";", "@", ",", "."] {
+                let name = format!("{name}{special} 1");
+                let mailbox: Mailbox = format!("{name} <a@x.test>").parse().unwrap();
+                assert_eq!(mailbox.plain(), format!("\"{name}\" <a@x.test>"));
+            }
         }
     }
 

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::acceptance::{Acceptance, LookUp};
-use crate::braces::{apart_in_html, apart_in_text};
+use crate::braces::{apart_in_html, apart_in_text, headers_without_tags};
 use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
@@ -58,7 +58,7 @@ impl Transport for Brevo {
     }
 
     fn prepare(&self, mail: &Mail) -> Prepared {
-        let mut headers = mail.own_headers_as_json();
+        let mut headers = headers_without_tags(mail);
         if let Some(headers) = headers.as_object_mut() {
             let key = mail.key.as_uuid().to_string();
             headers.insert("idempotencyKey".to_owned(), key.into());

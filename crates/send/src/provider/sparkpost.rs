@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::acceptance::{Acceptance, LookUp};
-use crate::braces::{apart_in_html, apart_in_text};
+use crate::braces::{apart_in_html, apart_in_text, headers_without_tags};
 use crate::http::{Answer, Http, below};
 use crate::mail::Mail;
 use crate::prepared::Prepared;
@@ -55,14 +55,11 @@ impl Transport for SparkPost {
     }
 
     fn prepare(&self, mail: &Mail) -> Prepared {
-        // An id of a stranger's mail that looks like a variable is left out.
-        let headers = mail.own_headers().into_iter();
-        let headers: Value = headers.filter(|(_, text)| !text.contains("{{")).collect();
         let mut content = json!({
             "from": mail.from.as_json(),
             "subject": apart_in_text(&mail.subject),
             "text": apart_in_text(&mail.text),
-            "headers": headers,
+            "headers": headers_without_tags(mail),
         });
         if let (Some(html), Some(content)) = (&mail.html, content.as_object_mut()) {
             content.insert("html".to_owned(), apart_in_html(html).into());
