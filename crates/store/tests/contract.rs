@@ -12,6 +12,7 @@ mod pooler;
 mod postgres;
 mod refusals;
 mod seal;
+mod slow_commit;
 mod sqlite;
 mod subject;
 mod upgrade;

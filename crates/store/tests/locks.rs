@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use pipeline::{
     AttemptFinished, AttemptId, AttemptOutcome, CallbackResult, Claimed, Consumed, Created, Leased,
-    NewAttempt, NewInbox, Opened, PollerId, Reason, ResendOutcome, Scope,
+    NewAttempt, NewInbox, Opened, PollerId, Reason, ReplyRecorded, ResendOutcome, Scope,
 };
 use sqlx::{Connection, PgConnection};
 use testkit::poll_contract;
+use testkit::reply_contract::{ReplySubject, arrives, letter, reply_to};
 use testkit::store_contract::{
     LONG, StoreSubject, attempt, code, held, inbox, mail, must, request, resend, source, suited,
 };
@@ -20,13 +21,13 @@ use tokio::task::JoinHandle;
 use crate::subject::PostgresDatabase;
 
 /// A transaction that holds rows.
-struct Holder {
+pub(crate) struct Holder {
     connection: PgConnection,
 }
 
 impl Holder {
     /// Begins a transaction with a statement.
-    async fn begin(subject: &PostgresDatabase, statement: &'static str) -> Self {
+    pub(crate) async fn begin(subject: &PostgresDatabase, statement: &'static str) -> Self {
         let connection = must(PgConnection::connect(&subject.database.url).await);
         let mut holder = Self { connection };
         holder.execute("BEGIN").await;
@@ -34,7 +35,7 @@ impl Holder {
         holder
     }
 
-    async fn execute(&mut self, statement: &'static str) {
+    pub(crate) async fn execute(&mut self, statement: &'static str) {
         must(sqlx::raw_sql(statement).execute(&mut self.connection).await);
     }
 
@@ -44,7 +45,7 @@ impl Holder {
     }
 
     /// Waits until the operation waits for this transaction.
-    async fn blocks<T>(&mut self, operation: &JoinHandle<T>) {
+    pub(crate) async fn blocks<T>(&mut self, operation: &JoinHandle<T>) {
         soon("the operation waits for the lock", async {
             while !self.is_true(BLOCKS_ANOTHER).await {
                 assert!(!operation.is_finished(), "the operation did not wait");
@@ -284,6 +285,23 @@ async fn a_callback_whose_value_expires_during_the_wait_is_not_requeued() {
     holder.blocks(&requeuing).await;
     holder.roll_back_after_expiry().await;
     assert!(!must(must(requeuing.await)));
+    subject.close().await;
+}
+
+/// Replies and sends count for the same caps, and would lock them in another order.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_waits_until_concurrent_sends_are_recorded() {
+    let subject = PostgresDatabase::open().await;
+    let message = arrives(&subject, letter("m", "t")).await;
+    let sends = "SELECT pg_advisory_xact_lock(hashtext('maillatch sends'))";
+    let mut holder = Holder::begin(&subject, sends).await;
+    let replies = subject.replies();
+    let reply = reply_to(message, "t");
+    let replying = tokio::spawn(async move { replies.record_reply(reply).await });
+    holder.blocks(&replying).await;
+    holder.execute("COMMIT").await;
+    let recorded = must(must(replying.await));
+    assert!(matches!(recorded, ReplyRecorded::New(_)), "{recorded:?}");
     subject.close().await;
 }
 

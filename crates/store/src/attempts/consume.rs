@@ -39,14 +39,9 @@ async fn take<B: Backend>(
     let Some(found) = found else {
         return Ok(AttemptConsumed::Unknown);
     };
-    match used_key::<B>(connection, request).await? {
-        Some((attempt, _)) if attempt != Some(found.id) => return Ok(AttemptConsumed::KeyReused),
-        Some((_, artifact)) => {
-            let artifact = ArtifactId::from_uuid(artifact);
-            let consumed = take_one::<B>(connection, keyring, request, artifact).await?;
-            return answer::<B>(connection, request, artifact, consumed).await;
-        }
-        None => {}
+    let attempt = found.id;
+    if let Some(used) = used_key::<B>(connection, request).await? {
+        return repeat::<B>(connection, keyring, request, attempt, used).await;
     }
     let mut view = row::view::<B>(connection, found).await?;
     // A newer one may come between the look and the consume.
@@ -59,12 +54,37 @@ async fn take<B: Backend>(
             _ => break,
         };
         let consumed = take_one::<B>(connection, keyring, request, artifact).await?;
-        if !matches!(consumed, Consumed::Superseded) {
-            return answer::<B>(connection, request, artifact, consumed).await;
+        match consumed {
+            Consumed::Superseded => {}
+            // The first request with this key was committed while this one waited for it.
+            Consumed::KeyReused => {
+                return match used_key::<B>(connection, request).await? {
+                    Some(used) => repeat::<B>(connection, keyring, request, attempt, used).await,
+                    None => Err(Fault::Conflict),
+                };
+            }
+            other => return answer::<B>(connection, request, artifact, other).await,
         }
         view = look_again::<B>(connection, request).await?;
     }
     Ok(AttemptConsumed::NotReady(Box::new(view)))
+}
+
+/// Answers a request whose key was used: with the same artifact, or a refusal if another attempt
+/// used the key.
+async fn repeat<B: Backend>(
+    connection: &mut Connection<B>,
+    keyring: &Keyring,
+    request: &AttemptConsume,
+    attempt: Uuid,
+    (user, artifact): (Option<Uuid>, Uuid),
+) -> Result<AttemptConsumed, Fault> {
+    if user != Some(attempt) {
+        return Ok(AttemptConsumed::KeyReused);
+    }
+    let artifact = ArtifactId::from_uuid(artifact);
+    let consumed = take_one::<B>(connection, keyring, request, artifact).await?;
+    answer::<B>(connection, request, artifact, consumed).await
 }
 
 async fn take_one<B: Backend>(
