@@ -12,6 +12,7 @@ use pipeline::{ReplyLog, ThreadLog};
 
 use crate::send_contract::SendSubject;
 
+pub use fixtures::{arrives, letter, reply_to};
 pub use handling::*;
 pub use replies::*;
 pub use threads::*;

@@ -78,7 +78,9 @@ fn seal<B>(session: &Session<B>, send: &NewSend) -> Result<Sealed, Fault> {
 /// Transactions that record sends run one after another. Each waits for the others at the
 /// row of the installation's cap anyway, and two that lock the same intents in another
 /// order would be a deadlock. `SQLite` has one writer.
-async fn wait_for_others<B: Backend>(connection: &mut Connection<B>) -> Result<(), Fault> {
+pub(super) async fn wait_for_others<B: Backend>(
+    connection: &mut Connection<B>,
+) -> Result<(), Fault> {
     let _: Option<i64> = query::<B>(Sql {
         postgres: "SELECT 1::bigint FROM pg_advisory_xact_lock(hashtext('maillatch sends'))",
         sqlite: "SELECT 1",

@@ -8,7 +8,7 @@ use pipeline::{
 };
 
 use super::event::{announce_new, first_event};
-use super::record::insert;
+use super::record::{insert, wait_for_others};
 use super::row::{SendRow, find, find_reply, lock_intent};
 use super::{caps, content, reply_target, thread_caps};
 use crate::backend::{Backend, Connection, Sql, query, row};
@@ -53,6 +53,7 @@ async fn record<B: Backend>(session: Session<B>, reply: NewReply) -> Result<Repl
     let row = (send.id, send.sender.as_str());
     let sealed = content::seal(&session.secrets.keyring, row, &send.to, &send.payload)?;
     let mut transaction = session.begin().await?;
+    wait_for_others::<B>(&mut transaction).await?;
     match record_in::<B>(&mut transaction, &reply, sealed).await? {
         Attempted::Answered(recorded @ ReplyRecorded::New(_)) => {
             transaction.commit().await?;

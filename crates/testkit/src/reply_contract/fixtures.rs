@@ -64,7 +64,7 @@ pub(super) fn context(id: &str) -> ReplyContext {
 }
 
 /// A mail in a thread that can be answered.
-pub(super) fn letter(id: &str, root: &str) -> NewMessage {
+pub fn letter(id: &str, root: &str) -> NewMessage {
     let handling = Handling {
         thread: Some(thread(root)),
         context: Some(context(id)),
@@ -77,7 +77,7 @@ pub(super) fn letter(id: &str, root: &str) -> NewMessage {
 }
 
 /// Records a mail, and returns its id.
-pub(super) async fn arrives(subject: &dyn ReplySubject, message: NewMessage) -> MessageId {
+pub async fn arrives(subject: &dyn ReplySubject, message: NewMessage) -> MessageId {
     let (id, name) = (message.id, message.id.to_string());
     let finished = subject.seams().process(&name, vec![message]).await;
     assert_eq!(finished.messages, 1);
@@ -97,7 +97,7 @@ pub(super) async fn record_when_available(
 }
 
 /// A reply to a message in a thread.
-pub(super) fn reply_to(message: MessageId, root: &str) -> NewReply {
+pub fn reply_to(message: MessageId, root: &str) -> NewReply {
     reply_by("shop", message, root)
 }
 
