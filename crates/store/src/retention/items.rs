@@ -70,68 +70,78 @@ pub(super) async fn purge<B: Backend>(
     Ok(overdue)
 }
 
-/// The messages whose items are due, by the time of their inbox or else the operator's;
-/// but not what an open attempt has, because the same value again must find it. Their
-/// inboxes are locked, in the same order as the insert of items locks them.
-///
-/// The `CROSS JOIN` makes SQLite begin with the inboxes that have a time of their own, which are
-/// few.
+/// The messages whose items are due. Their inboxes are locked, in the same order as the insert of
+/// items locks them.
 async fn due_messages<B: Backend>(
     connection: &mut Connection<B>,
     keep: &RetentionPeriods,
     limit: i64,
 ) -> Result<(List<Uuid>, Vec<i64>), Fault> {
-    let due: Vec<(Uuid, i64)> = query::<B>(Sql {
-        postgres: "WITH due AS MATERIALIZED (
-             (SELECT m.id, m.inbox,
-                     (extract(epoch FROM now() - m.received_at) * 1000)::bigint - $1 AS overdue
-              FROM messages m
-              WHERE m.purged_at IS NULL
-                AND m.received_at <= now() - $1 * interval '1 millisecond'
-                AND (SELECT retention_ms IS NULL FROM inboxes i WHERE i.inbox = m.inbox)
-                AND NOT (SELECT EXISTS (
-                    SELECT 1 FROM artifacts a JOIN attempts t ON t.id = a.attempt_id
-                    WHERE a.message_id = m.id AND t.outcome IS NULL AND t.deadline > now()))
-              ORDER BY m.received_at LIMIT $2)
-             UNION ALL
-             (SELECT m.id, m.inbox,
-                     (extract(epoch FROM now() - m.received_at) * 1000)::bigint - i.retention_ms
-              FROM inboxes i JOIN messages m ON m.inbox = i.inbox
-              WHERE i.retention_ms IS NOT NULL AND m.purged_at IS NULL
-                AND m.received_at <= now() - i.retention_ms * interval '1 millisecond'
-                AND NOT (SELECT EXISTS (
-                    SELECT 1 FROM artifacts a JOIN attempts t ON t.id = a.attempt_id
-                    WHERE a.message_id = m.id AND t.outcome IS NULL AND t.deadline > now()))
-              LIMIT $2)
-         ), locked AS MATERIALIZED (
-             SELECT inbox FROM inboxes WHERE inbox IN (SELECT inbox FROM due)
-             ORDER BY inbox COLLATE \"C\" FOR UPDATE
-         )
-         SELECT id, overdue FROM due WHERE inbox IN (SELECT inbox FROM locked)",
-        sqlite: "SELECT * FROM (
-             SELECT m.id, (SELECT now FROM clock) - m.received_at - $1
-             FROM messages m JOIN inboxes i ON i.inbox = m.inbox
-             WHERE i.retention_ms IS NULL AND m.purged_at IS NULL
-               AND m.received_at <= (SELECT now FROM clock) - $1
-               AND NOT EXISTS (SELECT 1 FROM artifacts a JOIN attempts t ON t.id = a.attempt_id
-                               WHERE a.message_id = m.id AND t.outcome IS NULL
-                                 AND t.deadline > (SELECT now FROM clock))
-             ORDER BY m.received_at LIMIT $2)
-         UNION ALL
-         SELECT * FROM (
-             SELECT m.id, (SELECT now FROM clock) - m.received_at - i.retention_ms
-             FROM inboxes i CROSS JOIN messages m ON m.inbox = i.inbox
-             WHERE i.retention_ms IS NOT NULL AND m.purged_at IS NULL
-               AND m.received_at <= (SELECT now FROM clock) - i.retention_ms
-               AND NOT EXISTS (SELECT 1 FROM artifacts a JOIN attempts t ON t.id = a.attempt_id
-                               WHERE a.message_id = m.id AND t.outcome IS NULL
-                                 AND t.deadline > (SELECT now FROM clock))
-             LIMIT $2)",
-    })
-    .bind(millis(keep.items))
-    .bind(limit)
-    .fetch_all(connection)
-    .await?;
+    let due: Vec<(Uuid, i64)> = query::<B>(DUE)
+        .bind(millis(keep.items))
+        .bind(limit)
+        .fetch_all(connection)
+        .await?;
     let (messages, overdue) = due.into_iter().unzip();
     Ok((List(messages), overdue))
 }
+
+/// The messages whose items are due, by the time of their inbox or else the operator's; but not
+/// what an open attempt has, because the same value again must find it.
+///
+/// The inner `LIMIT` makes Postgres, and the `CROSS JOIN` makes SQLite, begin with the inboxes that
+/// have a time of their own, which are few.
+const DUE: Sql = Sql {
+    postgres: "WITH due AS MATERIALIZED (
+         (SELECT m.id, m.inbox,
+                 (extract(epoch FROM now() - m.received_at) * 1000)::bigint - $1 AS overdue
+          FROM messages m
+          WHERE m.purged_at IS NULL
+            AND m.received_at <= now() - $1 * interval '1 millisecond'
+            AND (SELECT retention_ms IS NULL FROM inboxes i WHERE i.inbox = m.inbox)
+            AND NOT (SELECT EXISTS (
+                SELECT 1 FROM artifacts a JOIN attempts t ON t.id = a.attempt_id
+                WHERE a.message_id = m.id AND t.outcome IS NULL AND t.deadline > now()))
+          ORDER BY m.received_at LIMIT $2)
+         UNION ALL
+         (SELECT m.id, i.inbox,
+                 (extract(epoch FROM now() - m.received_at) * 1000)::bigint - i.retention_ms
+          FROM inboxes i CROSS JOIN LATERAL (
+              SELECT id, received_at FROM messages
+              WHERE inbox = i.inbox AND purged_at IS NULL
+                AND received_at <= now() - i.retention_ms * interval '1 millisecond'
+                AND NOT (SELECT EXISTS (
+                    SELECT 1 FROM artifacts a JOIN attempts t ON t.id = a.attempt_id
+                    WHERE a.message_id = messages.id AND t.outcome IS NULL
+                      AND t.deadline > now()))
+              LIMIT $2) m
+          WHERE i.retention_ms IS NOT NULL
+          LIMIT $2)
+     ), locked AS MATERIALIZED (
+         SELECT inbox FROM inboxes WHERE inbox IN (SELECT inbox FROM due)
+         ORDER BY inbox COLLATE \"C\" FOR UPDATE
+     )
+     SELECT id, overdue FROM due WHERE inbox IN (SELECT inbox FROM locked)",
+    sqlite: "SELECT * FROM (
+         SELECT m.id, (SELECT now FROM clock) - m.received_at - $1
+         FROM messages m JOIN inboxes i ON i.inbox = m.inbox
+         WHERE i.retention_ms IS NULL AND m.purged_at IS NULL
+           AND m.received_at <= (SELECT now FROM clock) - $1
+           AND NOT EXISTS (SELECT 1 FROM artifacts a JOIN attempts t ON t.id = a.attempt_id
+                           WHERE a.message_id = m.id AND t.outcome IS NULL
+                             AND t.deadline > (SELECT now FROM clock))
+         ORDER BY m.received_at LIMIT $2)
+     UNION ALL
+     SELECT * FROM (
+         SELECT m.id, (SELECT now FROM clock) - m.received_at - i.retention_ms
+         FROM inboxes i CROSS JOIN messages m ON m.inbox = i.inbox
+         WHERE i.retention_ms IS NOT NULL AND m.purged_at IS NULL
+           AND m.received_at <= (SELECT now FROM clock) - i.retention_ms
+           AND NOT EXISTS (SELECT 1 FROM artifacts a JOIN attempts t ON t.id = a.attempt_id
+                           WHERE a.message_id = m.id AND t.outcome IS NULL
+                             AND t.deadline > (SELECT now FROM clock))
+         LIMIT $2)",
+};
+
+#[cfg(test)]
+mod tests;
