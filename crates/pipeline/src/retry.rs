@@ -25,7 +25,7 @@ pub struct Backoff {
     pub ceiling: Duration,
     /// The maximum number of attempts.
     pub attempts: u32,
-    /// No retries when the delivery was recorded longer ago than this.
+    /// No retries when the delivery was first claimed longer ago than this.
     pub wall_clock: Duration,
 }
 
@@ -43,7 +43,7 @@ impl Default for Backoff {
 
 impl Backoff {
     /// How long to wait after the failed attempt number `attempt` (from 1) of a
-    /// delivery that is `age` old; `None` to give up.
+    /// delivery that was first claimed `age` ago; `None` to give up.
     ///
     /// `jitter` is a random number from 0 to 1. Half of the wait is fixed and half is
     /// random, so that many failures at once are not all retried at once.
@@ -64,15 +64,15 @@ impl Backoff {
 }
 
 /// The retry schedule while somebody else's server is unavailable: limited by time alone.
-/// Each wait is as long as the delivery's age, so the waits double without counting
-/// attempts. The attempts stay available for processing the mail once it is fetched.
+/// Each wait is as long as the time since the first claim, so the waits double without
+/// counting attempts. The attempts stay available for processing the mail once it is fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UpstreamBackoff {
     /// The shortest wait.
     pub first: Duration,
     /// No wait is longer than this.
     pub ceiling: Duration,
-    /// No retries when the delivery was recorded longer ago than this.
+    /// No retries when the delivery was first claimed longer ago than this.
     pub wall_clock: Duration,
 }
 
@@ -87,8 +87,8 @@ impl Default for UpstreamBackoff {
 }
 
 impl UpstreamBackoff {
-    /// How long to wait with a delivery that is `age` old; `None` to give up. `jitter`
-    /// as in [`Backoff::wait`].
+    /// How long to wait with a delivery that was first claimed `age` ago; `None` to give up.
+    /// `jitter` as in [`Backoff::wait`].
     pub fn wait(&self, age: Duration, jitter: f64) -> Option<Duration> {
         let full = age.max(self.first).min(self.ceiling);
         let wait = full.mul_f64(0.5 + 0.5 * jitter.clamp(0.0, 1.0));

@@ -77,7 +77,8 @@ pub struct Claim {
     /// How many claims in a row before this one were never ended. The delivery may have
     /// killed its worker.
     pub unended: u32,
-    /// How old the delivery is, by the database's clock.
+    /// How long ago the delivery was first claimed since it was recorded or requeued, by the
+    /// database's clock.
     pub age: Duration,
 }
 

@@ -132,6 +132,7 @@ async fn take<B: Backend>(
              SET state = 'claimed',
                  unended_claims = unended_claims + 1,
                  claim_token = $2,
+                 tried_since = coalesce(tried_since, clock_timestamp()),
                  claimable_at = clock_timestamp() + $3 * interval '1 millisecond',
                  ring_at = clock_timestamp() + $3 * interval '1 millisecond'
              WHERE id IN (SELECT id FROM deliveries
@@ -141,11 +142,12 @@ async fn take<B: Backend>(
              RETURNING id, source, content_type,
                        CASE WHEN octet_length(body) <= $4 THEN body END AS body,
                        body_key, attempts, unended_claims - 1 AS unended, recorded_at,
-                       (extract(epoch FROM clock_timestamp() - recorded_at) * 1000)::bigint AS age",
+                       (extract(epoch FROM clock_timestamp() - tried_since) * 1000)::bigint AS age",
         sqlite: "UPDATE deliveries
              SET state = 'claimed',
                  unended_claims = unended_claims + 1,
                  claim_token = $2,
+                 tried_since = coalesce(tried_since, (SELECT now FROM clock)),
                  claimable_at = (SELECT now FROM clock) + $3,
                  ring_at = (SELECT now FROM clock) + $3
              WHERE id IN (SELECT unhex(value) FROM json_each($1))
@@ -154,7 +156,7 @@ async fn take<B: Backend>(
              RETURNING id, source, content_type,
                        CASE WHEN length(body) <= $4 THEN body END AS body,
                        body_key, attempts, unended_claims - 1 AS unended, recorded_at,
-                       (SELECT now FROM clock) - recorded_at AS age",
+                       (SELECT now FROM clock) - tried_since AS age",
     })
     .bind(List(deliveries))
     .bind(token.as_uuid())

@@ -132,12 +132,12 @@ async fn find_dead_letter<B: Backend>(
 async fn requeue<B: Backend>(session: Session<B>, delivery: DeliveryId) -> Result<bool, Fault> {
     let written = query::<B>(Sql {
         postgres: "UPDATE deliveries
-             SET state = 'pending', attempts = 0, unended_claims = 0,
+             SET state = 'pending', attempts = 0, unended_claims = 0, tried_since = NULL,
                  claimable_at = clock_timestamp(), ring_at = clock_timestamp(),
                  reason = NULL, finished_at = NULL
              WHERE id = $1 AND state = 'buried' AND body IS NOT NULL",
         sqlite: "UPDATE deliveries
-             SET state = 'pending', attempts = 0, unended_claims = 0,
+             SET state = 'pending', attempts = 0, unended_claims = 0, tried_since = NULL,
                  claimable_at = (SELECT now FROM clock), ring_at = (SELECT now FROM clock),
                  reason = NULL, finished_at = NULL
              WHERE id = $1 AND state = 'buried' AND body IS NOT NULL",

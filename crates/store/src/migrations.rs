@@ -47,6 +47,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(19, "0019_kept_messages"),
     twin!(20, "0020_may_be_sent"),
     twin!(21, "0021_kept_by_inbox"),
+    twin!(22, "0022_tried_since"),
 ];
 
 /// The migrations that a database has, in the driver's own table.

@@ -218,6 +218,7 @@ macro_rules! store_contract {
             dead_letter_keeps_its_reason_and_body,
             dead_letters_are_listed_newest_first,
             requeued_delivery_is_due_with_zero_attempts,
+            retries_are_limited_from_the_first_claim,
             only_a_dead_letter_is_requeued,
             dead_letter_of_a_conflict_is_marked,
             ids_lead_to_their_delivery,

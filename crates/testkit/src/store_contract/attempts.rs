@@ -608,6 +608,12 @@ impl Seams {
         .await;
     }
 
+    /// Waits until this much time has passed by the database's clock.
+    pub(super) async fn time_passes(&self, span: Duration) {
+        let now = must(self.deliveries.backlog().await).at;
+        self.clock_passes(now.plus(span)).await;
+    }
+
     pub(super) async fn look(&self, attempt: AttemptId) -> AttemptView {
         match must(self.attempts.attempt(attempt, &Scope::All).await) {
             Some(view) => view,

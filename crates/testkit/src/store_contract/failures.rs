@@ -79,6 +79,26 @@ pub async fn requeued_delivery_is_due_with_zero_attempts(subject: &dyn StoreSubj
     seams.complete(claim, held(Vec::new())).await;
 }
 
+/// The time limit of the retries is for trying, not for waiting for a worker or for the operator.
+pub async fn retries_are_limited_from_the_first_claim(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    let pause = Duration::from_millis(500);
+    let id = seams.new_delivery("evt_1").await;
+    seams.time_passes(pause).await;
+    let (claim, _) = seams.claim(id, LONG).await;
+    assert!(claim.age < pause, "{claim:?}");
+    let (wait, why) = (Duration::ZERO, Reason::new("test"));
+    must(seams.work.retry_later(claim, wait, why).await);
+    seams.time_passes(pause).await;
+    let (claim, _) = seams.claim(id, LONG).await;
+    assert!(claim.age >= pause, "{claim:?}");
+    must(seams.work.dead_letter(claim, Reason::new("test")).await);
+    assert!(must(seams.failures.requeue(id).await));
+    let (claim, _) = seams.claim(id, LONG).await;
+    assert!(claim.age < pause, "{claim:?}");
+    seams.complete(claim, held(Vec::new())).await;
+}
+
 /// Deliveries in other states are not changed.
 pub async fn only_a_dead_letter_is_requeued(subject: &dyn StoreSubject) {
     let seams = subject.seams();
