@@ -51,8 +51,8 @@ pub trait DeliveryLog: Send + Sync {
     /// for work themselves in case nobody is notified.
     async fn claimable(&self, ahead: Duration, limit: u32) -> Result<Vec<DeliveryId>, StoreError>;
 
-    /// Records that the queue was notified for these. They are due again after `wait`,
-    /// or later if they were scheduled for later.
+    /// Records that the queue was notified for these. They are due again after `wait`; one
+    /// that is not due now was claimed meanwhile, and is due again when it was to be.
     async fn mark_notified(
         &self,
         deliveries: &[DeliveryId],

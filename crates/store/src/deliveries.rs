@@ -207,7 +207,8 @@ async fn claimable<B: Backend>(
 }
 
 /// Two sweepers may note the same rows; taking the locks in order of id keeps them
-/// from a deadlock.
+/// from a deadlock. A delivery that is not due any more was claimed since it was listed, and its
+/// due time was set by that claim or by its end.
 async fn mark_notified<B: Backend>(
     session: Session<B>,
     ids: Vec<Uuid>,
@@ -215,15 +216,16 @@ async fn mark_notified<B: Backend>(
 ) -> Result<(), Fault> {
     query::<B>(Sql {
         postgres: "UPDATE deliveries
-             SET ring_at = greatest(ring_at, clock_timestamp() + $2 * interval '1 millisecond')
+             SET ring_at = clock_timestamp() + $2 * interval '1 millisecond'
              WHERE id IN (SELECT id FROM deliveries
                           WHERE id = ANY($1) AND state NOT IN ('done', 'buried')
+                            AND ring_at <= clock_timestamp()
                           ORDER BY id FOR UPDATE)
                AND state NOT IN ('done', 'buried')",
         sqlite: "UPDATE deliveries
-             SET ring_at = max(ring_at, (SELECT now FROM clock) + $2)
+             SET ring_at = (SELECT now FROM clock) + $2
              WHERE id IN (SELECT unhex(value) FROM json_each($1))
-               AND state IN ('pending', 'claimed')",
+               AND state IN ('pending', 'claimed') AND ring_at <= (SELECT now FROM clock)",
     })
     .bind(List(ids))
     .bind(millis(timeout))

@@ -103,6 +103,7 @@ macro_rules! store_contract {
             claimed_body_equals_the_recorded_bytes,
             new_delivery_is_due_after_its_first_notification_had_time,
             notified_delivery_is_due_again_only_after_the_wait,
+            notifying_does_not_postpone_a_retry,
             notifying_never_makes_a_delivery_due_earlier,
             due_lists_longest_due_first_up_to_the_limit,
             claimable_lists_what_is_due_soon_and_not_claimed,

@@ -247,6 +247,21 @@ pub async fn notified_delivery_is_due_again_only_after_the_wait(subject: &dyn St
     .await;
 }
 
+/// A delivery may be claimed and fail between being listed as due and being marked.
+pub async fn notifying_does_not_postpone_a_retry(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    let id = seams.new_delivery("evt_1").await;
+    let (claim, _) = seams.claim(id, LONG).await;
+    let (wait, why) = (Duration::from_secs(2), Reason::new("test"));
+    must(seams.work.retry_later(claim, wait, why).await);
+    must(seams.deliveries.mark_notified(&[id], LONG).await);
+    until("the retry is due", async || {
+        let due = must(seams.deliveries.due(10).await);
+        (due == [id]).then_some(())
+    })
+    .await;
+}
+
 /// `mark_notified` does not move a later due time forward.
 pub async fn notifying_never_makes_a_delivery_due_earlier(subject: &dyn StoreSubject) {
     let seams = subject.seams();
@@ -281,7 +296,7 @@ pub async fn claimable_lists_what_is_due_soon_and_not_claimed(subject: &dyn Stor
         seams.new_delivery("new").await,
         seams.new_delivery("claimed").await,
         seams.new_delivery("waits").await,
-        seams.new_delivery("notified").await,
+        due_delivery(&seams, "notified").await,
     ];
     let [new, claimed, waits, notified] = ids;
     seams.claim(claimed, LONG).await;
