@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions, Connection, FromRow, PgConnection, PgPool};
+use sqlx::{ConnectOptions, FromRow, PgConnection, PgPool};
 
-use super::link::{Link, Route};
+use super::link::{Link, Route, ping};
 use super::unreachable;
 use crate::open::OpenError;
 use crate::settings::Settings;
@@ -103,16 +103,6 @@ pub(super) async fn pool(
 async fn end_transaction(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
     sqlx::raw_sql("BEGIN; ROLLBACK").execute(connection).await?;
     Ok(true)
-}
-
-/// Pings a connection. The error of one that does not answer makes the pool drop it and
-/// open another.
-pub(super) async fn ping(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    const LIMIT: Duration = Duration::from_secs(1);
-    match tokio::time::timeout(LIMIT, connection.ping()).await {
-        Ok(answer) => answer,
-        Err(elapsed) => Err(sqlx::Error::Io(elapsed.into())),
-    }
 }
 
 /// Refuses a pooler that the settings do not name, and a pooler that leads to another

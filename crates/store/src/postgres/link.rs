@@ -6,9 +6,11 @@
 //! what a session sets would be lost. Through a pooler, therefore, every statement runs in
 //! a transaction, each transaction sets its own timeouts, and no statement stays prepared.
 
-use sqlx::Executor;
+use std::time::Duration;
+
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgRow;
+use sqlx::{Connection, Executor, PgConnection};
 
 use super::Postgres;
 use crate::backend::{End, Prepared};
@@ -73,6 +75,14 @@ impl Link {
     /// The driver's connection.
     pub(super) fn into_driver(self) -> PoolConnection<sqlx::Postgres> {
         self.connection
+    }
+
+    /// Asks the server for an answer.
+    pub(super) async fn ping(&mut self) -> Result<(), sqlx::Error> {
+        self.is_busy = true;
+        let answer = ping(&mut self.connection).await;
+        self.note_answer(&answer);
+        answer
     }
 
     pub(super) async fn begin(&mut self) -> Result<(), sqlx::Error> {
@@ -151,5 +161,15 @@ impl Link {
         let done = done?;
         ended?;
         Ok(done)
+    }
+}
+
+/// Pings a connection. The error of one that does not answer makes the pool drop it and
+/// open another.
+pub(super) async fn ping(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    const LIMIT: Duration = Duration::from_secs(1);
+    match tokio::time::timeout(LIMIT, connection.ping()).await {
+        Ok(answer) => answer,
+        Err(elapsed) => Err(sqlx::Error::Io(elapsed.into())),
     }
 }

@@ -72,28 +72,38 @@ impl Pool {
 
     async fn lend_next(&self) -> Result<Lent, sqlx::Error> {
         let place = Arc::clone(&self.places).acquire_owned().await;
-        let place = place.map_err(|_closed| sqlx::Error::PoolClosed)?;
-        let (connection, opened) = match self.kept().await {
-            Some(idle) => (idle.connection, idle.opened),
-            None => (self.driver.acquire().await?, Instant::now()),
-        };
-        Ok(Lent {
+        let mut place = place.map_err(|_closed| sqlx::Error::PoolClosed)?;
+        while let Some(idle) = self.newest_idle() {
+            let is_fresh = idle.since.elapsed() <= STALE;
+            // It is on loan during the ping: when the time of the caller is over, it is returned
+            // like any other connection that does not answer.
+            let mut lent = self.lent(idle.connection, idle.opened, place);
+            if is_fresh || lent.ping().await.is_ok() {
+                return Ok(lent);
+            }
+            place = lent.close().ok_or(sqlx::Error::PoolClosed)?;
+        }
+        let connection = self.driver.acquire().await?;
+        Ok(self.lent(connection, Instant::now(), place))
+    }
+
+    fn lent(
+        &self,
+        connection: PoolConnection<sqlx::Postgres>,
+        opened: Instant,
+        place: OwnedSemaphorePermit,
+    ) -> Lent {
+        Lent {
             link: Some(Link::new(connection, self.route)),
             place: Some(place),
             opened,
             pool: self.clone(),
-        })
+        }
     }
 
-    /// The connection that was returned last, if it answers.
-    async fn kept(&self) -> Option<Idle> {
-        loop {
-            let mut idle = self.idle().0.pop()?;
-            if idle.since.elapsed() <= STALE || connect::ping(&mut idle.connection).await.is_ok() {
-                return Some(idle);
-            }
-            idle.connection.close_on_drop();
-        }
+    /// The connection that was returned last.
+    fn newest_idle(&self) -> Option<Idle> {
+        self.idle().0.pop()
     }
 
     /// Keeps a clean connection, and gives the one up that was not used for longest.
@@ -113,7 +123,7 @@ impl Pool {
         };
         let given_up: Vec<Idle> = idle.0.drain(..given_up).collect();
         drop(idle);
-        drop(given_up);
+        return_all(given_up);
     }
 
     fn idle(&self) -> MutexGuard<'_, Stack> {
@@ -157,6 +167,38 @@ impl Lent {
             && self.opened.elapsed() < connect::LIFETIME
             && !self.pool.driver.is_closed()
     }
+
+    /// Closes the connection, and returns its place.
+    fn close(mut self) -> Option<OwnedSemaphorePermit> {
+        if let Some(link) = self.link.take() {
+            link.into_driver().close_on_drop();
+        }
+        self.place.take()
+    }
+}
+
+fn return_all(idle: Vec<Idle>) {
+    for idle in idle {
+        return_to_driver(idle.connection, None);
+    }
+}
+
+/// Returns a connection to the driver's pool within a bounded time, and then its place.
+fn return_to_driver(
+    mut connection: PoolConnection<sqlx::Postgres>,
+    place: Option<OwnedSemaphorePermit>,
+) {
+    match Handle::try_current() {
+        Ok(runtime) => {
+            let returned = connection.return_to_pool();
+            runtime.spawn(async move {
+                drop(timeout(RETURN, returned).await);
+                drop(place);
+            });
+        }
+        // The process is ending.
+        Err(_) => drop(connection.detach()),
+    }
 }
 
 impl Deref for Lent {
@@ -186,29 +228,13 @@ impl Drop for Lent {
             self.pool.keep(link.into_driver(), self.opened);
             return;
         }
-        let (mut connection, place) = (link.into_driver(), self.place.take());
-        match Handle::try_current() {
-            Ok(runtime) => {
-                let returned = connection.return_to_pool();
-                runtime.spawn(async move {
-                    drop(timeout(RETURN, returned).await);
-                    drop(place);
-                });
-            }
-            // The process is ending.
-            Err(_) => drop(connection.detach()),
-        }
+        return_to_driver(link.into_driver(), self.place.take());
     }
 }
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        if Handle::try_current().is_err() {
-            // The driver's pool would need a runtime; the process is ending.
-            for idle in self.0.drain(..) {
-                drop(idle.connection.detach());
-            }
-        }
+        return_all(std::mem::take(&mut self.0));
     }
 }
 
@@ -223,8 +249,12 @@ mod tests {
     use super::*;
 
     async fn pool_of_one(url: &str) -> Pool {
+        pool_of(1, url).await
+    }
+
+    async fn pool_of(max_connections: u32, url: &str) -> Pool {
         let settings = Settings {
-            max_connections: 1,
+            max_connections,
             // The test waits for a place to be free again, longer than a caller would.
             acquire_timeout: 4 * RETURN,
             ..Settings::new(url.into())
@@ -232,6 +262,15 @@ mod tests {
         let options = connect::options(&settings).unwrap();
         let pool = connect::pool(&settings, options).await.unwrap();
         Pool::over(pool, &settings)
+    }
+
+    /// A proxy before the server, and the URL through it.
+    async fn proxied() -> (Proxy, String) {
+        let mut url = Url::parse(&shared_url("TEST_DATABASE_URL")).unwrap();
+        let server = format!("127.0.0.1:{}", url.port().unwrap_or(5432));
+        let proxy = Proxy::to(&server).await;
+        url.set_port(Some(proxy.address().port())).unwrap();
+        (proxy, url.to_string())
     }
 
     /// The server's process of the next connection, and whether that is in a transaction:
@@ -292,11 +331,8 @@ mod tests {
 
     #[tokio::test]
     async fn connection_that_freezes_while_it_is_returned_frees_its_place_in_the_pool() {
-        let mut url = Url::parse(&shared_url("TEST_DATABASE_URL")).unwrap();
-        let server = format!("127.0.0.1:{}", url.port().unwrap_or(5432));
-        let proxy = Proxy::to(&server).await;
-        url.set_port(Some(proxy.address().port())).unwrap();
-        let pool = pool_of_one(url.as_str()).await;
+        let (proxy, url) = proxied().await;
+        let pool = pool_of_one(&url).await;
         let mut connection = pool.lend().await.unwrap();
         proxy.freeze();
         soon("the connection is frozen", async {
@@ -309,6 +345,38 @@ mod tests {
         .await;
         drop(connection);
         proxy.heal();
+        soon("a place", Box::pin(ask(&pool))).await;
+    }
+
+    #[tokio::test]
+    async fn connection_that_freezes_before_its_ping_frees_its_place_when_the_caller_gives_up() {
+        let (proxy, url) = proxied().await;
+        let pool = pool_of_one(&url).await;
+        ask(&pool).await;
+        pool.idle().0[0].since -= 2 * STALE;
+        proxy.freeze();
+        let hurried = Pool {
+            acquire_timeout: STALE / 4,
+            ..pool.clone()
+        };
+        let lent = hurried.lend().await;
+        assert!(matches!(lent.err(), Some(sqlx::Error::PoolTimedOut)));
+        proxy.heal();
+        soon("a place", Box::pin(ask(&pool))).await;
+    }
+
+    #[tokio::test]
+    async fn unused_connection_that_froze_frees_its_place() {
+        let (proxy, url) = proxied().await;
+        let pool = pool_of(2, &url).await;
+        let (unused, used) = (pool.lend().await.unwrap(), pool.lend().await.unwrap());
+        drop(unused);
+        pool.idle().0[0].since -= 2 * UNUSED;
+        proxy.freeze();
+        drop(used);
+        assert_eq!(pool.idle().0.len(), 1, "the unused one was given up");
+        proxy.heal();
+        let _used = pool.lend().await.unwrap();
         soon("a place", Box::pin(ask(&pool))).await;
     }
 }
