@@ -149,6 +149,22 @@ pub(crate) trait SourceClient: Send {
         1
     }
 
+    /// The same for the newest mails.
+    fn newest_requests(&self) -> u32 {
+        self.requests()
+    }
+
+    /// Which of its lists a cursor is in, for a source that has several.
+    fn list_at(&self, _cursor: &str) -> usize {
+        0
+    }
+
+    /// Whether the list ends for certain, however many pages without new mail it has. One of
+    /// somebody else's server may not.
+    fn is_finite(&self) -> bool {
+        false
+    }
+
     /// Fetches one listed mail.
     async fn fetch(&mut self, item: &ListedMail) -> Result<Fetched, PollError>;
 

@@ -117,3 +117,30 @@ async fn take_lease(deps: &Deps, source: &SourceName) -> Result<HeldLease, Impor
     }
     Err(ImportError::AlreadyRunning)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scripted_source::TestPoller;
+
+    /// More files than one round lists, and then none of them is new.
+    #[tokio::test]
+    async fn files_that_were_imported_before_are_imported_again_without_an_error() {
+        let mut poller = TestPoller::new().await;
+        poller.deps.settings.pages = 1;
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..500 {
+            let mail = format!("To: agent@inbox.test\r\nSubject: {number}\r\n\r\nhello\r\n");
+            std::fs::write(folder.path().join(format!("{number}.eml")), mail).unwrap();
+        }
+        for recorded in [500, 0] {
+            let import = Import {
+                source: "archive".parse().unwrap(),
+                paths: vec![folder.path().to_owned()],
+                deliver_to: Vec::new(),
+            };
+            let imported = import.run(&poller.deps, |_, _| {}).await.unwrap();
+            assert_eq!((imported.mails, imported.recorded), (500, recorded));
+        }
+    }
+}

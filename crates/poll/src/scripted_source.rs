@@ -167,7 +167,7 @@ pub(crate) struct ScriptedSource {
     /// The cursor after a failure.
     pub(crate) restart: Option<&'static str>,
     /// The newest mails, which are read first when somebody waits.
-    pub(crate) newest: Vec<&'static str>,
+    pub(crate) newest: Result<Vec<&'static str>, PollError>,
     /// The cursors of the requests.
     pub(crate) asked: Vec<String>,
     /// The mails that were requested.
@@ -183,7 +183,7 @@ impl ScriptedSource {
             listing: Box::new(listing),
             fetching: Box::new(|item| Some(Ok(mail(item)))),
             restart: None,
-            newest: Vec::new(),
+            newest: Ok(Vec::new()),
             asked: Vec::new(),
             fetched: Vec::new(),
         }
@@ -209,7 +209,7 @@ impl SourceClient for ScriptedSource {
     }
 
     async fn newest(&mut self, _: &str, _: Timestamp) -> Result<Vec<ListedMail>, PollError> {
-        Ok(self.newest.iter().map(listed).collect())
+        Ok(self.newest.clone()?.iter().map(listed).collect())
     }
 
     async fn fetch(&mut self, item: &ListedMail) -> Result<Fetched, PollError> {

@@ -77,12 +77,17 @@ impl<P: SourceClient> SourceClient for Accounts<P> {
         })
     }
 
+    /// A broken mailbox has no newest mails here; its page reports the failure.
     async fn newest(&mut self, cursor: &str, now: Timestamp) -> Result<Vec<ListedMail>, PollError> {
         let cursors: Cursors = serde_json::from_str(cursor).unwrap_or_default();
         let mut newest = Vec::new();
         for (turn, (account, client)) in self.each.iter_mut().enumerate() {
             let own = cursors.each.get(account).cloned().unwrap_or_default();
-            for mut item in client.newest(&own, now).await? {
+            let items = match client.newest(&own, now).await {
+                Err(error) if concerns_all(error) => return Err(error),
+                listed => listed.unwrap_or_default(),
+            };
+            for mut item in items {
                 item.note = serde_json::json!([turn, item.note.take()]);
                 newest.push(item);
             }
@@ -93,6 +98,20 @@ impl<P: SourceClient> SourceClient for Accounts<P> {
     fn requests(&self) -> u32 {
         let each = self.each.iter().map(|(_, client)| client.requests());
         each.max().unwrap_or(1)
+    }
+
+    fn newest_requests(&self) -> u32 {
+        let each = self.each.iter().map(|(_, client)| client.newest_requests());
+        each.fold(0, u32::saturating_add)
+    }
+
+    fn list_at(&self, cursor: &str) -> usize {
+        let cursors: Cursors = serde_json::from_str(cursor).unwrap_or_default();
+        cursors.turn
+    }
+
+    fn is_finite(&self) -> bool {
+        self.each.iter().all(|(_, client)| client.is_finite())
     }
 
     /// Waits for the first mailbox; the others are polled in turn.
@@ -123,7 +142,7 @@ impl<P: SourceClient> SourceClient for Accounts<P> {
     /// broken mailbox does not block the others. After `Busy` or `Unauthorized`, which concern
     /// the whole source, it stays unchanged.
     fn after_failure(&self, cursor: &str, error: PollError) -> String {
-        if matches!(error, PollError::Busy(_) | PollError::Unauthorized) {
+        if concerns_all(error) {
             return cursor.to_owned();
         }
         let mut cursors: Cursors = serde_json::from_str(cursor).unwrap_or_default();
@@ -137,11 +156,17 @@ impl<P: SourceClient> SourceClient for Accounts<P> {
     }
 }
 
+/// Whether an error concerns the whole source, and not only one mailbox.
+fn concerns_all(error: PollError) -> bool {
+    matches!(error, PollError::Busy(_) | PollError::Unauthorized)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scripted_source::{ScriptedSource, TestPoller, page};
     use crate::source_loop::round::Stop;
+    use tokio::sync::Notify;
 
     /// Three mailboxes, the second of which fails.
     fn accounts(error: PollError) -> Accounts<ScriptedSource> {
@@ -178,6 +203,45 @@ mod tests {
             .map(|(_, one)| one.asked.len())
             .collect();
         assert_eq!(asked, [2, 2, 1]);
+    }
+
+    #[tokio::test]
+    async fn newest_mail_of_the_others_is_read_although_a_mailbox_fails() {
+        let poller = TestPoller::new().await;
+        let mut accounts = accounts(PollError::UnexpectedAnswer);
+        for (name, client) in &mut accounts.each {
+            client.newest = match name.as_str() {
+                "b" => Err(PollError::UnexpectedAnswer),
+                "c" => Ok(vec!["newest of c"]),
+                _ => Ok(Vec::new()),
+            };
+        }
+        let awaited = Notify::new();
+        awaited.notify_one();
+        let failed = poller.round_for(&mut accounts, &awaited).await;
+        assert!(failed.is_err(), "the page of the mailbox fails");
+        assert_eq!(accounts.each[2].1.fetched, ["newest of c"]);
+        assert_eq!(poller.rows().await, 2, "the first mailbox is read, too");
+    }
+
+    #[tokio::test]
+    async fn newest_mail_of_no_mailbox_is_read_after_a_refusal() {
+        let mut accounts = accounts(PollError::UnexpectedAnswer);
+        accounts.each[1].1.newest = Err(PollError::Unauthorized);
+        let newest = accounts.newest("", Timestamp::from_millis(0)).await;
+        assert!(matches!(newest, Err(PollError::Unauthorized)));
+        assert_eq!(accounts.newest_requests(), 3);
+    }
+
+    #[tokio::test]
+    async fn more_mailboxes_than_pages_in_a_round_are_read_in_several() {
+        let poller = TestPoller::new().await;
+        let names: Vec<String> = (0..8).map(|number| format!("box {number}")).collect();
+        let build = |_: &str| ScriptedSource::listing(|_| Ok(page(&[], "1", false)));
+        let mut accounts = Accounts::new(&names, build).unwrap();
+        assert!(poller.round(&mut accounts).await.unwrap().is_incomplete);
+        assert!(!poller.round(&mut accounts).await.unwrap().is_incomplete);
+        assert!(accounts.each.iter().all(|(_, one)| one.asked.len() == 1));
     }
 
     #[tokio::test]

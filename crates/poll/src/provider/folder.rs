@@ -124,6 +124,10 @@ impl SourceClient for Folder {
         })
     }
 
+    fn is_finite(&self) -> bool {
+        true
+    }
+
     async fn fetch(&mut self, item: &ListedMail) -> Result<Fetched, PollError> {
         let path = Vec::<u8>::deserialize(&item.note);
         let path = path.ok().ok_or(PollError::UnexpectedAnswer)?;

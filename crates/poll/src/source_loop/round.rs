@@ -126,6 +126,7 @@ pub(crate) async fn round(
     let deadline = Instant::now() + deps.settings.round_budget;
     let mut tally = Tally::default();
     let mut cursors = HashSet::from([held.lease.cursor.clone()]);
+    let list = client.list_at(&held.lease.cursor);
     for _ in 0..deps.settings.pages {
         if Instant::now() >= deadline {
             tally.is_incomplete = true;
@@ -156,7 +157,8 @@ pub(crate) async fn round(
     }
     // A backlog takes several rounds. A list without an end and without new mails is
     // not a backlog.
-    if tally.unseen == 0 {
+    let is_same_list = client.list_at(&held.lease.cursor) == list;
+    if tally.unseen == 0 && is_same_list && !client.is_finite() {
         return Err(PollError::EndlessList.into());
     }
     tally.is_incomplete = true;
@@ -171,7 +173,7 @@ async fn record_newest(
     held: &mut HeldLease,
     tally: &mut Tally,
 ) -> Result<(), Stop> {
-    let (requests, cursor) = (client.requests(), held.lease.cursor.clone());
+    let (requests, cursor) = (client.newest_requests(), held.lease.cursor.clone());
     let asked = client.newest(&cursor, deps.clock.now());
     let items = match while_held(deps, held, requests, asked).await? {
         Ok(items) => items,

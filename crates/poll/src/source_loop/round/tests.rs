@@ -95,7 +95,7 @@ async fn full_storage_leaves_the_mail_at_the_source() {
 #[tokio::test]
 async fn newest_mail_is_recorded_first_when_somebody_waits() {
     let (poller, mut source) = (TestPoller::new().await, endless());
-    source.newest = vec!["newest", "m4"];
+    source.newest = Ok(vec!["newest", "m4"]);
     poller.round(&mut source).await.unwrap();
     assert_eq!(
         source.fetched,
