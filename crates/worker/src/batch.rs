@@ -22,9 +22,10 @@ pub(crate) async fn split(
     let recorded = match deps.deliveries.record(deliveries.collect()).await {
         Ok(recorded) => recorded,
         Err(error) => {
+            let failure = Failure::of_store(&error);
             let error: &dyn std::error::Error = &error;
             tracing::warn!(%source, error, "failed to record the mails of a post; retried later");
-            return Err(Failure::store_unavailable());
+            return Err(failure);
         }
     };
     let new = recorded.iter().filter(|one| one.is_fresh());

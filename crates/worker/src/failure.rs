@@ -1,9 +1,12 @@
 //! Why a delivery could not be processed.
 
-use pipeline::{Class, Reason};
+use pipeline::{Class, Reason, StoreError};
 
 /// The reason of a retry after an outage of our own database.
 pub(crate) const STORE_UNAVAILABLE: Reason = Reason::new("store_unavailable");
+
+/// The reason of a retry after our own database refused something for good.
+const STORE_BROKEN: Reason = Reason::new("store_broken");
 
 /// Why a delivery could not be processed, and whether a retry may help.
 pub(crate) struct Failure {
@@ -30,6 +33,19 @@ impl Failure {
     pub(crate) fn store_unavailable() -> Self {
         let (class, reason) = (Class::Upstream, STORE_UNAVAILABLE);
         Self { class, reason }
+    }
+
+    /// Our own database failed. It may refuse what this mail brings, again and again. So a
+    /// refusal counts as an attempt, unlike an outage, and the mail is dead-lettered in the end.
+    pub(crate) fn of_store(error: &StoreError) -> Self {
+        match error.class() {
+            Class::Permanent => {
+                let error: &dyn std::error::Error = error;
+                tracing::warn!(error, "the database refused what a delivery needs");
+                Self::transient(STORE_BROKEN)
+            }
+            Class::Transient | Class::Upstream => Self::store_unavailable(),
+        }
     }
 
     /// Whether our own database was unavailable.

@@ -32,8 +32,8 @@ pub(crate) fn copy_of(claim: &Claim) -> Claim {
     }
 }
 
-/// Gives the claim back in the background, and retries until the database answers. The
-/// claim of a damaged row is not given back: its lease expires, which counts as an attempt.
+/// Gives the claim back in the background, and retries until the database answers. A claim that
+/// the database refuses to take back is left until its lease expires.
 pub(crate) async fn give_back(
     deps: &Arc<Deps>,
     claim: Claim,
@@ -47,8 +47,9 @@ pub(crate) async fn give_back(
                 let (claim, wait) = (copy_of(&claim), outage_wait());
                 let given_back = deps.work.retry_uncounted(claim, wait, STORE_UNAVAILABLE);
                 // `Lost` means that it was completed, or that another worker has claimed it.
-                if given_back.await.is_ok() {
-                    return;
+                match given_back.await {
+                    Err(error) if error.class() == Class::Transient => {}
+                    Ok(_) | Err(_) => return,
                 }
             }
         });

@@ -28,7 +28,7 @@ pub(crate) async fn is_own_echo(
         return Ok(false);
     }
     let found = deps.echoes.recognise(&clues).await;
-    let found = found.map_err(|_unavailable| Failure::store_unavailable())?;
+    let found = found.map_err(|error| Failure::of_store(&error))?;
     count(deps, "copy", found);
     Ok(found != SendWritten::Lost)
 }
@@ -37,7 +37,7 @@ pub(crate) async fn is_own_echo(
 pub(crate) async fn note_sent(deps: &Deps, events: Vec<SentEvent>) -> Result<(), Failure> {
     for event in events {
         let proven = deps.echoes.prove_sent(event.key, event.receipt).await;
-        let proven = proven.map_err(|_unavailable| Failure::store_unavailable())?;
+        let proven = proven.map_err(|error| Failure::of_store(&error))?;
         count(deps, "event", proven);
     }
     Ok(())

@@ -141,6 +141,9 @@ async fn complete(deps: &Arc<Deps>, claim: Claim, processed: Processed) -> Deliv
             ignored.map_or(DeliveryOutcome::Done(finished), DeliveryOutcome::Ignored)
         }
         Ok(Completed::Lost) => DeliveryOutcome::Lost,
+        Err(error) if error.class() == Class::Permanent => {
+            fail(deps, unfinished, Failure::of_store(&error)).await
+        }
         // Whether the transaction committed is unknown. If it did, giving the claim back
         // changes nothing; if not, the delivery is retried.
         Err(error) => give_back(deps, unfinished, error).await,

@@ -52,7 +52,8 @@ pub(crate) async fn reading<T>(
     match deps.work.count_attempt(&counted).await {
         Ok(Completed::Done(())) => {}
         // A lost claim has an old token, so giving it back changes nothing.
-        Ok(Completed::Lost) | Err(_) => return Err(Failure::store_unavailable()),
+        Ok(Completed::Lost) => return Err(Failure::store_unavailable()),
+        Err(error) => return Err(Failure::of_store(&error)),
     }
     let read = work.await;
     // If this fails, the count is corrected when the claim ends.

@@ -126,5 +126,5 @@ async fn expect(
 
 async fn expectations(deps: &Deps, addresses: &[InboxId]) -> Result<Vec<Expectation>, Failure> {
     let expectations = deps.work.expectations(addresses).await;
-    expectations.map_err(|_unavailable| Failure::store_unavailable())
+    expectations.map_err(|error| Failure::of_store(&error))
 }

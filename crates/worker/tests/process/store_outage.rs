@@ -20,6 +20,7 @@ const FAILURES: u32 = 8;
 struct Failing {
     work: Arc<dyn WorkLog>,
     fails: fn(Operation) -> bool,
+    how: fn(Box<dyn std::error::Error + Send + Sync>) -> StoreError,
     left: AtomicU32,
 }
 
@@ -34,7 +35,7 @@ impl Failing {
         let count = |left: u32| left.checked_sub(1);
         let order = Ordering::SeqCst;
         if (self.fails)(operation) && self.left.fetch_update(order, order, count).is_ok() {
-            return Err(StoreError::Unavailable("a test asked for it".into()));
+            return Err((self.how)("a test asked for it".into()));
         }
         Ok(())
     }
@@ -104,6 +105,7 @@ async fn process_while(fails: fn(Operation) -> bool) {
     deps.work = Arc::new(Failing {
         work: Arc::clone(&deps.work),
         fails,
+        how: StoreError::Unavailable,
         left: AtomicU32::new(FAILURES),
     });
     let body = payload("agent@inbox.test", &otp_mail("1", "493817"));
@@ -122,6 +124,38 @@ async fn delivery_survives_more_failed_reads_than_it_has_attempts() {
 #[tokio::test]
 async fn delivery_survives_more_failed_commits_than_it_has_attempts() {
     process_while(|operation| operation == Operation::Complete).await;
+}
+
+/// Processes one delivery while the database refuses an operation each time.
+async fn process_refused(fails: fn(Operation) -> bool) {
+    let mut fixture = Fixture::open().await;
+    let deps = Arc::get_mut(&mut fixture.deps).unwrap();
+    deps.work = Arc::new(Failing {
+        work: Arc::clone(&deps.work),
+        fails,
+        how: StoreError::Broken,
+        left: AtomicU32::new(u32::MAX),
+    });
+    let attempts = deps.settings.backoff.attempts;
+    let body = payload("agent@inbox.test", &otp_mail("1", "493817"));
+    fixture.record("one", &body).await;
+    fixture.work_until_idle().await;
+    let dead_letters = fixture.store.failures.dead_letters(10).await.unwrap();
+    let dead_letters = dead_letters
+        .iter()
+        .map(|dead| (&dead.reason, dead.attempts));
+    let reason = Reason::new("store_broken");
+    assert_eq!(dead_letters.collect::<Vec<_>>(), [(&reason, attempts)]);
+}
+
+#[tokio::test]
+async fn delivery_whose_commit_the_database_refuses_is_dead_lettered() {
+    process_refused(|operation| operation == Operation::Complete).await;
+}
+
+#[tokio::test]
+async fn delivery_whose_reads_the_database_refuses_is_dead_lettered() {
+    process_refused(|operation| operation == Operation::Expect).await;
 }
 
 /// A real database that fails a number of times to record deliveries.
