@@ -13,6 +13,8 @@ pub struct Complaint {
     pub field: Option<String>,
     /// What the field must be.
     pub rule: Option<String>,
+    /// The cursor with which a list goes on after items that were deleted.
+    pub oldest: Option<String>,
 }
 
 impl fmt::Display for Complaint {

@@ -19,6 +19,7 @@ pub(crate) struct Problem {
     field: Option<String>,
     rule: Option<String>,
     scope: Option<String>,
+    oldest: Option<String>,
     pub(crate) consumed_at: Option<String>,
     pub(crate) reason: Option<String>,
 }
@@ -41,6 +42,7 @@ impl Problem {
             detail: self.detail.map(|text| printable(&text)),
             field: self.field.map(|text| printable(&text)),
             rule: self.rule.map(|text| printable(&text)),
+            oldest: self.oldest.map(|text| printable(&text)),
         }
     }
 }

@@ -6,6 +6,7 @@ use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
 
 use crate::advice;
+use crate::message::AttemptMessage;
 
 /// The answer to `start_attempt`.
 pub(crate) fn started(attempt: &Attempt) -> Value {
@@ -41,7 +42,7 @@ pub(crate) fn missed(attempt: &Attempt) -> Value {
 }
 
 /// The answer to `explain_attempt`.
-pub(crate) fn explained(attempt: &Attempt, message: Option<String>) -> Value {
+pub(crate) fn explained(attempt: &Attempt, message: &AttemptMessage) -> Value {
     let mut answer = missed(attempt);
     let arrived = attempt.body.get("artifact");
     // Fields that the API limits to ids, numbers, times, fixed words and short domains.
@@ -67,9 +68,13 @@ pub(crate) fn explained(attempt: &Attempt, message: Option<String>) -> Value {
         if !arrived.is_empty() {
             fields.insert("arrived".to_owned(), Value::Object(arrived));
         }
-        if let Some(message) = message {
-            fields.insert("message_id".to_owned(), json!(message));
-        }
+        let message = match message {
+            AttemptMessage::Last(id) => Some(json!(id)),
+            AttemptMessage::Nothing => Some(Value::Null),
+            AttemptMessage::Unknown => None,
+        };
+        let message = message.map(|id| ("message_id".to_owned(), id));
+        fields.extend(message);
         fields.insert("expires_at".to_owned(), json!(attempt.deadline));
         fields.insert("resends_left".to_owned(), json!(attempt.resends_left));
     }

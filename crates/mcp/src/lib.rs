@@ -16,6 +16,7 @@ mod catalogue;
 mod documents;
 mod http;
 mod keys;
+mod message;
 mod own_name;
 mod progress;
 mod sending;

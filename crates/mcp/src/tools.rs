@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use client::{
-    Attempt, AttemptConsumption, AttemptValue, CallError, Client, Complaint, FinishAnswer, Item,
+    Attempt, AttemptConsumption, AttemptValue, CallError, Client, Complaint, FinishAnswer,
     ResendAnswer,
 };
 use secrecy::ExposeSecret;
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::arguments::{Explain, Finish, Resend, Start, Wait, Wanted};
+use crate::message::message_of;
 use crate::{advice, answer, keys};
 
 /// How many times a model may ask the site for another mail.
@@ -173,21 +174,7 @@ pub(crate) async fn resend(client: &Client, resend: &Resend) -> Result<Value, Ca
 pub(crate) async fn explain(client: &Client, explain: &Explain) -> Result<Value, CallError> {
     let attempt = client.attempt(&explain.attempt_id, Duration::ZERO).await?;
     let message = message_of(client, &attempt).await;
-    Ok(answer::explained(&attempt, message))
-}
-
-/// The last message that an attempt got, with or without a value. A reply names it.
-async fn message_of(client: &Client, attempt: &Attempt) -> Option<String> {
-    let of_value = attempt.body.pointer("/artifact/message");
-    if let Some(message) = of_value.and_then(Value::as_str) {
-        return Some(message.to_owned());
-    }
-    let inbox = attempt.inbox.parse().ok()?;
-    // A key that may not list the inbox gets no id, and may not answer the message either.
-    let page = client.list(&inbox, None, Duration::ZERO).await.ok()?;
-    let is_own = |item: &&Item| item.attempt.as_ref().is_none_or(|id| *id == attempt.id);
-    let last = page.items.iter().rev().find(is_own)?;
-    Some(last.message.clone())
+    Ok(answer::explained(&attempt, &message))
 }
 
 pub(crate) async fn finish(client: &Client, finish: &Finish) -> Result<Value, CallError> {
