@@ -6,6 +6,7 @@
 
 mod database_metrics;
 mod process_metrics;
+mod shared_probe;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use crate::supervise::Supervisor;
 
 pub(crate) use database_metrics::register as register_database;
 pub(crate) use process_metrics::register as register_process;
+pub(crate) use shared_probe::SharedProbe;
 
 /// Whether the `Host` header is an IP address, a local name or a configured one. This
 /// stops DNS rebinding: a web page whose own domain resolves to this server must not read
@@ -42,7 +44,7 @@ async fn misdirected() -> HttpResponse {
         .body("use an address, or add the name to server.hosts\n")
 }
 
-/// What the endpoints report on.
+/// What the endpoints report on. The listeners and all requests share its probes.
 #[derive(Clone)]
 pub(crate) struct Deps {
     /// Parts without which the process cannot serve.

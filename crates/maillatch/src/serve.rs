@@ -117,13 +117,13 @@ impl Serving {
             committer: &committer,
             refused: &refused,
         };
+        let ops = ops_deps(&parts, roles, &supervisor);
         let Http {
             server,
             address,
             connections,
-        } = http(&parts, roles, &posts, &supervisor)?;
+        } = http(&parts, roles, &posts, &supervisor, ops.clone())?;
         let http = server.handle();
-        let ops = ops_deps(&parts, roles, &supervisor);
         let ops = OpsListener::start(&parts.config.server, ops)?;
         Ok(Self {
             http,

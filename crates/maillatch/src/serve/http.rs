@@ -21,7 +21,7 @@ use super::connections::Connections;
 use super::request_body::{Routes, before_continue, serve};
 use super::{Role, Roles};
 use crate::certificates::CertificateClient;
-use crate::ops;
+use crate::ops::{self, SharedProbe};
 use crate::supervise::Supervisor;
 use crate::wire::{
     Parts, dead_mint_domain, desk, feed_policy, feed_settings, unnamed_warnings, webhook_settings,
@@ -55,8 +55,8 @@ fn hook_deps(parts: &Parts, posts: &Posts<'_>) -> Result<webhook::Deps> {
 /// What the routes of every role need.
 pub(super) fn ops_deps(parts: &Parts, roles: Roles, supervisor: &Supervisor) -> ops::Deps {
     ops::Deps {
-        probes: vec![Arc::clone(&parts.store.probe)],
-        queue: Arc::clone(&parts.queue.probe),
+        probes: vec![SharedProbe::over(&parts.store.probe)],
+        queue: SharedProbe::over(&parts.queue.probe),
         supervisor: supervisor.clone(),
         quota: Arc::clone(&parts.quota),
         registry: Arc::clone(&parts.registry),
@@ -90,9 +90,10 @@ pub(super) fn http(
     roles: Roles,
     posts: &Posts<'_>,
     supervisor: &Supervisor,
+    ops: ops::Deps,
 ) -> Result<Http> {
     let config = &parts.config;
-    let ops = ops::public_routes(ops_deps(parts, roles, supervisor));
+    let ops = ops::public_routes(ops);
     let hooks = if roles.has(Role::Webhook) {
         Some(webhook::routes(hook_deps(parts, posts)?))
     } else {
