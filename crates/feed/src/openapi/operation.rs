@@ -293,3 +293,33 @@ const MAIL: &[Operation] = &[
         ..DEFAULT
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The paths in a row of the table of README.md.
+    fn row(name: &str) -> Vec<&'static str> {
+        let readme = include_str!("../../README.md");
+        let section = readme.split("## Idempotency\n").nth(1).unwrap();
+        let begins = format!("| {name} |");
+        let row = section.lines().find(|line| line.starts_with(&begins));
+        let texts = row.unwrap().split('`').skip(1).step_by(2);
+        let mut paths: Vec<&str> = texts.collect();
+        paths.sort_unstable();
+        paths
+    }
+
+    #[test]
+    fn readme_lists_the_operations_that_accept_an_idempotency_key() {
+        for (name, key) in [
+            ("required", IdempotencyKeyUse::Required),
+            ("accepted", IdempotencyKeyUse::Optional),
+        ] {
+            let with_key = operations().filter(|operation| operation.key == key);
+            let mut paths: Vec<&str> = with_key.map(|operation| operation.path).collect();
+            paths.sort_unstable();
+            assert_eq!(row(name), paths, "{name}");
+        }
+    }
+}

@@ -8,7 +8,7 @@ use pipeline::{InvalidValue, RequestKind, SendOrder, SendOrdered, SendRecorded, 
 
 use super::order_body::SendRequestBody;
 use super::send_body::SendBody;
-use super::show::wait_until_settled;
+use super::show::settled_if_possible;
 use crate::auth::Caller;
 use crate::http::body::read_body;
 use crate::http::field::Fields;
@@ -28,11 +28,12 @@ pub(super) enum Outcome {
 
 /// Asks for a mail.
 ///
-/// Returns: 201 with the send, `ready` or `held`; 200 if the same intent with the same
-/// content was asked for before; 400 for an invalid body, an unknown sender or template;
+/// Returns: 201 with the send, `ready` or `held`, or its state after the wait; 200 if the
+/// same intent with the same content was asked for before; 400 for an invalid body, an unknown sender or template;
 /// 401 without a valid key; 403 without the scope, or for a recipient that is not allowed;
 /// 409 `intent-used` if the intent was used with other content; 422 if the idempotency key
-/// was used for another request; 429 `send-cap` at a cap; 503 if the store is unavailable:
+/// was used for another request; 429 `send-cap` at a cap, or a rate limit: then this request
+/// recorded nothing; 503 if the store is unavailable:
 /// then nothing was sent, or the same request finds it.
 pub(crate) async fn order(
     request: HttpRequest,
@@ -51,7 +52,7 @@ pub(crate) async fn order(
         Outcome::New(view) => (StatusCode::CREATED, view),
         Outcome::Known(view) => (StatusCode::OK, view),
     };
-    let view = wait_until_settled(&feed, &caller, view, wait).await?;
+    let view = settled_if_possible(&feed, &caller, view, wait).await?;
     let response = reply::json(status, &SendBody::new(view));
     Ok(match status {
         StatusCode::OK => reply::replayed(response),

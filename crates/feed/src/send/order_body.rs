@@ -34,7 +34,8 @@ pub(crate) struct SendRequestBody {
     /// The values of the template.
     #[schema(value_type = BTreeMap<String, ValueBody>)]
     values: BTreeMap<String, ValueBody>,
-    /// For how many seconds to wait until the mail is sent.
+    /// For how many seconds to wait until the mail is sent. If all waits of the key are in
+    /// use, the answer comes at once.
     pub(super) wait: u64,
 }
 

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::order::invalid_value;
 use super::order_body::{MAX_VALUES, ValueBody, is_template, template_values};
 use super::send_body::SendBody;
-use super::show::wait_until_settled;
+use super::show::settled_if_possible;
 use crate::auth::Caller;
 use crate::http::body::read_body;
 use crate::http::field::{Field, Fields, RequestBody};
@@ -39,7 +39,8 @@ pub(crate) struct ReplyRequestBody {
     /// The values of the template.
     #[schema(value_type = BTreeMap<String, ValueBody>)]
     values: BTreeMap<String, ValueBody>,
-    /// For how many seconds to wait until the mail is sent.
+    /// For how many seconds to wait until the mail is sent. If all waits of the key are in
+    /// use, the answer comes at once.
     wait: u64,
 }
 
@@ -94,7 +95,8 @@ impl ReplyRequestBody {
 /// message that does not exist for the caller; 409 `no-reply` with the reason if the
 /// message is not answered; 409 `thread-handed-over` if a person answers in its thread,
 /// also if this reply was one too many; 422 if the idempotency key was used for another
-/// request; 429 `send-cap` at a cap of sends; 503 if the store is unavailable: then nothing
+/// request; 429 `send-cap` at a cap of sends, or a rate limit: then this request recorded
+/// nothing; 503 if the store is unavailable: then nothing
 /// was sent, or the same request finds it.
 pub(crate) async fn reply_to(
     request: HttpRequest,
@@ -114,7 +116,7 @@ pub(crate) async fn reply_to(
         ..body.into_order(&fields, &caller, message)?
     };
     let (view, known) = place(&feed, &fields, order).await?;
-    let view = wait_until_settled(&feed, &caller, view, wait).await?;
+    let view = settled_if_possible(&feed, &caller, view, wait).await?;
     let body = SendBody::new(view);
     Ok(match known {
         None => reply::json(StatusCode::CREATED, &body),

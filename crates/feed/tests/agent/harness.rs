@@ -74,6 +74,10 @@ impl Server {
 
     /// Starts a feed over its own database on the Postgres server.
     pub(crate) async fn start_on_postgres() -> Self {
+        Self::start_on_postgres_with(Settings::default()).await
+    }
+
+    pub(crate) async fn start_on_postgres_with(limits: Settings) -> Self {
         let url = migrated_database(async |url: String| {
             let settings = store::Settings::new(url.into());
             store::migrate(&settings).await.unwrap();
@@ -84,14 +88,18 @@ impl Server {
         let dir = tempfile::tempdir().unwrap();
         Self {
             database: Some(url),
-            ..Self::start_over(dir, store)
+            ..Self::start_over_with(limits, dir, store)
         }
     }
 
     /// Starts a feed over an open database.
     pub(crate) fn start_over(dir: tempfile::TempDir, store: Store) -> Self {
+        Self::start_over_with(Settings::default(), dir, store)
+    }
+
+    fn start_over_with(settings: Settings, dir: tempfile::TempDir, store: Store) -> Self {
         let (log, keys) = (Arc::clone(&store.agents), Arc::clone(&store.keys));
-        Self::serve(Settings::default(), store, dir, log, keys)
+        Self::serve(settings, store, dir, log, keys)
     }
 
     /// Stops the feed and drops its database.

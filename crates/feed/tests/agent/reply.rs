@@ -1,14 +1,18 @@
 //! `/v1/messages/{message}`, replies, threads and the rules of an inbox.
 
-use futures_util::future::join_all;
+use std::time::{Duration, Instant};
+
+use futures_util::future::{join, join_all};
 use pipeline::{Handling, MessageId, NewMessage, ReplyContext, ReplyRefusal, ThreadId, person_tag};
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::store_contract::{Seams, mail, server_key, valueless};
 
-use crate::harness::{Answer, INBOX, Server, ask};
+use crate::harness::{Answer, INBOX, Server, ask, feed_of};
 use crate::key_api::operator;
 use crate::keys::order;
+use crate::send::one_wait;
+use crate::wait::wait_until_open;
 
 const PERSON: &str = "user@example.com";
 
@@ -131,6 +135,42 @@ async fn twenty_requests_of_two_keys_give_a_message_one_reply() {
 async fn twenty_requests_of_two_keys_give_a_message_one_reply_on_postgres() {
     let replies = Replies::over(Server::start_on_postgres().await).await;
     two_agents_give_one_reply(&replies).await;
+    replies.server.end().await;
+}
+
+#[tokio::test]
+async fn reply_with_a_wait_is_answered_at_once_if_all_waits_are_in_use() {
+    let server = Server::start_with(one_wait()).await;
+    reply_without_a_free_wait_is_recorded(Replies::over(server).await).await;
+}
+
+#[tokio::test]
+async fn reply_with_a_wait_is_answered_at_once_if_all_waits_are_in_use_on_postgres() {
+    let server = Server::start_on_postgres_with(one_wait()).await;
+    reply_without_a_free_wait_is_recorded(Replies::over(server).await).await;
+}
+
+async fn reply_without_a_free_wait_is_recorded(replies: Replies) {
+    let message = replies.arrives("m1", "t", None).await;
+    let (server, key) = (&replies.server, &replies.keys[0]);
+    let newest = server.read_with(key, &feed_of(INBOX, "")).await.cursor();
+    let path = feed_of(INBOX, &format!("?wait=50&after={newest}"));
+    let waiting = server.read_with(key, &path);
+    let others = async {
+        wait_until_open(&replies.server, 1).await;
+        let mut wish = wish("Ford");
+        wish["wait"] = json!(50);
+        let to = format!("/v1/messages/{message}/replies");
+        let begun = Instant::now();
+        let new = replies.post(&replies.keys[0], &to, &wish).await;
+        let again = replies.post(&replies.keys[0], &to, &wish).await;
+        assert_eq!((new.status, again.status), (201, 200), "{new:?} {again:?}");
+        assert_eq!(new.json()["state"], "ready");
+        assert!(begun.elapsed() < Duration::from_secs(40));
+        replies.arrives("m2", "t2", None).await;
+    };
+    let (ended, ()) = join(waiting, others).await;
+    assert_eq!(ended.ids().len(), 1, "{ended:?}");
     replies.server.end().await;
 }
 

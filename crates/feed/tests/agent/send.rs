@@ -1,7 +1,8 @@
 //! `/v1/sends`: a mail is asked for once for its intent, and its content is never shown.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use feed::Settings;
 use futures_util::future::{join, join_all};
 use pipeline::{SendClaim, SendPermit, SendResult};
 use reqwest::Method;
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 use crate::harness::{Answer, Server, ask};
 use crate::key_api::operator;
 use crate::keys::order;
+use crate::wait::wait_until_open;
 
 const LEASE: Duration = Duration::from_hours(1);
 
@@ -22,7 +24,10 @@ struct Sends {
 
 impl Sends {
     async fn start() -> Self {
-        let server = Server::start().await;
+        Self::over(Server::start().await).await
+    }
+
+    async fn over(server: Server) -> Self {
         let mut keys = Vec::new();
         for name in ["agent-1", "agent-2"] {
             let mut order = order(name);
@@ -176,6 +181,52 @@ async fn waiting_request_returns_when_the_mail_is_sent() {
     assert_eq!(shown.json()["state"], "sent", "{shown:?}");
     assert_eq!(shown.json()["result"], "re_1");
     assert_eq!(shown.json()["next"], "nothing");
+}
+
+#[tokio::test]
+async fn send_with_a_wait_is_answered_at_once_if_all_waits_are_in_use() {
+    let server = Server::start_with(one_wait()).await;
+    send_without_a_free_wait_is_recorded(Sends::over(server).await).await;
+}
+
+#[tokio::test]
+async fn send_with_a_wait_is_answered_at_once_if_all_waits_are_in_use_on_postgres() {
+    let server = Server::start_on_postgres_with(one_wait()).await;
+    send_without_a_free_wait_is_recorded(Sends::over(server).await).await;
+}
+
+/// A key may have one wait open.
+pub(crate) fn one_wait() -> Settings {
+    Settings {
+        max_waits: 1,
+        ..Settings::default()
+    }
+}
+
+async fn send_without_a_free_wait_is_recorded(sends: Sends) {
+    let first = sends.sent(&mail("order_1")).await;
+    let path = format!("/v1/sends/{first}?wait=50");
+    let waiting = sends.server.read_with(&sends.keys[0], &path);
+    let others = async {
+        wait_until_open(&sends.server, 1).await;
+        let wish = with(&mail("order_2"), "wait", json!(50));
+        let begun = Instant::now();
+        let (new, again) = (sends.send(&wish).await, sends.send(&wish).await);
+        assert_eq!((new.status, again.status), (201, 200), "{new:?} {again:?}");
+        assert_eq!(new.json()["state"], "ready");
+        assert_eq!(new.json()["id"], again.json()["id"]);
+        assert!(begun.elapsed() < Duration::from_secs(40));
+        // A request that records nothing is refused.
+        let refused = sends.server.read_with(&sends.keys[0], &path).await;
+        refused.problem(429, "too-many-waits");
+        sends
+            .act(&sends.keys[1], &first, "cancel", &json!({}))
+            .await
+    };
+    let (ended, cancelled) = join(waiting, others).await;
+    assert_eq!(cancelled.status, 200, "{cancelled:?}");
+    assert_eq!(ended.json()["state"], "cancelled", "{ended:?}");
+    sends.server.end().await;
 }
 
 #[tokio::test]

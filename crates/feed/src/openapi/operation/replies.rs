@@ -46,13 +46,7 @@ pub(super) const REPLIES: &[Operation] = &[
                 "The message has this reply already. This is a success: do not retry.",
             ),
         ],
-        own_problems: &[
-            "no-reply",
-            "thread-handed-over",
-            "intent-used",
-            "send-cap",
-            "too-many-waits",
-        ],
+        own_problems: &["no-reply", "thread-handed-over", "intent-used", "send-cap"],
         key: IdempotencyKeyUse::Optional,
     },
     Operation {

@@ -33,7 +33,6 @@ pub(super) const SENDS: &[Operation] = &[
             "intent-used",
             "recipient-not-allowed",
             "send-cap",
-            "too-many-waits",
             "not-found",
         ],
         key: IdempotencyKeyUse::Optional,
