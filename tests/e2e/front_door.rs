@@ -1,6 +1,8 @@
 //! What leads an agent to the server: the variables for a shell, the configuration of a
 //! client, and the documents for models.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -112,6 +114,98 @@ fn install_leaves_a_file_alone_that_it_cannot_read() {
         assert!(!output.status.success(), "{output:?}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), unreadable);
     }
+}
+
+/// Runs `mcp install --write` for Claude, and returns what it says when it fails.
+fn refusal(folder: &Path) -> String {
+    let install = ["mcp", "install", "--client", "claude", "--write"];
+    let output = run(folder, &install);
+    assert!(!output.status.success(), "{output:?}");
+    let said = text(&output.stderr);
+    assert!(said.contains("is left as it is"), "{said}");
+    said
+}
+
+/// The names in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn install_refuses_a_file_whose_bytes_are_no_text() {
+    let folder = started_in();
+    let file = folder.path().join(".mcp.json");
+    let latin = b"{\"mcpServers\":{\"caf\xe9\":{\"command\":\"x\"}}}";
+    std::fs::write(&file, latin).unwrap();
+    let said = refusal(folder.path());
+    assert!(said.contains(".mcp.json"), "{said}");
+    assert_eq!(std::fs::read(&file).unwrap(), latin);
+    assert_eq!(names(folder.path()), [".mcp.json", "maillatch-data"]);
+}
+
+#[test]
+fn install_refuses_a_folder_and_a_link_to_nothing() {
+    let folder = started_in();
+    let file = folder.path().join(".mcp.json");
+    std::fs::create_dir(&file).unwrap();
+    refusal(folder.path());
+    std::fs::remove_dir(&file).unwrap();
+    std::os::unix::fs::symlink("missing.json", &file).unwrap();
+    refusal(folder.path());
+    let linked = std::fs::read_link(&file).unwrap();
+    assert_eq!(linked, Path::new("missing.json"));
+    assert_eq!(names(folder.path()), [".mcp.json", "maillatch-data"]);
+}
+
+#[test]
+fn install_keeps_the_mode_and_replaces_the_file_in_one_step() {
+    let folder = started_in();
+    let file = folder.path().join(".mcp.json");
+    let before = r#"{"mcpServers":{"other":{"env":{"KEY":"secret"}}}}"#;
+    let install = ["mcp", "install", "--client", "claude", "--write"];
+    for mode in [0o600, 0o640, 0o666] {
+        let _ = std::fs::remove_file(&file);
+        std::fs::write(&file, before).unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+        // A reader that has the file open, or another name of it, sees the old text.
+        let old = folder.path().join(format!("old-{mode:o}"));
+        std::fs::hard_link(&file, &old).unwrap();
+        assert!(run(folder.path(), &install).status.success());
+        let permissions = std::fs::metadata(&file).unwrap().permissions();
+        assert_eq!(permissions.mode() & 0o7777, mode, "{mode:o}");
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), before);
+        let after: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        assert_eq!(after["mcpServers"]["other"]["env"]["KEY"], "secret");
+        assert_eq!(after["mcpServers"]["maillatch"]["args"][0], "mcp");
+    }
+    let left = [
+        ".mcp.json",
+        "maillatch-data",
+        "old-600",
+        "old-640",
+        "old-666",
+    ];
+    assert_eq!(names(folder.path()), left);
+}
+
+#[test]
+fn install_changes_the_file_that_a_link_names() {
+    let folder = started_in();
+    let target = folder.path().join("dotfiles/mcp.json");
+    std::fs::create_dir(target.parent().unwrap()).unwrap();
+    std::fs::write(&target, "{}").unwrap();
+    let file = folder.path().join(".mcp.json");
+    std::os::unix::fs::symlink("dotfiles/mcp.json", &file).unwrap();
+    let install = ["mcp", "install", "--client", "claude", "--write"];
+    assert!(run(folder.path(), &install).status.success());
+    let linked = std::fs::read_link(&file).unwrap();
+    assert_eq!(linked, Path::new("dotfiles/mcp.json"));
+    let after: Value = serde_json::from_slice(&std::fs::read(&target).unwrap()).unwrap();
+    assert_eq!(after["mcpServers"]["maillatch"]["args"][0], "mcp");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,6 @@
 //! `mcp`: the Model Context Protocol on standard input and output.
 
+mod config_file;
 mod install;
 
 use std::process::ExitCode;

@@ -2,13 +2,14 @@
 //! contains a key: the process reads the key from its environment or from `dev.env`.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
+use super::config_file::ConfigFile;
 use crate::remote::Remote;
 
 /// Prints or writes the configuration of a client.
@@ -38,25 +39,21 @@ enum Kind {
 impl Install {
     pub(super) fn run(&self, remote: &Remote) -> Result<ExitCode> {
         let command = Start::new(remote)?;
-        let file = self.client.file()?;
-        let before = match std::fs::read_to_string(&file) {
-            Ok(text) if self.write => text,
-            _ => String::new(),
-        };
-        let after = match self.client {
-            Kind::Codex => in_toml(&before, &command),
-            Kind::Claude | Kind::Cursor => in_json(&before, "mcpServers", &command),
-            Kind::Vscode => in_json(&before, "servers", &command),
-        };
-        let after = after.with_context(|| format!("{} cannot be changed", file.display()))?;
+        let path = self.client.file()?;
         if self.write {
-            write(&file, &after)?;
-            eprintln!("maillatch: wrote {}", file.display());
+            let file = ConfigFile::open(&path)?;
+            let after = self.client.with_entry(file.text(), &command);
+            let after = after.with_context(|| {
+                format!("{} is left as it is: it cannot be changed", path.display())
+            })?;
+            file.replace(&after)?;
+            eprintln!("maillatch: wrote {}", path.display());
         } else {
+            let entry = self.client.with_entry("", &command)?;
             let mut out = std::io::stdout().lock();
             // The reader may have closed the pipe. That is no failure.
-            let _ = out.write_all(after.as_bytes()).and_then(|()| out.flush());
-            eprintln!("maillatch: this belongs into {}", file.display());
+            let _ = out.write_all(entry.as_bytes()).and_then(|()| out.flush());
+            eprintln!("maillatch: this belongs into {}", path.display());
         }
         if !command.has_key {
             eprintln!(
@@ -79,6 +76,15 @@ impl Kind {
             }
         };
         Ok(PathBuf::from(file))
+    }
+
+    /// The text of its file with our entry, and everything else that it has.
+    fn with_entry(self, before: &str, start: &Start) -> Result<String> {
+        match self {
+            Self::Codex => in_toml(before, start),
+            Self::Claude | Self::Cursor => in_json(before, "mcpServers", start),
+            Self::Vscode => in_json(before, "servers", start),
+        }
     }
 }
 
@@ -139,18 +145,4 @@ fn in_toml(before: &str, start: &Start) -> Result<String> {
     Ok(format!(
         "{before}{gap}[mcp_servers.maillatch]\ncommand = {program}\nargs = {args}\n"
     ))
-}
-
-/// Replaces a file as a whole.
-fn write(file: &Path, text: &str) -> Result<()> {
-    let failed = || format!("failed to write {}", file.display());
-    if let Some(folder) = file
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
-        std::fs::create_dir_all(folder).with_context(failed)?;
-    }
-    let beside = file.with_extension("maillatch-new");
-    std::fs::write(&beside, text).with_context(failed)?;
-    std::fs::rename(&beside, file).with_context(failed)
 }
