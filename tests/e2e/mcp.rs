@@ -1,6 +1,7 @@
 //! The Model Context Protocol with real processes: over standard input and output, and
 //! over HTTP.
 
+mod proxied;
 mod sending;
 mod session;
 
@@ -19,6 +20,7 @@ use session::{CARRIERS, Carrier, STATELESS, Session};
 on_both_profiles!(
     code_and_link_are_given_once_and_finished,
     each_miss_says_what_to_do_next,
+    explain_names_no_message_of_another_attempt,
     wait_that_was_cut_consumes_nothing_and_its_repetition_gets_the_code,
     fifty_repeated_waits_disclose_one_value_once,
     resend_is_counted_once_and_the_newer_code_is_given,
@@ -206,6 +208,51 @@ async fn each_miss_says_what_to_do_next(harness: Harness) {
         let wrong = session.call("start_attempt", wish).await;
         assert_eq!(wrong["status"], "invalid");
         assert!(text(&wrong["next"]).contains("expires_in_s"), "{wrong}");
+    }
+    harness.end().await;
+}
+
+/// An address that other people used before, and use for attempts of their own.
+async fn explain_names_no_message_of_another_attempt(harness: Harness) {
+    for carrier in CARRIERS {
+        let session = harness.mcp(carrier).await;
+        let address = format!("shared-{}@inbox.test", fresh());
+        let question = async |seen: usize| {
+            let id = fresh();
+            let mail = format!(
+                "From: user@example.com\r\nMessage-ID: <{id}@example.com>\r\n\
+                 Subject: Where is it?\r\n\r\nWhere is my order {id}?\r\n"
+            );
+            let body = payload(&address, mail.as_bytes());
+            harness.post_until_accepted(0, &id, &body).await;
+            harness.until_items(&address, seen).await;
+        };
+        let explain = async |started: &Value| {
+            let arguments = json!({ "attempt_id": started["attempt_id"] });
+            session.call("explain_attempt", arguments).await["message_id"].clone()
+        };
+        question(1).await;
+        let mine = start(&session, json!({ "address": address })).await;
+        assert_eq!(
+            explain(&mine).await,
+            Value::Null,
+            "it came before the attempt"
+        );
+
+        harness.post_code(&mine, &fresh(), "493817").await;
+        harness.until_items(&address, 2).await;
+        let other = start(&session, json!({ "address": address })).await;
+        assert_eq!(
+            explain(&other).await,
+            Value::Null,
+            "it is for the other attempt"
+        );
+        assert!(explain(&mine).await.is_string());
+
+        question(3).await;
+        let asked = explain(&other).await;
+        assert!(asked.is_string(), "{asked}");
+        assert_ne!(asked, explain(&mine).await);
     }
     harness.end().await;
 }

@@ -29,13 +29,16 @@ pub(crate) async fn run(args: Healthcheck) -> Result<ExitCode> {
         Some(url) => url,
         None => format!("http://{}", args.config_args.load(None)?.server.listen),
     };
-    let mut client = reqwest::Client::builder().timeout(Duration::from_secs(5));
+    // The server is on this machine, so a proxy of the environment is not asked.
+    let mut client = reqwest::Client::builder()
+        .no_proxy()
+        .timeout(Duration::from_secs(5));
     // Without TLS no certificates are needed, and an image may have none.
     if url.starts_with("http:") {
         client = client.tls_certs_only([]);
     }
     let client = client.build().context("failed to build the client")?;
-    match client.get(format!("{url}/readyz")).send().await {
+    match client.get(ready_url(&url)).send().await {
         Ok(answer) if answer.status().is_success() => Ok(ExitCode::SUCCESS),
         Ok(answer) => {
             eprintln!("not ready: {}", answer.text().await.unwrap_or_default());
@@ -45,5 +48,28 @@ pub(crate) async fn run(args: Healthcheck) -> Result<ExitCode> {
             eprintln!("unreachable: {error}");
             Ok(ExitCode::from(8))
         }
+    }
+}
+
+/// Where a server says whether it is ready. A slash at the end of its URL means nothing.
+fn ready_url(server: &str) -> String {
+    format!("{}/readyz", server.trim_end_matches('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slash_at_the_end_of_the_url_is_not_repeated() {
+        let wanted = "http://127.0.0.1:8080/readyz";
+        for given in [
+            "http://127.0.0.1:8080",
+            "http://127.0.0.1:8080/",
+            "http://127.0.0.1:8080//",
+        ] {
+            assert_eq!(ready_url(given), wanted, "{given}");
+        }
+        assert_eq!(ready_url("http://host/mail/"), "http://host/mail/readyz");
     }
 }

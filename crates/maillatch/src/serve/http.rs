@@ -217,7 +217,7 @@ fn own_client(mut address: SocketAddr) -> Result<Client> {
     }
     let url = format!("http://{address}").parse()?;
     let key = SecretString::default();
-    Ok(Client::new(Connection { url, key })?)
+    Ok(Client::of_own_server(Connection { url, key })?)
 }
 
 /// What the feed's routes need.
