@@ -203,11 +203,13 @@ fn typed(default: Option<&Value>, text: &str) -> Result<Value> {
             .collect()
     };
     match default {
+        // The address `[::1]:8080` begins like a list.
+        Some(Value::String(_)) => Ok(Value::String(text.to_owned())),
         _ if text.starts_with('[') => parse(text),
         Some(Value::Array(_)) => Ok(Value::Array(list())),
         // Lists of sources and keys have no default that says their type.
         None if text.contains(',') => Ok(Value::Array(list())),
-        Some(Value::String(_)) | None => Ok(Value::String(text.to_owned())),
+        None => Ok(Value::String(text.to_owned())),
         Some(_) => parse(text),
     }
 }
@@ -246,6 +248,16 @@ mod tests {
     fn the_defaults_are_a_valid_configuration() {
         let config = load_from(&[], &Flags::default()).unwrap();
         assert_eq!(config.server.listen, "127.0.0.1:8080");
+    }
+
+    #[test]
+    fn address_in_brackets_is_a_text() {
+        let environment = [("MAILLATCH_SERVER__OPS_LISTEN", "[::1]:9090")];
+        let mut flags = Flags::default();
+        flags.set("server", "listen", Some("[::1]:8080".to_owned()));
+        let server = load_from(&environment, &flags).unwrap().server;
+        let listen = (server.listen.as_str(), server.ops_listen());
+        assert_eq!(listen, ("[::1]:8080", "[::1]:9090".to_owned()));
     }
 
     #[test]
