@@ -35,18 +35,18 @@ pub struct Client {
 impl Client {
     /// A client of the server at `connection`; nothing is sent yet.
     pub fn new(connection: Connection) -> Result<Self, SetUpError> {
-        Self::by(connection, call::Path::Environment)
+        Self::with_proxy(connection, call::Proxy::OfEnvironment)
     }
 
     /// A client of a server in this process. It uses no proxy, whatever the environment
     /// says: a proxy would get the keys, and may not reach the address.
     pub fn of_own_server(connection: Connection) -> Result<Self, SetUpError> {
-        Self::by(connection, call::Path::Direct)
+        Self::with_proxy(connection, call::Proxy::None)
     }
 
-    fn by(connection: Connection, path: call::Path) -> Result<Self, SetUpError> {
+    fn with_proxy(connection: Connection, proxy: call::Proxy) -> Result<Self, SetUpError> {
         Ok(Self {
-            http: call::http(&connection.url, path)?,
+            http: call::http(&connection.url, proxy)?,
             base: call::below(&connection.url, &["v1"])?,
             key: connection.key,
         })

@@ -73,17 +73,16 @@ impl CallError {
     }
 }
 
-/// How requests reach a server.
+/// Whether requests go through a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Path {
-    /// Through the proxy that the environment names, unless the server is on this machine.
-    Environment,
-    /// Through no proxy.
-    Direct,
+pub(crate) enum Proxy {
+    /// Through the one that the environment names, unless the server is on this machine.
+    OfEnvironment,
+    None,
 }
 
 /// A client for a server at `base`.
-pub(crate) fn http(base: &Url, path: Path) -> Result<reqwest::Client, SetUpError> {
+pub(crate) fn http(base: &Url, proxy: Proxy) -> Result<reqwest::Client, SetUpError> {
     // An earlier call may have installed it already; it is the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
@@ -91,7 +90,7 @@ pub(crate) fn http(base: &Url, path: Path) -> Result<reqwest::Client, SetUpError
         .connect_timeout(CONNECT_TIMEOUT)
         // A redirect would send the key or the mail to another server.
         .redirect(redirect::Policy::none());
-    if path == Path::Direct || is_loopback(base) {
+    if proxy == Proxy::None || is_loopback(base) {
         builder = builder.no_proxy();
     }
     // Without TLS no certificates are needed, and a machine may have none.

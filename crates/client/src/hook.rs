@@ -119,7 +119,7 @@ impl Hook {
     /// The webhook of a source of the server at `base`.
     pub fn new(base: &Url, source: &str, secret: SecretString) -> Result<Self, SetUpError> {
         Ok(Self {
-            http: call::http(base, call::Path::Environment)?,
+            http: call::http(base, call::Proxy::OfEnvironment)?,
             url: call::below(base, &["hooks", source])?,
             secret,
         })
@@ -170,7 +170,7 @@ impl Hook {
 pub async fn send(base: &Url, source: &str, post: Post) -> Result<Posted, PostError> {
     let mut url = call::below(base, &["hooks", source])?;
     url.set_query(post.query.as_deref());
-    let mut request = call::http(base, call::Path::Environment)?
+    let mut request = call::http(base, call::Proxy::OfEnvironment)?
         .post(url)
         .body(post.body);
     for (name, value) in post.headers {

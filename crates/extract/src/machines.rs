@@ -62,7 +62,7 @@ pub(crate) fn addressed(text: &str, steps: &Steps<'_>) -> Vec<Range<usize>> {
         }
         let is_order = machine.pattern().as_usize() >= MACHINES.len();
         let until = if is_order {
-            forgotten_order(text, start, end)
+            order_to_forget(text, start, end)
         } else {
             address(text, start, end)
         };
@@ -227,9 +227,9 @@ fn address(text: &str, start: usize, end: usize) -> Option<usize> {
     })
 }
 
-/// Where the text ends that follows an order to forget the instructions at `start..end`, if it is
-/// one: "ignore all previous instructions". A line may break within such an order.
-fn forgotten_order(text: &str, start: usize, end: usize) -> Option<usize> {
+/// If the instructions at `start..end` are what an order says to forget ("ignore all previous
+/// instructions"), where the text for the machine ends. A line may break within such an order.
+fn order_to_forget(text: &str, start: usize, end: usize) -> Option<usize> {
     /// Words behind the instructions that may say which they are.
     const BEHIND_INSTRUCTIONS: usize = 3;
     let from = text.ceil_char_boundary(start.saturating_sub(BEFORE));

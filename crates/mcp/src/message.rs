@@ -19,11 +19,13 @@ pub(crate) enum AttemptMessage {
     Last(String),
     /// No message has arrived for the attempt.
     Nothing,
-    /// The list of the inbox cannot be read, as by a key without the scope.
+    /// The list of the inbox cannot be read to its end: the key lacks the scope, the server
+    /// does not answer, or there are more than [`MAX_PAGES`] pages.
     Unknown,
 }
 
-/// The last message that an attempt got, with or without a value.
+/// The message of the attempt's artifact; without an artifact, the last message that belongs
+/// to the attempt.
 pub(crate) async fn message_of(client: &Client, attempt: &Attempt) -> AttemptMessage {
     let of_value = attempt.body.pointer("/artifact/message");
     if let Some(message) = of_value.and_then(Value::as_str) {

@@ -51,8 +51,8 @@ pub trait DeliveryLog: Send + Sync {
     /// for work themselves in case nobody is notified.
     async fn claimable(&self, ahead: Duration, limit: u32) -> Result<Vec<DeliveryId>, StoreError>;
 
-    /// Records that the queue was notified for these. They are due again after `wait`; one
-    /// that is not due now was claimed meanwhile, and is due again when it was to be.
+    /// Records that the queue was notified for these. They are due again after `wait`. A
+    /// delivery that is no longer due keeps its due time.
     async fn mark_notified(
         &self,
         deliveries: &[DeliveryId],

@@ -149,18 +149,19 @@ pub(crate) trait SourceClient: Send {
         1
     }
 
-    /// The same for the newest mails.
+    /// How many requests [`Self::newest`] takes at most.
     fn newest_requests(&self) -> u32 {
         self.requests()
     }
 
-    /// Which of its lists a cursor is in, for a source that has several.
+    /// The number of the list that a cursor is in. A source of several mailboxes has one list
+    /// for each.
     fn list_at(&self, _cursor: &str) -> usize {
         0
     }
 
-    /// Whether the list ends for certain, however many pages without new mail it has. One of
-    /// somebody else's server may not.
+    /// Whether the list certainly ends, even after many pages without new mail. The list of a
+    /// foreign server may not.
     fn is_finite(&self) -> bool {
         false
     }

@@ -125,7 +125,7 @@ mod tests {
 
     /// More files than one round lists, and then none of them is new.
     #[tokio::test]
-    async fn files_that_were_imported_before_are_imported_again_without_an_error() {
+    async fn second_import_of_the_same_files_records_nothing_and_succeeds() {
         let mut poller = TestPoller::new().await;
         poller.deps.settings.pages = 1;
         let folder = tempfile::tempdir().unwrap();

@@ -80,8 +80,8 @@ impl FromStr for Mailbox {
     }
 }
 
-/// Whether a name needs no quotes in a header. Letters of all scripts may stand without them;
-/// a comma or another special of RFC 5322 may not, beside whatever letters.
+/// Whether a name needs no quotes in a header. Letters of every script need none. A comma or
+/// another special of RFC 5322 needs them, whatever script the name is in.
 fn is_atoms(name: &str) -> bool {
     let is_plain = |letter: char| {
         letter.is_ascii_alphanumeric()

@@ -96,7 +96,7 @@ impl Dispatch<'_> {
             return Some((By::LookUp, self.after_look_up(send, found)));
         }
         let settlement = match self.may_retry(send) {
-            Some(true) => Settlement::Unsent(Reason::new("retry_policy")),
+            Some(true) => Settlement::Retry(Reason::new("retry_policy")),
             Some(false) => self.look_again(send, "not_proved"),
             None => hold("not_proved"),
         };
@@ -146,7 +146,7 @@ impl Dispatch<'_> {
         match found {
             LookUp::Sent { provider_id } => Settlement::Sent(Receipt::from_provider(&provider_id)),
             LookUp::Absent if self.may_retry(send) == Some(true) => {
-                Settlement::Unsent(Reason::new("not_found"))
+                Settlement::Retry(Reason::new("not_found"))
             }
             LookUp::Absent => self.look_again(send, "not_found"),
             LookUp::Unknown => self.look_again(send, "not_proved"),
@@ -179,7 +179,7 @@ fn hold(reason: &'static str) -> Settlement {
 fn words(settlement: &Settlement) -> (&'static str, &str) {
     match settlement {
         Settlement::Sent(_) => ("sent", "-"),
-        Settlement::Unsent(reason) => ("unsent", reason.as_str()),
+        Settlement::Retry(reason) => ("retry", reason.as_str()),
         Settlement::Unknown(_, reason) => ("unknown", reason.as_str()),
     }
 }

@@ -207,8 +207,8 @@ async fn claimable<B: Backend>(
 }
 
 /// Two sweepers may note the same rows; taking the locks in order of id keeps them
-/// from a deadlock. A delivery that is not due any more was claimed since it was listed, and its
-/// due time was set by that claim or by its end.
+/// from a deadlock. A delivery that is no longer due keeps its due time: a claim, the end of a
+/// claim, or another sweeper has set it since it was listed.
 async fn mark_notified<B: Backend>(
     session: Session<B>,
     ids: Vec<Uuid>,

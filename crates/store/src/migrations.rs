@@ -45,7 +45,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(17, "0017_replies"),
     twin!(18, "0018_expected"),
     twin!(19, "0019_kept_messages"),
-    twin!(20, "0020_may_be_sent"),
+    twin!(20, "0020_may_have_been_sent"),
     twin!(21, "0021_kept_by_inbox"),
     twin!(22, "0022_tried_since"),
 ];

@@ -5,9 +5,9 @@
 //! they skip locked rows instead of waiting, so it is not out of date, and unlike
 //! `clock_timestamp()` it lets an index find the rows.
 //!
-//! Postgres makes joins of plain conditions about other tables. It then read a million due messages
-//! before it returned the first one, which took 100 s. It does not do so with scalar subqueries:
-//! `NOT (SELECT EXISTS (…))`.
+//! Postgres turns `NOT EXISTS (…)` into a join. With the join it read a million due messages
+//! before it returned the first one, which took 100 s. It does not turn a scalar subquery into a
+//! join, so these conditions are written `NOT (SELECT EXISTS (…))`.
 //!
 //! In `SQLite` freed bytes are overwritten in the file (`secure_delete` among the
 //! connection's options), and the log that still holds them is truncated after a wipe.

@@ -5,7 +5,7 @@ mod cancellation;
 mod disclosure;
 mod full_disk;
 mod locks;
-mod may_be_sent;
+mod may_have_been_sent;
 mod model;
 mod overdue;
 mod pooler;

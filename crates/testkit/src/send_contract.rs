@@ -3,7 +3,7 @@
 
 mod fixtures;
 mod guards;
-mod may_be_sent;
+mod may_have_been_sent;
 mod outbox;
 mod sends;
 mod settling;
@@ -16,7 +16,7 @@ use crate::retention_contract::RetentionSubject;
 
 pub use fixtures::{new_send, shop};
 pub use guards::*;
-pub use may_be_sent::*;
+pub use may_have_been_sent::*;
 pub use outbox::*;
 pub use sends::*;
 pub use settling::*;
@@ -92,10 +92,10 @@ macro_rules! send_contract {
             key_of_a_guard_in_a_mail_proves_nothing,
             contents_intents_and_events_are_deleted_in_time,
 
-            refusal_of_what_may_be_sent_is_uncertain,
-            giving_up_what_may_be_sent_is_uncertain,
-            what_may_be_sent_is_not_cancelled,
-            operator_says_that_it_was_not_sent,
+            refusal_of_what_may_have_been_sent_is_uncertain,
+            giving_up_what_may_have_been_sent_is_uncertain,
+            what_may_have_been_sent_is_not_cancelled,
+            after_the_operators_retry_a_send_can_fail_or_be_cancelled,
         );
     };
     ($subject:ty: $($rule:ident),+ $(,)?) => {

@@ -35,8 +35,9 @@ impl Failure {
         Self { class, reason }
     }
 
-    /// Our own database failed. It may refuse what this mail brings, again and again. So a
-    /// refusal counts as an attempt, unlike an outage, and the mail is dead-lettered in the end.
+    /// A failure of our own database. An outage counts as no attempt. A refusal is logged and
+    /// counts as one: it may be this mail that the database refuses, and then the mail is
+    /// dead-lettered in the end.
     pub(crate) fn of_store(error: &StoreError) -> Self {
         match error.class() {
             Class::Permanent => {

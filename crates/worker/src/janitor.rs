@@ -40,8 +40,8 @@ pub struct Janitor {
 }
 
 impl Janitor {
-    /// Deletes everything that is past its retention time now. A kind that fails does not keep the
-    /// others: they are deleted, and the first error is returned.
+    /// Deletes everything that is past its retention time now. If one kind fails, the
+    /// others are still deleted, and the first error is returned.
     pub async fn clear(&self) -> Result<(), StoreError> {
         let mut late = Duration::ZERO;
         let mut first_error = None;

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn line_below_a_url_is_no_label_of_the_next_and_no_sentence() {
+    fn line_below_a_url_belongs_to_it_unless_it_is_a_sentence_or_names_the_next() {
         const URL: &str = "https://a.com/v";
         let below = |text: &str| {
             let text = text.replace("URL", URL);

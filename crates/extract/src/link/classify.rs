@@ -74,9 +74,10 @@ impl Cues {
     }
 }
 
-/// Whether a short text refuses or removes something, and neither agrees nor says `exempt`. If it
-/// begins with the refusal, words for signing in lift nothing: "block this sign-in". `exempt` is
-/// for a line beside a URL: "is the button blocked?"
+/// Whether a short text refuses or removes something and does not also agree. Words for signing in
+/// count as agreement, unless the text begins with the refusal: "block this sign-in". `exempt` are
+/// further senses that count as agreement. For a line beside a URL these are words that point to a
+/// button: "is the button blocked?"
 fn refuses(text: &str, exempt: Sense, steps: &Steps<'_>) -> bool {
     /// Words of at most so many bytes may mean something else in another language.
     const MOST_IGNORED: usize = 4;
@@ -106,10 +107,10 @@ pub(super) struct Words {
     /// No rule looks at these, only the model.
     pub(super) after: Sense,
     pub(super) subject: Sense,
-    /// The cues at the same places, for the model. Three rules look at them: a label refuses, goes
-    /// on, or sends another.
+    /// The cues at the same places, for the model. Rules look only at those of the label: whether
+    /// it refuses, goes on, or asks for another mail.
     pub(super) cues: Cues,
-    /// What is written beside a URL says. Only reasons not to follow it are taken from there.
+    /// The senses of what is written beside a URL. They are only reasons not to follow it.
     beside: Sense,
     /// The link has a label at all.
     is_named: bool,

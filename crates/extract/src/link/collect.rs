@@ -26,11 +26,11 @@ pub(super) struct WrittenLink {
     /// The languages of its text.
     pub(super) languages: Languages,
     pub(super) href: String,
-    /// Its text; empty if the text is only a URL.
+    /// Its text. If its text is only a URL, the label around it; empty if there is none.
     pub(super) label: String,
     /// The host that its text names.
     pub(super) shown_host: Option<String>,
-    /// It has a label, and one that does not stand behind it.
+    /// It has a label that does not stand behind it.
     pub(super) is_named: bool,
     /// What is written beside a URL, besides its label. It may say that the URL must not be
     /// followed.

@@ -98,8 +98,8 @@ pub(super) const FORGETS: [&str; 6] = [
 pub(super) const BEFORE_ORDER: [&str; 8] = [
     "also", "and", "must", "now", "please", "should", "then", "you",
 ];
-/// Words directly before the verb, perhaps in the line above, that make advice to people of it:
-/// "you can ignore …", "do not ignore …".
+/// Words directly before the verb, perhaps in the line above, that make it advice to people:
+/// "you can ignore …", "do not ignore …". `t` is the end of "don't".
 pub(super) const ADVISING: [&str; 7] = ["can", "could", "may", "never", "not", "t", "to"];
 /// Words between the verb and the instructions.
 pub(super) const WHOSE: [&str; 12] = [

@@ -53,11 +53,11 @@ impl RequestBody for SettleRequestBody {
     }
 }
 
-/// Cancels a send that was not handed to its provider, and wipes its content.
+/// Cancels a send that is `held` or `ready`, and wipes its content.
 ///
 /// Returns: 200 with the send; 400 for a body; 401 without a valid key; 403 without the
-/// scope; 404 for an unknown send; 409 `state-conflict` if its state does not allow it; 503
-/// if the store is unavailable.
+/// scope; 404 for an unknown send; 409 `state-conflict` if its state does not allow it,
+/// or an earlier dispatch may have reached the provider; 503 if the store is unavailable.
 pub(crate) async fn cancel(
     request: HttpRequest,
     path: web::Path<String>,

@@ -29,12 +29,12 @@ pub(super) enum Outcome {
 /// Asks for a mail.
 ///
 /// Returns: 201 with the send, `ready` or `held`, or its state after the wait; 200 if the
-/// same intent with the same content was asked for before; 400 for an invalid body, an unknown sender or template;
-/// 401 without a valid key; 403 without the scope, or for a recipient that is not allowed;
-/// 409 `intent-used` if the intent was used with other content; 422 if the idempotency key
-/// was used for another request; 429 `send-cap` at a cap, or a rate limit: then this request
-/// recorded nothing; 503 if the store is unavailable:
-/// then nothing was sent, or the same request finds it.
+/// same intent with the same content was asked for before; 400 for an invalid body, an
+/// unknown sender or template; 401 without a valid key; 403 without the scope, or for a
+/// recipient that is not allowed; 409 `intent-used` if the intent was used with other
+/// content; 422 if the idempotency key was used for another request; 429 `send-cap` at a
+/// cap, or 429 at a rate limit: this request recorded nothing; 503 if the store is
+/// unavailable: then nothing was sent, or the same request finds it.
 pub(crate) async fn order(
     request: HttpRequest,
     caller: Caller,

@@ -29,7 +29,7 @@ pub(crate) async fn run(args: Healthcheck) -> Result<ExitCode> {
         Some(url) => url,
         None => format!("http://{}", args.config_args.load(None)?.server.listen),
     };
-    // The server is on this machine, so a proxy of the environment is not asked.
+    // A proxy of the environment might answer in place of the server, so none is used.
     let mut client = reqwest::Client::builder()
         .no_proxy()
         .timeout(Duration::from_secs(5));

@@ -81,7 +81,7 @@ enum Action {
         #[arg(value_parser = send_id)]
         id: SendId,
     },
-    /// Cancel a send that was not handed to its provider.
+    /// Cancel a send that cannot have reached its provider.
     Cancel {
         /// Its id.
         #[arg(value_parser = send_id)]

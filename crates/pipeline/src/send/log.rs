@@ -130,8 +130,8 @@ pub enum SendDecision {
     Approve,
     /// A held send is cancelled, and its content is wiped.
     Refuse,
-    /// A send that is `held` or `ready` is cancelled, and its content is wiped. Not one that
-    /// is `ready` again although an earlier dispatch may have been sent.
+    /// A send that is `held` or `ready` is cancelled, and its content is wiped. A send
+    /// that may have reached its provider is not cancelled.
     Cancel,
 }
 

@@ -82,9 +82,9 @@ pub enum SendResult {
 pub enum Settlement {
     /// The provider has it.
     Sent(Option<Receipt>),
-    /// Nothing was proved, and the operator's configuration says that an uncertain send of
-    /// this sender is sent again. It is remembered that it may have been sent before.
-    Unsent(Reason),
+    /// Nothing was proved. The sender is configured with `on_uncertain = "retry"`, so the send
+    /// is made `ready` again. The store remembers that it may have been sent.
+    Retry(Reason),
     /// Nothing was proved. It stays `uncertain` and is looked at again after this wait;
     /// without a wait only the operator settles it.
     Unknown(Option<Duration>, Reason),

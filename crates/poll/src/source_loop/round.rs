@@ -155,8 +155,8 @@ pub(crate) async fn round(
             return Err(end_failed(deps, client, held, PollError::EndlessList).await);
         }
     }
-    // A backlog takes several rounds. A list without an end and without new mails is
-    // not a backlog.
+    // A backlog takes several rounds, and so do many mailboxes. A list that stays the same, has
+    // no new mail and may have no end is not a backlog.
     let is_same_list = client.list_at(&held.lease.cursor) == list;
     if tally.unseen == 0 && is_same_list && !client.is_finite() {
         return Err(PollError::EndlessList.into());

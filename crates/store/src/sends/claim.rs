@@ -16,7 +16,7 @@ use crate::stored::{attempts, millis, span};
 
 /// Which sends are claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pool {
+pub(super) enum Claimable {
     /// Those that may be dispatched.
     Ready,
     /// Those that are to be settled. They stay `uncertain`, and are due again when the
@@ -109,16 +109,16 @@ const UNCERTAIN: Sql = Sql {
 
 pub(super) async fn claim<B: Backend>(
     session: Session<B>,
-    pool: Pool,
+    which: Claimable,
     senders: Vec<String>,
     limit: u32,
     lease: Duration,
 ) -> Result<Vec<ClaimedSend>, Fault> {
     let token = ClaimToken::new();
     let mut connection = session.writer().await?;
-    let sql = match pool {
-        Pool::Ready => READY,
-        Pool::Uncertain => UNCERTAIN,
+    let sql = match which {
+        Claimable::Ready => READY,
+        Claimable::Uncertain => UNCERTAIN,
     };
     let rows: Vec<ClaimedRow> = query::<B>(sql)
         .bind(token.as_uuid())
@@ -141,7 +141,7 @@ pub(super) async fn claim<B: Backend>(
                 );
             }
             // An uncertain send stays so.
-            Err(Fault::Damaged(_)) if pool == Pool::Ready => {
+            Err(Fault::Damaged(_)) if which == Claimable::Ready => {
                 fail::<B>(&mut connection, id, token).await?;
             }
             Err(Fault::Damaged(_)) => {}
@@ -185,16 +185,16 @@ async fn fail<B: Backend>(
 ) -> Result<(), Fault> {
     query::<B>(Sql {
         postgres: "UPDATE sends
-                   SET state = CASE WHEN may_be_sent THEN 'uncertain' ELSE 'failed' END,
+                   SET state = CASE WHEN may_have_been_sent THEN 'uncertain' ELSE 'failed' END,
                        reason = 'damaged', claim_token = NULL, lease_until = NULL,
                        due_at = NULL,
-                       finished_at = CASE WHEN NOT may_be_sent THEN clock_timestamp() END
+                       finished_at = CASE WHEN NOT may_have_been_sent THEN clock_timestamp() END
                    WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
         sqlite: "UPDATE sends
-                 SET state = CASE WHEN may_be_sent THEN 'uncertain' ELSE 'failed' END,
+                 SET state = CASE WHEN may_have_been_sent THEN 'uncertain' ELSE 'failed' END,
                      reason = 'damaged', claim_token = NULL, lease_until = NULL,
                      due_at = NULL,
-                     finished_at = CASE WHEN NOT may_be_sent THEN (SELECT now FROM clock) END
+                     finished_at = CASE WHEN NOT may_have_been_sent THEN (SELECT now FROM clock) END
                  WHERE id = $1 AND claim_token = $2 AND state = 'claimed'",
     })
     .bind(id)

@@ -218,12 +218,12 @@ async fn cancel<B: Backend>(
                    SET state = 'cancelled', content = NULL, content_key = NULL, due_at = NULL,
                        finished_at = clock_timestamp()
                    WHERE id = $1 AND kind = 'send' AND state IN ('held', $2)
-                     AND NOT may_be_sent",
+                     AND NOT may_have_been_sent",
         sqlite: "UPDATE sends
                  SET state = 'cancelled', content = NULL, content_key = NULL, due_at = NULL,
                      finished_at = (SELECT now FROM clock)
                  WHERE id = $1 AND kind = 'send' AND state IN ('held', $2)
-                   AND NOT may_be_sent",
+                   AND NOT may_have_been_sent",
     })
     .bind(id)
     .bind(also)

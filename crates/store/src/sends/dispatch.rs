@@ -121,23 +121,23 @@ async fn leave<B: Backend>(
 ) -> Result<Option<SendState>, Fault> {
     let state: Option<String> = query::<B>(Sql {
         postgres: "UPDATE sends
-                   SET state = CASE WHEN $3 = 'failed' AND may_be_sent
+                   SET state = CASE WHEN $3 = 'failed' AND may_have_been_sent
                                     THEN 'uncertain' ELSE $3 END,
                        reason = $4, claim_token = NULL, lease_until = NULL,
-                       may_be_sent = may_be_sent OR $3 = 'uncertain',
+                       may_have_been_sent = may_have_been_sent OR $3 = 'uncertain',
                        due_at = CASE WHEN $3 <> 'failed'
                                      THEN clock_timestamp() + $5 * interval '1 millisecond' END,
-                       finished_at = CASE WHEN $3 = 'failed' AND NOT may_be_sent
+                       finished_at = CASE WHEN $3 = 'failed' AND NOT may_have_been_sent
                                           THEN clock_timestamp() END
                    WHERE id = $1 AND claim_token = $2 AND state = 'dispatched'
                    RETURNING state",
         sqlite: "UPDATE sends
-                 SET state = CASE WHEN $3 = 'failed' AND may_be_sent
+                 SET state = CASE WHEN $3 = 'failed' AND may_have_been_sent
                                   THEN 'uncertain' ELSE $3 END,
                      reason = $4, claim_token = NULL, lease_until = NULL,
-                     may_be_sent = may_be_sent OR $3 = 'uncertain',
+                     may_have_been_sent = may_have_been_sent OR $3 = 'uncertain',
                      due_at = CASE WHEN $3 <> 'failed' THEN (SELECT now FROM clock) + $5 END,
-                     finished_at = CASE WHEN $3 = 'failed' AND NOT may_be_sent
+                     finished_at = CASE WHEN $3 = 'failed' AND NOT may_have_been_sent
                                         THEN (SELECT now FROM clock) END
                  WHERE id = $1 AND claim_token = $2 AND state = 'dispatched'
                  RETURNING state",

@@ -70,7 +70,7 @@ const CLAIMED: Sql = Sql {
 const DISPATCHED: Sql = Sql {
     postgres: "UPDATE sends
                SET state = 'uncertain', reason = 'lease_over', lease_until = NULL,
-                   may_be_sent = (kind = 'send'),
+                   may_have_been_sent = (kind = 'send'),
                    claim_token = CASE WHEN kind = 'guard' THEN claim_token END,
                    due_at = CASE WHEN kind = 'send' THEN now() END
                WHERE id IN (SELECT id FROM sends
@@ -80,7 +80,7 @@ const DISPATCHED: Sql = Sql {
                RETURNING id",
     sqlite: "UPDATE sends
              SET state = 'uncertain', reason = 'lease_over', lease_until = NULL,
-                 may_be_sent = (kind = 'send'),
+                 may_have_been_sent = (kind = 'send'),
                  claim_token = CASE WHEN kind = 'guard' THEN claim_token END,
                  due_at = CASE WHEN kind = 'send' THEN (SELECT now FROM clock) END
              WHERE id IN (SELECT id FROM sends

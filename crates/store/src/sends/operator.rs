@@ -52,7 +52,7 @@ pub(super) async fn settle<B: Backend>(
 }
 
 /// Makes an uncertain send ready, or an uncertain guard free. The operator says that nothing
-/// was sent, so nothing may be sent already.
+/// was sent, so the mark that it may have been sent is cleared.
 async fn reopen<B: Backend>(
     connection: &mut Connection<B>,
     row: &SendRow,
@@ -61,13 +61,13 @@ async fn reopen<B: Backend>(
     let written = query::<B>(Sql {
         postgres: "UPDATE sends
                    SET state = 'ready', reason = 'settled_by_operator', claim_token = NULL,
-                       lease_until = NULL, asked = NULL, may_be_sent = false,
+                       lease_until = NULL, asked = NULL, may_have_been_sent = false,
                        due_at = CASE WHEN kind = 'send' THEN clock_timestamp() END
                    WHERE id = $1 AND state = 'uncertain'
                      AND (kind = 'guard' OR content IS NOT NULL)",
         sqlite: "UPDATE sends
                  SET state = 'ready', reason = 'settled_by_operator', claim_token = NULL,
-                     lease_until = NULL, asked = NULL, may_be_sent = false,
+                     lease_until = NULL, asked = NULL, may_have_been_sent = false,
                      due_at = CASE WHEN kind = 'send' THEN (SELECT now FROM clock) END
                  WHERE id = $1 AND state = 'uncertain'
                    AND (kind = 'guard' OR content IS NOT NULL)",

@@ -31,7 +31,7 @@ impl<B: Backend> Outbox for Sends<B> {
         let senders = names(senders);
         self.database
             .run(SHORT, move |session| {
-                claim::claim(session, claim::Pool::Ready, senders, limit, lease)
+                claim::claim(session, claim::Claimable::Ready, senders, limit, lease)
             })
             .await
     }
@@ -80,7 +80,7 @@ impl<B: Backend> Outbox for Sends<B> {
         let senders = names(senders);
         self.database
             .run(SHORT, move |session| {
-                claim::claim(session, claim::Pool::Uncertain, senders, limit, lease)
+                claim::claim(session, claim::Claimable::Uncertain, senders, limit, lease)
             })
             .await
     }

@@ -70,20 +70,20 @@ pub(super) async fn settle<B: Backend>(
             session.announce(&claim.send.to_string());
             return Ok(written);
         }
-        Settlement::Unsent(reason) => (SendState::Ready, Some(Duration::ZERO), reason),
+        Settlement::Retry(reason) => (SendState::Ready, Some(Duration::ZERO), reason),
         Settlement::Unknown(wait, reason) => (SendState::Uncertain, *wait, reason),
     };
-    // Whatever follows, the send may have been sent. A process of the version before does not
-    // write that when the send becomes uncertain.
+    // An uncertain send may have been sent. This is written here too, because a process of the
+    // previous version did not write it when the send became uncertain.
     let written = query::<B>(Sql {
         postgres: "UPDATE sends
                    SET state = $3, reason = $4, claim_token = NULL, lease_until = NULL,
-                       may_be_sent = true,
+                       may_have_been_sent = true,
                        due_at = clock_timestamp() + $5 * interval '1 millisecond'
                    WHERE id = $1 AND claim_token = $2 AND state = 'uncertain'",
         sqlite: "UPDATE sends
                  SET state = $3, reason = $4, claim_token = NULL, lease_until = NULL,
-                     may_be_sent = true,
+                     may_have_been_sent = true,
                      due_at = (SELECT now FROM clock) + $5
                  WHERE id = $1 AND claim_token = $2 AND state = 'uncertain'",
     })

@@ -41,11 +41,11 @@ pub async fn uncertain_send_is_settled_by_one_process(subject: &dyn SendSubject)
     assert_eq!(second.settle_tries, 2);
     let none = subject.outbox().claim_uncertain(&[shop()], 10, LONG).await;
     assert!(must(none).is_empty());
-    let stale = settle(subject, first.claim, Settlement::Unsent(WHY)).await;
+    let stale = settle(subject, first.claim, Settlement::Retry(WHY)).await;
     assert_eq!(stale, SendWritten::Lost);
     let view = now(subject, first.claim.send).await;
     assert_eq!(view.state, SendState::Uncertain);
-    let settled = settle(subject, second.claim, Settlement::Unsent(WHY)).await;
+    let settled = settle(subject, second.claim, Settlement::Retry(WHY)).await;
     assert_eq!(settled, SendWritten::Done(SendState::Ready));
 }
 
@@ -86,7 +86,7 @@ pub async fn settlements_lead_to_their_states(subject: &dyn SendSubject) {
         ),
         (
             "unsent",
-            Settlement::Unsent(WHY),
+            Settlement::Retry(WHY),
             SendWritten::Done(SendState::Ready),
         ),
     ] {

@@ -56,7 +56,7 @@ fn keep_everything() -> RetentionPeriods {
 }
 
 #[tokio::test]
-async fn kind_that_fails_does_not_keep_the_later_ones() {
+async fn kind_that_fails_does_not_stop_the_later_kinds() {
     let retention = Arc::new(Refusing {
         kind: RetentionKind::Items,
         asked: Mutex::default(),

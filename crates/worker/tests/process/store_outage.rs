@@ -1,4 +1,4 @@
-//! Outages of our own database: they delay a delivery and are never held against it.
+//! Failures of our own database: an outage counts as no attempt; a refusal counts as one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -42,11 +42,13 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
     };
     let is_ambiguous = best.has_ambiguous_label && !is_told_apart(best, judged)
         || passed
-            .find(|(next, _)| next.link.page != best.link.page && !is_twin(next, best, judged))
+            .find(|(next, _)| {
+                next.link.page != best.link.page && !is_same_in_other_part(next, best, judged)
+            })
             .is_some_and(|(next, _)| best.score - next.score < MARGIN)
         || judged
             .iter()
-            .any(|one| is_good_too(one, best) && !is_twin(one, best, judged));
+            .any(|one| is_good_too(one, best) && !is_same_in_other_part(one, best, judged));
     let withheld = match (is_ambiguous, best.link.is_unclear) {
         (true, _) => Some(AbstainReason::Ambiguous),
         (false, true) => Some(AbstainReason::MaybeHidden),
@@ -86,9 +88,10 @@ fn is_good_too(one: &JudgedLink<'_, '_>, best: &JudgedLink<'_, '_>) -> bool {
         && (one.link.rated >= 0 || has_same_path || has_same_label)
 }
 
-/// Whether a link is the best one as the other part of the mail has it: programs that count clicks
-/// often change the URLs of the HTML only. Both are of one site, and no third link has their label.
-fn is_twin(
+/// Whether `one` and `best` are one link, written in the text and in the HTML. Services that count
+/// clicks often change only the URLs of the HTML. Both are of one site, and no third link has their
+/// label.
+fn is_same_in_other_part(
     one: &JudgedLink<'_, '_>,
     best: &JudgedLink<'_, '_>,
     judged: &[JudgedLink<'_, '_>],

@@ -70,7 +70,7 @@ pub(super) const SENDS: &[Operation] = &[
         method: "POST",
         path: "/v1/sends/{send}/cancel",
         id: "cancelSend",
-        summary: "Cancels a send that was not handed to its provider",
+        summary: "Cancels a send that cannot have reached its provider",
         body: Some("Nothing"),
         answers: &[(200, &["Send"], "It is cancelled.")],
         own_problems: &["state-conflict"],

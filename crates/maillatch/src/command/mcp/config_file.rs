@@ -23,8 +23,8 @@ pub(super) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Reads the file. Only a file that does not exist is empty: one that cannot be read
-    /// must not be replaced.
+    /// Reads the file. A file that does not exist counts as empty. One that cannot be read is
+    /// an error, so that it is not replaced.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let failed = || format!("{} is left as it is: it cannot be read", path.display());
         let path = match fs::canonicalize(path) {

@@ -1,12 +1,11 @@
 -- Whether an earlier dispatch of a send may have been sent. It is set when the send becomes
 -- `uncertain`, and stays when the sender's configuration makes it `ready` again. Only the operator,
 -- who says that it was not sent, clears it. While it is set, the send ends neither as `failed`
--- because its provider refuses it, nor as `cancelled`. A guard does not use it. The twin of the
--- Postgres file.
-ALTER TABLE sends ADD COLUMN may_be_sent INTEGER NOT NULL DEFAULT 0;
+-- because its provider refuses it, nor as `cancelled`. A guard does not use it.
+ALTER TABLE sends ADD COLUMN may_have_been_sent boolean NOT NULL DEFAULT false;
 
 -- The sends that are uncertain now, and those that were sent again since without an operator.
-UPDATE sends SET may_be_sent = true
+UPDATE sends SET may_have_been_sent = true
 WHERE kind = 'send'
   AND (state = 'uncertain'
        OR (state IN ('ready', 'claimed', 'dispatched')

@@ -20,14 +20,14 @@ const AT_ONCE: Duration = Duration::ZERO;
 /// Somebody who can write to the database swaps the contents of two sends.
 const SWAPPED_CONTENTS: &str =
     "UPDATE sends AS a SET content = b.content FROM sends AS b WHERE a.id <> b.id";
-const FORGOTTEN: &str = "UPDATE sends SET may_be_sent = false";
+const FORGOTTEN: &str = "UPDATE sends SET may_have_been_sent = false";
 const READY_AGAIN: &str =
     "UPDATE sends SET state = 'ready', due_at = created_at WHERE state = 'uncertain'";
 const LEASE_OVER: &str = "UPDATE sends SET lease_until = created_at WHERE state = 'dispatched'";
 /// A database of the version before.
-const WITHOUT_COLUMN: &str = "ALTER TABLE sends DROP COLUMN may_be_sent;
+const WITHOUT_COLUMN: &str = "ALTER TABLE sends DROP COLUMN may_have_been_sent;
     DELETE FROM _sqlx_migrations WHERE version = 20";
-const REMEMBERED: &str = "SELECT entity FROM sends WHERE may_be_sent ORDER BY entity";
+const REMEMBERED: &str = "SELECT entity FROM sends WHERE may_have_been_sent ORDER BY entity";
 
 async fn in_postgres(subject: &PostgresDatabase, sql: &'static str) {
     let mut other = must(PgConnection::connect(&subject.database.url).await);
@@ -64,7 +64,7 @@ async fn sent_again_by_policy(store: &Store) {
     let [send] = claimed.as_slice() else {
         panic!("{claimed:?}");
     };
-    let settled = store.outbox.settle(send.claim, Settlement::Unsent(WHY));
+    let settled = store.outbox.settle(send.claim, Settlement::Retry(WHY));
     assert_eq!(must(settled.await), SendWritten::Done(SendState::Ready));
 }
 
@@ -76,22 +76,22 @@ async fn expect(store: &Store, send: SendId, state: SendState) {
 }
 
 #[tokio::test]
-async fn damaged_content_of_what_may_be_sent_is_uncertain_in_postgres() {
+async fn damaged_content_of_what_may_have_been_sent_is_uncertain_in_postgres() {
     let subject = PostgresDatabase::open().await;
     let swap = in_postgres(&subject, SWAPPED_CONTENTS);
-    damaged_content_of_what_may_be_sent_is_uncertain(&subject.store, swap).await;
+    damaged_content_of_what_may_have_been_sent_is_uncertain(&subject.store, swap).await;
     subject.close().await;
 }
 
 #[tokio::test]
-async fn damaged_content_of_what_may_be_sent_is_uncertain_in_sqlite() {
+async fn damaged_content_of_what_may_have_been_sent_is_uncertain_in_sqlite() {
     let subject = SqliteFile::open().await;
     let swap = in_sqlite(&subject, SWAPPED_CONTENTS);
-    damaged_content_of_what_may_be_sent_is_uncertain(&subject.store, swap).await;
+    damaged_content_of_what_may_have_been_sent_is_uncertain(&subject.store, swap).await;
     subject.close().await;
 }
 
-async fn damaged_content_of_what_may_be_sent_is_uncertain(
+async fn damaged_content_of_what_may_have_been_sent_is_uncertain(
     store: &Store,
     swap: impl Future<Output = ()>,
 ) {
@@ -108,23 +108,23 @@ async fn damaged_content_of_what_may_be_sent_is_uncertain(
 }
 
 #[tokio::test]
-async fn versions_agree_on_what_may_be_sent_in_postgres() {
+async fn versions_agree_on_what_may_have_been_sent_in_postgres() {
     let subject = PostgresDatabase::open().await;
     let sql = async |sql| in_postgres(&subject, sql).await;
-    versions_agree_on_what_may_be_sent(&subject.store, sql).await;
+    versions_agree_on_what_may_have_been_sent(&subject.store, sql).await;
     subject.close().await;
 }
 
 #[tokio::test]
-async fn versions_agree_on_what_may_be_sent_in_sqlite() {
+async fn versions_agree_on_what_may_have_been_sent_in_sqlite() {
     let subject = SqliteFile::open().await;
     let sql = async |sql| in_sqlite(&subject, sql).await;
-    versions_agree_on_what_may_be_sent(&subject.store, sql).await;
+    versions_agree_on_what_may_have_been_sent(&subject.store, sql).await;
     subject.close().await;
 }
 
 /// A process of this version and one of the version before, which does not write the column.
-async fn versions_agree_on_what_may_be_sent(store: &Store, sql: impl AsyncFn(&'static str)) {
+async fn versions_agree_on_what_may_have_been_sent(store: &Store, sql: impl AsyncFn(&'static str)) {
     let maybe = || SendResult::Maybe(AT_ONCE, WHY);
     // The other one made it uncertain, this one makes it ready.
     let send = dispatched(store, "forgotten", maybe()).await;
@@ -175,7 +175,7 @@ async fn fill(store: &Store) {
 }
 
 #[tokio::test]
-async fn migration_remembers_what_may_be_sent_in_postgres() {
+async fn migration_marks_what_may_have_been_sent_in_postgres() {
     let subject = PostgresDatabase::open().await;
     fill(&subject.store).await;
     subject.store.close().await;
@@ -188,7 +188,7 @@ async fn migration_remembers_what_may_be_sent_in_postgres() {
 }
 
 #[tokio::test]
-async fn migration_remembers_what_may_be_sent_in_sqlite() {
+async fn migration_marks_what_may_have_been_sent_in_sqlite() {
     let subject = SqliteFile::open().await;
     fill(&subject.store).await;
     subject.store.close().await;

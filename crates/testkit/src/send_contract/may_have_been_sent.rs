@@ -22,7 +22,7 @@ const REFUSED: Reason = Reason::new("refused_by_provider");
 /// The configuration of its sender makes the only uncertain send ready.
 async fn sent_again_by_policy(subject: &dyn SendSubject) -> SendId {
     let claim = claim_uncertain(subject, LONG).await.claim;
-    let unsent = Settlement::Unsent(POLICY);
+    let unsent = Settlement::Retry(POLICY);
     let written = must(subject.outbox().settle(claim, unsent).await);
     assert_eq!(written, SendWritten::Done(SendState::Ready));
     claim.send
@@ -67,7 +67,7 @@ async fn expect_uncertain(subject: &dyn SendSubject, send: SendId, reason: Reaso
 }
 
 /// What the provider says about the second dispatch says nothing about the first one.
-pub async fn refusal_of_what_may_be_sent_is_uncertain(subject: &dyn SendSubject) {
+pub async fn refusal_of_what_may_have_been_sent_is_uncertain(subject: &dyn SendSubject) {
     let silent = uncertain(subject, "silent").await.send;
     assert_eq!(sent_again_by_policy(subject).await, silent);
     let second = dispatched_again(subject).await;
@@ -86,7 +86,7 @@ pub async fn refusal_of_what_may_be_sent_is_uncertain(subject: &dyn SendSubject)
 
 /// Neither a dispatch that proves to have sent nothing nor a claim without one changes what
 /// is known of the first dispatch.
-pub async fn giving_up_what_may_be_sent_is_uncertain(subject: &dyn SendSubject) {
+pub async fn giving_up_what_may_have_been_sent_is_uncertain(subject: &dyn SendSubject) {
     let send = uncertain(subject, "order").await.send;
     sent_again_by_policy(subject).await;
     let second = dispatched_again(subject).await;
@@ -102,7 +102,7 @@ pub async fn giving_up_what_may_be_sent_is_uncertain(subject: &dyn SendSubject) 
 }
 
 /// It is sent again, and its content stays. What provably was not sent is cancelled.
-pub async fn what_may_be_sent_is_not_cancelled(subject: &dyn SendSubject) {
+pub async fn what_may_have_been_sent_is_not_cancelled(subject: &dyn SendSubject) {
     let send = uncertain(subject, "order").await.send;
     sent_again_by_policy(subject).await;
     let SendDecided::NotNow(view) = cancel(subject, send).await else {
@@ -124,7 +124,7 @@ pub async fn what_may_be_sent_is_not_cancelled(subject: &dyn SendSubject) {
 }
 
 /// The operator's retry says that it was not sent, also after a retry of the configuration.
-pub async fn operator_says_that_it_was_not_sent(subject: &dyn SendSubject) {
+pub async fn after_the_operators_retry_a_send_can_fail_or_be_cancelled(subject: &dyn SendSubject) {
     let send = uncertain(subject, "refused").await.send;
     sent_again_by_policy(subject).await;
     let second = dispatched_again(subject).await;
