@@ -23,8 +23,10 @@ pub(crate) async fn split(
         Ok(recorded) => recorded,
         Err(error) => {
             let failure = Failure::of_store(&error);
-            let error: &dyn std::error::Error = &error;
-            tracing::warn!(%source, error, "failed to record the mails of a post; retried later");
+            if failure.is_store_outage() {
+                let error: &dyn std::error::Error = &error;
+                tracing::warn!(%source, error, "failed to record the mails of a post; retried later");
+            }
             return Err(failure);
         }
     };
