@@ -3,7 +3,11 @@
 use mail_parser::HeaderValue;
 use mail_parser::parsers::MessageStream;
 
-use crate::header::{Headers, with_line_feed};
+use crate::header::{Headers, has_more_encoded_words, with_line_feed};
+
+/// A field with more encoded words than this states no type. A mail may have many parts, and only
+/// names of files have encoded words.
+const MAX_ENCODED_WORDS: usize = 20;
 
 /// The type of a part, lower-case, with the parameters that matter here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +27,9 @@ impl ContentType {
     /// The type that the headers state. Without one, a part of a digest is a message
     /// and any other part is plain text.
     pub(crate) fn of(headers: &Headers<'_>, in_digest: bool) -> Self {
-        let line = headers.first("Content-Type").map(with_line_feed);
+        let value = headers.first("Content-Type");
+        let value = value.filter(|value| !has_more_encoded_words(value, MAX_ENCODED_WORDS));
+        let line = value.map(with_line_feed);
         let stated = line
             .as_deref()
             .map(|value| MessageStream::new(value).parse_content_type());

@@ -1,6 +1,7 @@
-//! Header blocks: fields by their exact name; fields that are too long are dropped.
+//! Header blocks: fields by their exact name. The value of a field that is too long is not read.
 
 use memchr::memchr;
+use memchr::memmem;
 
 use crate::Refusal;
 
@@ -12,7 +13,7 @@ const MAX_BLOCK: usize = 256 * 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Headers<'a> {
     fields: Vec<Field<'a>>,
-    /// At least one field was too long and was dropped.
+    /// At least one field was too long, and has no value here.
     pub(crate) dropped: bool,
     /// One of them was a `Content-` field, which says what the part is.
     pub(crate) dropped_content: bool,
@@ -43,6 +44,12 @@ impl<'a> Headers<'a> {
                 let name = field.get(..8).unwrap_or_default();
                 block.dropped = true;
                 block.dropped_content |= name.eq_ignore_ascii_case(b"content-");
+                // It still counts: beside a long `From` another one is not the only one.
+                let named = split_field(field);
+                block.fields.extend(named.map(|field| Field {
+                    value: b"",
+                    ..field
+                }));
                 continue;
             }
             kept += field.len();
@@ -76,6 +83,12 @@ impl<'a> Headers<'a> {
     pub(crate) fn first(&self, name: &str) -> Option<&'a [u8]> {
         self.all(name).next()
     }
+}
+
+/// Whether a value has more encoded words than a parser should read: behind each one that does not
+/// end, the parser looks at the rest of the value.
+pub(crate) fn has_more_encoded_words(value: &[u8], most: usize) -> bool {
+    memmem::find_iter(value, b"=?").nth(most).is_some()
 }
 
 /// A value as the parsers expect it: trimmed, with a line feed at the end.

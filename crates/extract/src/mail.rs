@@ -5,7 +5,7 @@ use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use mail_parser::parsers::MessageStream;
 
-use crate::header::{Headers, with_line_feed};
+use crate::header::{Headers, has_more_encoded_words, with_line_feed};
 use crate::lines;
 use crate::steps::Steps;
 use crate::structure::{Leaf, Structure};
@@ -226,7 +226,7 @@ pub(crate) fn header_text(headers: &Headers<'_>, name: &str) -> String {
     let Some(value) = headers.first(name) else {
         return String::new();
     };
-    if memchr::memmem::find_iter(value, b"=?").count() > MAX_ENCODED_WORDS {
+    if has_more_encoded_words(value, MAX_ENCODED_WORDS) {
         return String::new();
     }
     let value = undeclared(value);

@@ -4,7 +4,10 @@ use mail_parser::parsers::MessageStream;
 use mail_parser::{Address, HeaderValue};
 use url::Host;
 
-use crate::header::{Headers, with_line_feed};
+use crate::header::{Headers, has_more_encoded_words, with_line_feed};
+
+/// A field with more encoded words than this names nobody.
+const MAX_ENCODED_WORDS: usize = 200;
 
 /// The sender as the From field states it. It is not proven.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,6 +42,9 @@ impl Stated {
 /// The addresses in the value of an address field such as `To`. None are read from
 /// groups.
 pub fn mailboxes(value: &[u8]) -> Vec<String> {
+    if has_more_encoded_words(value, MAX_ENCODED_WORDS) {
+        return Vec::new();
+    }
     match MessageStream::new(&with_line_feed(value)).parse_address() {
         HeaderValue::Address(Address::List(mailboxes)) => mailboxes
             .into_iter()
@@ -85,7 +91,7 @@ pub(crate) fn read(headers: &Headers<'_>) -> Stated {
 
 fn only_mailbox(value: &[u8]) -> Option<String> {
     let control = |byte: &u8| byte.is_ascii_control() && !b"\r\n\t".contains(byte);
-    if value.iter().any(control) {
+    if value.iter().any(control) || has_more_encoded_words(value, MAX_ENCODED_WORDS) {
         return None;
     }
     let line = with_line_feed(value);

@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 use pipeline::{InboxId, Reason, SenderProof, Timestamp};
 use providers::SenderVerdict;
+use tokio::task::spawn_blocking;
 
 use crate::slot::Slot;
-use coverage::is_aligned;
+use coverage::{any_would_prove, is_aligned};
 use dkim::DkimCheck;
 
 pub use dkim::{Dkim, DkimError};
@@ -92,7 +93,12 @@ pub(crate) async fn prove(dkim: Option<&Dkim>, evidence: Evidence<'_>) -> ProofR
         Some(SenderVerdict::Proven) => return by_provider(evidence.raw, domain).await,
         Some(SenderVerdict::Refuted) => return ProofResult::missing("provider_refuted"),
         Some(SenderVerdict::SignedBy(signers)) if signers.iter().any(is_senders) => {
-            return by_provider(evidence.raw, domain).await;
+            let (raw, at) = (Arc::clone(&evidence.raw), evidence.received_at);
+            let signer = domain.to_owned();
+            let checking = spawn_blocking(move || any_would_prove(&raw, &signer, at));
+            if checking.await.unwrap_or(false) {
+                return by_provider(evidence.raw, domain).await;
+            }
         }
         Some(SenderVerdict::SignedBy(_)) | None => {}
     }
@@ -118,7 +124,7 @@ pub(crate) async fn prove(dkim: Option<&Dkim>, evidence: Evidence<'_>) -> ProofR
 async fn by_provider(raw: Arc<Vec<u8>>, domain: &str) -> ProofResult {
     let domain = domain.to_owned();
     // A blocking thread, because the mail may be large.
-    let reading = tokio::task::spawn_blocking(move || addressees::named(&raw, &domain));
+    let reading = spawn_blocking(move || addressees::named(&raw, &domain));
     match reading.await {
         Ok(addressees) => ProofResult::Known(Proof {
             found: SenderProof::Provider,
@@ -165,12 +171,61 @@ mod tests {
     #[tokio::test]
     async fn provider_verdict_proves_or_refutes_the_senders_domain() {
         assert_eq!(proof(Some(SenderVerdict::Proven), true).await, "provider");
-        assert_eq!(
-            proof(Some(signed_by("Example.com")), true).await,
-            "provider"
-        );
         let refuted = proof(Some(SenderVerdict::Refuted), false).await;
         assert_eq!(refuted, "provider_refuted");
+    }
+
+    /// A mail with a signature of these fields. Only the provider knows whether it is valid.
+    fn signed(fields: &str) -> String {
+        format!(
+            "DKIM-Signature: v=1; a=rsa-sha256; d=example.com; s=m; t=1; h={fields}; bh=AAAA; \
+             b=AAAA\r\nSubject: Your code\r\n{TO_AGENT}"
+        )
+    }
+
+    #[tokio::test]
+    async fn providers_result_of_a_signature_counts_for_what_the_signature_covers() {
+        let verdict = || Some(signed_by("Example.com"));
+        let good = signed("from:to:subject");
+        for is_rebuilt in [false, true] {
+            assert_eq!(proof_of(&good, verdict(), is_rebuilt).await, "provider");
+        }
+        let second_subject = format!("Subject: Another\r\n{good}");
+        let fields_with_blanks = format!("Subject : Another\r\n{good}");
+        let oversigned = signed("from:to:subject:subject");
+        let oversigned_with_blanks = format!("Subject : Another\r\n{oversigned}");
+        let beside_another = format!("{}{good}", unfit_signature());
+        for mail in [
+            TO_AGENT.to_owned(),
+            signed("from:to"),
+            second_subject,
+            fields_with_blanks,
+            oversigned_with_blanks,
+            beside_another,
+        ] {
+            assert_eq!(
+                proof_of(&mail, verdict(), false).await,
+                "unchecked",
+                "{mail}"
+            );
+            assert_eq!(proof_of(&mail, verdict(), true).await, "rebuilt", "{mail}");
+        }
+    }
+
+    /// It covers no subject, and may be the valid one of two.
+    fn unfit_signature() -> &'static str {
+        "DKIM-Signature: v=1; a=rsa-sha256; d=example.com; s=m; t=1; h=from; bh=AAAA; b=AAAA\r\n"
+    }
+
+    #[tokio::test]
+    async fn header_that_a_parser_reads_for_hours_proves_nothing() {
+        let from = format!("From: x{}\r\n", " =?11?q?".repeat(100_000));
+        let mail = format!("{from}{TO_AGENT}");
+        let proven = proof_of(&mail, Some(SenderVerdict::Proven), false);
+        assert_eq!(proven.await, "not_addressed");
+        let signed = format!("{from}{}", signed("from:from:to:subject"));
+        let verdict = Some(signed_by("example.com"));
+        assert_eq!(proof_of(&signed, verdict, false).await, "unchecked");
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use mail_auth::AuthenticatedMessage;
 use mail_auth::dkim::Signature;
 use pipeline::InboxId;
 
-use super::coverage::{MOST_FIELDS, is_aligned, signs_all};
+use super::coverage::{is_aligned, read, refuse_ambiguous, signs_all};
 
 const FIELDS: [&str; 2] = ["to", "cc"];
 /// No mail to one of our inboxes names so many people.
@@ -28,10 +28,12 @@ pub(super) fn signed(
 /// The addresses in a mail that a provider has checked. Its verdict does not say what
 /// was signed, so every signature of the sender's domain must cover a field that counts.
 pub(super) fn named(raw: &[u8], domain: &str) -> BTreeSet<InboxId> {
-    let message = AuthenticatedMessage::parse(raw);
-    let Some(message) = message.filter(|message| message.headers.len() <= MOST_FIELDS) else {
+    let Ok(message) = read(raw) else {
         return BTreeSet::new();
     };
+    if refuse_ambiguous(raw, &message).is_err() {
+        return BTreeSet::new();
+    }
     let is_signed = |name: &str| {
         let mut signatures = message.dkim_headers.iter().map(|field| &field.header);
         signatures.all(|one| !is_aligned(&one.d, domain) || signs_all(&message, one, name))

@@ -26,8 +26,12 @@ const COVERED: [&str; 5] = [
 /// At most this many signatures are checked; senders have one or two.
 const MOST_SIGNATURES: usize = 3;
 /// Matching signed names to fields takes (fields × names) steps, so both are bounded.
-pub(super) const MOST_FIELDS: usize = 1_000;
+const MOST_FIELDS: usize = 1_000;
 const MOST_NAMES: usize = 100;
+/// The parser looks at the rest of a field behind each encoded word that does not end, so
+/// the bytes and these words are bounded, too.
+const LONGEST_HEADER: usize = 512 * 1024;
+const MOST_ENCODED_WORDS: usize = 500;
 /// A signature never expires, and anybody who has the mail can send it again. A mail
 /// that was signed longer than this before it was received is not accepted as new.
 const FRESH: Duration = Duration::from_hours(24);
@@ -35,13 +39,41 @@ const FRESH: Duration = Duration::from_hours(24);
 /// No signature of a mail may prove its sender, for this reason.
 pub(super) struct Unfit(pub(super) &'static str);
 
+/// Reads the header of a mail for its signatures.
+pub(super) fn read(raw: &[u8]) -> Result<AuthenticatedMessage<'_>, Unfit> {
+    let length = extract::body_offset(raw).ok_or(Unfit("sender_odd"))?;
+    let header = raw.get(..length).unwrap_or(raw);
+    check(header.len() <= LONGEST_HEADER, "sender_odd")?;
+    let words = header.windows(2).filter(|pair| pair == b"=?").count();
+    check(words <= MOST_ENCODED_WORDS, "sender_odd")?;
+    let message = AuthenticatedMessage::parse(raw).ok_or(Unfit("no_signature"))?;
+    check(message.headers.len() <= MOST_FIELDS, "sender_odd")?;
+    Ok(message)
+}
+
+/// Refuses a header that others read in another way than it was signed.
+pub(super) fn refuse_ambiguous(
+    raw: &[u8],
+    message: &AuthenticatedMessage<'_>,
+) -> Result<(), Unfit> {
+    // Parsers disagree on whether a line without a colon ends the fields. What was
+    // signed as the start of the body must not be read as fields.
+    let body_offset = usize::try_from(message.body_offset).ok();
+    check(extract::body_offset(raw) == body_offset, "signature_unfit")?;
+    // Readers take `To :` for `To`, and the check of a signature does not. A signature that
+    // names `To` once more than the mail has it would seem to cover it.
+    let mut names = message.headers.iter().map(|(name, _)| name);
+    let are_plain = names.all(|name| name.trim_ascii().len() == name.len());
+    check(are_plain, "signature_unfit")
+}
+
 /// The mail with only those of its signatures that may prove `domain`.
 pub(super) fn prepare<'m>(
     raw: &'m [u8],
     domain: &str,
     at: Timestamp,
 ) -> Result<AuthenticatedMessage<'m>, Unfit> {
-    let mut message = AuthenticatedMessage::parse(raw).ok_or(Unfit("no_signature"))?;
+    let mut message = read(raw)?;
     if message.dkim_headers.is_empty() {
         let partial = !message.errors.is_empty();
         return Err(Unfit(if partial {
@@ -50,11 +82,7 @@ pub(super) fn prepare<'m>(
             "no_signature"
         }));
     }
-    check(message.headers.len() <= MOST_FIELDS, "sender_odd")?;
-    // Parsers disagree on whether a line without a colon ends the fields. What was
-    // signed as the start of the body must not be read as fields.
-    let body_offset = usize::try_from(message.body_offset).ok();
-    check(extract::body_offset(raw) == body_offset, "signature_unfit")?;
+    refuse_ambiguous(raw, &message)?;
     message.errors.clear();
     let mut signatures = std::mem::take(&mut message.dkim_headers);
     signatures.retain(|field| is_aligned(&field.header.d, domain));
@@ -70,6 +98,25 @@ pub(super) fn prepare<'m>(
     }
     message.dkim_headers = signatures;
     Ok(message)
+}
+
+/// Whether a valid signature of `domain`, whichever it is, proves the mail as it is read: a
+/// provider says that there is one, and not what it covers.
+pub(super) fn any_would_prove(raw: &[u8], domain: &str, at: Timestamp) -> bool {
+    let Ok(message) = read(raw) else {
+        return false;
+    };
+    let fits =
+        |signature: &Signature| covers(&message, signature) && is_fresh(&message, signature, at);
+    let signatures = message.dkim_headers.iter().map(|field| &field.header);
+    let own: Vec<&Signature> = signatures
+        .filter(|signature| is_aligned(&signature.d, domain))
+        .collect();
+    // One that cannot be read here may be the valid one.
+    message.errors.is_empty()
+        && refuse_ambiguous(raw, &message).is_ok()
+        && !own.is_empty()
+        && own.into_iter().all(fits)
 }
 
 fn check(holds: bool, reason: &'static str) -> Result<(), Unfit> {

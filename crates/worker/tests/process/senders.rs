@@ -150,6 +150,37 @@ async fn unsigned_content_fields_added_later_prove_nothing() {
 }
 
 /// Anybody who has a signed mail can send it to another inbox.
+/// Readers take `To :` for `To`, and the check of a signature does not.
+#[tokio::test]
+async fn field_with_a_blank_before_its_colon_proves_nothing() {
+    let fields = [FIELDS, &["To", "Subject", "Cc"]].concat();
+    let signer = Signer {
+        fields: &fields,
+        ..by("example.com")
+    };
+    let to_agent = signer.sign(&mail_from("example.com"));
+    assert_eq!(proof(&to_agent).await, "dkim");
+    let to_other = mail_from("example.com").replace("agent@", "other@");
+    let to_other = signer.sign(&to_other);
+    for field in [
+        "To : agent@inbox.test",
+        "Cc\t: agent@inbox.test",
+        "Subject : 666666 is your code",
+    ] {
+        for signed in [&to_agent, &to_other] {
+            let mail = format!("{field}\r\n{signed}");
+            assert_eq!(proof(&mail).await, "signature_unfit", "{field}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn unsigned_mail_that_a_parser_reads_for_hours_is_processed() {
+    let from = format!("From: x{}\r\n", " =?11?q?".repeat(100_000));
+    let mail = format!("{from}{}", mail_from("example.com"));
+    assert_eq!(proof(&mail).await, "sender_odd");
+}
+
 #[tokio::test]
 async fn signed_mail_to_another_address_is_not_addressed() {
     let to_other = mail_from("example.com").replace("To: agent@", "To: other@");
