@@ -4,7 +4,7 @@
 /// nobody can tell where the URL ends, so it must not be handed out.
 pub(crate) fn continues(url: &str, next_line: &str) -> bool {
     let rest = next_line.split([' ', '\t']).next().unwrap_or_default();
-    let rest = rest.trim_end_matches(['\r', '.', ',', ';', ':', '!', '>', ')']);
+    let rest = rest.trim_end_matches(['\r', '.', ',', ';', ':', '!', '?', '>', ')']);
     let is_url_text = !rest.is_empty()
         && rest
             .bytes()
@@ -51,6 +51,8 @@ mod tests {
             "to confirm your address",
             "2. Sign in",
             "482913 is your code",
+            "Questions?",
+            "Questions? Write to us.",
         ] {
             assert!(!continues(url, line), "{line}");
         }
