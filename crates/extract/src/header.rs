@@ -1,4 +1,4 @@
-//! Header blocks: fields by their exact name. The value of a field that is too long is not read.
+//! Header blocks: fields by their exact name; fields that are too long are dropped.
 
 use memchr::memchr;
 use memchr::memmem;
@@ -13,7 +13,7 @@ const MAX_BLOCK: usize = 256 * 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Headers<'a> {
     fields: Vec<Field<'a>>,
-    /// At least one field was too long, and has no value here.
+    /// At least one field was too long and was dropped.
     pub(crate) dropped: bool,
     /// One of them was a `Content-` field, which says what the part is.
     pub(crate) dropped_content: bool,
@@ -23,6 +23,12 @@ pub(crate) struct Headers<'a> {
 struct Field<'a> {
     name: &'a [u8],
     value: &'a [u8],
+}
+
+impl Field<'_> {
+    fn is_named(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name.as_bytes())
+    }
 }
 
 impl<'a> Headers<'a> {
@@ -44,9 +50,9 @@ impl<'a> Headers<'a> {
                 let name = field.get(..8).unwrap_or_default();
                 block.dropped = true;
                 block.dropped_content |= name.eq_ignore_ascii_case(b"content-");
-                // It still counts: beside a long `From` another one is not the only one.
-                let named = split_field(field);
-                block.fields.extend(named.map(|field| Field {
+                // A sender still counts: beside a long `From` another one is not the only one.
+                let sender = split_field(field).filter(|field| field.is_named("From"));
+                block.fields.extend(sender.map(|field| Field {
                     value: b"",
                     ..field
                 }));
@@ -70,7 +76,7 @@ impl<'a> Headers<'a> {
     pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         self.fields
             .iter()
-            .filter(move |field| field.name.eq_ignore_ascii_case(name.as_bytes()))
+            .filter(move |field| field.is_named(name))
             .map(|field| field.value)
     }
 
@@ -157,6 +163,12 @@ mod tests {
         assert!(block.dropped);
         assert!(block.first("Message-ID").is_none());
         assert!(block.first("To").is_some());
+    }
+
+    #[test]
+    fn sender_beside_an_oversize_one_is_not_the_only_one() {
+        let raw = format!("From: <{}>\nFrom: a@x\n\n", "a".repeat(100_000));
+        assert!(read(raw.as_bytes()).single("From").is_none());
     }
 
     #[test]

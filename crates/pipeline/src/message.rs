@@ -5,8 +5,7 @@ mod sender;
 use crate::{Handling, InboxId, MessageId, Miss, NewArtifact, ServerKey, SourceName, Timestamp};
 
 pub use sender::{
-    MAX_DOMAIN, PROVIDER_REFUTED, SENDER_NOT_ALLOWED, SENDER_NOT_VERIFIED, Sender, SenderProof,
-    refuse_sender,
+    MAX_DOMAIN, SENDER_NOT_ALLOWED, SENDER_NOT_VERIFIED, Sender, SenderProof, refuse_sender,
 };
 
 /// Identifies a message: two mails with the same key are one message. The second of the

@@ -74,13 +74,15 @@ impl Signer<'_> {
             self.fields.join(":"),
         );
         let mut signed = String::new();
+        let mut lines: Vec<&str> = head.split("\r\n").collect();
         for name in self.fields {
             let of_name = |line: &&str| {
                 let (field, _) = line.split_once(':').unwrap_or_default();
                 field.eq_ignore_ascii_case(name)
             };
-            if let Some(line) = head.split("\r\n").find(of_name) {
-                signed.push_str(line);
+            // The last one first, and each once. A name too many stands for no field.
+            if let Some(at) = lines.iter().rposition(of_name) {
+                signed.push_str(lines.remove(at));
                 signed.push_str("\r\n");
             }
         }

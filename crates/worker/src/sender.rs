@@ -11,7 +11,7 @@ mod dkim;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use pipeline::{InboxId, PROVIDER_REFUTED, Reason, SenderProof, Timestamp};
+use pipeline::{InboxId, Reason, SenderProof, Timestamp};
 use providers::SenderVerdict;
 use tokio::task::spawn_blocking;
 
@@ -55,17 +55,12 @@ pub(crate) struct Proof {
 impl Proof {
     /// Nothing proves the sender, for this reason.
     pub(crate) fn missing(slug: &'static str) -> Self {
-        Self::without(Reason::new(slug))
+        Self::without(SenderProof::Missing(Reason::new(slug)))
     }
 
-    /// The provider says that the sender is forged.
-    fn refuted() -> Self {
-        Self::without(PROVIDER_REFUTED)
-    }
-
-    fn without(reason: Reason) -> Self {
+    fn without(found: SenderProof) -> Self {
         Self {
-            found: SenderProof::Missing(reason),
+            found,
             addressees: BTreeSet::new(),
         }
     }
@@ -100,7 +95,9 @@ pub(crate) async fn prove(dkim: Option<&Dkim>, evidence: Evidence<'_>) -> ProofR
     let is_senders = |signer: &String| is_aligned(signer, domain);
     match evidence.verdict {
         Some(SenderVerdict::Proven) => return by_provider(evidence.raw, domain).await,
-        Some(SenderVerdict::Refuted) => return ProofResult::Known(Proof::refuted()),
+        Some(SenderVerdict::Refuted) => {
+            return ProofResult::Known(Proof::without(SenderProof::REFUTED));
+        }
         Some(SenderVerdict::SignedBy(signers)) if signers.iter().any(is_senders) => {
             let (raw, at) = (Arc::clone(&evidence.raw), evidence.received_at);
             let signer = domain.to_owned();

@@ -83,7 +83,7 @@ proptest! {
         if let Some(code) = mail.code.found() {
             prop_assert!((4..=40).contains(&code.value.chars().count()));
             let is_part = |c: char| c.is_alphanumeric() || is_combining_mark(c);
-            prop_assert!(code.value.chars().all(|c| is_part(c) || "-.·, \n\t".contains(c)));
+            prop_assert!(code.value.chars().all(|c| is_part(c) || "-.,:/_· \n\t".contains(c)));
             prop_assert!(code.compact.chars().all(is_part));
         }
     }

@@ -21,9 +21,6 @@ pub const SENDER_NOT_ALLOWED: Reason = Reason::new("sender_not_allowed");
 /// The reason of a mail whose sender must be proven and is not.
 pub const SENDER_NOT_VERIFIED: Reason = Reason::new("sender_not_verified");
 
-/// Why a sender is not proven: its provider says that it is forged.
-pub const PROVIDER_REFUTED: Reason = Reason::new("provider_refuted");
-
 /// Why a sender is not accepted, if so. An empty list allows every sender, even one
 /// without a domain. A sender that the provider calls forged is never accepted.
 pub fn refuse_sender(
@@ -35,9 +32,8 @@ pub fn refuse_sender(
     if !is_allowed(domain, allowed) {
         return Some(SENDER_NOT_ALLOWED);
     }
-    let is_refuted = matches!(proof, SenderProof::Missing(reason) if *reason == PROVIDER_REFUTED);
-    let is_refused = is_refuted || needs_proof && !proof.holds();
-    is_refused.then_some(SENDER_NOT_VERIFIED)
+    let is_unfit = *proof == SenderProof::REFUTED || needs_proof && !proof.holds();
+    is_unfit.then_some(SENDER_NOT_VERIFIED)
 }
 
 /// Whether the domain is in the list or below an entry.
@@ -63,6 +59,9 @@ pub enum SenderProof {
 }
 
 impl SenderProof {
+    /// The provider says that the sender is forged.
+    pub const REFUTED: Self = Self::Missing(Reason::new("provider_refuted"));
+
     /// Every word that an agent can get for a sender, with its meaning.
     pub const FOR_AGENTS: &'static [(&'static str, &'static str)] = &[
         ("provider", "proven: the provider signed its own check"),
@@ -130,16 +129,15 @@ mod tests {
 
     #[test]
     fn sender_that_its_provider_calls_forged_is_never_accepted() {
-        let refused = |reason, needs_proof| {
-            let proof = SenderProof::Missing(reason);
-            refuse_sender(Some("example.com"), &proof, &[], needs_proof)
+        let refusal = |proof: &SenderProof, needs_proof| {
+            refuse_sender(Some("example.com"), proof, &[], needs_proof)
         };
-        let unchecked = Reason::new("unchecked");
-        assert_eq!(refused(unchecked.clone(), false), None);
-        assert_eq!(refused(unchecked, true), Some(SENDER_NOT_VERIFIED));
+        let unchecked = SenderProof::default();
+        assert_eq!(refusal(&unchecked, false), None);
+        assert_eq!(refusal(&unchecked, true), Some(SENDER_NOT_VERIFIED));
         for needs_proof in [false, true] {
-            let refusal = refused(PROVIDER_REFUTED, needs_proof);
-            assert_eq!(refusal, Some(SENDER_NOT_VERIFIED));
+            let refused = refusal(&SenderProof::REFUTED, needs_proof);
+            assert_eq!(refused, Some(SENDER_NOT_VERIFIED));
         }
     }
 

@@ -42,13 +42,11 @@ pub(super) fn choose(judged: &[JudgedLink<'_, '_>]) -> LinkDecision {
     };
     let is_ambiguous = best.has_ambiguous_label && !is_told_apart(best, judged)
         || passed
-            .find(|(next, _)| {
-                next.link.page != best.link.page && !is_same_in_other_part(next, best, judged)
-            })
+            .find(|(next, _)| next.link.page != best.link.page && !is_copy(next, best, judged))
             .is_some_and(|(next, _)| best.score - next.score < MARGIN)
         || judged
             .iter()
-            .any(|one| is_good_too(one, best) && !is_same_in_other_part(one, best, judged));
+            .any(|one| is_good_too(one, best) && !is_copy(one, best, judged));
     let withheld = match (is_ambiguous, best.link.is_unclear) {
         (true, _) => Some(AbstainReason::Ambiguous),
         (false, true) => Some(AbstainReason::MaybeHidden),
@@ -91,7 +89,7 @@ fn is_good_too(one: &JudgedLink<'_, '_>, best: &JudgedLink<'_, '_>) -> bool {
 /// Whether `one` and `best` are one link, written in the text and in the HTML. Services that count
 /// clicks often change only the URLs of the HTML. Both are of one site, and no third link has their
 /// label.
-fn is_same_in_other_part(
+fn is_copy(
     one: &JudgedLink<'_, '_>,
     best: &JudgedLink<'_, '_>,
     judged: &[JudgedLink<'_, '_>],
