@@ -7,7 +7,7 @@ use crate::link::ConsideredLink;
 use crate::reading::{Reading, TextSource};
 
 /// The version of the rules and lexicons. It changes whenever they do.
-pub(crate) const RULESET: &str = "2026-11-19.7";
+pub(crate) const RULESET: &str = "2026-11-20.1";
 
 /// Everything needed to understand a decision, and nothing to act on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use url::Url;
 
-use super::token::{is_token, is_token_name};
-use super::vocabulary::{SOCIAL, WORDS};
+use super::token::{is_token, is_token_name, token_strength};
+use super::vocabulary::{INNOCENT, SECTIONS, SOCIAL, WORDS};
 use crate::host;
 use crate::lexicon::Sense;
 
@@ -18,20 +18,33 @@ static LONG_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 /// Words of this length or less count only at the start of a word.
 const SHORT: usize = 4;
 
-/// The senses of the words in a URL.
+/// The senses of the words in a URL. The page that a reader sees afterwards may be any page:
+/// `?redirect_to=https://a.com/dashboard`.
 pub(super) fn senses(url: &Url) -> Sense {
-    let words = UrlWords::of(url);
-    let said = words.senses();
-    // A signed-in user changes a password. A user who asked for a mail resets it.
-    let changes = words.hold("password") && (words.hold("change") || words.hold("modify"));
+    let (words, next) = (UrlWords::of(url), UrlWords::of_next(url));
+    let said = words.senses(|_| true);
+    let said = said.or(next.senses(|sense| sense != Sense::PAGE));
+    let holds = |word: &str| words.hold(word) || next.hold(word);
+    // A signed-in user changes a password. A user who asked for a mail resets it, or changes it
+    // with a token.
+    let changes = holds("password") && (holds("change") || holds("modify"));
     let asked = ["reset", "recover", "forgot"]
         .iter()
-        .any(|word| words.hold(word));
-    if changes && !asked || answers_no(url) {
+        .any(|word| holds(word));
+    if changes && !asked && token_strength(url) < 2 || answers_no(url) {
         said.or(Sense::DENY)
     } else {
         said
     }
+}
+
+/// Whether each page that the URL names is a part of a site: `/support/reset-password/8Fk2`.
+pub(super) fn names_only_sections(url: &Url) -> bool {
+    let words = UrlWords::of(url);
+    let mut pages = WORDS
+        .iter()
+        .filter(|(word, sense)| *sense == Sense::PAGE && words.hold(word));
+    pages.all(|(word, _)| SECTIONS.contains(word))
 }
 
 /// `?approve=false`, `?answer=no`.
@@ -84,7 +97,7 @@ impl UrlWords {
         }
         for (key, value) in url.query_pairs() {
             words.push(&key);
-            if !(is_token_name(&key) && is_token(&value)) {
+            if !(is_token_name(&key) && is_token(&value)) && !leads_on(&value) {
                 words.push(&value);
             }
         }
@@ -92,7 +105,26 @@ impl UrlWords {
         for piece in fragment.split(['?', '&', '/', '=']) {
             words.push(piece);
         }
+        words.forget_innocent();
         words
+    }
+
+    /// The words of URLs and paths in the parameters.
+    fn of_next(url: &Url) -> Self {
+        let mut words = Self::default();
+        for (_, value) in url.query_pairs().filter(|(_, value)| leads_on(value)) {
+            words.push(&value);
+        }
+        words.forget_innocent();
+        words
+    }
+
+    fn forget_innocent(&mut self) {
+        for word in INNOCENT {
+            if self.joined.contains(word) {
+                self.joined = self.joined.replace(word, "");
+            }
+        }
     }
 
     fn push(&mut self, piece: &str) {
@@ -115,8 +147,8 @@ impl UrlWords {
         }
     }
 
-    /// The senses of all words of the table that the URL has.
-    fn senses(&self) -> Sense {
+    /// The senses of all words of the table that the URL has, of those senses that count.
+    fn senses(&self, counts: impl Fn(Sense) -> bool) -> Sense {
         let long = WORDS.iter().filter(|(word, _)| word.len() > SHORT);
         let long: Vec<Sense> = long.map(|(_, sense)| *sense).collect();
         let searcher = LONG_WORDS.iter();
@@ -128,6 +160,7 @@ impl UrlWords {
             .map(|(_, sense)| sense);
         found
             .chain(short)
+            .filter(|sense| counts(**sense))
             .fold(Sense::default(), |all, sense| all.or(*sense))
     }
 
@@ -141,6 +174,11 @@ impl UrlWords {
             .split(' ')
             .any(|candidate| candidate.starts_with(word))
     }
+}
+
+/// Whether a value is a URL or a path: `?redirect_to=https://a.com/dashboard`.
+fn leads_on(value: &str) -> bool {
+    value.starts_with('/') || value.contains("://")
 }
 
 /// Long pieces, pieces with digits and pieces half in capitals are tokens. A word
@@ -219,6 +257,47 @@ mod tests {
         assert!(says("https://a.com/x?page=faqs", Sense::PAGE));
         assert!(!says("https://a.com/whelped", Sense::PAGE));
         assert!(says("https://a.com/ConfirmEmailAddress", Sense::VERIFY));
+    }
+
+    #[test]
+    fn word_inside_an_innocent_word_does_not_count() {
+        assert!(says("https://a.com/konto/slett", Sense::DELETE));
+        assert!(!says("https://a.com/newsletter/confirm/7", Sense::DELETE));
+        assert!(says("https://a.com/newsletter/delete/7", Sense::DELETE));
+        assert!(says("https://a.com/newsletter/unsubscribe", Sense::LEAVE));
+        for word in INNOCENT {
+            let holds = |(one, _): &&(&str, Sense)| word.contains(one);
+            assert!(WORDS.iter().any(|one| holds(&one)), "{word} has none");
+        }
+    }
+
+    #[test]
+    fn page_that_a_reader_sees_afterwards_does_not_make_a_page() {
+        let verify = "https://a.com/auth/v1/verify?token=5d1f&redirect_to=https://b.com/";
+        assert!(!says(&format!("{verify}dashboard"), Sense::PAGE));
+        assert!(!says("https://a.com/login?t=1&next=/support", Sense::PAGE));
+        assert!(says(&format!("{verify}account/delete"), Sense::DELETE));
+        assert!(says("https://a.com/support?topic=login", Sense::PAGE));
+    }
+
+    #[test]
+    fn password_is_changed_with_a_token_by_a_user_who_asked_for_it() {
+        let page = "https://a.com/change-password";
+        assert!(says(page, Sense::DENY));
+        assert!(says(&format!("{page}?source=mail"), Sense::DENY));
+        assert!(!says(
+            &format!("{page}?token=Nf3qT7xLm2Vb9RkPz5Wc8Jd1"),
+            Sense::DENY
+        ));
+    }
+
+    #[test]
+    fn sections_of_a_site_are_told_from_other_pages() {
+        let only_sections = |url: &str| names_only_sections(&Url::parse(url).unwrap());
+        assert!(only_sections("https://a.com/helpdesk/password-reset/7"));
+        assert!(only_sections("https://a.com/subscribe/confirm?u=44ab"));
+        assert!(!only_sections("https://a.com/support/resend?u=44ab"));
+        assert!(!only_sections("https://a.com/billing/confirm"));
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use url::Url;
 
-use super::address::{is_no_action, senses};
+use super::address::{is_no_action, names_only_sections, senses};
 use super::collect::WrittenLink;
 use super::label::is_short;
 use super::rule::LinkRule;
-use super::token::token_strength;
+use super::token::{longest_number, token_strength};
 use crate::extraction::LinkKind;
 use crate::lexicon::{Hit, Sense, link_cue_hits, link_hits};
 use crate::steps::Steps;
@@ -114,6 +114,8 @@ pub(super) struct Words {
     beside: Sense,
     /// The link has a label at all.
     is_named: bool,
+    /// The label is "no".
+    is_no: bool,
     has_long_label: bool,
 }
 
@@ -129,6 +131,7 @@ impl Words {
             cues: Cues::of(written, steps),
             beside: senses_of(&written.beside),
             is_named: written.is_named,
+            is_no: is_no(&written.label),
             has_long_label: written.label.len() > 80,
         }
     }
@@ -197,6 +200,7 @@ impl Words {
         let acts = Sense::VERIFY.or(Sense::LOGIN).or(Sense::INVITE);
         let denies = |words: Sense| words.says(Sense::DENY) && !words.says(acts);
         if denies(self.label)
+            || self.is_no
             || denies(self.beside)
             || address.says(Sense::DENY)
             || self.answers_an_alarm(address)
@@ -204,9 +208,22 @@ impl Words {
         {
             return Some(LinkKind::DenyOrRevoke);
         }
-        let page =
-            address.says(Sense::PAGE) || self.label.says(Sense::PAGE) && !self.label.says(ACTION);
-        (page || self.sends_another()).then_some(LinkKind::Other)
+        let is_page = address.says(Sense::PAGE) && !self.acts_in_a_section(address, url)
+            || self.label.says(Sense::PAGE) && !self.label.says(ACTION);
+        (is_page || self.sends_another()).then_some(LinkKind::Other)
+    }
+
+    /// "Confirm your subscription" at `/subscribe/confirm?u=44ab`: whether the words ask for an
+    /// action, and the URL has a token, or names the action and has a number. An article such as
+    /// `/help/confirm-your-address` has neither.
+    fn acts_in_a_section(&self, address: Sense, url: &Url) -> bool {
+        let is_asked_for = self.label.says(ACTION) || calls(self.sentence) || calls(self.above);
+        let is_own = match token_strength(url) {
+            0 => address.says(ACTION) && longest_number(url) > 0,
+            1 => address.says(ACTION),
+            _ => true,
+        };
+        is_asked_for && is_own && names_only_sections(url)
     }
 
     /// "Send me a new code", "the link has expired": what such a label leads to is not what the
@@ -257,6 +274,14 @@ impl Words {
             address.says(Sense::RESET) || self.above.says(Sense::RESET) && !address.says(ACTION);
         is_reset && self.above.says(Sense::NOT_ME) && !self.above.says(Sense::CLICK)
     }
+}
+
+/// "No", "No, thanks". In a sentence of another language the word means something else.
+fn is_no(label: &str) -> bool {
+    let label = label.trim().to_ascii_lowercase();
+    let rest = label.strip_prefix("no");
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([',', '.', '!', ';', ':']))
+        || label.starts_with("no thank")
 }
 
 /// "Click the link below to confirm".

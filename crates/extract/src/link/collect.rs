@@ -118,6 +118,10 @@ fn written(reading: &Reading, span: &Range<usize>, steps: &Steps<'_>) -> Written
         // The next line may be the rest of the URL; the gate must refuse it too.
         href.push('\u{fffd}');
     }
+    if reading.source == TextSource::Text && href.contains("&amp;") {
+        // A template escaped it as if the text were HTML.
+        href = href.replace("&amp;", "&");
+    }
     let name = Name::of(text, span, steps);
     let place = name.reference.as_ref().unwrap_or(span);
     WrittenLink {

@@ -13,24 +13,33 @@ pub(super) fn text_before(text: &str, end: usize) -> &str {
 
 pub(super) fn sentence(text: &str, span: &Range<usize>) -> String {
     let head = text_before(text, span.start);
-    let tail = text
-        .get(span.end..text.floor_char_boundary(span.end + REACH))
-        .unwrap_or_default();
     let head = head.rsplit(['\n', '\t']).next().unwrap_or_default();
-    let tail = tail.split(['\n', '\t']).next().unwrap_or_default();
-    let tail = tail
-        .split_inclusive(['.', '!', '?', '。'])
-        .next()
-        .unwrap_or_default();
-    format!(
-        "{} {}",
-        last_sentence(head),
-        if is_stop(tail) { "" } else { tail }
-    )
+    let tail = if ends_sentence(text, span) {
+        ""
+    } else {
+        let tail = text_after(text, span.end);
+        let tail = tail.split(['\n', '\t']).next().unwrap_or_default();
+        let mut sentences = tail.split_inclusive(['.', '!', '?', '。']);
+        sentences.next().unwrap_or_default()
+    };
+    format!("{} {tail}", last_sentence(head))
 }
 
-fn is_stop(tail: &str) -> bool {
-    tail.trim_start().starts_with(['.', '!', '?', '。'])
+/// As much of the text after an offset as can say something about a link.
+fn text_after(text: &str, start: usize) -> &str {
+    let end = text.floor_char_boundary(start + REACH);
+    text.get(start..end).unwrap_or_default()
+}
+
+/// Whether a stop follows, or a new sentence: `https://a.com/v If you did not ask for this, …`.
+/// The words of a link may be part of a sentence, but few sentences go on behind a URL with a
+/// capital.
+fn ends_sentence(text: &str, span: &Range<usize>) -> bool {
+    let tail = text_after(text, span.end).trim_start();
+    let is_url = text
+        .get(span.clone())
+        .is_some_and(|own| own.contains("://"));
+    tail.starts_with(['.', '!', '?', '。']) || is_url && tail.starts_with(char::is_uppercase)
 }
 
 /// The last two lines up to the link.
@@ -45,12 +54,14 @@ pub(super) fn before(text: &str, span: &Range<usize>) -> String {
 
 /// What follows the sentence of the link, up to the end of the next line.
 pub(super) fn after(text: &str, span: &Range<usize>) -> String {
-    let tail = text
-        .get(span.end..text.floor_char_boundary(span.end + REACH))
-        .unwrap_or_default();
-    let line = tail.find(['\n', '\t']).unwrap_or(tail.len());
-    let stop = tail.find(['.', '!', '?', '。']).unwrap_or(tail.len());
-    let rest = tail.get(line.min(stop)..).unwrap_or_default();
+    let tail = text_after(text, span.end);
+    let end = if ends_sentence(text, span) {
+        0
+    } else {
+        tail.find(['\n', '\t', '.', '!', '?', '。'])
+            .unwrap_or(tail.len())
+    };
+    let rest = tail.get(end..).unwrap_or_default();
     let rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
     let lines = rest.split(['\n', '\t']);
     let lines: Vec<&str> = lines
@@ -78,6 +89,27 @@ pub(super) fn last_sentence(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn capital_behind_a_url_begins_a_sentence() {
+        let sentence = |text: &str| {
+            let at = text.find("https").unwrap();
+            sentence(text, &(at..at + "https://a.com/v".len()))
+        };
+        let asked = "Go to https://a.com/v";
+        assert_eq!(
+            sentence(&format!("{asked} If it was not you, stop.")),
+            "Go to  "
+        );
+        assert_eq!(
+            sentence(&format!("{asked} to confirm.")),
+            "Go to   to confirm."
+        );
+        let follows = format!("{asked} If it was not you, stop.");
+        let at = follows.find("https").unwrap();
+        let following = after(&follows, &(at..at + "https://a.com/v".len()));
+        assert_eq!(following, "If it was not you, stop.");
+    }
 
     #[test]
     fn text_after_the_sentence_of_a_link_ends_with_the_next_line() {

@@ -192,6 +192,31 @@ pub(super) const WORDS: &[(&str, Sense)] = &[
     ("resend", Sense::PAGE),
 ];
 
+/// Words that have one of [`WORDS`] inside by chance: `slett` is Norwegian for "delete".
+pub(super) const INNOCENT: [&str; 7] = [
+    "borders",
+    "granular",
+    "industrial",
+    "newsletter",
+    "preliminar",
+    "preset",
+    "recorders",
+];
+
+/// Words of [`Sense::PAGE`] that also name a part of a site, or a list to subscribe to. A link in
+/// such a part may act.
+pub(super) const SECTIONS: [&str; 9] = [
+    "about",
+    "blog",
+    "contact",
+    "dashboard",
+    "docs",
+    "faq",
+    "help",
+    "subscribe",
+    "support",
+];
+
 /// Sites that mails link to in their footers.
 pub(super) const SOCIAL: &[&str] = &[
     "facebook.com",

@@ -76,9 +76,13 @@ impl<'m, 'l> JudgedLink<'m, 'l> {
             && !self.leads_to_a_form()
     }
 
-    /// A link to sign in that is the same for everybody: it cannot sign anyone in.
+    /// A link to sign in that is the same for everybody: it cannot sign anyone in. The same for
+    /// one that resets a password.
     fn leads_to_a_form(&self) -> bool {
         let has_token = !self.classified.rules.contains(&LinkRule::NoToken);
+        if self.classified.kind == LinkKind::PasswordReset {
+            return !has_token && self.is_of_small_letters();
+        }
         let number = self.link.facts.get(NUMBER);
         let has_number = number.is_some_and(|length| *length >= SHORTEST);
         let has_brief_token = || {
@@ -92,6 +96,16 @@ impl<'m, 'l> JudgedLink<'m, 'l> {
             && !has_token
             && !has_number
             && !has_brief_token()
+    }
+
+    /// Whether the URL has neither digits nor capitals, as `/reset/`.
+    fn is_of_small_letters(&self) -> bool {
+        let is_own = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase();
+        self.link.checked.as_ref().is_ok_and(|checked| {
+            let rest = [checked.url.query(), checked.url.fragment()];
+            let all = rest.into_iter().flatten().chain([checked.url.path()]);
+            !all.flat_map(str::bytes).any(is_own)
+        })
     }
 
     /// Whether the rules support it. A refused link that only they support is a reason to
