@@ -96,5 +96,5 @@ fn second_reader_of_a_tenth_names_the_same_code_always_and_a_same_link_but_for_t
         *mails /= 10;
     }
     assert_eq!(by_writer, tenths);
-    assert_eq!((readings.len() * 10, by_writer.len()), (labels.len(), 248));
+    assert_eq!((readings.len() * 10, by_writer.len()), (labels.len(), 251));
 }
