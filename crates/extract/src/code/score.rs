@@ -85,6 +85,7 @@ fn score_reading(context: &Context<'_>, mail: MailContext, scored: &mut Vec<Scor
     let (mut found, crowded) = candidates(context);
     found.retain(|one| !is_cut(one, context));
     let crowded = add_phrases(context, &mut found) || crowded;
+    found.retain(|one| !is_button(one, reading));
     decoy::mark(&mut found, context);
     let arounds: Vec<_> = found
         .iter()
@@ -129,6 +130,11 @@ fn score_reading(context: &Context<'_>, mail: MailContext, scored: &mut Vec<Scor
         });
     }
     crowded
+}
+
+/// Whether a candidate is the words of a link: `VERIFY`.
+fn is_button(candidate: &Candidate, reading: &Reading) -> bool {
+    candidate.shape.is_wordlike() && reading.is_linked(candidate.range.start)
 }
 
 /// Whether the label before a candidate belongs to another candidate in between. A

@@ -31,7 +31,7 @@ pub(super) fn senses(url: &Url) -> Sense {
     let asked = ["reset", "recover", "forgot"]
         .iter()
         .any(|word| holds(word));
-    if changes && !asked && token_strength(url) < 2 || answers_no(url) {
+    if changes && !asked && token_strength(url) == 0 || answers_no(url) {
         said.or(Sense::DENY)
     } else {
         said
@@ -71,13 +71,27 @@ fn answers_no(url: &Url) -> bool {
         "v",
         "valid",
     ];
-    const NO: [&str; 6] = ["0", "false", "n", "never", "no", "none"];
     url.query_pairs().any(|(name, value)| {
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-        let is =
-            |words: &[&str], word: &str| words.iter().any(|one| one.eq_ignore_ascii_case(word));
-        is(&QUESTIONS, &name) && is(&NO, &value)
+        let is_question = QUESTIONS.iter().any(|one| one.eq_ignore_ascii_case(&name));
+        is_question && is_refusal(&value)
     })
+}
+
+/// `cancel=false` does not cancel, and `approve=no` does not approve.
+fn is_refusal(value: &str) -> bool {
+    const NO: [&str; 6] = ["0", "false", "n", "never", "no", "none"];
+    NO.iter().any(|no| no.eq_ignore_ascii_case(value))
+}
+
+/// Parameters by which a sender counts clicks or tells its own parts apart.
+fn is_about_sender(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    key.starts_with("utm_")
+        || matches!(
+            key.as_str(),
+            "campaign" | "client_id" | "locale" | "medium" | "plan" | "ref" | "source" | "tenant"
+        )
 }
 
 /// The words of a URL in lower case, without its tokens.
@@ -95,8 +109,10 @@ impl UrlWords {
         for segment in url.path().split('/') {
             words.push(segment);
         }
-        for (key, value) in url.query_pairs() {
-            words.push(&key);
+        for (key, value) in url.query_pairs().filter(|(key, _)| !is_about_sender(key)) {
+            if !is_refusal(&value) {
+                words.push(&key);
+            }
             if !(is_token_name(&key) && is_token(&value)) && !leads_on(&value) {
                 words.push(&value);
             }
@@ -128,7 +144,8 @@ impl UrlWords {
     }
 
     fn push(&mut self, piece: &str) {
-        if is_spelt_by_chance(piece) {
+        // An address may have any word: `support@`, `huy.nguyen@`.
+        if is_spelt_by_chance(piece) || piece.contains('@') || piece.contains("%40") {
             return;
         }
         self.joined.push(' ');
@@ -244,6 +261,14 @@ mod tests {
             Sense::DELETE
         ));
         assert!(says("https://a.com/report_signin?uid=1", Sense::DENY));
+        assert!(says(
+            "https://a.com/wiki/Special:InvalidateEmail/7f",
+            Sense::DENY
+        ));
+        assert!(says(
+            "https://a.com/auth/7f/signoff?list=news",
+            Sense::LEAVE
+        ));
         assert!(!says(
             "https://a.com/x?token=verifyABCDEF0123456789abcdef0123456789abcdef",
             Sense::VERIFY
@@ -281,14 +306,31 @@ mod tests {
     }
 
     #[test]
+    fn words_of_the_reader_and_the_sender_do_not_count() {
+        let all = WORDS.iter();
+        let all = all.fold(Sense::default(), |all, (_, sense)| all.or(*sense));
+        for url in [
+            "https://a.com/x?email=huy.nguyen%40b.com&to=support%2Btrial%40b.com",
+            "https://a.com/x/billing@b.com/7f",
+            "https://a.com/x?utm_source=notification&plan=trial&client_id=support-portal",
+            "https://a.com/x?cancel=false&delete=0",
+        ] {
+            assert!(!says(url, all), "{url}");
+        }
+        assert!(says("https://a.com/x?cancel=true", Sense::DENY));
+    }
+
+    #[test]
     fn password_is_changed_with_a_token_by_a_user_who_asked_for_it() {
         let page = "https://a.com/change-password";
         assert!(says(page, Sense::DENY));
         assert!(says(&format!("{page}?source=mail"), Sense::DENY));
-        assert!(!says(
-            &format!("{page}?token=Nf3qT7xLm2Vb9RkPz5Wc8Jd1"),
-            Sense::DENY
-        ));
+        for token in [
+            "?token=Nf3qT7xLm2Vb9RkPz5Wc8Jd1",
+            ".php?username=a&code=KLwnfYtt",
+        ] {
+            assert!(!says(&format!("{page}{token}"), Sense::DENY), "{token}");
+        }
     }
 
     #[test]

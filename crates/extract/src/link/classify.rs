@@ -215,15 +215,16 @@ impl Words {
 
     /// "Confirm your subscription" at `/subscribe/confirm?u=44ab`: whether the words ask for an
     /// action, and the URL has a token, or names the action and has a number. An article such as
-    /// `/help/confirm-your-address` has neither.
+    /// `/help/confirm-your-address` has neither. Where the token is long, a call to click is enough.
     fn acts_in_a_section(&self, address: Sense, url: &Url) -> bool {
+        let around = self.sentence.or(self.above);
         let is_asked_for = self.label.says(ACTION) || calls(self.sentence) || calls(self.above);
-        let is_own = match token_strength(url) {
-            0 => address.says(ACTION) && longest_number(url) > 0,
-            1 => address.says(ACTION),
-            _ => true,
+        let acts = match token_strength(url) {
+            0 => is_asked_for && address.says(ACTION) && longest_number(url) > 0,
+            1 => is_asked_for && address.says(ACTION),
+            _ => is_asked_for || around.says(Sense::CLICK),
         };
-        is_asked_for && is_own && names_only_sections(url)
+        acts && names_only_sections(url)
     }
 
     /// "Send me a new code", "the link has expired": what such a label leads to is not what the

@@ -173,6 +173,11 @@ fn addresses(text: &str) -> Vec<Range<usize>> {
             let end = rest
                 .find(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"'))
                 .unwrap_or(rest.len());
+            // A link of Markdown whose words are its URL: `[URL](URL)`.
+            let end = rest
+                .get(..end)
+                .and_then(|all| all.find("]("))
+                .unwrap_or(end);
             trimmed(rest.get(..end).unwrap_or_default())
         };
         found.push(at..at + length);

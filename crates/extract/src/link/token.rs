@@ -52,6 +52,39 @@ pub(super) fn longest_number(url: &Url) -> usize {
     numbers.map(|piece| piece.len()).max().unwrap_or_default()
 }
 
+/// Whether the URL is the same for everybody: it has words only, and digits only where it says
+/// what a list shows. `/wiki/Main_Page`, `/users?sort=created&status=2`.
+pub(super) fn is_for_everybody(url: &Url) -> bool {
+    const LISTS: [&str; 10] = [
+        "direction",
+        "filter",
+        "limit",
+        "order",
+        "page",
+        "per_page",
+        "size",
+        "sort",
+        "state",
+        "status",
+    ];
+    let is_word = |word: &str| {
+        let rest = word.strip_prefix(|c: char| c.is_ascii_uppercase());
+        rest.unwrap_or(word)
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase())
+    };
+    let is_of_words = |piece: &str| {
+        let words = piece.split(|c: char| !c.is_ascii_alphanumeric());
+        is_version(piece) || words.into_iter().all(is_word)
+    };
+    let shows_a_list = |name: &str| LISTS.iter().any(|list| name.eq_ignore_ascii_case(list));
+    let mut values = url.query_pairs();
+    values.all(|(name, value)| shows_a_list(&name) || is_of_words(&name) && is_of_words(&value))
+        && url.path().split('/').all(is_of_words)
+        && url.fragment().is_none_or(is_of_words)
+        && token_strength(url) == 0
+}
+
 /// `v2`, as in the address of an interface.
 fn is_version(piece: &str) -> bool {
     let number = piece.strip_prefix('v').unwrap_or_default();
@@ -178,6 +211,28 @@ mod tests {
             "https://a.com/login?utm_campaign=spring24&userId=481907",
         ] {
             assert_eq!(number(url), 0, "{url}");
+        }
+    }
+
+    #[test]
+    fn url_of_words_is_for_everybody() {
+        let is_for_everybody = |url: &str| is_for_everybody(&Url::parse(url).unwrap());
+        for url in [
+            "https://a.com/reset/",
+            "https://a.com/wiki/Main_Page",
+            "https://a.com/users?sort=created_on%3Adesc&status=2",
+            "https://a.com/v2/login?next=home#Top",
+        ] {
+            assert!(is_for_everybody(url), "{url}");
+        }
+        for url in [
+            "https://a.com/s/jMhAjpYJepCW",
+            "https://a.com/join/7",
+            "https://a.com/verify?t=5",
+            "https://a.com/w/?9c2e1f",
+            "https://a.com/enter#4f",
+        ] {
+            assert!(!is_for_everybody(url), "{url}");
         }
     }
 

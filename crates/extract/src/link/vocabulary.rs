@@ -7,6 +7,10 @@ use crate::lexicon::Sense;
 pub(super) const WORDS: &[(&str, Sense)] = &[
     ("unsubscribe", Sense::LEAVE),
     ("unsub", Sense::LEAVE),
+    ("signoff", Sense::LEAVE),
+    ("unregister", Sense::LEAVE),
+    ("deregister", Sense::LEAVE),
+    ("removeme", Sense::LEAVE),
     ("optout", Sense::LEAVE),
     ("preferences", Sense::LEAVE),
     ("notifications", Sense::LEAVE),
@@ -22,6 +26,10 @@ pub(super) const WORDS: &[(&str, Sense)] = &[
     ("disavow", Sense::DENY),
     ("unverify", Sense::DENY),
     ("deverify", Sense::DENY),
+    ("invalidat", Sense::DENY),
+    ("inactivat", Sense::DENY),
+    ("unconfirm", Sense::DENY),
+    ("disconfirm", Sense::DENY),
     ("disapprove", Sense::DENY),
     ("rollback", Sense::DENY),
     ("secureaccount", Sense::DENY),
@@ -192,8 +200,9 @@ pub(super) const WORDS: &[(&str, Sense)] = &[
     ("resend", Sense::PAGE),
 ];
 
-/// Words that have one of [`WORDS`] inside by chance: `slett` is Norwegian for "delete".
-pub(super) const INNOCENT: [&str; 7] = [
+/// Words that have one of [`WORDS`] inside by chance: `slett` is Norwegian for "delete". The last
+/// one is what DokuWiki calls the page that sets a new password.
+pub(super) const INNOCENT: [&str; 8] = [
     "borders",
     "granular",
     "industrial",
@@ -201,6 +210,7 @@ pub(super) const INNOCENT: [&str; 7] = [
     "preliminar",
     "preset",
     "recorders",
+    "resendpwd",
 ];
 
 /// Words of [`Sense::PAGE`] that also name a part of a site, or a list to subscribe to. A link in

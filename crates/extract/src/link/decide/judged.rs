@@ -6,7 +6,7 @@ use crate::allowlist::Allowlist;
 use crate::extraction::LinkKind;
 use crate::link::facts::NUMBER;
 use crate::link::rule::LinkRule;
-use crate::link::token::{has_brief_token, has_mixed_piece};
+use crate::link::token::{has_brief_token, has_mixed_piece, is_for_everybody};
 use crate::model::{UNIT, percent};
 use crate::rejection::Rejection;
 
@@ -74,15 +74,12 @@ impl<'m, 'l> JudgedLink<'m, 'l> {
             && !self.classified.is_protected()
             && !self.classified.kind.is_protected()
             && !self.leads_to_a_form()
+            && !self.is_page()
     }
 
-    /// A link to sign in that is the same for everybody: it cannot sign anyone in. The same for
-    /// one that resets a password.
+    /// A link to sign in that seems to be the same for everybody: it cannot sign anyone in.
     fn leads_to_a_form(&self) -> bool {
         let has_token = !self.classified.rules.contains(&LinkRule::NoToken);
-        if self.classified.kind == LinkKind::PasswordReset {
-            return !has_token && self.is_of_small_letters();
-        }
         let number = self.link.facts.get(NUMBER);
         let has_number = number.is_some_and(|length| *length >= SHORTEST);
         let has_brief_token = || {
@@ -98,14 +95,14 @@ impl<'m, 'l> JudgedLink<'m, 'l> {
             && !has_brief_token()
     }
 
-    /// Whether the URL has neither digits nor capitals, as `/reset/`.
-    fn is_of_small_letters(&self) -> bool {
-        let is_own = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase();
-        self.link.checked.as_ref().is_ok_and(|checked| {
-            let rest = [checked.url.query(), checked.url.fragment()];
-            let all = rest.into_iter().flatten().chain([checked.url.path()]);
-            !all.flat_map(str::bytes).any(is_own)
-        })
+    /// A page that is the same for everybody, and either begins the reset of a password or is no
+    /// action by its words: `/reset/`, `/wiki/Main_Page`.
+    fn is_page(&self) -> bool {
+        let is_reset = self.classified.kind == LinkKind::PasswordReset;
+        let checked = self.link.checked.as_ref();
+        (is_reset || !self.is_supported())
+            && self.classified.rules.contains(&LinkRule::NoToken)
+            && checked.is_ok_and(|checked| is_for_everybody(&checked.url))
     }
 
     /// Whether the rules support it. A refused link that only they support is a reason to
