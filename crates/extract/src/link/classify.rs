@@ -104,6 +104,10 @@ pub(super) struct Words {
     pub(super) label: Sense,
     pub(super) sentence: Sense,
     pub(super) above: Sense,
+    /// Those of all text before the link that can say something about it.
+    earlier: Sense,
+    /// The reader asked for something there.
+    is_asked_earlier: bool,
     /// No rule looks at these, only the model.
     pub(super) after: Sense,
     pub(super) subject: Sense,
@@ -126,6 +130,9 @@ impl Words {
             label: senses_of(&written.label),
             sentence: senses_of(&written.sentence),
             above: senses_of(&written.before),
+            earlier: senses_of(&written.earlier),
+            is_asked_earlier: Hit::senses(&link_cue_hits(&written.earlier, steps))
+                .says(Sense::ASKED),
             after: senses_of(&written.after),
             subject,
             cues: Cues::of(written, steps),
@@ -194,7 +201,7 @@ impl Words {
         if named.or(address).says(Sense::DELETE) || self.asks_to_delete() {
             return Some(LinkKind::Delete);
         }
-        if named.or(address).or(self.subject).says(Sense::LEAVE) {
+        if named.or(address).or(self.subject).says(Sense::LEAVE) || self.confirms_leaving() {
             return Some(LinkKind::Unsubscribe);
         }
         let acts = Sense::VERIFY.or(Sense::LOGIN).or(Sense::INVITE);
@@ -237,9 +244,16 @@ impl Words {
         self.is_named && self.cues.label.says(Sense::AGAIN) && !self.cues.label.says(action)
     }
 
+    /// "You asked to stop receiving our news. Please confirm:", above a link that is only called
+    /// "Confirm".
+    fn confirms_leaving(&self) -> bool {
+        self.earlier.says(Sense::LEAVE) && !self.label.says(ENTRY)
+    }
+
     /// "Click the link below to delete your account", whatever the link is called.
     fn asks_to_delete(&self) -> bool {
-        self.sentence.says(Sense::DELETE) && !self.label.says(ACTION)
+        self.earlier.says(Sense::DELETE) && self.is_asked_earlier && !self.label.says(ENTRY)
+            || self.sentence.says(Sense::DELETE) && !self.label.says(ACTION)
             || self.above.says(Sense::DELETE) && !self.label.says(ENTRY)
             || self.subject.says(Sense::DELETE) && !self.subject.says(Sense::INVITE)
     }

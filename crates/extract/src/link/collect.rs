@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::beside::beside;
 use super::label::Name;
-use super::surroundings::{REACH, after, before, sentence};
+use super::surroundings::{REACH, after, before, sentence, text_before};
 use crate::lexicon::Languages;
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
@@ -41,6 +41,8 @@ pub(super) struct WrittenLink {
     pub(super) before: String,
     /// The text after that sentence.
     pub(super) after: String,
+    /// All text before the link that can say something about it.
+    pub(super) earlier: String,
     /// Where it begins and ends in the folded text, with its label if that is its text.
     pub(super) at: usize,
     pub(super) end: usize,
@@ -80,6 +82,7 @@ pub(super) fn collect(reading: &Reading, steps: &Steps<'_>) -> (Vec<WrittenLink>
             sentence: sentence(reading.text(), &anchor.span),
             before: before(reading.text(), &anchor.span),
             after: after(reading.text(), &anchor.span),
+            earlier: text_before(reading.text(), anchor.span.start).to_owned(),
             at: anchor.span.start,
             end: anchor.span.end,
             is_unclear: anchor.is_unclear,
@@ -135,6 +138,7 @@ fn written(reading: &Reading, span: &Range<usize>, steps: &Steps<'_>) -> Written
         sentence: sentence(text, place),
         before: before(text, place),
         after: after(text, place),
+        earlier: text_before(text, place.start).to_owned(),
         at: span.start,
         end: span.end,
         is_unclear: reading.is_unclear(span.start),
