@@ -4,9 +4,7 @@
     django_apps.py --names      the applications
 """
 
-import importlib.util
 import sys
-from pathlib import Path
 
 import django
 from django.conf import settings
@@ -17,20 +15,17 @@ from django.urls import include, path
 from django.utils import translation
 
 import django_libraries
+import django_services
+import django_signin
 import django_sites
 from django_values import context
 from secrets_of import digits, django_token, english_first, part
+from sources import folder
 
-APPS = django_libraries.APPS | django_sites.APPS
+APPS = django_libraries.APPS | django_sites.APPS | django_services.APPS | django_signin.APPS
 
 DJANGO = ["django.contrib.auth", "django.contrib.contenttypes", "django.contrib.admin", "django.contrib.messages",
           "django.contrib.humanize"]
-
-
-def folder(name):
-    """A folder of a package, without loading the package."""
-    package, _, rest = name.partition("/")
-    return Path(importlib.util.find_spec(package).submodule_search_locations[0]) / rest
 
 
 def locales(folders):
@@ -71,24 +66,28 @@ def rendered(mail, values):
 def main(name):
     app = APPS[name]
     places = [folder(place) for place in app.get("locales", [])]
+    # Libraries that the application takes subjects from. Its own locales are those of a site.
+    borrowed = [folder(place) for place in app.get("borrows", [])]
     settings.configure(
-        SECRET_KEY="x", USE_I18N=True, LANGUAGE_CODE=app.get("source", "en-us"), USE_TZ=True, LOCALE_PATHS=places, ROOT_URLCONF=__name__,
+        SECRET_KEY="x", USE_I18N=True, LANGUAGE_CODE=app.get("source", "en-us"), USE_TZ=True, LOCALE_PATHS=places + borrowed, ROOT_URLCONF=__name__,
         INSTALLED_APPS=DJANGO,
         TEMPLATES=[{
             "BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True,
             "DIRS": [folder(place) for place in app.get("templates", [])],
-            "OPTIONS": {"libraries": dict.fromkeys(app.get("tags", []), "django_tags"),
+            "OPTIONS": {"builtins": app.get("builtins", []), "libraries": dict.fromkeys(app.get("tags", []), "django_tags"),
                         "context_processors": ["django.template.context_processors.i18n"]},
         }],
     )
     django.setup()
     urls = [path(route, print, name=key.rpartition(":")[2]) for key, route in app.get("urls", {}).items()]
-    space = next((key.partition(":")[0] for key in app.get("urls", {}) if ":" in key), None)
-    urlpatterns[:] = [path("", include((urls, space)))] if space else urls
+    spaces = next((key.split(":")[:-1] for key in app.get("urls", {}) if ":" in key), [])
+    for space in reversed(spaces):
+        urls = [path("", include((urls, space)))]
+    urlpatterns[:] = urls
 
     # The language of the texts in the templates. It has no catalog of its own.
     source = app.get("source", "en")
-    names = english_first(locales(places or [folder("django/contrib/auth/locale")]) - {source})
+    names = english_first(locales(places) - {source})
     for locale in [source, *names]:
         try:
             translation.activate(translation.to_language(locale))
@@ -97,9 +96,12 @@ def main(name):
             continue
         for kind, mail in app["mails"].items():
             token, code, what = django_token(), mail.get("make", lambda: digits(6))(), mail.get("is", "link")
+            if what == "both":  # The link has the code in it.
+                token = code
             values = context(app, mail, token, code)
             values.pop(mail.get("unset"), None)
-            secret = {"code": {"code": code}, "deny": {"deny": token}, "link": {"secret": token}}.get(what, {})
+            secret = {"code": {"code": code}, "deny": {"deny": token}, "link": {"secret": token},
+                      "both": {"code": code, "secret": token}}.get(what, {})
             if mail.get("cancel"):
                 secret["deny"] = token[::-1]
             part(origin=name, lang=locale.replace("_", "-"), **{"class": kind}, **rendered(mail, values), **secret)

@@ -39,6 +39,7 @@ def numbers():
 
 APPS = {
     "Django": {
+        "locales": ["django/contrib/auth/locale"],
         "urls": {"password_reset_confirm": "accounts/reset/<uidb64>/<token>/"},
         "mails": {"reset-link": plain("registration/password_reset_subject.txt", "registration/password_reset_email.html")},
     },

@@ -34,7 +34,7 @@ def context(app, mail, token, code):
         "project_website": SITE, "request": request, "instance": "Harbour", "organizer": "Harbour Events", "team": "Crew",
         "settings": SimpleNamespace(forum_name="Harbour", forum_address=SITE), "forum_host": "app.example.com",
         "user": User(pk=7, username="mara", full_name="Mara Lind", first_name="Mara", email="mara@inbox.example.net",
-                     USERNAME_FIELD="username"),
+                     USERNAME_FIELD="username", account=SimpleNamespace(now="16 Nov 2026")),
         "username": "mara", "email": "mara@inbox.example.net", "address": "mara@inbox.example.net",
         "new_email": "mara@inbox.example.net", "uid": "Nw", "token": token, "activation_token": token, "activation_key": token,
         "confirmation_token": token, "hash": token, "serverurl": SITE, "forum_name": "Harbour", "name": "Mara",
@@ -42,4 +42,5 @@ def context(app, mail, token, code):
         "password_reset_confirm_url": "/password-reset-confirm/",
         "code": code, "validity": 48, "expiration_days": 7, "inviter": "ida", "inviter_name": "ida", "alert": alert,
         "invitation": invitation, **{name: whole for name in names}, **app.get("values", {}),
+        **app.get("more", lambda *_: {})(whole, token, code),
     }

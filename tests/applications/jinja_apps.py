@@ -6,10 +6,8 @@
 
 import datetime
 import gettext
-import importlib.util
 import re
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import jinja2
@@ -18,13 +16,9 @@ from babel.dates import format_timedelta
 
 from jinja_table import APPS, PATHS
 from secrets_of import SITE, digits, english_first, part, url_token
+from sources import folder
 
 LINKS = ("link confirmation_link login_link reset_link reset_url registration_url confirmation_url url").split()
-
-
-def folder(name):
-    package, _, rest = name.partition("/")
-    return Path(importlib.util.find_spec(package).submodule_search_locations[0]) / rest
 
 
 def environment(name, places, catalog):

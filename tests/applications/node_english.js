@@ -3,20 +3,9 @@
 //     APPLICATIONS_NODE=FOLDER node node_english.js
 'use strict';
 const path = require('node:path');
-const {SITE, modules, digits, token, part, module_, pack, read} = require('./parts.js');
+const {SITE, modules, token, part, module_, pack, read, link, code} = require('./parts.js');
 
 const say = (origin, kind, fields) => part({origin, lang: 'en', class: kind, ...fields});
-
-// `make` gets a link of the application and returns the parts of the mail.
-function link(origin, kind, route, make) {
-    const secret = token();
-    say(origin, kind, {secret, ...make(SITE + route + secret)});
-}
-
-function code(origin, kind, make) {
-    const value = digits(6);
-    say(origin, kind, {code: value, ...make(value)});
-}
 
 function directus() {
     const {Liquid} = module_('liquidjs');

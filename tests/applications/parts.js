@@ -25,4 +25,14 @@ const read = (...names) => fs.readFileSync(path.join(PACKS, ...names), 'utf8');
 // English first: the mails that equal it are mails without a translation.
 const englishFirst = (names) => [...names].sort((a, b) => !a.startsWith('en') - !b.startsWith('en') || (a < b ? -1 : 1));
 
-module.exports = {SITE, modules, digits, token, part, module_, pack, read, englishFirst};
+// A mail in English with a link of the application, or with a code. `make` gets it and returns the parts.
+const link = (origin, kind, route, make) => {
+    const secret = token();
+    part({origin, lang: 'en', class: kind, secret, ...make(SITE + route + secret, secret)});
+};
+const code = (origin, kind, make) => {
+    const value = digits(6);
+    part({origin, lang: 'en', class: kind, code: value, ...make(value)});
+};
+
+module.exports = {SITE, modules, digits, token, part, module_, pack, read, englishFirst, link, code};

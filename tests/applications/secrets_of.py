@@ -7,6 +7,8 @@ import string
 import sys
 
 SITE = "https://app.example.com"
+HEX = "0123456789abcdef"
+LETTERS = string.ascii_letters
 # The same number gives the same mails, so that two binaries can be compared.
 RANDOM = random.Random(int(os.environ.get("APPLICATIONS_SEED", "2026")))
 
