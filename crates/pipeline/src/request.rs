@@ -18,6 +18,8 @@ pub enum RequestKind {
     Key,
     /// Sends a mail.
     Send,
+    /// Claims a guard.
+    Guard,
 }
 
 impl RequestKind {
@@ -30,6 +32,7 @@ impl RequestKind {
             Self::Rotate => "rotate",
             Self::Key => "key",
             Self::Send => "send",
+            Self::Guard => "guard",
         }
     }
 }

@@ -48,6 +48,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(20, "0020_may_have_been_sent"),
     twin!(21, "0021_kept_by_inbox"),
     twin!(22, "0022_tried_since"),
+    twin!(23, "0023_guard_requests"),
 ];
 
 /// The migrations that a database has, in the driver's own table.

@@ -1,6 +1,7 @@
-//! Requests that a client may repeat: each is noted with what it made.
+//! Requests that a client may repeat: each is noted with what it made. Those for sends and
+//! guards have tables of their own (`sends/requests.rs`).
 
-use pipeline::{Request, RequestKind};
+use pipeline::Request;
 
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::fault::Fault;
@@ -26,9 +27,6 @@ pub(crate) async fn note<B: Backend>(
     let Some(request) = request else {
         return Ok(Noted::New);
     };
-    if request.kind == RequestKind::Send {
-        return note_send::<B>(connection, request, made).await;
-    }
     let written = query::<B>(Sql {
         postgres: "INSERT INTO requests (consumer, route, idempotency_key, tag, made, created_at)
                    VALUES ($1, $2, $3, $4, $5, clock_timestamp())
@@ -59,41 +57,11 @@ pub(crate) async fn note<B: Backend>(
     compared(request, known)
 }
 
-/// The same for a send, whose requests have a table of their own.
-async fn note_send<B: Backend>(
-    connection: &mut Connection<B>,
-    request: &Request,
-    made: &str,
-) -> Result<Noted, Fault> {
-    let written = query::<B>(Sql {
-        postgres: "INSERT INTO send_requests (consumer, idempotency_key, tag, made, created_at)
-                   VALUES ($1, $2, $3, $4, clock_timestamp())
-                   ON CONFLICT (consumer, idempotency_key) DO NOTHING",
-        sqlite: "INSERT INTO send_requests (consumer, idempotency_key, tag, made, created_at)
-                 SELECT $1, $2, $3, $4, now FROM clock WHERE true
-                 ON CONFLICT (consumer, idempotency_key) DO NOTHING",
-    })
-    .bind(request.consumer.as_str())
-    .bind(request.key.as_str())
-    .bind(request.tag.as_slice())
-    .bind(made)
-    .execute(connection)
-    .await?;
-    if written == 1 {
-        return Ok(Noted::New);
-    }
-    let known = query::<B>(Sql::both(
-        "SELECT tag, made FROM send_requests WHERE consumer = $1 AND idempotency_key = $2",
-    ))
-    .bind(request.consumer.as_str())
-    .bind(request.key.as_str())
-    .fetch_optional(connection)
-    .await?;
-    compared(request, known)
-}
-
 /// Whether the request under the same key was the same one.
-fn compared(request: &Request, known: Option<(Vec<u8>, String)>) -> Result<Noted, Fault> {
+pub(crate) fn compared(
+    request: &Request,
+    known: Option<(Vec<u8>, String)>,
+) -> Result<Noted, Fault> {
     let (tag, made) = known.ok_or(Fault::Conflict)?;
     Ok(if tag == request.tag {
         Noted::Before(made)

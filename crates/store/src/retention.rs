@@ -80,7 +80,9 @@ async fn discard<B: Backend>(
         RetentionKind::Deliveries => purge(session, DELIVERIES, keep.known, limit).await?,
         RetentionKind::Requests => {
             let mut overdue = purge(session.clone(), REQUESTS, keep.items, limit).await?;
-            overdue.extend(purge(session, sends::REQUESTS, keep.items, limit).await?);
+            for of_sends in [sends::REQUESTS, sends::GUARD_REQUESTS] {
+                overdue.extend(purge(session.clone(), of_sends, keep.items, limit).await?);
+            }
             overdue
         }
         RetentionKind::Inboxes => purge(session, INBOXES, keep.known, limit).await?,

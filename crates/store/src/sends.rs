@@ -21,6 +21,7 @@ mod record;
 mod reply;
 mod reply_target;
 mod report;
+mod requests;
 mod row;
 mod settle;
 mod thread_caps;

@@ -1,6 +1,7 @@
 //! The contract of a database for sends and guards. Its tests are made as those of
 //! [`crate::store_contract`].
 
+mod claim_requests;
 mod fixtures;
 mod guards;
 mod may_have_been_sent;
@@ -14,6 +15,7 @@ use pipeline::{EchoLog, GuardLog, Outbox, SendLog};
 
 use crate::retention_contract::RetentionSubject;
 
+pub use claim_requests::*;
 pub use fixtures::{new_send, shop};
 pub use guards::*;
 pub use may_have_been_sent::*;
@@ -45,6 +47,11 @@ macro_rules! send_contract {
             of_fifty_claims_of_one_intent_one_succeeds,
             claimed_guard_is_in_progress_for_others,
             repeated_claim_request_gets_the_same_token,
+            of_fifty_equal_claim_requests_one_is_new,
+            of_fifty_intents_under_one_key_one_is_claimed,
+            key_of_a_done_intent_is_used_for_it,
+            refused_claim_leaves_its_key_free,
+            claim_request_is_kept_for_its_retention_time,
             confirmed_guard_is_done_for_all,
             released_guard_is_claimed_with_another_token,
             of_fifty_claims_after_a_release_one_succeeds,

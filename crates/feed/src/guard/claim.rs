@@ -6,7 +6,7 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{
     ActionName, GuardClaimed, GuardRequest, IdempotencyKey, Intent, ProviderKey, Recipient,
-    SenderName,
+    Request, RequestKind, SenderName,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -81,7 +81,8 @@ impl RequestBody for ClaimRequestBody {
 /// idempotency key while it may; 200 if the action is done; 400 for an invalid body; 401
 /// without a valid API key; 403 without the scope; 409 `in-progress` if another caller may
 /// act now; 409 `uncertain` if the last holder did not report; 409 `intent-used` if the
-/// intent was abandoned; 503 if the store is unavailable: then the caller must not act.
+/// intent was abandoned; 422 if the idempotency key was used for another intent; 503 if the
+/// store is unavailable: then the caller must not act.
 pub(crate) async fn claim(
     request: HttpRequest,
     caller: Caller,
@@ -101,7 +102,15 @@ pub(crate) async fn claim(
         )),
         GuardClaimed::Uncertain(view) => Err(Problem::Uncertain(UsedIntent::from(&view))),
         GuardClaimed::Closed(view) => Err(Problem::IntentUsed(UsedIntent::from(&view))),
-        GuardClaimed::AlreadyDone(view) => Ok(reply::json(StatusCode::OK, &GuardBody::new(view))),
+        GuardClaimed::AlreadyDone(view, is_repeated) => {
+            let done = reply::json(StatusCode::OK, &GuardBody::new(view));
+            Ok(if is_repeated {
+                reply::replayed(done)
+            } else {
+                done
+            })
+        }
+        GuardClaimed::KeyReused => Err(Problem::IdempotencyKeyReused),
     }
 }
 
@@ -135,14 +144,18 @@ fn guard_request(
     };
     let server = &feed.deps.cursor_key;
     let provider_key = ProviderKey::derive(server, &action, &sender, &intent);
-    // The same key for another intent is another request.
-    let asked = key.map(|key| {
-        server.tag(&[
+    // The intent is the request. The lease is no part of it: a caller that asks again may have
+    // less time left.
+    let asked = key.map(|key| Request {
+        consumer: caller.consumer.clone(),
+        kind: RequestKind::Guard,
+        tag: server.tag(&[
             b"guard request",
             caller.consumer.as_str().as_bytes(),
             key.as_str().as_bytes(),
             provider_key.as_bytes(),
-        ])
+        ]),
+        key,
     });
     Ok(GuardRequest {
         sender,

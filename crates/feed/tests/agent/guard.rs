@@ -40,6 +40,13 @@ impl Guards {
         self.post(0, "/v1/guards", body).await
     }
 
+    /// A claim with an idempotency key.
+    async fn claim_with(&self, key: usize, idempotency: &str, body: &Value) -> Answer {
+        let request = self.server.bare(Method::POST, "/v1/guards");
+        let request = request.bearer_auth(&self.keys[key]);
+        ask(request.header("Idempotency-Key", idempotency).json(body)).await
+    }
+
     async fn report(&self, id: &str, what: &str, body: &Value) -> Answer {
         self.post(0, &format!("/v1/guards/{id}/{what}"), body).await
     }
@@ -229,24 +236,96 @@ async fn extended_guard_has_a_later_deadline() {
 #[tokio::test]
 async fn repeated_claim_with_its_idempotency_key_gets_the_same_token() {
     let guards = Guards::start().await;
-    let claim = async |key: usize, idempotency: &str, entity: &str| {
-        let request = guards.server.bare(Method::POST, "/v1/guards");
-        let request = request.bearer_auth(&guards.keys[key]);
-        let request = request.header("Idempotency-Key", idempotency);
-        ask(request.json(&order_mail(entity))).await
-    };
-    let first = claim(0, "k", "order_1").await;
+    let order = order_mail("order_1");
+    let first = guards.claim_with(0, "k", &order).await;
     assert_eq!(first.status, 201, "{first:?}");
     assert_eq!(first.header("idempotency-replayed"), None);
-    let again = claim(0, "k", "order_1").await;
-    assert_eq!(again.status, 201, "{again:?}");
-    assert_eq!(again.header("idempotency-replayed"), Some("true"));
-    assert_eq!(again.json()["token"], first.json()["token"]);
+    // The same intent in another spelling, for another time.
+    let mut same = with(&order, "to", json!("User@Example.COM"));
+    same["lease"] = json!(60);
+    for body in [&order, &same] {
+        let again = guards.claim_with(0, "k", body).await;
+        assert_eq!(again.status, 201, "{again:?}");
+        assert_eq!(again.header("idempotency-replayed"), Some("true"));
+        assert_eq!(again.json()["token"], first.json()["token"]);
+    }
     for (key, idempotency) in [(0, "other"), (1, "k")] {
-        let other = claim(key, idempotency, "order_1").await;
+        let other = guards.claim_with(key, idempotency, &order).await;
         other.problem(409, "in-progress");
     }
-    assert_eq!(claim(0, "k", "order_2").await.status, 201);
+}
+
+#[tokio::test]
+async fn idempotency_key_of_a_claim_is_used_for_one_intent() {
+    idempotency_key_claims_one_intent(Guards::start().await).await;
+}
+
+#[tokio::test]
+async fn idempotency_key_of_a_claim_is_used_for_one_intent_on_postgres() {
+    idempotency_key_claims_one_intent(Guards::over(Server::start_on_postgres().await).await).await;
+}
+
+async fn idempotency_key_claims_one_intent(guards: Guards) {
+    let (first, other) = (order_mail("order_1"), order_mail("order_2"));
+    let claim = async |body: &Value| guards.claim_with(0, "k", body).await;
+    let refused_while = async |state: &str| {
+        let mut payment = with(&first, "kind", json!("payment"));
+        for body in [&other, &payment, &with(&first, "sender", json!("other"))] {
+            let refused = claim(body).await;
+            let problem = refused.problem(422, "idempotency-key-reused");
+            assert_eq!(problem["retryable"], false, "{state}");
+            assert!(!refused.text.contains("clm_"), "{refused:?}");
+        }
+        payment["intent"]["version"] = json!(2);
+        claim(&payment).await.problem(422, "idempotency-key-reused");
+    };
+    let claimed = claim(&first).await.json();
+    let (id, token) = (claimed["id"].as_str().unwrap(), &claimed["token"]);
+    refused_while("claimed").await;
+    let release = json!({ "token": token, "not_done": true });
+    guards.report(id, "release", &release).await;
+    refused_while("released").await;
+    let again = claim(&first).await;
+    assert_eq!(again.status, 201, "{again:?}");
+    assert_eq!(again.header("idempotency-replayed"), None);
+    let confirm = json!({ "token": again.json()["token"], "result": "ticket-1" });
+    guards.report(id, "confirm", &confirm).await;
+    refused_while("done").await;
+    let done = claim(&first).await;
+    assert_eq!(
+        (done.status, &done.json()["result"]),
+        (200, &json!("ticket-1"))
+    );
+    assert_eq!(done.header("idempotency-replayed"), Some("true"));
+    // Nothing was claimed by the refused requests, and the key of another caller is another.
+    let answer = guards.claim_with(1, "k", &other).await;
+    assert_eq!(answer.status, 201, "{answer:?}");
+    guards.server.end().await;
+}
+
+#[tokio::test]
+async fn idempotency_key_of_a_refused_claim_is_free() {
+    let guards = Guards::start().await;
+    guards.claimed(&order_mail("held")).await;
+    guards.unreported("over").await;
+    for (entity, problem) in [("held", "in-progress"), ("over", "uncertain")] {
+        let refused = guards.claim_with(0, "k", &order_mail(entity)).await;
+        refused.problem(409, problem);
+    }
+    let free = guards.claim_with(0, "k", &order_mail("free")).await;
+    assert_eq!(free.status, 201, "{free:?}");
+    // An intent that was done is an answer, too.
+    let (id, token) = guards.claimed(&order_mail("done")).await;
+    guards
+        .report(&id, "confirm", &json!({ "token": token }))
+        .await;
+    for is_repeated in [None, Some("true")] {
+        let done = guards.claim_with(0, "k2", &order_mail("done")).await;
+        assert_eq!(done.status, 200, "{done:?}");
+        assert_eq!(done.header("idempotency-replayed"), is_repeated);
+    }
+    let reused = guards.claim_with(0, "k2", &order_mail("next")).await;
+    reused.problem(422, "idempotency-key-reused");
 }
 
 #[tokio::test]

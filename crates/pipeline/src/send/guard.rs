@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{ClaimToken, ConsumerId, GuardId, StoreError};
+use crate::{ClaimToken, ConsumerId, GuardId, Request, StoreError};
 
 use super::action::{ActionName, Receipt, SenderName};
 use super::intent::{IntentLabel, ProviderKey};
@@ -25,9 +25,9 @@ pub struct GuardRequest {
     pub lease: Duration,
     /// The API key that asks.
     pub by: ConsumerId,
-    /// A digest of the caller and its idempotency key. The same request gets the same
-    /// permission again while it holds.
-    pub asked: Option<[u8; 16]>,
+    /// The request, if it has an idempotency key. The same request gets the same permission
+    /// again while it holds.
+    pub asked: Option<Request>,
 }
 
 /// A permission to act.
@@ -53,10 +53,12 @@ pub enum GuardClaimed {
     InProgress(SendView, Duration),
     /// The last holder did not report. Whether the action was done is unknown.
     Uncertain(SendView),
-    /// The action is done.
-    AlreadyDone(SendView),
+    /// The action is done. The flag says whether the same request was answered before.
+    AlreadyDone(SendView, bool),
     /// The intent belongs to a send that failed or was cancelled.
     Closed(SendView),
+    /// The idempotency key was used for another intent.
+    KeyReused,
 }
 
 /// The outcome of a report about a guard.
@@ -77,7 +79,9 @@ pub enum GuardReported {
 /// Guards: for the feed.
 #[async_trait]
 pub trait GuardLog: Send + Sync {
-    /// Claims an intent. Of all requests with one intent one gets the permission.
+    /// Claims an intent. Of all requests with one intent one gets the permission. A request
+    /// that gets it, or learns that the action is done, uses its idempotency key for this
+    /// intent; one that is refused leaves the key free.
     async fn claim_guard(&self, request: GuardRequest) -> Result<GuardClaimed, StoreError>;
 
     /// Records that the action was done. An old token of this guard is accepted too, in

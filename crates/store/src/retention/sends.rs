@@ -69,6 +69,22 @@ pub(super) const INTENTS: Sql = Sql {
              RETURNING (SELECT now FROM clock) - created_at - $1",
 };
 
+/// Requests for guards that no client repeats any more.
+pub(super) const GUARD_REQUESTS: Sql = Sql {
+    postgres: "DELETE FROM guard_requests
+               WHERE (consumer, idempotency_key) IN (
+                   SELECT consumer, idempotency_key FROM guard_requests
+                   WHERE created_at <= now() - $1 * interval '1 millisecond'
+                   ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+               RETURNING (extract(epoch FROM now() - created_at) * 1000)::bigint - $1",
+    sqlite: "DELETE FROM guard_requests
+             WHERE (consumer, idempotency_key) IN (
+                 SELECT consumer, idempotency_key FROM guard_requests
+                 WHERE created_at <= (SELECT now FROM clock) - $1
+                 ORDER BY created_at LIMIT $2)
+             RETURNING (SELECT now FROM clock) - created_at - $1",
+};
+
 /// Requests for sends that no client repeats any more.
 pub(super) const REQUESTS: Sql = Sql {
     postgres: "DELETE FROM send_requests

@@ -5,16 +5,18 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pipeline::{
     ClaimToken, GuardClaim, GuardClaimed, GuardId, GuardLog, GuardReported, GuardRequest, Receipt,
-    SendKind, SendState, SendView, StoreError,
+    Request, SendKind, SendState, SendView, StoreError,
 };
 use uuid::Uuid;
 
 use super::event::Event;
 use super::report::{Report, report};
+use super::requests::GUARDS;
 use super::row::{SendRow, end_lease, find, lock_intent};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::database::{Database, Session};
 use crate::fault::Fault;
+use crate::requests::Noted;
 use crate::stored::{millis, span};
 use crate::uncancelled::SHORT;
 
@@ -77,29 +79,69 @@ async fn claim<B: Backend>(
     session: Session<B>,
     request: GuardRequest,
 ) -> Result<GuardClaimed, Fault> {
-    let token = ClaimToken::new();
     let mut transaction = session.begin().await?;
-    let inserted = insert::<B>(&mut transaction, &request, token).await?;
-    let claimed = if let Some(row) = inserted {
-        yours(row, token)?
-    } else {
-        let sender = request.sender.as_str();
-        let row = lock_intent::<B>(&mut transaction, sender, &request.key).await?;
-        // Retention deleted the row in between; the caller asks again.
-        let row = row.ok_or(Fault::Conflict)?;
-        claim_known::<B>(&mut transaction, row, &request, token).await?
-    };
+    let claimed = claim_in::<B>(&mut transaction, &request).await?;
+    // Whatever is answered, the end of a lease is stored.
     transaction.commit().await?;
     Ok(claimed)
+}
+
+/// Claims under the unique key of the request, and then under that of the intent.
+async fn claim_in<B: Backend>(
+    connection: &mut Connection<B>,
+    request: &GuardRequest,
+) -> Result<GuardClaimed, Fault> {
+    let (id, token) = (GuardId::new(), ClaimToken::new());
+    let asked = request.asked.as_ref();
+    let made = id.to_string();
+    let is_repeated = match GUARDS.note::<B>(connection, asked, &made).await? {
+        Noted::New => false,
+        // What it made is found by its intent.
+        Noted::Before(_) => true,
+        Noted::Reused => return Ok(GuardClaimed::KeyReused),
+    };
+    if let Some(row) = insert::<B>(connection, id.as_uuid(), request, token).await? {
+        return yours(row, token);
+    }
+    let row = lock_intent::<B>(connection, request.sender.as_str(), &request.key).await?;
+    // Retention deleted the row in between; the caller asks again.
+    let row = row.ok_or(Fault::Conflict)?;
+    let claimed = claim_known::<B>(connection, row, request, token, is_repeated).await?;
+    if !is_repeated {
+        remember::<B>(connection, asked, &claimed).await?;
+    }
+    Ok(claimed)
+}
+
+/// Keeps a new request with the guard that it was answered with. One that is refused is
+/// forgotten.
+async fn remember<B: Backend>(
+    connection: &mut Connection<B>,
+    asked: Option<&Request>,
+    claimed: &GuardClaimed,
+) -> Result<(), Fault> {
+    let view = match claimed {
+        GuardClaimed::Yours(claim) | GuardClaimed::Again(claim) => &claim.guard,
+        GuardClaimed::AlreadyDone(view, _) => view,
+        GuardClaimed::InProgress(..)
+        | GuardClaimed::Uncertain(_)
+        | GuardClaimed::Closed(_)
+        | GuardClaimed::KeyReused => return GUARDS.forget::<B>(connection, asked).await,
+    };
+    let known = match view.kind {
+        SendKind::Guard => GuardId::from_uuid(view.id.as_uuid()).to_string(),
+        SendKind::Send => view.id.to_string(),
+    };
+    GUARDS.correct::<B>(connection, asked, &known).await
 }
 
 /// Inserts the guard as claimed, unless the intent is known. The unique key decides.
 async fn insert<B: Backend>(
     connection: &mut Connection<B>,
+    id: Uuid,
     request: &GuardRequest,
     token: ClaimToken,
 ) -> Result<Option<SendRow>, Fault> {
-    let id = GuardId::new().as_uuid();
     let label = request.label.as_ref();
     let written = query::<B>(Sql {
         postgres: "INSERT INTO sends (id, kind, sender, action, intent_key, provider_key,
@@ -127,7 +169,7 @@ async fn insert<B: Backend>(
     .bind(label.map(|label| i64::from(label.version)))
     .bind(token.as_uuid())
     .bind(millis(request.lease))
-    .bind(request.asked.as_ref().map(|asked| &asked[..]))
+    .bind(tag(request))
     .bind(request.by.as_str())
     .execute(connection)
     .await?;
@@ -144,6 +186,7 @@ async fn claim_known<B: Backend>(
     row: SendRow,
     request: &GuardRequest,
     token: ClaimToken,
+    is_repeated: bool,
 ) -> Result<GuardClaimed, Fault> {
     end_lease::<B>(connection, &row).await?;
     let (kind, state) = (row.kind()?, row.state()?);
@@ -153,8 +196,7 @@ async fn claim_known<B: Backend>(
             claim_released::<B>(connection, row.id, request, token).await?
         }
         (SendKind::Guard, SendState::Dispatched) => {
-            let is_same = request.asked.is_some()
-                && row.asked.as_deref() == request.asked.as_ref().map(|asked| &asked[..]);
+            let is_same = request.asked.is_some() && row.asked.as_deref() == tag(request);
             let held = row.claim_token.map(ClaimToken::from_uuid);
             match held.filter(|_| is_same) {
                 Some(token) => GuardClaimed::Again(GuardClaim {
@@ -166,7 +208,7 @@ async fn claim_known<B: Backend>(
             }
         }
         (_, SendState::Uncertain) => GuardClaimed::Uncertain(row.view()?),
-        (_, SendState::Sent) => GuardClaimed::AlreadyDone(row.view()?),
+        (_, SendState::Sent) => GuardClaimed::AlreadyDone(row.view()?, is_repeated),
         (_, SendState::Failed | SendState::Cancelled) => GuardClaimed::Closed(row.view()?),
         (_, SendState::Held | SendState::Ready | SendState::Claimed | SendState::Dispatched) => {
             GuardClaimed::InProgress(row.view()?, SEND_UNDER_WAY)
@@ -195,7 +237,7 @@ async fn claim_released<B: Backend>(
     .bind(id)
     .bind(token.as_uuid())
     .bind(millis(request.lease))
-    .bind(request.asked.as_ref().map(|asked| &asked[..]))
+    .bind(tag(request))
     .execute(connection)
     .await?;
     let row = find::<B>(connection, id).await?.ok_or(Fault::Conflict)?;
@@ -217,6 +259,11 @@ async fn note_claim<B: Backend>(
         .with_token(token.as_uuid())
         .add::<B>(connection, id)
         .await
+}
+
+/// What the row of a guard keeps of the request that holds it.
+fn tag(request: &GuardRequest) -> Option<&[u8]> {
+    request.asked.as_ref().map(|asked| &asked.tag[..])
 }
 
 fn yours(row: SendRow, token: ClaimToken) -> Result<GuardClaimed, Fault> {

@@ -8,11 +8,11 @@ use uuid::Uuid;
 
 use super::event::{announce_new, first_event};
 use super::row::{SendRow, find, lock_intent};
-use super::{caps, content};
+use super::{caps, content, requests};
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::database::Session;
 use crate::fault::Fault;
-use crate::requests::{self, Noted};
+use crate::requests::Noted;
 use crate::seal::Sealed;
 use crate::stored::millis;
 
@@ -115,7 +115,8 @@ async fn record_in<B: Backend>(
     sealed: Sealed,
 ) -> Result<(SendRecorded, Option<IntentRow>), Fault> {
     let made = send.id.to_string();
-    match requests::note::<B>(connection, send.asked.as_ref(), &made).await? {
+    let asked = send.asked.as_ref();
+    match requests::SENDS.note::<B>(connection, asked, &made).await? {
         Noted::New => {}
         Noted::Reused => return Ok((SendRecorded::KeyReused, None)),
         Noted::Before(made) => {

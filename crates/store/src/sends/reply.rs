@@ -10,11 +10,11 @@ use pipeline::{
 use super::event::{announce_new, first_event};
 use super::record::{insert, wait_for_others};
 use super::row::{SendRow, find, find_reply, lock_intent};
-use super::{caps, content, reply_target, thread_caps};
+use super::{caps, content, reply_target, requests, thread_caps};
 use crate::backend::{Backend, Connection, Sql, query, row};
 use crate::database::{Database, Session};
 use crate::fault::Fault;
-use crate::requests::{self, Noted};
+use crate::requests::Noted;
 use crate::seal::Sealed;
 use crate::uncancelled::SHORT;
 
@@ -86,7 +86,8 @@ async fn record_in<B: Backend>(
     let answered = |recorded| Ok(Attempted::Answered(recorded));
     let send = &reply.send;
     let made = send.id.to_string();
-    match requests::note::<B>(connection, send.asked.as_ref(), &made).await? {
+    let asked = send.asked.as_ref();
+    match requests::SENDS.note::<B>(connection, asked, &made).await? {
         Noted::New => {}
         Noted::Reused => return answered(ReplyRecorded::KeyReused),
         Noted::Before(made) => {

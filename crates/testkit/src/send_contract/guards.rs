@@ -86,35 +86,6 @@ pub async fn claimed_guard_is_in_progress_for_others(subject: &dyn SendSubject) 
     assert_eq!(shown.map(|view| view.state), Some(SendState::Dispatched));
 }
 
-/// A retry whose first answer was lost gets the permission that it has.
-pub async fn repeated_claim_request_gets_the_same_token(subject: &dyn SendSubject) {
-    let asked = |tag: u8| GuardRequest {
-        asked: Some([tag; 16]),
-        ..guard("order")
-    };
-    let GuardClaimed::Yours(first) = claim(subject, asked(1)).await else {
-        panic!("the intent is new");
-    };
-    let GuardClaimed::Again(again) = claim(subject, asked(1)).await else {
-        panic!("the request is the same");
-    };
-    assert_eq!((again.token, again.guard.id), (first.token, first.guard.id));
-    for other in [asked(2), guard("order")] {
-        let answer = claim(subject, other).await;
-        assert!(matches!(answer, GuardClaimed::InProgress(..)), "{answer:?}");
-    }
-    must(
-        subject
-            .guards()
-            .release_guard(id(&first), first.token)
-            .await,
-    );
-    let GuardClaimed::Yours(next) = claim(subject, asked(1)).await else {
-        panic!("the guard was released");
-    };
-    assert_ne!(next.token, first.token);
-}
-
 /// The stored result is given to all who ask later, and the first one stays.
 pub async fn confirmed_guard_is_done_for_all(subject: &dyn SendSubject) {
     let first = claimed(subject, "order", LONG).await;
@@ -134,7 +105,7 @@ pub async fn confirmed_guard_is_done_for_all(subject: &dyn SendSubject) {
         panic!("it is done");
     };
     assert_eq!(again.receipt, Some(receipt("ticket-1")));
-    let GuardClaimed::AlreadyDone(done) = claim(subject, guard("order")).await else {
+    let GuardClaimed::AlreadyDone(done, false) = claim(subject, guard("order")).await else {
         panic!("it is done");
     };
     assert_eq!(done.receipt, Some(receipt("ticket-1")));
@@ -198,7 +169,10 @@ pub async fn late_confirm_is_accepted_after_the_lease(subject: &dyn SendSubject)
         };
         assert_eq!(view.state, SendState::Sent);
         let answer = claim(subject, guard(&entity)).await;
-        assert!(matches!(answer, GuardClaimed::AlreadyDone(_)), "{answer:?}");
+        assert!(
+            matches!(answer, GuardClaimed::AlreadyDone(..)),
+            "{answer:?}"
+        );
     }
 }
 
@@ -347,7 +321,7 @@ pub async fn uncertain_guard_is_settled_by_the_operator(subject: &dyn SendSubjec
     }
     assert!(matches!(
         claim(subject, guard("sent")).await,
-        GuardClaimed::AlreadyDone(_)
+        GuardClaimed::AlreadyDone(..)
     ));
     let again = claim(subject, guard("retry")).await;
     assert!(matches!(again, GuardClaimed::Yours(_)), "{again:?}");

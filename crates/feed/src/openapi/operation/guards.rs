@@ -14,7 +14,8 @@ pub(super) const GUARDS: &[Operation] = &[
             (
                 201,
                 &["GuardClaim"],
-                "The caller may act until the deadline, and reports then.",
+                "The caller may act until the deadline, and reports then. The same intent under the \
+                 same idempotency key gets the same claim while it holds; another intent gets 422.",
             ),
             (
                 200,
