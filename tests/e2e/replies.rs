@@ -64,11 +64,24 @@ impl Desk {
     }
 
     async fn reply(&self, key: usize, message: &str, order: &str) -> (u16, Value) {
+        let request = self.request(message, order).bearer_auth(&self.keys[key]);
+        Self::answer(request).await
+    }
+
+    /// The same of the first agent, with an idempotency key.
+    async fn reply_with(&self, key: &str, message: &str) -> (u16, Value) {
+        let request = self.request(message, "4821").bearer_auth(&self.keys[0]);
+        Self::answer(request.header("Idempotency-Key", key)).await
+    }
+
+    fn request(&self, message: &str, order: &str) -> reqwest::RequestBuilder {
         let path = format!("v1/messages/{message}/replies");
         let body = json!({ "template": "answer", "values": { "order": order }, "wait": 10 });
         let url = self.harness.deployment.url(Role::Feed, 0).unwrap();
-        let request = self.http.post(url.join(&path).unwrap());
-        let request = request.bearer_auth(&self.keys[key]).json(&body);
+        self.http.post(url.join(&path).unwrap()).json(&body)
+    }
+
+    async fn answer(request: reqwest::RequestBuilder) -> (u16, Value) {
         let answer = request.send().await.unwrap();
         (answer.status().as_u16(), answer.json().await.unwrap())
     }
@@ -142,6 +155,29 @@ async fn two_agents_answer_one_message_once(profile: Profile) {
     ] {
         assert!(body.contains(part), "{part} is not in {body}");
     }
+    desk.harness.end().await;
+}
+
+/// What a reply needs of its message is deleted before the reply is.
+async fn key_of_a_reply_is_used_for_it_when_its_message_is_no_longer_answered(profile: Profile) {
+    let mut desk = Desk::open(profile).await;
+    let message = desk.arrives(&question(1, "")).await;
+    let (status, first) = desk.reply_with("first", &message).await;
+    assert_eq!(status, 201, "{first}");
+    let forget = "UPDATE handlings SET content = NULL, content_key = NULL";
+    desk.harness.database.execute([forget, forget]).await;
+    let next = desk.arrives(&question(2, "")).await;
+    for (key, is_same) in [("first", true), ("later", false)] {
+        for _ in 0..2 {
+            let (status, known) = desk.reply_with(key, &message).await;
+            assert_eq!((status, &known["id"]), (200, &first["id"]), "{known}");
+            assert_eq!(known["same_content"], is_same, "{key}");
+        }
+        let (status, reused) = desk.reply_with(key, &next).await;
+        assert_eq!(status, 422, "{reused}");
+    }
+    assert_eq!(desk.reply_with("next", &next).await.0, 201);
+    desk.sent(2).await;
     desk.harness.end().await;
 }
 
@@ -248,6 +284,7 @@ macro_rules! on_each_profile {
 
 on_each_profile!(
     two_agents_answer_one_message_once,
+    key_of_a_reply_is_used_for_it_when_its_message_is_no_longer_answered,
     ping_pong_of_a_hundred_rounds_ends_at_the_cap,
     ping_pong_without_references_ends_at_the_persons_cap,
     own_copy_by_webhook_and_by_poll_is_marked_and_gives_nothing,

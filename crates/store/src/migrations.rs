@@ -49,6 +49,7 @@ pub(crate) const TWINS: &[Twin] = &[
     twin!(21, "0021_kept_by_inbox"),
     twin!(22, "0022_tried_since"),
     twin!(23, "0023_guard_requests"),
+    twin!(24, "0024_same_content"),
 ];
 
 /// The migrations that a database has, in the driver's own table.

@@ -4,6 +4,7 @@
 mod fixtures;
 mod handling;
 mod replies;
+mod reply_requests;
 mod threads;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::send_contract::SendSubject;
 pub use fixtures::{arrives, letter, reply_to};
 pub use handling::*;
 pub use replies::*;
+pub use reply_requests::*;
 pub use threads::*;
 
 /// A database under test with replies.
@@ -34,13 +36,18 @@ macro_rules! reply_contract {
             $subject:
             of_fifty_replies_to_one_message_one_is_recorded,
             two_senders_give_a_message_one_reply,
-            repeated_reply_request_gets_the_same_reply,
             message_that_ours_followed_is_not_answered,
             mail_in_our_name_follows_a_message,
             refused_reply_leaves_its_intent_and_its_request_free,
             reply_counts_for_the_caps_of_sends,
             message_of_another_owner_is_unknown,
             cancelled_reply_is_the_only_reply,
+
+            repeated_reply_request_gets_the_same_reply,
+            key_of_a_duplicate_reply_is_used_for_it,
+            key_of_a_reply_that_is_not_rendered_again_is_used_for_it,
+            of_two_reply_requests_at_once_under_one_key_one_is_answered,
+            duplicate_reply_leaves_only_its_request,
 
             thread_is_handed_over_at_its_cap_and_released,
             of_twenty_replies_in_one_thread_at_once_one_is_recorded,

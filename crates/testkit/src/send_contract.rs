@@ -6,6 +6,7 @@ mod fixtures;
 mod guards;
 mod may_have_been_sent;
 mod outbox;
+mod send_requests;
 mod sends;
 mod settling;
 
@@ -20,6 +21,7 @@ pub use fixtures::{new_send, shop};
 pub use guards::*;
 pub use may_have_been_sent::*;
 pub use outbox::*;
+pub use send_requests::*;
 pub use sends::*;
 pub use settling::*;
 
@@ -68,14 +70,18 @@ macro_rules! send_contract {
 
             of_fifty_equal_sends_one_is_recorded,
             same_intent_with_other_content_is_refused,
-            repeated_request_gets_the_same_send,
-            concurrent_calls_that_record_nothing_leave_nothing,
             cap_is_exact_under_concurrency,
             duplicate_does_not_count_for_a_cap,
             held_send_is_approved_or_expires,
             cancelled_send_keeps_its_intent_and_loses_its_content,
             sends_are_listed_by_state_newest_first,
             watch_wakes_when_a_send_changes,
+
+            repeated_request_gets_the_same_send,
+            key_of_a_duplicate_is_used_for_its_send,
+            of_two_requests_at_once_under_one_key_one_is_answered,
+            concurrent_calls_that_record_nothing_leave_nothing,
+            request_that_outlives_its_send_is_not_sent_again,
 
             ready_send_wakes_the_outbox_of_its_sender,
             claimed_send_has_what_was_recorded,

@@ -305,6 +305,34 @@ async fn idempotency_key_names_one_reply() {
 }
 
 #[tokio::test]
+async fn idempotency_key_of_a_duplicate_reply_names_it() {
+    let replies = Replies::start().await;
+    let first = replies.arrives("m1", "t1", None).await;
+    let id = replies.reply(0, first, "Ford").await.json()["id"].clone();
+    let second = replies.arrives("m2", "t2", None).await;
+    let keyed = async |key: &str, message: MessageId, name: &str| {
+        let path = format!("/v1/messages/{message}/replies");
+        let request = replies.server.bare(Method::POST, &path);
+        let request = request.bearer_auth(&replies.keys[1]);
+        ask(request.header("Idempotency-Key", key).json(&wish(name))).await
+    };
+    for (name, is_same) in [("Ford", true), ("Zaphod", false)] {
+        for _ in 0..2 {
+            let known = keyed(name, first, name).await;
+            assert_eq!(known.status, 200, "{known:?}");
+            assert_eq!(known.header("idempotency-replayed"), Some("true"));
+            let body = known.json();
+            assert_eq!((&body["id"], &body["same_content"]), (&id, &json!(is_same)));
+        }
+        let other = keyed(name, second, name).await;
+        other.problem(422, "idempotency-key-reused");
+    }
+    let other = keyed("Ford", first, "Zaphod").await;
+    other.problem(422, "idempotency-key-reused");
+    assert_eq!(replies.reply(0, second, "Ford").await.status, 201);
+}
+
+#[tokio::test]
 async fn rules_of_an_inbox_are_set_and_shown_by_their_owner() {
     let replies = Replies::start().await;
     let created = replies

@@ -44,6 +44,13 @@ impl Sends {
         ask(request.json(body)).await
     }
 
+    /// Asks with an idempotency key.
+    async fn post_with(&self, key: &str, path: &str, body: &Value) -> Answer {
+        let request = self.server.bare(Method::POST, path);
+        let request = request.bearer_auth(&self.keys[0]);
+        ask(request.header("Idempotency-Key", key).json(body)).await
+    }
+
     async fn send(&self, body: &Value) -> Answer {
         self.post_as(&self.keys[0], "/v1/sends", body).await
     }
@@ -153,11 +160,7 @@ async fn fifty_equal_requests_with_two_api_keys_create_one_send() {
 #[tokio::test]
 async fn idempotency_key_names_one_send() {
     let sends = Sends::start().await;
-    let send = async |body: &Value| {
-        let request = sends.server.bare(Method::POST, "/v1/sends");
-        let request = request.bearer_auth(&sends.keys[0]);
-        ask(request.header("Idempotency-Key", "k").json(body)).await
-    };
+    let send = async |body: &Value| sends.post_with("k", "/v1/sends", body).await;
     let first = send(&mail("order_1")).await;
     assert_eq!(first.status, 201, "{first:?}");
     let again = send(&mail("order_1")).await;
@@ -165,6 +168,41 @@ async fn idempotency_key_names_one_send() {
     assert_eq!(again.json()["id"], first.json()["id"]);
     let other = send(&mail("order_2")).await;
     other.problem(422, "idempotency-key-reused");
+}
+
+#[tokio::test]
+async fn idempotency_key_of_a_duplicate_names_its_send() {
+    let sends = Sends::start().await;
+    let id = sends.sent(&mail("order_1")).await;
+    for _ in 0..2 {
+        let known = sends.post_with("k", "/v1/sends", &mail("order_1")).await;
+        assert_eq!((known.status, &known.json()["id"]), (200, &json!(id)));
+        assert_eq!(known.header("idempotency-replayed"), Some("true"));
+    }
+    let other = sends.post_with("k", "/v1/sends", &mail("order_2")).await;
+    other.problem(422, "idempotency-key-reused");
+    // A refused request leaves its key free.
+    let reworded = with(&mail("order_1"), "values", json!({ "name": "Ford" }));
+    let refused = sends.post_with("k2", "/v1/sends", &reworded).await;
+    refused.problem(409, "intent-used");
+    let new = sends.post_with("k2", "/v1/sends", &mail("order_2")).await;
+    assert_eq!(new.status, 201, "{new:?}");
+}
+
+#[tokio::test]
+async fn idempotency_key_of_a_batch_names_each_of_its_sends() {
+    let sends = Sends::start().await;
+    sends.sent(&mail("order_1")).await;
+    let batch = async |entities: [&str; 2]| {
+        let body = json!({ "sends": entities.map(mail) });
+        let answer = sends.post_with("k", "/v1/sends/batch", &body).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let items = answer.json()["items"].clone();
+        [0, 1].map(|index| items[index]["status"].as_u64().unwrap())
+    };
+    assert_eq!(batch(["order_1", "order_2"]).await, [200, 201]);
+    assert_eq!(batch(["order_1", "order_2"]).await, [200, 200]);
+    assert_eq!(batch(["order_3", "order_2"]).await, [422, 200]);
 }
 
 #[tokio::test]

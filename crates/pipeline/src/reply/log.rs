@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 
 use crate::{
-    CapKind, InboxId, MessageId, NewSend, ProviderKey, Receipt, ReplyContext, ReplyRefusal, Scope,
-    SendView, SendWritten, SenderProof, StoreError, ThreadCaps, ThreadId,
+    CapKind, InboxId, MessageId, NewSend, ProviderKey, Receipt, ReplyContext, ReplyRefusal,
+    Request, Scope, SendId, SendView, SendWritten, SenderProof, StoreError, ThreadCaps, ThreadId,
 };
 
 /// By what a copy of our own mail is recognised.
@@ -107,6 +107,16 @@ pub trait ReplyLog: Send + Sync {
     ) -> Result<Option<ReplyTarget>, StoreError>;
 
     /// Records a reply, if the message has none and its thread allows it. A unique key of
-    /// the message decides; the thread is locked for this transaction alone.
+    /// the message decides; the thread is locked for this transaction alone. If the message has
+    /// one, the request uses its idempotency key for that one.
     async fn record_reply(&self, reply: NewReply) -> Result<ReplyRecorded, StoreError>;
+
+    /// Answers a request with the reply that its message has, when the message can no longer be
+    /// answered and nothing is rendered. The request uses its idempotency key, as in
+    /// [`record_reply()`](Self::record_reply).
+    async fn repeat_reply(
+        &self,
+        reply: SendId,
+        asked: Request,
+    ) -> Result<ReplyRecorded, StoreError>;
 }

@@ -161,7 +161,8 @@ pub enum SendDecided {
 #[async_trait]
 pub trait SendLog: Send + Sync {
     /// Records a send, if its intent is new. The unique key of the intent decides, and
-    /// nothing is read before.
+    /// nothing is read before. A duplicate uses its idempotency key, too; a send that is refused
+    /// leaves the key free.
     async fn record_send(&self, send: NewSend) -> Result<SendRecorded, StoreError>;
 
     /// The send or the guard with this id.

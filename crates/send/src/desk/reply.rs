@@ -2,7 +2,7 @@
 
 use pipeline::{
     HandoverTime, IntentLabel, NewReply, ReplyContext, ReplyOrder, ReplyOrdered, ReplyRecorded,
-    ReplyRefusal, ReplyTarget, SendView, StoreError,
+    ReplyRefusal, ReplyTarget, Request, SendView, StoreError,
 };
 
 use super::answer::{answered, recipient, subject};
@@ -16,10 +16,10 @@ pub(super) async fn reply(desk: &Desk, order: ReplyOrder) -> Result<ReplyOrdered
     let Some(target) = target.await? else {
         return Ok(ReplyOrdered::UnknownMessage);
     };
-    let known = target.reply.clone();
+    let (known, asked) = (target.reply.clone(), order.asked.clone());
     let reply = match render(desk, order, target) {
         Ok(reply) => reply,
-        Err(refused) => return Ok(refusal(desk, *refused, known)),
+        Err(refused) => return refusal(desk, *refused, known, asked).await,
     };
     let (sender, message) = (reply.send.sender.clone(), reply.message);
     let recorded = desk.replies.record_reply(reply).await?;
@@ -46,18 +46,27 @@ pub(super) async fn reply(desk: &Desk, order: ReplyOrder) -> Result<ReplyOrdered
 
 /// The answer to an order that was refused. A message that was answered before it could no
 /// longer be answered keeps its reply.
-fn refusal(desk: &Desk, refused: ReplyOrdered, known: Option<SendView>) -> ReplyOrdered {
-    match (refused, known) {
+async fn refusal(
+    desk: &Desk,
+    refused: ReplyOrdered,
+    known: Option<SendView>,
+    asked: Option<Request>,
+) -> Result<ReplyOrdered, StoreError> {
+    Ok(match (refused, known) {
         (ReplyOrdered::Refused(_), Some(reply)) => {
-            desk.meters.count_reply("duplicate");
-            ReplyOrdered::Recorded(ReplyRecorded::Known(reply, false))
+            let recorded = match asked {
+                Some(asked) => desk.replies.repeat_reply(reply.id, asked).await?,
+                None => ReplyRecorded::Known(reply, false),
+            };
+            desk.meters.count_reply(word(&recorded));
+            ReplyOrdered::Recorded(recorded)
         }
         (ReplyOrdered::Refused(why), None) => {
             desk.meters.count_reply(why.as_str());
             ReplyOrdered::Refused(why)
         }
         (refused, _) => refused,
-    }
+    })
 }
 
 /// Checks an order and renders the mail. Its recipient, its subject and its ids come from

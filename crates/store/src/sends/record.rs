@@ -90,7 +90,8 @@ pub(super) async fn wait_for_others<B: Backend>(
     Ok(())
 }
 
-/// Records one send of several. What is not new leaves nothing behind.
+/// Records one send of several. A refused one leaves nothing behind, and a repeated one only its
+/// request.
 async fn record_or_undo<B: Backend>(
     connection: &mut Connection<B>,
     send: &NewSend,
@@ -100,10 +101,12 @@ async fn record_or_undo<B: Backend>(
         .execute(connection)
         .await?;
     let (recorded, row) = record_in::<B>(connection, send, sealed).await?;
-    let end = if matches!(recorded, SendRecorded::New(_)) {
-        "RELEASE SAVEPOINT before_send"
-    } else {
-        "ROLLBACK TO SAVEPOINT before_send"
+    let end = match recorded {
+        SendRecorded::New(_) | SendRecorded::Duplicate(_) => "RELEASE SAVEPOINT before_send",
+        SendRecorded::Again(_)
+        | SendRecorded::IntentUsed(_)
+        | SendRecorded::KeyReused
+        | SendRecorded::Capped(..) => "ROLLBACK TO SAVEPOINT before_send",
     };
     query::<B>(Sql::both(end)).execute(connection).await?;
     Ok((recorded, row))
@@ -120,17 +123,24 @@ async fn record_in<B: Backend>(
         Noted::New => {}
         Noted::Reused => return Ok((SendRecorded::KeyReused, None)),
         Noted::Before(made) => {
-            let made: SendId = made.parse().or(Err(Fault::Damaged("made")))?;
-            let row = find::<B>(connection, made.as_uuid()).await?;
-            // The request is kept shorter than the send.
-            let view = row.ok_or(Fault::Conflict)?.view()?;
-            return Ok((SendRecorded::Again(view), None));
+            let answer = match requests::found::<B>(connection, &made).await? {
+                Some(view) => SendRecorded::Again(view),
+                None => SendRecorded::KeyReused,
+            };
+            return Ok((answer, None));
         }
     }
     if !insert::<B>(connection, send, sealed, None).await? {
         let row = lock_intent::<B>(connection, send.sender.as_str(), &send.key).await?;
         let row = intent_row(row)?;
-        return Ok((row.answer(send), Some(row)));
+        let answer = row.answer(send);
+        if let SendRecorded::Duplicate(view) = &answer {
+            let known = view.id.to_string();
+            requests::SENDS
+                .correct::<B>(connection, asked, &known)
+                .await?;
+        }
+        return Ok((answer, Some(row)));
     }
     if let Some((what, left)) = caps::count::<B>(connection, &send.caps).await? {
         return Ok((SendRecorded::Capped(what, left), None));

@@ -3,14 +3,15 @@
 
 use async_trait::async_trait;
 use pipeline::{
-    HandoverTime, MessageId, NewReply, ReplyLog, ReplyRecorded, ReplyTarget, Scope, SendId,
-    StoreError, ThreadState,
+    HandoverTime, MessageId, NewReply, ReplyLog, ReplyRecorded, ReplyTarget, Request, Scope,
+    SendId, StoreError, ThreadState,
 };
 
 use super::event::{announce_new, first_event};
 use super::record::{insert, wait_for_others};
+use super::requests::{SENDS, found, found_reply, has_same_content};
 use super::row::{SendRow, find, find_reply, lock_intent};
-use super::{caps, content, reply_target, requests, thread_caps};
+use super::{caps, content, reply_target, thread_caps};
 use crate::backend::{Backend, Connection, Sql, query, row};
 use crate::database::{Database, Session};
 use crate::fault::Fault;
@@ -35,6 +36,15 @@ impl<B: Backend> ReplyLog for Database<B> {
     async fn record_reply(&self, reply: NewReply) -> Result<ReplyRecorded, StoreError> {
         self.run(SHORT, |session| record(session, reply)).await
     }
+
+    async fn repeat_reply(
+        &self,
+        reply: SendId,
+        asked: Request,
+    ) -> Result<ReplyRecorded, StoreError> {
+        self.run(SHORT, move |session| repeat(session, reply, asked))
+            .await
+    }
 }
 
 /// What became of a reply inside of its transaction.
@@ -58,6 +68,11 @@ async fn record<B: Backend>(session: Session<B>, reply: NewReply) -> Result<Repl
         Attempted::Answered(recorded @ ReplyRecorded::New(_)) => {
             transaction.commit().await?;
             announce_new(&session, send);
+            Ok(recorded)
+        }
+        // Its request is kept.
+        Attempted::Answered(recorded @ ReplyRecorded::Known(..)) => {
+            transaction.commit().await?;
             Ok(recorded)
         }
         Attempted::Answered(recorded) => {
@@ -85,18 +100,19 @@ async fn record_in<B: Backend>(
 ) -> Result<Attempted, Fault> {
     let answered = |recorded| Ok(Attempted::Answered(recorded));
     let send = &reply.send;
-    let made = send.id.to_string();
-    let asked = send.asked.as_ref();
-    match requests::SENDS.note::<B>(connection, asked, &made).await? {
-        Noted::New => {}
-        Noted::Reused => return answered(ReplyRecorded::KeyReused),
-        Noted::Before(made) => {
-            let made: SendId = made.parse().or(Err(Fault::Damaged("made")))?;
-            let row = find::<B>(connection, made.as_uuid()).await?;
-            let view = row.ok_or(Fault::Conflict)?.view()?;
-            return answered(ReplyRecorded::Known(view, true));
+    if let Some(asked) = &send.asked {
+        let made = send.id.to_string();
+        match SENDS.note::<B>(connection, Some(asked), &made).await? {
+            Noted::New => {}
+            Noted::Reused => return answered(ReplyRecorded::KeyReused),
+            Noted::Before(made) => {
+                return answered(answer_again::<B>(connection, asked, &made).await?);
+            }
         }
     }
+    query::<B>(Sql::both("SAVEPOINT after_request"))
+        .execute(&mut *connection)
+        .await?;
     let thread = lock::<B>(connection, reply).await?;
     let to = (reply.message.as_uuid(), reply.thread.0.as_uuid());
     if !insert::<B>(connection, send, sealed, Some(to)).await? {
@@ -124,15 +140,59 @@ async fn record_in<B: Backend>(
     answered(ReplyRecorded::New(view))
 }
 
-/// The reply that the message has, or the action that has its intent.
+/// The answer that the same request got before.
+async fn answer_again<B: Backend>(
+    connection: &mut Connection<B>,
+    asked: &Request,
+    made: &str,
+) -> Result<ReplyRecorded, Fault> {
+    let is_same = has_same_content::<B>(connection, asked).await?;
+    Ok(match found::<B>(connection, made).await? {
+        Some(view) => ReplyRecorded::Known(view, is_same),
+        None => ReplyRecorded::KeyReused,
+    })
+}
+
+/// Answers a request, for which no mail was rendered, with the reply that its message has.
+async fn repeat<B: Backend>(
+    session: Session<B>,
+    reply: SendId,
+    asked: Request,
+) -> Result<ReplyRecorded, Fault> {
+    let mut transaction = session.begin().await?;
+    let connection = &mut *transaction;
+    let made = reply.to_string();
+    let recorded = match SENDS.note::<B>(connection, Some(&asked), &made).await? {
+        Noted::New => {
+            found_reply::<B>(connection, &asked, reply, false).await?;
+            let view = found::<B>(connection, &made).await?;
+            // Retention deleted the reply in between; the caller asks again.
+            ReplyRecorded::Known(view.ok_or(Fault::Conflict)?, false)
+        }
+        Noted::Before(made) => answer_again::<B>(connection, &asked, &made).await?,
+        Noted::Reused => ReplyRecorded::KeyReused,
+    };
+    transaction.commit().await?;
+    Ok(recorded)
+}
+
+/// The reply that the message has, or the action that has its intent. Of this transaction, only
+/// the request stays: a thread without a reply has no row.
 async fn known<B: Backend>(
     connection: &mut Connection<B>,
     reply: &NewReply,
 ) -> Result<ReplyRecorded, Fault> {
     let send = &reply.send;
+    query::<B>(Sql::both("ROLLBACK TO SAVEPOINT after_request"))
+        .execute(&mut *connection)
+        .await?;
     if let Some(row) = find_reply::<B>(connection, reply.message.as_uuid()).await? {
         let is_same = row.fingerprint.as_deref() == Some(&send.fingerprint[..]);
-        return Ok(ReplyRecorded::Known(row.view()?, is_same));
+        let view = row.view()?;
+        if let Some(asked) = &send.asked {
+            found_reply::<B>(connection, asked, view.id, is_same).await?;
+        }
+        return Ok(ReplyRecorded::Known(view, is_same));
     }
     let row = lock_intent::<B>(connection, send.sender.as_str(), &send.key).await?;
     let view = row.ok_or(Fault::Conflict)?.view()?;

@@ -1,11 +1,13 @@
 //! Requests for sends and for guards that a client may repeat. Each kind has a table of its own,
 //! because `SQLite` cannot extend the list of routes in `requests`.
 
-use pipeline::Request;
+use pipeline::{Request, SendId, SendView};
 
 use crate::backend::{Backend, Connection, Sql, query};
 use crate::fault::Fault;
 use crate::requests::{Noted, compared};
+
+use super::row::{SendRow, find};
 
 /// The statements of a table of requests.
 pub(super) struct Table {
@@ -125,4 +127,52 @@ impl Table {
             .await?;
         Ok(())
     }
+}
+
+/// The send that a request was answered with. `None`: the request was the first one to ask for
+/// it again shortly before the intent was forgotten, and is still kept. Its key is not used for
+/// another send.
+pub(super) async fn found<B: Backend>(
+    connection: &mut Connection<B>,
+    made: &str,
+) -> Result<Option<SendView>, Fault> {
+    let made: SendId = made.parse().or(Err(Fault::Damaged("made")))?;
+    let row = find::<B>(connection, made.as_uuid()).await?;
+    row.map(SendRow::view).transpose()
+}
+
+/// Writes that a request for a reply, which this transaction has noted, was answered with the
+/// reply that its message has.
+pub(super) async fn found_reply<B: Backend>(
+    connection: &mut Connection<B>,
+    request: &Request,
+    reply: SendId,
+    is_same: bool,
+) -> Result<(), Fault> {
+    query::<B>(Sql::both(
+        "UPDATE send_requests SET made = $3, same_content = $4
+         WHERE consumer = $1 AND idempotency_key = $2",
+    ))
+    .bind(request.consumer.as_str())
+    .bind(request.key.as_str())
+    .bind(reply.to_string())
+    .bind(is_same)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Whether the reply that a request was answered with has the content that it asked for.
+pub(super) async fn has_same_content<B: Backend>(
+    connection: &mut Connection<B>,
+    request: &Request,
+) -> Result<bool, Fault> {
+    let is_same: Option<bool> = query::<B>(Sql::both(
+        "SELECT same_content FROM send_requests WHERE consumer = $1 AND idempotency_key = $2",
+    ))
+    .bind(request.consumer.as_str())
+    .bind(request.key.as_str())
+    .scalar(connection)
+    .await?;
+    is_same.ok_or(Fault::Conflict)
 }

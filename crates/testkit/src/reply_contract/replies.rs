@@ -1,8 +1,8 @@
 //! A message has one reply.
 
 use pipeline::{
-    CapKind, ConsumerId, Handling, NewInbox, NewMessage, NewReply, NewSend, ReplyRecorded, Request,
-    RequestKind, Scope, SendCap, SendDecision, SendState,
+    CapKind, ConsumerId, Handling, NewInbox, NewMessage, NewReply, NewSend, ReplyRecorded, Scope,
+    SendCap, SendDecision, SendState,
 };
 use tokio::task::JoinSet;
 
@@ -56,33 +56,6 @@ pub async fn two_senders_give_a_message_one_reply(subject: &dyn ReplySubject) {
         panic!("{other:?}");
     };
     assert_eq!(view.id, first.id);
-}
-
-/// An idempotency key names one reply of one caller.
-pub async fn repeated_reply_request_gets_the_same_reply(subject: &dyn ReplySubject) {
-    let asked = |tag: u8| {
-        Some(Request {
-            consumer: must("agent".parse()),
-            kind: RequestKind::Send,
-            key: must("k".parse()),
-            tag: [tag; 16],
-        })
-    };
-    let message = arrives(subject, letter("m", "t")).await;
-    let with = |tag| {
-        let reply = reply_to(message, "t");
-        NewReply {
-            send: NewSend {
-                asked: asked(tag),
-                ..reply.send
-            },
-            ..reply
-        }
-    };
-    let first = replied(subject, with(1)).await;
-    let again = record(subject, with(1)).await;
-    assert_eq!(again, ReplyRecorded::Known(first, true));
-    assert_eq!(record(subject, with(2)).await, ReplyRecorded::KeyReused);
 }
 
 /// What was written before our last mail in the thread is answered by it.

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use pipeline::{
-    CapKind, NewSend, Request, RequestKind, SendCap, SendDecided, SendDecision, SendId,
-    SendRecorded, SendState,
+    CapKind, NewSend, SendCap, SendDecided, SendDecision, SendId, SendRecorded, SendState,
 };
 use tokio::task::JoinSet;
 
@@ -59,65 +58,6 @@ pub async fn same_intent_with_other_content_is_refused(subject: &dyn SendSubject
         panic!("the intent is used");
     };
     assert_eq!(view.id, first.id);
-}
-
-/// An idempotency key names one request of one caller.
-pub async fn repeated_request_gets_the_same_send(subject: &dyn SendSubject) {
-    let asked = |entity: &str, consumer: &str, tag: u8| NewSend {
-        asked: Some(Request {
-            consumer: must(consumer.parse()),
-            kind: RequestKind::Send,
-            key: must("k".parse()),
-            tag: [tag; 16],
-        }),
-        ..new_send(entity)
-    };
-    let SendRecorded::New(first) = record(subject, asked("order", "a", 1)).await else {
-        panic!("the request is new");
-    };
-    let SendRecorded::Again(again) = record(subject, asked("order", "a", 1)).await else {
-        panic!("the request is known");
-    };
-    assert_eq!(again.id, first.id);
-    let reused = record(subject, asked("other", "a", 2)).await;
-    assert_eq!(reused, SendRecorded::KeyReused);
-    let of_another = record(subject, asked("other", "b", 2)).await;
-    assert!(matches!(of_another, SendRecorded::New(_)), "{of_another:?}");
-}
-
-/// Concurrent calls may share a commit. A call that records nothing leaves nothing in it:
-/// its idempotency key is free, and the sends beside it are recorded.
-pub async fn concurrent_calls_that_record_nothing_leave_nothing(subject: &dyn SendSubject) {
-    let keyed = |entity: &str, key: u32| NewSend {
-        asked: Some(Request {
-            consumer: must("a".parse()),
-            kind: RequestKind::Send,
-            key: must(format!("k{key}").parse()),
-            tag: [1; 16],
-        }),
-        ..new_send(entity)
-    };
-    recorded(subject, "known").await;
-    let mut tasks = JoinSet::new();
-    for n in 0..20 {
-        let sends = subject.sends();
-        let entity = if n % 2 == 0 {
-            "known".to_owned()
-        } else {
-            format!("new-{n}")
-        };
-        let send = keyed(&entity, n);
-        tasks.spawn(async move { (n, must(sends.record_send(send).await)) });
-    }
-    for (n, answer) in tasks.join_all().await {
-        let is_new = matches!(answer, SendRecorded::New(_));
-        assert_eq!(is_new, n % 2 == 1, "{answer:?}");
-    }
-    for n in 0..20 {
-        let answer = record(subject, keyed(&format!("later-{n}"), n)).await;
-        let is_free = matches!(answer, SendRecorded::New(_));
-        assert_eq!(is_free, n % 2 == 0, "{answer:?}");
-    }
 }
 
 fn capped(entity: &str, most: u32) -> NewSend {
