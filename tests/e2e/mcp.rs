@@ -113,6 +113,8 @@ async fn code_and_link_are_given_once_and_finished(harness: Harness) {
         let (found, ()) = tokio::join!(wait(&session, &started, 50), posted);
         assert_eq!(found["status"], "found", "{found}");
         assert_eq!(found["code"], "493817");
+        assert_eq!(found["sender_verified"], false, "{found}");
+        assert_eq!(found["sender_proof"], "no_signature", "{found}");
         assert_eq!(wait(&session, &started, 0).await, found);
 
         let arguments = json!({ "attempt_id": started["attempt_id"] });

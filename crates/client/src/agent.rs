@@ -219,12 +219,16 @@ fn disclosed(answer: &Answer) -> Result<Disclosed, CallError> {
         id,
         kind,
         value,
+        sender_verified,
+        sender_proof,
         consumed_at,
     } = serde_json::from_slice(&answer.body).map_err(CallError::Unreadable)?;
     Ok(Disclosed {
         id,
         kind,
         value,
+        sender_verified,
+        sender_proof,
         consumed_at,
         is_replay: answer.is_replay,
     })

@@ -106,6 +106,10 @@ pub struct Disclosed {
     pub kind: Kind,
     /// The code or the link itself.
     pub value: SecretString,
+    /// Whether the sender of its mail is proven. An older server does not say.
+    pub sender_verified: Option<bool>,
+    /// What proves it, or why it is not proven.
+    pub sender_proof: Option<String>,
     /// When it was consumed, in RFC 3339.
     pub consumed_at: String,
     /// Whether this is the repeated answer to an earlier request.
@@ -143,5 +147,7 @@ pub(crate) struct Disclosure {
     pub(crate) id: String,
     pub(crate) kind: Kind,
     pub(crate) value: SecretString,
+    pub(crate) sender_verified: Option<bool>,
+    pub(crate) sender_proof: Option<String>,
     pub(crate) consumed_at: String,
 }

@@ -125,6 +125,10 @@ pub struct AttemptValue {
     /// The code, the link, or the field of the link that was asked for.
     #[serde(alias = "token")]
     pub value: SecretString,
+    /// Whether the sender of its mail is proven. An older server does not say.
+    pub sender_verified: Option<bool>,
+    /// What proves it, or why it is not proven.
+    pub sender_proof: Option<String>,
     /// When it was consumed, in RFC 3339.
     pub consumed_at: String,
 }
@@ -161,4 +165,28 @@ pub enum FinishAnswer {
     Finished(Box<Attempt>),
     /// It was finished before with another outcome.
     OtherOutcome,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answer_of_an_older_server_is_read_without_the_sender() {
+        let mut answer = serde_json::json!({
+            "attempt": "att_1", "artifact": "art_1", "state": "consumed", "kind": "code",
+            "value": "493817", "consumed_at": "2026-11-15T10:00:00Z",
+        });
+        let read = |answer: &Json| {
+            let body = serde_json::to_vec(answer).unwrap();
+            match AttemptConsumption::read(&body).unwrap() {
+                AttemptConsumption::Value(given) => (given.sender_verified, given.sender_proof),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(read(&answer), (None, None));
+        answer["sender_verified"] = true.into();
+        answer["sender_proof"] = "dkim".into();
+        assert_eq!(read(&answer), (Some(true), Some("dkim".to_owned())));
+    }
 }

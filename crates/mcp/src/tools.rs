@@ -142,11 +142,20 @@ async fn look(
 
 fn found(attempt: &Attempt, given: &AttemptValue) -> Value {
     let name = if given.kind == "link" { "url" } else { "code" };
-    json!({
+    let mut answer = json!({
         "status": "found",
         name: given.value.expose_secret(),
         "next": advice::found(attempt),
-    })
+    });
+    if let Value::Object(fields) = &mut answer {
+        // An older server does not say.
+        let verified = given.sender_verified.map(|is_proven| json!(is_proven));
+        let proof = given.sender_proof.as_ref().map(|word| json!(word));
+        let sender = [("sender_verified", verified), ("sender_proof", proof)];
+        let sender = sender.into_iter();
+        fields.extend(sender.filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    }
+    answer
 }
 
 pub(crate) async fn resend(client: &Client, resend: &Resend) -> Result<Value, CallError> {

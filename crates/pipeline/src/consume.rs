@@ -7,7 +7,7 @@ use secrecy::SecretString;
 
 use crate::{
     ArtifactId, ArtifactKind, AttemptId, ConsumerId, IdempotencyKey, InboxId, Reason, Scope,
-    StoreError, Timestamp,
+    SenderProof, StoreError, Timestamp,
 };
 
 /// A request to consume an artifact.
@@ -35,6 +35,8 @@ pub enum Consumed {
         kind: ArtifactKind,
         /// The code or the link.
         value: SecretString,
+        /// Whether the sender of its mail is proven.
+        sender_proof: SenderProof,
         /// When, by the database's clock.
         at: Timestamp,
     },
@@ -44,6 +46,8 @@ pub enum Consumed {
         kind: ArtifactKind,
         /// The code or the link.
         value: SecretString,
+        /// Whether the sender of its mail is proven.
+        sender_proof: SenderProof,
         /// When it was consumed.
         at: Timestamp,
     },

@@ -1,7 +1,7 @@
 //! The one consume of an artifact. The row is committed first and the value is
 //! disclosed after, so that no crash in between leads to a second disclosure.
 
-use pipeline::{ArtifactKind, ConsumeRequest, Consumed, Reason, Timestamp};
+use pipeline::{ArtifactKind, ConsumeRequest, Consumed, Reason, SenderProof, Timestamp};
 use secrecy::SecretString;
 
 use crate::backend::{Backend, Connection, Sql, query};
@@ -16,6 +16,7 @@ struct Wanted {
     kind: ArtifactKind,
     /// Nothing once it was wiped.
     value: Option<SecretString>,
+    sender_proof: SenderProof,
     expires_at: Timestamp,
 }
 
@@ -44,9 +45,13 @@ pub(crate) async fn take<B: Backend>(
     };
     match insert::<B>(connection, request, target).await? {
         Some((at, true)) => {
-            let Wanted { kind, value, .. } = wanted;
-            let value = value.ok_or(Fault::Damaged("value"))?;
-            Ok(Consumed::First { kind, value, at })
+            let value = wanted.value.ok_or(Fault::Damaged("value"))?;
+            Ok(Consumed::First {
+                kind: wanted.kind,
+                value,
+                sender_proof: wanted.sender_proof,
+                at,
+            })
         }
         Some((_, false)) => {
             undo::<B>(connection, request).await?;
@@ -71,21 +76,24 @@ async fn look_up<B: Backend>(
         Option<String>,
         Option<String>,
         Option<Vec<u8>>,
+        String,
         Moment,
         Option<String>,
         bool,
     );
     let row: Option<Columns> = query::<B>(Sql::both(
-        "SELECT a.inbox, a.kind, a.verdict, a.reason, a.value_key, a.value, a.expires_at, i.owner,
-                t.token IS NOT NULL
+        "SELECT a.inbox, a.kind, a.verdict, a.reason, a.value_key, a.value, m.sender_proof,
+                a.expires_at, i.owner, t.token IS NOT NULL
          FROM artifacts a JOIN inboxes i ON i.inbox = a.inbox
+         JOIN messages m ON m.id = a.message_id
          LEFT JOIN attempts t ON t.id = a.attempt_id
          WHERE a.id = $1",
     ))
     .bind(request.artifact.as_uuid())
     .fetch_optional(connection)
     .await?;
-    let Some((address, kind, word, reason, key, value, expires_at, owner, is_token)) = row else {
+    let Some((address, kind, word, reason, key, value, proof, expires_at, owner, is_token)) = row
+    else {
         return Ok(Err(Consumed::Unknown));
     };
     if !request.scope.covers(&inbox(&address)?, owner.as_deref()) {
@@ -105,6 +113,7 @@ async fn look_up<B: Backend>(
     Ok(Ok(Wanted {
         kind: ArtifactKind::from_word(&kind).ok_or(Fault::Damaged("kind"))?,
         value: value.transpose()?,
+        sender_proof: SenderProof::from_stored(&proof),
         expires_at: expires_at.into(),
     }))
 }
@@ -187,9 +196,13 @@ async fn explain<B: Backend>(
             return Ok(Consumed::KeyReused);
         }
         let at = consumed_at.into();
-        let Wanted { kind, value, .. } = wanted;
-        return Ok(match value.filter(|_| is_replay) {
-            Some(value) => Consumed::Replayed { kind, value, at },
+        return Ok(match wanted.value.filter(|_| is_replay) {
+            Some(value) => Consumed::Replayed {
+                kind: wanted.kind,
+                value,
+                sender_proof: wanted.sender_proof,
+                at,
+            },
             None => Consumed::Already { at },
         });
     }

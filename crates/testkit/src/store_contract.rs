@@ -174,6 +174,7 @@ macro_rules! store_contract {
             unproven_mail_does_not_supersede_proven_mail,
             proven_mail_supersedes_unproven_mail_of_any_time,
             unproven_copy_of_a_proven_value_changes_nothing,
+            consume_names_the_proof_of_the_sender,
             unproven_mail_after_a_resend_supersedes_proven_mail,
             repeated_value_is_one_artifact_per_attempt,
             repeated_value_stays_with_the_attempt_that_has_it,

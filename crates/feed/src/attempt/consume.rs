@@ -1,13 +1,15 @@
 //! `POST /v1/attempts/{attempt}/consume`: wait for the value and consume it, in one
 //! request.
 
+use std::borrow::Cow;
+
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use pipeline::{
-    ArtifactId, ArtifactKind, AttemptConsume, AttemptConsumed, AttemptId, AttemptView, Timestamp,
-    token_of,
+    ArtifactId, ArtifactKind, AttemptConsume, AttemptConsumed, AttemptId, AttemptView, Reason,
+    Timestamp, token_of,
 };
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 
 use super::attempt_body::AttemptBody;
@@ -65,6 +67,11 @@ pub(crate) struct AttemptDisclosureBody<'a> {
     value: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<&'a str>,
+    /// Whether it is proven which domain the mail with the value comes from.
+    sender_verified: bool,
+    /// What proves it (`provider` or `dkim`), or why it is not proven.
+    #[schema(value_type = String)]
+    sender_proof: Reason,
     #[schema(value_type = String, format = DateTime)]
     consumed_at: Timestamp,
 }
@@ -125,10 +132,24 @@ async fn respond(
             artifact,
             kind,
             value,
+            sender_proof,
             at,
             is_replay,
         } => {
-            let response = disclose(attempt, artifact, kind, &value, at)?;
+            let value = value.expose_secret();
+            let token = token_in(attempt, value)?;
+            let disclosure = AttemptDisclosureBody {
+                attempt: attempt.id,
+                artifact,
+                state: "consumed",
+                kind,
+                value: token.is_none().then_some(value),
+                token: token.as_deref(),
+                sender_verified: sender_proof.holds(),
+                sender_proof: Reason::from_stored(sender_proof.as_str()),
+                consumed_at: at,
+            };
+            let response = reply::json(StatusCode::OK, &disclosure);
             Ok(if is_replay {
                 reply::replayed(response)
             } else {
@@ -145,29 +166,12 @@ async fn respond(
     }
 }
 
-fn disclose(
-    attempt: &AttemptView,
-    artifact: ArtifactId,
-    kind: ArtifactKind,
-    value: &SecretString,
-    consumed_at: Timestamp,
-) -> Result<HttpResponse, Problem> {
-    let value = value.expose_secret();
+/// The field of the link that the attempt asked for, if it asked for one.
+fn token_in<'v>(attempt: &AttemptView, value: &'v str) -> Result<Option<Cow<'v, str>>, Problem> {
     // A link without the field never becomes the artifact of such an attempt.
     let name = attempt.rules.token.as_deref();
     let token = name.map(|name| token_of(value, name)).transpose();
-    let token = token.map_err(|_never| Problem::Internal)?;
-    let value = token.is_none().then_some(value);
-    let disclosure = AttemptDisclosureBody {
-        attempt: attempt.id,
-        artifact,
-        state: "consumed",
-        kind,
-        value,
-        token: token.as_deref(),
-        consumed_at,
-    };
-    Ok(reply::json(StatusCode::OK, &disclosure))
+    token.map_err(|_never| Problem::Internal)
 }
 
 /// Logs who got a value, without the value.

@@ -2,7 +2,9 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use pipeline::{ArtifactId, ArtifactKind, ConsumeRequest, Consumed, Timestamp};
+use pipeline::{
+    ArtifactId, ArtifactKind, ConsumeRequest, Consumed, Reason, SenderProof, Timestamp,
+};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 
@@ -23,6 +25,11 @@ pub(crate) struct DisclosureBody<'a> {
     #[schema(value_type = String)]
     kind: ArtifactKind,
     value: &'a str,
+    /// Whether it is proven which domain the mail with the value comes from.
+    sender_verified: bool,
+    /// What proves it (`provider` or `dkim`), or why it is not proven.
+    #[schema(value_type = String)]
+    sender_proof: Reason,
     #[schema(value_type = String, format = DateTime)]
     consumed_at: Timestamp,
 }
@@ -91,9 +98,20 @@ fn log(request: &ConsumeRequest, consumed: Option<&Consumed>) {
 
 fn respond(id: ArtifactId, consumed: Consumed) -> Result<HttpResponse, Problem> {
     match consumed {
-        Consumed::First { kind, value, at } => Ok(disclose(id, kind, &value, at)),
-        Consumed::Replayed { kind, value, at } => {
-            Ok(reply::replayed(disclose(id, kind, &value, at)))
+        Consumed::First {
+            kind,
+            value,
+            sender_proof,
+            at,
+        } => Ok(disclose(id, kind, &value, &sender_proof, at)),
+        Consumed::Replayed {
+            kind,
+            value,
+            sender_proof,
+            at,
+        } => {
+            let response = disclose(id, kind, &value, &sender_proof, at);
+            Ok(reply::replayed(response))
         }
         Consumed::Already { at } => Err(Problem::AlreadyConsumed(at)),
         Consumed::KeyReused => Err(Problem::IdempotencyKeyReused),
@@ -108,12 +126,15 @@ fn disclose(
     id: ArtifactId,
     kind: ArtifactKind,
     value: &SecretString,
+    sender_proof: &SenderProof,
     consumed_at: Timestamp,
 ) -> HttpResponse {
     let disclosure = DisclosureBody {
         id,
         kind,
         value: value.expose_secret(),
+        sender_verified: sender_proof.holds(),
+        sender_proof: Reason::from_stored(sender_proof.as_str()),
         consumed_at,
     };
     reply::json(StatusCode::OK, &disclosure)

@@ -171,6 +171,8 @@ fn add_reasons(document: &mut Value) {
         ("Attempt", "reason", "Reason"),
         ("Item", "reason", "Reason"),
         ("Item", "sender_proof", "SenderProof"),
+        ("Disclosure", "sender_proof", "SenderProof"),
+        ("AttemptDisclosure", "sender_proof", "SenderProof"),
     ] {
         let place = format!("/components/schemas/{body}/properties/{field}");
         if let Some(Value::Object(members)) = document.pointer_mut(&place) {
@@ -267,6 +269,12 @@ mod tests {
                 Reason::FOR_AGENTS.len() + CapKind::ALL.len() + ReplyRefusal::ALL.len(),
             ),
             ("Item", "sender_proof", SenderProof::FOR_AGENTS.len()),
+            ("Disclosure", "sender_proof", SenderProof::FOR_AGENTS.len()),
+            (
+                "AttemptDisclosure",
+                "sender_proof",
+                SenderProof::FOR_AGENTS.len(),
+            ),
         ] {
             assert_eq!(words(body, field).len(), count, "{body}.{field}");
         }

@@ -33,11 +33,13 @@ pub(super) fn response_example(operation: &str, body: &str) -> Option<Value> {
         ("finishAttempt", _) => finished_attempt(),
         (_, "AttemptDisclosure") => json!({
             "attempt": ATTEMPT, "artifact": ARTIFACT, "state": "consumed", "kind": "code",
-            "value": "493817", "consumed_at": CONSUMED,
+            "value": "493817", "sender_verified": true, "sender_proof": "dkim",
+            "consumed_at": CONSUMED,
         }),
         (_, "Attempt") => attempt("pending", "wait", "no message has arrived yet"),
         (_, "Disclosure") => json!({
-            "id": ARTIFACT, "kind": "code", "value": "493817", "consumed_at": CONSUMED,
+            "id": ARTIFACT, "kind": "code", "value": "493817", "sender_verified": true,
+            "sender_proof": "dkim", "consumed_at": CONSUMED,
         }),
         (_, "Grant") => json!({ "attempt": ATTEMPT, "resends_left": 0 }),
         (_, "Inbox") => inbox(),

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use pipeline::{
-    ArtifactKey, ArtifactKind, AttemptId, AttemptMatch, NewArtifact, ServerKey, Timestamp,
+    ArtifactKey, ArtifactKind, AttemptId, AttemptMatch, NewArtifact, Reason, SenderProof,
+    ServerKey, Timestamp,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -45,6 +46,11 @@ impl Server {
 
     /// Stores an artifact that is for an attempt.
     async fn store_for(&self, attempt: &Value, artifact: NewArtifact) -> String {
+        let item = Self::suited(attempt, artifact);
+        self.store_item(text(&attempt["inbox"]), item).await
+    }
+
+    fn suited(attempt: &Value, artifact: NewArtifact) -> NewArtifact {
         let id: AttemptId = text(&attempt["id"]).parse().unwrap();
         let key = ArtifactKey::for_attempt(
             &ServerKey::new([7; 32]),
@@ -53,14 +59,10 @@ impl Server {
             &artifact.id.to_string(),
         );
         let matches = vec![AttemptMatch { attempt: id, key }];
-        self.store_item(
-            text(&attempt["inbox"]),
-            NewArtifact {
-                matches,
-                ..artifact
-            },
-        )
-        .await
+        NewArtifact {
+            matches,
+            ..artifact
+        }
     }
 }
 
@@ -106,6 +108,39 @@ async fn consume_waits_for_the_code_and_returns_it() {
             .to_string()
             .contains("493817")
     );
+}
+
+#[actix_web::test]
+async fn consume_says_whether_the_sender_is_proven() {
+    let server = Server::start().await;
+    let no_signature = SenderProof::Missing(Reason::new("no_signature"));
+    for (proof, word) in [
+        (SenderProof::Dkim, "dkim"),
+        (SenderProof::Provider, "provider"),
+        (no_signature, "no_signature"),
+    ] {
+        for wish in [
+            json!({}),
+            json!({ "kind": "link", "links": ["example.com"], "token": "t" }),
+        ] {
+            let attempt = server.open("a", wish).await;
+            let artifact = match attempt["kind"].as_str() {
+                Some("link") => link("https://example.com/v?t=abcdef-123"),
+                _ => code("493817"),
+            };
+            let (inbox, item) = (text(&attempt["inbox"]), Server::suited(&attempt, artifact));
+            server.store_proven(inbox, item, proof.clone()).await;
+            let key = text(&attempt["id"]);
+            let first = server.consume_attempt(&attempt, "a", key, 0).await;
+            let body = first.json();
+            assert_eq!(body["state"], "consumed", "{body}");
+            assert_eq!(body["sender_verified"], proof.holds());
+            assert_eq!(body["sender_proof"], word);
+            assert_eq!(body.as_object().unwrap().len(), 8);
+            let again = server.consume_attempt(&attempt, "a", key, 0).await;
+            assert_eq!(again.text, first.text);
+        }
+    }
 }
 
 #[actix_web::test]

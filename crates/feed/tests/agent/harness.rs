@@ -9,7 +9,8 @@ use actix_web::{App, HttpServer};
 use feed::{Deps, KeySettings, Keys, Policy, Settings, routes};
 use pipeline::{
     AgentLog, ArtifactId, ArtifactKey, ArtifactKind, DeliveryId, InboxId, KeyLog, MessageId,
-    MessageKey, Meters, NewArtifact, NewMessage, Reason, Sender, ServerKey, Timestamp, Verdict,
+    MessageKey, Meters, NewArtifact, NewMessage, Reason, Sender, SenderProof, ServerKey, Timestamp,
+    Verdict,
 };
 use prometheus_client::registry::Registry;
 use reqwest::{Method, RequestBuilder, Response};
@@ -225,6 +226,20 @@ impl Server {
         id
     }
 
+    /// Stores an artifact of a mail with this proof of its sender, and returns its id.
+    pub(crate) async fn store_proven(
+        &self,
+        inbox: &str,
+        artifact: NewArtifact,
+        proof: SenderProof,
+    ) -> String {
+        let id = artifact.id.to_string();
+        let mut message = message(inbox.parse().unwrap(), artifact);
+        message.sender.proof = proof;
+        seams(&self.store).process(&id, vec![message]).await;
+        id
+    }
+
     /// Records a delivery that no worker claims.
     pub(crate) async fn leave_unprocessed(&self, id: &str) -> DeliveryId {
         seams(&self.store).new_delivery(id).await
@@ -332,7 +347,7 @@ fn message(inbox: InboxId, artifact: NewArtifact) -> NewMessage {
         sender: Sender {
             address: Some("no-reply@example.com".to_owned()),
             domain: Some("example.com".to_owned()),
-            proof: pipeline::SenderProof::Dkim,
+            proof: SenderProof::Dkim,
         },
         flags: vec!["hidden_text".to_owned()],
         received_at: None,

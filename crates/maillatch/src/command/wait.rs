@@ -160,6 +160,8 @@ fn print_value(args: &Wait, found: &Value) -> Result<()> {
             "value": value,
             "artifact": disclosed.artifact,
             "inbox": args.to,
+            "sender_verified": disclosed.sender_verified,
+            "sender_proof": disclosed.sender_proof,
             "received_at": found.received_at,
             "consumed_at": disclosed.consumed_at,
         });

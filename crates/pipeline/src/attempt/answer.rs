@@ -5,7 +5,9 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::{AttemptOutcome, AttemptView};
-use crate::{ArtifactId, ArtifactKind, AttemptId, ConsumerId, IdempotencyKey, Scope, Timestamp};
+use crate::{
+    ArtifactId, ArtifactKind, AttemptId, ConsumerId, IdempotencyKey, Scope, SenderProof, Timestamp,
+};
 
 /// A request to consume the newest artifact of an attempt.
 #[derive(Debug, Clone)]
@@ -46,6 +48,8 @@ pub enum AttemptConsumed {
         kind: ArtifactKind,
         /// The code or the link.
         value: SecretString,
+        /// Whether the sender of its mail is proven.
+        sender_proof: SenderProof,
         /// When it was consumed.
         at: Timestamp,
         /// Whether this is the repeated answer to the same request.

@@ -135,15 +135,25 @@ async fn answer<B: Backend>(
 ) -> Result<AttemptConsumed, Fault> {
     let is_replay = matches!(consumed, Consumed::Replayed { .. });
     match consumed {
-        Consumed::First { kind, value, at } | Consumed::Replayed { kind, value, at } => {
-            Ok(AttemptConsumed::Value {
-                artifact,
-                kind,
-                value,
-                at,
-                is_replay,
-            })
+        Consumed::First {
+            kind,
+            value,
+            sender_proof,
+            at,
         }
+        | Consumed::Replayed {
+            kind,
+            value,
+            sender_proof,
+            at,
+        } => Ok(AttemptConsumed::Value {
+            artifact,
+            kind,
+            value,
+            sender_proof,
+            at,
+            is_replay,
+        }),
         Consumed::Already { at } => Ok(AttemptConsumed::Already { at }),
         Consumed::KeyReused => Ok(AttemptConsumed::KeyReused),
         Consumed::Withheld(_)

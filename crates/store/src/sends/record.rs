@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use pipeline::{NewSend, SendId, SendKind, SendRecorded, SendView};
+use pipeline::{NewSend, SendKind, SendRecorded, SendView};
 use uuid::Uuid;
 
 use super::event::{announce_new, first_event};

@@ -284,7 +284,9 @@ async fn at_once(seams: &Seams, requests: impl Iterator<Item = ConsumeRequest>) 
 #[track_caller]
 fn first(answer: Consumed) -> (ArtifactKind, String, Timestamp) {
     match answer {
-        Consumed::First { kind, value, at } => (kind, value.expose_secret().to_owned(), at),
+        Consumed::First {
+            kind, value, at, ..
+        } => (kind, value.expose_secret().to_owned(), at),
         other => panic!("expected the first use, got {other:?}"),
     }
 }
@@ -292,7 +294,9 @@ fn first(answer: Consumed) -> (ArtifactKind, String, Timestamp) {
 #[track_caller]
 fn replayed(answer: Consumed) -> (ArtifactKind, String, Timestamp) {
     match answer {
-        Consumed::Replayed { kind, value, at } => (kind, value.expose_secret().to_owned(), at),
+        Consumed::Replayed {
+            kind, value, at, ..
+        } => (kind, value.expose_secret().to_owned(), at),
         other => panic!("expected the same answer again, got {other:?}"),
     }
 }

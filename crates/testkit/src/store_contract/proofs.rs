@@ -1,9 +1,12 @@
 //! A proven mail counts more than an unproven one.
 
-use pipeline::{AttemptId, AttemptStatus, InboxId, NewMessage, Sender, SenderProof};
+use pipeline::{
+    AttemptConsumed, AttemptId, AttemptStatus, Consumed, InboxId, NewMessage, Reason, Sender,
+    SenderProof,
+};
 
 use super::attempts::{opened, value};
-use super::{Seams, StoreSubject, code, mail, must, resend, suited};
+use super::{Seams, StoreSubject, code, inbox, mail, must, request, resend, suited};
 
 /// A stranger who knows the address of an attempt could otherwise replace its value.
 pub async fn unproven_mail_does_not_supersede_proven_mail(subject: &dyn StoreSubject) {
@@ -56,6 +59,54 @@ pub async fn unproven_mail_after_a_resend_supersedes_proven_mail(subject: &dyn S
     seams.clock_passes(asked_at).await;
     bring(&seams, unproven(&to, "m2", "222222", attempt)).await;
     assert_eq!(value(seams.take(attempt, "a", "k").await).0, "222222");
+}
+
+/// Who gets a value learns whether its sender is proven, and so does a repetition.
+pub async fn consume_names_the_proof_of_the_sender(subject: &dyn StoreSubject) {
+    let seams = subject.seams();
+    for proof in [
+        SenderProof::Dkim,
+        SenderProof::Provider,
+        SenderProof::Missing(Reason::new("no_signature")),
+        SenderProof::default(),
+    ] {
+        let name = proof.as_str();
+        let with_proof = |message: NewMessage| NewMessage {
+            sender: Sender {
+                proof: proof.clone(),
+                ..message.sender.clone()
+            },
+            ..message
+        };
+        let (to, attempt) = opened(&seams, name).await;
+        let arrives = proven(&to, &format!("a-{name}"), "111111", attempt);
+        bring(&seams, with_proof(arrives)).await;
+        let mut told = Vec::new();
+        for _ in 0..2 {
+            match seams.take(attempt, "a", name).await {
+                AttemptConsumed::Value {
+                    sender_proof,
+                    is_replay,
+                    ..
+                } => told.push((sender_proof, is_replay)),
+                other => panic!("{other:?}"),
+            }
+        }
+        let to = inbox(&format!("list-{name}"));
+        let item = code(&to, "222222");
+        let id = item.id;
+        let arrives = mail(&to, &format!("b-{name}"), vec![item]);
+        bring(&seams, with_proof(arrives)).await;
+        for _ in 0..2 {
+            match seams.consume(&request(id, "b", name)).await {
+                Consumed::First { sender_proof, .. } => told.push((sender_proof, false)),
+                Consumed::Replayed { sender_proof, .. } => told.push((sender_proof, true)),
+                other => panic!("{other:?}"),
+            }
+        }
+        let expected = [false, true, false, true].map(|is_replay| (proof.clone(), is_replay));
+        assert_eq!(told, expected);
+    }
 }
 
 async fn bring(seams: &Seams, message: NewMessage) {

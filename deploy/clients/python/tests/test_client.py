@@ -67,6 +67,15 @@ def test_repeated_consume_gets_the_same_value(maillatch_server: Server) -> None:
     assert codes == {"493817"}
 
 
+def test_value_says_whether_its_sender_is_proven(maillatch_server: Server) -> None:
+    client = maillatch_server.client()
+    of_code, of_token = client.attempt(), client.attempt(token="code", links=["app.example.com"])
+    maillatch_server.post_mail(of_code.address, CODE)
+    maillatch_server.post_mail(of_token.address, LINK)
+    for value in (of_code.code(timeout=180), of_token.token(timeout=180)):
+        assert (value.sender_verified, value.sender_proof) == (False, "no_signature")
+
+
 def test_another_key_finds_no_such_attempt(maillatch_server: Server) -> None:
     attempt = maillatch_server.client().attempt()
     with pytest.raises(maillatch.Unauthorized):

@@ -19,6 +19,7 @@ import type {
   Link,
   Outcome,
   Status,
+  Taken,
   Token,
 } from "./results.js";
 import { defaultTimeout, sleep, Transport } from "./transport.js";
@@ -129,7 +130,7 @@ export class Attempt {
   /** Waits for the code and takes it. */
   async code(options: WaitOptions = {}): Promise<Code> {
     this.#expect("code");
-    const { value, kind, ...taken } = await this.#value("code", options);
+    const { value, kind, taken } = await this.#value("code", options);
     if (value === undefined || kind !== "code") {
       throw new InvalidRequest("the mail held a link and no code; use link()");
     }
@@ -139,19 +140,19 @@ export class Attempt {
   /** Waits for the link and takes it. */
   async link(options: LinkOptions = {}): Promise<Link> {
     this.#expect("link");
-    const { value, kind, artifact, consumedAt } = await this.#value("link", options);
+    const { value, kind, taken } = await this.#value("link", options);
     if (value === undefined || kind !== "link") {
       throw new InvalidRequest("the mail held no whole link; use code() or token()");
     }
     checkHost(value, options.host);
-    return { url: value, artifact, consumedAt };
+    return { ...taken, url: value };
   }
 
   /** Waits for the field of the link that the attempt was opened with. */
   async token(options: WaitOptions = {}): Promise<Token> {
-    const { token, artifact, consumedAt } = await this.#value("link", options);
+    const { token, taken } = await this.#value("link", options);
     if (token === undefined) throw new InvalidRequest("this attempt was not opened with { token }");
-    return { token, artifact, consumedAt };
+    return { ...taken, token };
   }
 
   /** How the attempt stands. */
@@ -244,8 +245,7 @@ interface Value {
   value: string | undefined;
   token: string | undefined;
   kind: "code" | "link";
-  artifact: string;
-  consumedAt: string;
+  taken: Taken;
 }
 
 function valueOf(answer: AttemptAnswer | Disclosure): Value | undefined {
@@ -254,8 +254,12 @@ function valueOf(answer: AttemptAnswer | Disclosure): Value | undefined {
     value: answer.value ?? undefined,
     token: answer.token ?? undefined,
     kind: answer.kind,
-    artifact: answer.artifact,
-    consumedAt: answer.consumed_at,
+    taken: {
+      artifact: answer.artifact,
+      consumedAt: answer.consumed_at,
+      senderVerified: answer.sender_verified,
+      senderProof: answer.sender_proof,
+    },
   };
 }
 

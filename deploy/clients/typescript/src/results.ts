@@ -14,11 +14,16 @@ export type AttemptState =
   | "unhealthy";
 export type NextStep = "wait" | "consume" | "resend" | "open" | "tell_operator" | "nothing";
 
-interface Taken {
+/** What every value has. */
+export interface Taken {
   /** The id of the artifact, for the operator. */
   readonly artifact: string;
   /** When it was given out (RFC 3339). */
   readonly consumedAt: string;
+  /** Whether it is proven which domain the mail comes from. An older server does not say. */
+  readonly senderVerified?: boolean | undefined;
+  /** What proves it (`provider` or `dkim`), or why it is not proven. */
+  readonly senderProof?: string | undefined;
 }
 
 /** A verification code. */
@@ -71,6 +76,8 @@ export interface Disclosure {
   kind: "code" | "link";
   value?: string | null;
   token?: string | null;
+  sender_verified?: boolean;
+  sender_proof?: string;
   consumed_at: string;
 }
 

@@ -49,6 +49,22 @@ test("nothing arrived is told with the address and the next step", async () => {
   });
 });
 
+test("a value says whether its sender is proven", async () => {
+  const client = server.client();
+  const ofCode = await client.attempt();
+  const ofToken = await client.attempt({ token: "code", links: ["app.example.com"] });
+  await server.postMail(ofCode.address, { text: CODE });
+  await server.postMail(ofToken.address, { text: LINK });
+  const values = [
+    await ofCode.code({ timeout: 180_000 }),
+    await ofToken.token({ timeout: 180_000 }),
+  ];
+  for (const value of values) {
+    assert.equal(value.senderVerified, false);
+    assert.equal(value.senderProof, "no_signature");
+  }
+});
+
 test("50 repeated consumes get one value", async () => {
   const client = server.client();
   const attempt = await client.attempt();

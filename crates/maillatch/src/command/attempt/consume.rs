@@ -67,7 +67,8 @@ impl Consume {
         out.line(value);
         out.object(&json!({
             "state": "consumed", "attempt": self.attempt, "artifact": given.artifact,
-            "kind": given.kind, "value": value, "consumed_at": given.consumed_at,
+            "kind": given.kind, "value": value, "sender_verified": given.sender_verified,
+            "sender_proof": given.sender_proof, "consumed_at": given.consumed_at,
         }));
         ExitCode::SUCCESS
     }

@@ -112,12 +112,17 @@ class Progress:
         if token is None and value is None:
             return None
         self.taken()
-        place = {"artifact": str(body["artifact"]), "consumed_at": str(body["consumed_at"])}
+        origin: dict[str, Any] = {
+            "artifact": str(body["artifact"]),
+            "consumed_at": str(body["consumed_at"]),
+            "sender_verified": body.get("sender_verified"),
+            "sender_proof": body.get("sender_proof"),
+        }
         if token is not None:
-            return Token(value=str(token), **place)
+            return Token(value=str(token), **origin)
         if body["kind"] == "link":
-            return Link(url=str(value), **place)
-        return Code(value=str(value), **place)
+            return Link(url=str(value), **origin)
+        return Code(value=str(value), **origin)
 
     def miss(self, status: Status, wanted: str, waited: float) -> MaillatchError:
         """Why there is no value, in words."""

@@ -17,6 +17,10 @@ class Code:
     artifact: str
     #: When it was given out (RFC 3339).
     consumed_at: str
+    #: Whether it is proven which domain the mail comes from. An older server does not say.
+    sender_verified: bool | None = None
+    #: What proves it (``provider`` or ``dkim``), or why it is not proven.
+    sender_proof: str | None = None
 
     def __str__(self) -> str:
         return self.value
@@ -29,6 +33,8 @@ class Link:
     url: str = field(repr=False)
     artifact: str
     consumed_at: str
+    sender_verified: bool | None = None
+    sender_proof: str | None = None
 
     def __str__(self) -> str:
         return self.url
@@ -41,6 +47,8 @@ class Token:
     value: str = field(repr=False)
     artifact: str
     consumed_at: str
+    sender_verified: bool | None = None
+    sender_proof: str | None = None
 
     def __str__(self) -> str:
         return self.value
