@@ -19,6 +19,30 @@ pub(super) fn percent_decoded(text: &str) -> Option<String> {
     Some(decoded.into_owned())
 }
 
+/// Letters that JSON escapes, such as `\u0068`, decoded once.
+pub(super) fn json_decoded(text: &str) -> String {
+    let mut decoded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\\u") {
+        let digits = after
+            .get(..4)
+            .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+        let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        decoded.push_str(before);
+        match code.and_then(char::from_u32) {
+            Some(letter) => {
+                decoded.push(letter);
+                rest = after.get(4..).unwrap_or_default();
+            }
+            None => {
+                decoded.push_str("\\u");
+                rest = after;
+            }
+        }
+    }
+    decoded + rest
+}
+
 /// Base64 in either alphabet, padded or not.
 pub(super) fn base64_bytes(text: &str) -> Option<Vec<u8>> {
     let config = GeneralPurposeConfig::new()

@@ -64,6 +64,13 @@ const REFUSED: &[(&str, Rejection)] = &[
         Rejection::Redirect,
     ),
     ("https://example.com/r?u=//evil.test", Rejection::Redirect),
+    ("https://example.com/r?url=evil.com/x", Rejection::Redirect),
+    ("https://example.com/r?next=@evil.com", Rejection::Redirect),
+    (
+        "https://example.com/r?x=aHR0cHM6Ly9ldmlsLmNvbS8",
+        Rejection::Redirect,
+    ),
+    ("https://example.com/amp/s/evil.com/x", Rejection::Redirect),
     ("https://-example.com/", Rejection::BadHost),
     ("https://exa_mple.com/", Rejection::BadHost),
     ("https://user:pw@example.com/", Rejection::Userinfo),
@@ -137,11 +144,34 @@ fn allowed_link_is_returned_beside_a_forbidden_one() {
 
 #[test]
 fn link_that_shows_another_host_is_refused_and_flagged() {
-    let mail = extract_allowed(&html_mail(
-        "<p>Verify your email</p><a href='https://www.example.com/verify?token=Zk3v9QmB7tY1abcd'>https://bank.test/verify</a>",
-    ));
-    assert!(mail.link.found().is_none());
-    assert!(mail.flags.contains(&Flag::TextHostMismatch));
+    let shows = |text: &str| {
+        extract_allowed(&html_mail(&format!(
+            "<p>Verify your email</p>\
+             <a href='https://www.example.com/verify?token=Zk3v9QmB7tY1abcd'>{text}</a>"
+        )))
+    };
+    for text in [
+        "https://bank.test/verify",
+        "bank.test",
+        "Verify at https://bank.test/verify",
+        "https://bank.test/verify ›",
+        "https://example.com/verify or https://bank.test/verify",
+        "https://www.example.com@bank.test/verify",
+        "https://b\u{430}nk.com/verify",
+    ] {
+        let mail = shows(text);
+        assert!(mail.link.found().is_none(), "{text}");
+        assert!(mail.flags.contains(&Flag::TextHostMismatch), "{text}");
+    }
+    for text in [
+        "Verify",
+        "https://example.com/verify",
+        "Verify at https://example.com/verify",
+        "https://exam... (verify)",
+        "Verify jane@bank.test",
+    ] {
+        assert!(shows(text).link.found().is_some(), "{text}");
+    }
 }
 
 #[test]
