@@ -263,3 +263,22 @@ fn touches_barrier(text: &str, range: &Range<usize>) -> bool {
 fn is_alone(segment: &Segment, range: &Range<usize>) -> bool {
     segment.core.start >= range.start && segment.core.end <= range.end
 }
+
+#[cfg(test)]
+impl Candidate {
+    /// Digits of which nothing else is known.
+    pub(super) fn example(value: &str) -> Self {
+        Self {
+            range: 0..value.len(),
+            value: value.to_owned(),
+            compact: value.to_owned(),
+            shape: Shape::Digits,
+            segment: 0,
+            alone: false,
+            numbered: false,
+            audience: Audience::People,
+            known: false,
+            heading: None,
+        }
+    }
+}

@@ -266,3 +266,6 @@ fn is_of_other_kind(scored: &[ScoredCode], best: &ScoredCode) -> bool {
     let is_other = |one: &ScoredCode| one.rules.contains(&Rule::OtherKind);
     is_other(best) || best.odds < -2 * UNIT && scored.iter().any(is_other)
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,3 +20,10 @@ pub(super) const SUPPORT: i32 = 60;
 pub(super) const MARGIN: i32 = 2 * UNIT;
 /// By how much the odds of a value rise if it has the form that the caller expects.
 pub(super) const EXPECTED: i32 = UNIT / 2;
+/// The log odds that the model gives by itself to a value of the same shape that may be the code
+/// as well, and the points that it has then: a label or a request, and more.
+pub(super) const RIVAL: i32 = UNIT / 2;
+pub(super) const RIVAL_POINTS: i32 = 45;
+/// The log odds of such a value if both are directly labelled. The models give less to the
+/// second one of two.
+pub(super) const RIVAL_LABELLED: i32 = -UNIT;

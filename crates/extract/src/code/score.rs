@@ -217,3 +217,26 @@ pub(super) fn considered(scored: &[ScoredCode], readings: &[Reading]) -> Vec<Con
     }
     considered
 }
+
+#[cfg(test)]
+impl ScoredCode {
+    /// Digits in the text with these odds, and nothing else that is known about them.
+    pub(super) fn example(value: &str, odds: i32) -> Self {
+        Self {
+            source: TextSource::Text,
+            candidate: Candidate::example(value),
+            rules: Vec::new(),
+            is_unclear: false,
+            at: 0,
+            points: 0,
+            odds,
+            rated: odds,
+            label: None,
+            heard: Heard::default(),
+            features: Features::default(),
+            parts: [0; PARTS],
+            sums: Sums::default(),
+            facts: [0; FACTS],
+        }
+    }
+}
