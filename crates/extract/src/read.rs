@@ -13,7 +13,7 @@ use crate::lexicon::{Languages, Memory};
 use crate::link::{self, Links};
 use crate::mail::{self, Bodies};
 use crate::policy::Policy;
-use crate::reading::{Reading, TextSource};
+use crate::reading::{Reading, TextSource, is_page};
 use crate::refusal::Refusal;
 use crate::reply_headers::{self, ReplyHeaders};
 use crate::sender::{self, FromAddress};
@@ -182,7 +182,15 @@ impl ReadMail {
 
 pub(crate) fn readings(subject: &str, bodies: &Bodies, steps: &Steps<'_>) -> Vec<Reading> {
     let mut readings = vec![Reading::of_line(TextSource::Subject, subject)];
-    if !bodies.text.trim().is_empty() {
+    // Some services send a page as plain text.
+    steps.charge(bodies.text.len());
+    let is_mislabelled = bodies.html.trim().is_empty() && is_page(&bodies.text);
+    let html = if is_mislabelled {
+        &bodies.text
+    } else {
+        &bodies.html
+    };
+    if !is_mislabelled && !bodies.text.trim().is_empty() {
         let read = if is_forwarded(subject) {
             Reading::of_forwarded_text
         } else {
@@ -190,8 +198,8 @@ pub(crate) fn readings(subject: &str, bodies: &Bodies, steps: &Steps<'_>) -> Vec
         };
         readings.push(read(&bodies.text, MAX_TEXT, steps));
     }
-    if !bodies.html.trim().is_empty() {
-        readings.push(html::read(&bodies.html, (MAX_HTML, MAX_TEXT), steps));
+    if !html.trim().is_empty() {
+        readings.push(html::read(html, (MAX_HTML, MAX_TEXT), steps));
     }
     name_languages(&mut readings, steps);
     readings

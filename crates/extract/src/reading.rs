@@ -1,5 +1,6 @@
 //! The text of one part of a mail, ready to be searched.
 
+mod markup;
 mod plain;
 
 use std::cell::{OnceCell, RefCell};
@@ -11,6 +12,8 @@ use crate::lexicon::{Hit, Languages, Memory, known_concept_hits};
 use crate::machines;
 use crate::property::is_alphanumeric;
 use crate::steps::Steps;
+
+pub(crate) use markup::is_page;
 
 /// The part of a mail that text comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]

@@ -1,5 +1,8 @@
 //! Reads plain text, with or without the lines that it quotes.
 
+use std::ops::Range;
+
+use super::markup::tags_around_addresses;
 use super::{Reading, TextSource};
 use crate::lines;
 use crate::steps::{PER_FOREIGN_BYTE, Steps, foreign_bytes};
@@ -30,6 +33,8 @@ impl Reading {
     fn of_lines(text: &str, (limit, quoted): (usize, bool), steps: &Steps<'_>) -> (Self, bool) {
         let (mut reading, mut has_own) = (Self::empty(TextSource::Text), false);
         reading.folded.reserve(text.len().min(limit));
+        let tags =
+            tags_around_addresses(text.get(..text.floor_char_boundary(limit)).unwrap_or(text));
         let mut at = 0;
         for line in lines::with_ends(text) {
             let start = at;
@@ -61,7 +66,7 @@ impl Reading {
                 break;
             }
             let before = reading.folded.len();
-            reading.folded.push_str(kept, start + skip);
+            reading.push_without(&tags, kept, start + skip);
             let added = reading.text().get(before..).unwrap_or_default();
             has_own |= !has_arrow && !added.trim().is_empty();
             if line.ends_with('\n') {
@@ -69,6 +74,20 @@ impl Reading {
             }
         }
         (reading, has_own)
+    }
+
+    /// Adds a text that begins at `at` in the source, without some ranges of the source.
+    fn push_without(&mut self, left_out: &[Range<usize>], text: &str, at: usize) {
+        let (mut from, end) = (at, at + text.len());
+        let next = left_out.partition_point(|range| range.end <= at);
+        let later = left_out.get(next..).unwrap_or_default().iter();
+        for range in later.take_while(|range| range.start < end) {
+            let own = text.get(from - at..range.start.max(from) - at);
+            self.folded.push_str(own.unwrap_or_default(), from);
+            from = range.end.min(end);
+        }
+        let rest = text.get(from - at..).unwrap_or_default();
+        self.folded.push_str(rest, from);
     }
 }
 

@@ -13,6 +13,7 @@ mod expected;
 mod hidden;
 mod lexicon;
 mod mail;
+mod mislabelled;
 mod planted;
 mod property;
 mod relatives;
