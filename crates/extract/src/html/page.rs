@@ -31,6 +31,10 @@ pub(super) struct Page {
     pending: Break,
     /// The link element that is open.
     anchor: Option<Anchor>,
+    /// It has a picture.
+    has_picture: bool,
+    /// It has a text or a picture that is not seen.
+    has_hidden: bool,
     limit: usize,
 }
 
@@ -45,6 +49,8 @@ impl Page {
             hidden: Folder::default(),
             pending: Break::None,
             anchor: None,
+            has_picture: false,
+            has_hidden: false,
             limit,
         }
     }
@@ -107,6 +113,7 @@ impl Page {
     }
 
     fn hide(&mut self, text: &str, at: usize) {
+        self.has_hidden |= !text.trim().is_empty();
         if self.hidden.len() >= MAX_HIDDEN {
             return;
         }
@@ -184,6 +191,7 @@ impl Page {
     /// Opens a link. The text from here on belongs to it.
     pub(super) fn open_anchor(&mut self, href: &str, alternative: String, look: Look) {
         self.close_anchor();
+        (self.has_picture, self.has_hidden) = (false, false);
         let at = self.reading.folded.len();
         self.anchor = Some(Anchor {
             href: href.trim().to_owned(),
@@ -191,6 +199,12 @@ impl Page {
             alternative,
             is_unclear: look.is_unclear(),
         });
+    }
+
+    /// Notes that the open link has a picture.
+    pub(super) fn note_picture(&mut self, is_seen: bool) {
+        self.has_picture |= is_seen;
+        self.has_hidden |= !is_seen;
     }
 
     /// Adds the alternative text of a picture to the open link.
@@ -202,9 +216,11 @@ impl Page {
     }
 
     pub(super) fn close_anchor(&mut self) {
-        let Some(anchor) = self.anchor.take() else {
+        let Some(mut anchor) = self.anchor.take() else {
             return;
         };
+        // It may still have a background.
+        anchor.is_unclear |= anchor.span.is_empty() && self.has_hidden && !self.has_picture;
         if self.reading.anchors.len() < MAX_ANCHORS {
             self.reading.anchors.push(anchor);
         } else {

@@ -141,7 +141,11 @@ impl<'a> Walk<'a, '_> {
         if element.tag == "br" {
             self.page.separate(Break::Block);
         }
-        if !element.look.is_hidden() || element.tag == "link" {
+        let is_hidden = element.look.is_hidden();
+        if element.tag == "img" {
+            self.page.note_picture(!is_hidden && !is_dot(&element));
+        }
+        if !is_hidden || element.tag == "link" {
             self.take(&element, raw, at);
         }
         if implied::is_childless(&element.tag) {
@@ -182,6 +186,8 @@ impl<'a> Walk<'a, '_> {
             .collect();
         self.page.open_anchor(href, alternative, element.look);
         if element.tag == "area" {
+            // It is a part of a picture.
+            self.page.note_picture(true);
             self.page.close_anchor();
         }
     }
@@ -224,6 +230,15 @@ impl<'a> Walk<'a, '_> {
             }
         }
     }
+}
+
+/// Whether a picture is too small to be seen, as those are that count readers.
+fn is_dot(picture: &Element<'_>) -> bool {
+    let is_dot = |name: &str| {
+        let size = picture.attribute(name).map(str::trim);
+        matches!(size, Some("0" | "0px" | "1" | "1px"))
+    };
+    is_dot("width") || is_dot("height")
 }
 
 /// Whether a link is a style sheet that the mail brings along.

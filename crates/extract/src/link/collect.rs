@@ -2,9 +2,12 @@
 
 use std::ops::Range;
 
+use url::Url;
+
 use super::beside::beside;
 use super::label::Name;
 use super::surroundings::{REACH, after, before, sentence, text_before};
+use crate::host;
 use crate::lexicon::Languages;
 use crate::reading::{Reading, TextSource};
 use crate::steps::Steps;
@@ -28,8 +31,8 @@ pub(super) struct WrittenLink {
     pub(super) href: String,
     /// Its text. If its text is only a URL, the label around it; empty if there is none.
     pub(super) label: String,
-    /// The host that its text names.
-    pub(super) shown_host: Option<String>,
+    /// The hosts of the addresses in its text.
+    pub(super) shown_hosts: Vec<String>,
     /// It has a label that does not stand behind it.
     pub(super) is_named: bool,
     /// What is written beside a URL, besides its label. It may say that the URL must not be
@@ -75,7 +78,7 @@ pub(super) fn collect(reading: &Reading, steps: &Steps<'_>) -> (Vec<WrittenLink>
             href: anchor.href.clone(),
             is_named: name.as_ref().is_none_or(|name| name.is_named) && !label.is_empty(),
             label,
-            shown_host: address,
+            shown_hosts: address.map_or_else(|| shown_hosts(shown), |address| vec![address]),
             beside: name.map_or_else(String::new, |name| {
                 beside(reading.text(), &anchor.span, name.reference.is_some())
             }),
@@ -133,7 +136,7 @@ fn written(reading: &Reading, span: &Range<usize>, steps: &Steps<'_>) -> Written
         href,
         label: name.label.to_owned(),
         is_named: name.is_named && !name.label.is_empty(),
-        shown_host: None,
+        shown_hosts: Vec::new(),
         beside: beside(text, span, name.reference.is_some()),
         sentence: sentence(text, place),
         before: before(text, place),
@@ -242,6 +245,19 @@ fn trimmed(address: &str) -> usize {
         end -= last.len_utf8();
     }
     end
+}
+
+/// The hosts of the URLs in the text of a link.
+fn shown_hosts(shown: &str) -> Vec<String> {
+    let host = |span: Range<usize>| {
+        let url = Url::parse(shown.get(span.clone())?).ok()?;
+        let rest = shown.get(span.end..)?;
+        // `https://exam...` names no host.
+        let is_cut = url.path() == "/" && rest.starts_with(['.', '…']);
+        let host = host::domain(&url).ok().filter(|_| !is_cut)?;
+        Some(host.to_owned())
+    };
+    addresses(shown).into_iter().filter_map(host).collect()
 }
 
 /// The host that a text names, if the text is nothing but a URL or a host.

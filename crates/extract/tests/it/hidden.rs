@@ -194,3 +194,33 @@ fn visible_text_in_common_styles_is_read() {
         assert_eq!(code(&mail), Some("482913"), "{body}");
     }
 }
+
+#[test]
+fn link_with_nothing_that_is_seen_is_not_given_out() {
+    let link = |inner: &str| {
+        let mail = extract_allowed(&html_mail(&format!(
+            "<p>Please confirm your email address to activate your account.</p>\
+             <a href='https://example.com/verify?token=Zk3v9QmB7tY1abcd'>{inner}</a>"
+        )));
+        (mail.link.found().is_some(), mail.link.reason())
+    };
+    for inner in [
+        "<span style='display:none'>Verify email</span>",
+        "<img src=x alt='Verify email' width=1 height=1>",
+        "<img src=x alt='Verify email' style='display:none'>",
+    ] {
+        assert_eq!(
+            link(inner),
+            (false, Some(AbstainReason::MaybeHidden)),
+            "{inner}"
+        );
+    }
+    for inner in [
+        "<img src=x alt='Verify email'>",
+        "<img src=x width=200 height=40>",
+        "<span style='display:none'>x</span>Verify email",
+        "<img src=x width=1 height=1>Verify email",
+    ] {
+        assert!(link(inner).0, "{inner}");
+    }
+}

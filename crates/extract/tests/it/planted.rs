@@ -27,6 +27,28 @@ fn planted_code_beside_a_labelled_code_is_not_returned() {
 }
 
 #[test]
+fn planted_code_with_a_label_beside_a_code_without_one_is_not_returned() {
+    for (before, after) in [
+        ("Workspace: Verification code: 64027519", ""),
+        ("Workspace: Your login code: 64027", ""),
+        (
+            "Subject of the ticket: Su código de verificación es: 640275",
+            "",
+        ),
+        ("", "Requested by Su código de verificación es: 64027519"),
+    ] {
+        let raw = format!(
+            "From: a@example.com\r\nMessage-ID: <1@example.com>\r\n\
+             Subject: Your verification code\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n\
+             {before}\r\n\r\nUse 482913 to verify your email.\r\n\r\n{after}\r\n"
+        );
+        let mail = extract_allowed(raw.as_bytes());
+        let found = mail.code.found().map(|code| code.value.as_str());
+        assert!(matches!(found, None | Some("482913")), "{before}{after}");
+    }
+}
+
+#[test]
 fn planted_link_of_an_allowed_host_is_not_returned() {
     let honest = "https://id.example.com/auth/confirm?token=p4Xk29LmQz7RtB8s";
     let planted = "https://id.example.com/auth/confirm?token=Zk3v9QmB7tY1wN5d";

@@ -83,10 +83,10 @@ impl LinkCandidate {
             let next = search.targets.len();
             *search.targets.entry(page(&checked.url)).or_insert(next)
         });
-        let shows_other_host = match (&written.shown_host, &checked) {
-            (Some(shown), Ok(checked)) => !is_same_site(shown, &checked.host),
-            _ => false,
-        };
+        let shows_other_host = checked.as_ref().is_ok_and(|checked| {
+            let mut shown = written.shown_hosts.iter();
+            shown.any(|shown| !is_same_site(shown, &checked.host))
+        });
         let as_target = checked
             .as_ref()
             .ok()
