@@ -3,7 +3,8 @@
 use mail_parser::HeaderValue;
 use mail_parser::parsers::MessageStream;
 
-use crate::header::{Headers, has_more_encoded_words, with_line_feed};
+use crate::header::{Headers, parsed_line};
+use crate::steps::Steps;
 
 /// A field with more encoded words than this states no type. A mail may have many parts, and only
 /// names of files have encoded words.
@@ -26,10 +27,9 @@ pub(crate) struct ContentType {
 impl ContentType {
     /// The type that the headers state. Without one, a part of a digest is a message
     /// and any other part is plain text.
-    pub(crate) fn of(headers: &Headers<'_>, in_digest: bool) -> Self {
+    pub(crate) fn of(headers: &Headers<'_>, in_digest: bool, steps: &Steps<'_>) -> Self {
         let value = headers.first("Content-Type");
-        let value = value.filter(|value| !has_more_encoded_words(value, MAX_ENCODED_WORDS));
-        let line = value.map(with_line_feed);
+        let line = value.and_then(|value| parsed_line(value, MAX_ENCODED_WORDS, steps));
         let stated = line
             .as_deref()
             .map(|value| MessageStream::new(value).parse_content_type());

@@ -4,6 +4,7 @@ use crate::mail::Bodies;
 use crate::property::is_alphanumeric;
 use crate::reading::Reading;
 use crate::sender::Stated;
+use crate::steps::Steps;
 use crate::structure::Structure;
 
 /// Something unusual about a mail. Flags never hold text of the mail.
@@ -71,6 +72,7 @@ pub(crate) fn of_mail(
     stated: &Stated,
     bodies: &Bodies,
     readings: &[Reading],
+    steps: &Steps<'_>,
 ) -> Vec<Flag> {
     let dropped =
         structure.headers.dropped || structure.leaves.iter().any(|leaf| leaf.headers.dropped);
@@ -80,7 +82,10 @@ pub(crate) fn of_mail(
     let holds = [
         (stated.ambiguous, Flag::FromAmbiguous),
         (stated.idn, Flag::Idn),
-        (stated.is_recipient(&structure.headers), Flag::SelfSent),
+        (
+            stated.is_recipient(&structure.headers, steps),
+            Flag::SelfSent,
+        ),
         (dropped, Flag::HeaderDropped),
         (structure.damaged, Flag::StructureDamaged),
         (is_auto_reply(structure), Flag::AutoReply),

@@ -4,10 +4,13 @@ use memchr::memchr;
 use memchr::memmem;
 
 use crate::Refusal;
+use crate::steps::Steps;
 
 const MAX_FIELDS: usize = 1_000;
-const MAX_FIELD: usize = 16 * 1024;
+pub(crate) const MAX_FIELD: usize = 16 * 1024;
 const MAX_BLOCK: usize = 256 * 1024;
+/// Steps charged for a byte of a value that is parsed, besides those for encoded words.
+const PER_BYTE: usize = 4;
 
 /// One header block.
 #[derive(Debug, Default)]
@@ -91,17 +94,19 @@ impl<'a> Headers<'a> {
     }
 }
 
-/// Whether a value has more encoded words than a parser should read: behind each one that does not
-/// end, the parser looks at the rest of the value.
-pub(crate) fn has_more_encoded_words(value: &[u8], most: usize) -> bool {
-    memmem::find_iter(value, b"=?").nth(most).is_some()
-}
-
-/// A value as the parsers expect it: trimmed, with a line feed at the end.
-pub(crate) fn with_line_feed(value: &[u8]) -> Vec<u8> {
-    let mut line = value.trim_ascii().to_vec();
-    line.push(b'\n');
-    line
+/// A value as the parsers expect it: trimmed, with a line feed at the end. `None` if it has more
+/// encoded words than `most`, or if the budget is spent.
+///
+/// Behind each encoded word that does not end, the parsers look at the rest of the value. So
+/// each one is charged the whole value.
+pub(crate) fn parsed_line(value: &[u8], most: usize, steps: &Steps<'_>) -> Option<Vec<u8>> {
+    let words = memmem::find_iter(value, b"=?").take(most + 1).count();
+    let fits = words <= most && steps.charge((PER_BYTE + words) * value.len());
+    fits.then(|| {
+        let mut line = value.trim_ascii().to_vec();
+        line.push(b'\n');
+        line
+    })
 }
 
 /// The first line of `rest` and its continuation lines, with their line ends.

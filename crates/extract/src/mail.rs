@@ -5,7 +5,7 @@ use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use mail_parser::parsers::MessageStream;
 
-use crate::header::{Headers, has_more_encoded_words, with_line_feed};
+use crate::header::{Headers, parsed_line};
 use crate::lines;
 use crate::steps::Steps;
 use crate::structure::{Leaf, Structure};
@@ -222,15 +222,12 @@ fn cuts_url(line: &str, next: &str) -> bool {
 }
 
 /// A header as text with its encoded words decoded; empty if it has too many.
-pub(crate) fn header_text(headers: &Headers<'_>, name: &str) -> String {
-    let Some(value) = headers.first(name) else {
+pub(crate) fn header_text(headers: &Headers<'_>, name: &str, steps: &Steps<'_>) -> String {
+    let value = headers.first(name).map(undeclared);
+    let parsed = |value: String| parsed_line(value.as_bytes(), MAX_ENCODED_WORDS, steps);
+    let Some(line) = value.and_then(parsed) else {
         return String::new();
     };
-    if has_more_encoded_words(value, MAX_ENCODED_WORDS) {
-        return String::new();
-    }
-    let value = undeclared(value);
-    let line = with_line_feed(value.as_bytes());
     let text = MessageStream::new(&line).parse_unstructured();
     text.as_text().unwrap_or_default().to_owned()
 }
@@ -265,7 +262,8 @@ mod tests {
         let broken = to_text(latin_1, Some("utf-8"), false);
         assert_eq!(broken, "Best\u{fffd}tigungscode", "what is stated counts");
         let (headers, _) = Headers::read(b"Subject: Best\xe4tigung\r\n\r\n", b'\n').unwrap();
-        assert_eq!(header_text(&headers, "Subject"), "Bestätigung");
+        let steps = Steps::for_size(0);
+        assert_eq!(header_text(&headers, "Subject", &steps), "Bestätigung");
     }
 
     #[test]

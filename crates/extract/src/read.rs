@@ -103,12 +103,12 @@ pub fn read(raw: &[u8]) -> Result<ReadMail, Refusal> {
 /// Parses a mail and searches it, as long as the budget lasts.
 pub fn read_within(raw: &[u8], steps: &Steps<'_>) -> Result<ReadMail, Refusal> {
     let structure = structure::read(raw, steps)?;
-    let stated = sender::read(&structure.headers);
+    let stated = sender::read(&structure.headers, steps);
     let bodies = mail::bodies(&structure, steps);
     steps.check()?;
-    let subject = mail::header_text(&structure.headers, "Subject");
-    let date = mail::header_text(&structure.headers, "Date");
-    let from = mail::header_text(&structure.headers, "From");
+    let subject = mail::header_text(&structure.headers, "Subject", steps);
+    let date = mail::header_text(&structure.headers, "Date", steps);
+    let from = mail::header_text(&structure.headers, "From", steps);
     let identity = Identity {
         message_id: identity::message_id(&structure.headers),
         content: identity::content_digest(
@@ -122,7 +122,7 @@ pub fn read_within(raw: &[u8], steps: &Steps<'_>) -> Result<ReadMail, Refusal> {
     steps.check()?;
     let links = link::read(&readings, steps);
     steps.check()?;
-    let mut flags = flag::of_mail(&structure, &stated, &bodies, &readings);
+    let mut flags = flag::of_mail(&structure, &stated, &bodies, &readings, steps);
     if identity.message_id.is_none() {
         flags.push(Flag::SyntheticMessageId);
     }
@@ -130,10 +130,12 @@ pub fn read_within(raw: &[u8], steps: &Steps<'_>) -> Result<ReadMail, Refusal> {
         flags.push(Flag::Truncated);
     }
     let is_incomplete = bodies.cut && codes.reaches_end || bodies.left_out;
+    let reply = reply_headers::read(&structure.headers, steps);
+    steps.check()?;
     Ok(ReadMail {
         identity,
         sender: stated.sender,
-        reply: reply_headers::read(&structure.headers),
+        reply,
         withheld: withholding(&flags, is_incomplete),
         sources: sources(&readings),
         flags,

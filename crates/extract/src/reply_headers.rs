@@ -3,7 +3,8 @@
 
 use crate::header::Headers;
 use crate::mail::header_text;
-use crate::sender::mailboxes;
+use crate::sender::mailboxes_within;
+use crate::steps::Steps;
 
 /// The longest id that is kept, with its brackets.
 const MAX_ID: usize = 250;
@@ -42,7 +43,7 @@ impl ReplyHeaders {
 }
 
 /// Reads the fields.
-pub(crate) fn read(headers: &Headers<'_>) -> ReplyHeaders {
+pub(crate) fn read(headers: &Headers<'_>, steps: &Steps<'_>) -> ReplyHeaders {
     let message_id = headers.single("Message-ID").map(ids);
     let message_id = message_id.and_then(|ids| only(&ids));
     ReplyHeaders {
@@ -51,9 +52,9 @@ pub(crate) fn read(headers: &Headers<'_>) -> ReplyHeaders {
         send_key: headers.single("X-Maillatch-Send").and_then(send_key),
         message_id,
         references: references(headers),
-        reply_to: only_address(headers, "Reply-To"),
-        to: only_address(headers, "To"),
-        subject: subject(&header_text(headers, "Subject")),
+        reply_to: only_address(headers, "Reply-To", steps),
+        to: only_address(headers, "To", steps),
+        subject: subject(&header_text(headers, "Subject", steps)),
     }
 }
 
@@ -168,8 +169,11 @@ fn only(ids: &[String]) -> Option<String> {
     }
 }
 
-fn only_address(headers: &Headers<'_>, name: &str) -> Option<String> {
-    let addresses: Vec<String> = headers.all(name).flat_map(mailboxes).collect();
+fn only_address(headers: &Headers<'_>, name: &str, steps: &Steps<'_>) -> Option<String> {
+    let values = headers.all(name);
+    let addresses: Vec<String> = values
+        .flat_map(|value| mailboxes_within(value, steps))
+        .collect();
     only(&addresses).map(|address| address.to_ascii_lowercase())
 }
 
@@ -186,7 +190,8 @@ mod tests {
 
     fn of(fields: &str) -> ReplyHeaders {
         let raw = format!("{fields}\r\n\r\n");
-        read(&Headers::read(raw.as_bytes(), b'\n').unwrap().0)
+        let steps = Steps::for_size(raw.len());
+        read(&Headers::read(raw.as_bytes(), b'\n').unwrap().0, &steps)
     }
 
     #[test]

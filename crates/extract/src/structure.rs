@@ -141,7 +141,7 @@ impl<'a> Scan<'a, '_> {
             .frames
             .last()
             .is_some_and(|frame| frame.digest && frame.messages == messages);
-        let kind = ContentType::of(&headers, digest);
+        let kind = ContentType::of(&headers, digest, self.steps);
         if let Some(boundary) = kind.boundary() {
             if self.frames.len() >= MAX_MULTIPARTS {
                 return Err(Refusal::TooDeep);

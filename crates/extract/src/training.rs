@@ -21,7 +21,7 @@ pub fn features(raw: &[u8]) -> Result<MailFeatures, Refusal> {
     let steps = Steps::for_size(raw.len());
     let structure = structure::read(raw, &steps)?;
     let bodies = mail::bodies(&structure, &steps);
-    let subject = mail::header_text(&structure.headers, "Subject");
+    let subject = mail::header_text(&structure.headers, "Subject", &steps);
     let readings = read::readings(&subject, &bodies, &steps);
     let (shared, codes) = code::seen_by_model(&readings, &steps);
     let (shared_links, links) = link::seen_by_model(&readings, &steps);

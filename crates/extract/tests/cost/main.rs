@@ -155,6 +155,37 @@ fn mails_that_are_all_terms_take_little_memory() {
     }
 }
 
+/// Behind each encoded word that does not end, a parser looks at the rest of the field.
+#[test]
+fn fields_full_of_encoded_words_are_charged_for_each_of_them() {
+    let _guard = ONE_AT_A_TIME.lock();
+    let words = |count: usize| format!("{}{}", "=?11?q? ".repeat(count), "x".repeat(12_000));
+    let part = |words: &str| format!("--b\nContent-Type: {words}\n\nx\n");
+    let parts = |count: usize, words: &str| {
+        let kind = "multipart/mixed; boundary=b";
+        let parts = part(words).repeat(count);
+        format!("From: a@b.example\nContent-Type: {kind}\n\n{parts}--b--\n").into_bytes()
+    };
+    let none = cost(&parts(400, &words(0)));
+    assert_eq!(none.answer, Ok(()), "long types are no cost by themselves");
+    let many = cost(&parts(400, &words(20)));
+    assert_eq!(many.answer, Err(Refusal::TooCostly));
+    // Ten million steps and 27 for each byte are enough for a few.
+    let few = parts(20, &words(20));
+    let each = u64::try_from(20 * 12_000 * 20).unwrap_or(u64::MAX);
+    let found = cost(&few);
+    assert_eq!(found.answer, Ok(()));
+    assert!(found.steps > each, "{} of {each}", found.steps);
+    for name in ["Subject", "To", "Reply-To"] {
+        let steps = |count: usize| {
+            let mail = format!("From: a@b.example\n{name}: {}\n\nx", words(count));
+            cost(mail.as_bytes()).steps
+        };
+        let more = steps(200).saturating_sub(steps(0));
+        assert!(more > 200 * 12_000, "{name}: {more}");
+    }
+}
+
 /// A large mail that is read within the budget of a small one.
 #[test]
 fn mail_beyond_its_steps_is_too_costly() {
