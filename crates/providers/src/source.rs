@@ -63,6 +63,12 @@ impl Source {
         self.provider.coverage().unwrap_or(self.contract.coverage)
     }
 
+    /// Whether its posts say, in what they sign, that a sender is proven.
+    pub fn proves_senders(&self) -> bool {
+        let says_so = ["ses-sns", "sendgrid"].contains(&self.contract.name);
+        says_so && self.coverage() == Coverage::Body
+    }
+
     /// How old a proof may be; `None` if no time is signed.
     pub fn tolerance(&self) -> Option<Duration> {
         self.provider.tolerance()

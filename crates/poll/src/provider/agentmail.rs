@@ -6,7 +6,9 @@
 //! `GET /v0/inboxes/{inbox}/messages/{id}` gives the object that a post holds. It is
 //! stored as a post would be, so that a posted and a polled mail become the same message.
 //! If it has no text, the original is fetched: `…/raw` answers with a link,
-//! `download_url`, which expires and is then requested once more.
+//! `download_url`, which expires and is then requested once more. What `AgentMail` has found
+//! out is in the labels, so a message that has such a label is stored as a post even without a
+//! text: the worker then fetches the original.
 
 use std::time::Duration;
 
@@ -28,6 +30,9 @@ const LOOK_BACK: LookBack = LookBack {
     overlap: Duration::from_mins(10),
     first: Duration::from_hours(28),
 };
+
+/// The labels of mail that `AgentMail` distrusts.
+const CLASSES: [&str; 3] = ["unauthenticated", "spam", "blocked"];
 
 /// One inbox.
 struct AgentMail {
@@ -110,7 +115,7 @@ impl SourceClient for AgentMail {
         let has_text = ["text", "html"]
             .iter()
             .any(|part| json::text(&message, &[part]).is_some());
-        if !has_text {
+        if !has_text && !CLASSES.iter().any(|class| has_label(&message, class)) {
             return self.original(id).await;
         }
         let fields = message.as_object_mut().ok_or(PollError::UnexpectedAnswer)?;
@@ -127,9 +132,7 @@ impl SourceClient for AgentMail {
 /// A listed message; sent messages are left out. The id is the mail's own, which two
 /// inboxes may share, so the inbox is part of ours.
 fn item(inbox: &str, listed: &Value) -> Option<ListedMail> {
-    let labels = json::list(listed, &["labels"]).map_or(&[][..], Vec::as_slice);
-    let has = |label: &str| labels.iter().any(|one| one.as_str() == Some(label));
-    if has("sent") && !has("received") {
+    if has_label(listed, "sent") && !has_label(listed, "received") {
         return None;
     }
     let id = json::id(listed, &["message_id"])?;
@@ -139,4 +142,67 @@ fn item(inbox: &str, listed: &Value) -> Option<ListedMail> {
         arrived_at: at.and_then(moment),
         note: object!(id),
     })
+}
+
+fn has_label(message: &Value, label: &str) -> bool {
+    let labels = json::list(message, &["labels"]).map_or(&[][..], Vec::as_slice);
+    labels.iter().any(|one| one.as_str() == Some(label))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use providers::{Decoded, SenderVerdict, SourceSettings, Sources};
+    use testkit::api::{Api, ok};
+
+    use super::*;
+    use crate::client::http::Auth;
+
+    /// What a worker reads from a polled message.
+    async fn polled(message: Value) -> Decoded {
+        let api = Api::start().await;
+        api.on(
+            "/v0/inboxes/x@y.test/messages/1",
+            vec![ok(message.to_string())],
+        );
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let base = Url::parse(&api.url).unwrap();
+        let http = Http::new(base, Auth::Bearer("the-key".into()), 10_000).unwrap();
+        let mut source = AgentMail {
+            http: std::sync::Arc::new(http),
+            inbox: "x@y.test".to_owned(),
+        };
+        let item = ListedMail {
+            id: "1".to_owned(),
+            arrived_at: None,
+            note: object!("1"),
+        };
+        let Ok(Fetched::Mail(found)) = source.fetch(&item).await else {
+            panic!("no mail");
+        };
+        let settings = SourceSettings {
+            provider: "agentmail".to_owned(),
+            secrets: vec!["whsec_c2VjcmV0IG9mIHRoZSBlbmQtdG8tZW5kIHRlc3Rz".into()],
+            ..SourceSettings::default()
+        };
+        let sources = Sources::build(BTreeMap::from([("main".to_owned(), settings)])).unwrap();
+        let decoded = sources.decode("main", found.content_type, &found.body);
+        decoded.unwrap().unwrap()
+    }
+
+    #[tokio::test]
+    async fn polled_mail_that_is_unauthenticated_is_refuted_with_and_without_a_text() {
+        let refuted = Some(SenderVerdict::Refuted);
+        let labels = object!(["received", "unauthenticated"]);
+        let message = |text: Value| object!({ "message_id": "<1@b>", "to": [], "labels": labels, "text": text });
+        match polled(message(object!("Your code is 493817"))).await {
+            Decoded::Mails(mails) => assert_eq!(mails[0].sender, refuted),
+            other => panic!("{other:?}"),
+        }
+        match polled(message(Value::Null)).await {
+            Decoded::RemoteMail(mail) => assert_eq!(mail.sender, refuted),
+            other => panic!("{other:?}"),
+        }
+    }
 }

@@ -20,6 +20,8 @@ pub struct RemoteMail {
     pub holds: Holds,
     /// When the provider received it, if the payload says so.
     pub received_at: Option<Timestamp>,
+    /// The sender that the provider states, as in [`crate::InboundMail`].
+    pub stated_from: Option<String>,
     /// What the provider has found out about the sender, if it says so.
     pub sender: Option<SenderVerdict>,
     /// What else the provider has found out, as in [`crate::InboundMail`].

@@ -8,7 +8,9 @@
 //! requested again. Without an `api_key` the delivery is dead-lettered as
 //! `message_not_included`. Mail that `AgentMail` takes for spam or blocks comes as
 //! `message.received.spam` or `.blocked` and is read, too: verification mails are often taken
-//! for spam. It has the flag `provider_spam` or `provider_blocked`. The sender of `.unauthenticated` mail counts as refuted.
+//! for spam. It has the flag `provider_spam` or `provider_blocked`. The sender of
+//! `.unauthenticated` mail counts as refuted. The labels of a message say the same; a message
+//! that was polled has only them.
 //!
 //! Received: `message.created_at`, which is when `AgentMail` made the message.
 //! `message.timestamp` comes from the sender and is not used.
@@ -65,17 +67,23 @@ pub(crate) const CONTRACT: Contract = Contract {
 fn decode(_content_type: &str, body: &[u8]) -> Result<Decoded, DecodeError> {
     let event = json::object(body)?;
     let kind = json::text(&event, &["event_type"]).ok_or(DecodeError::Malformed)?;
-    let (sender, flags) = match kind {
-        "message.received" => (None, Vec::new()),
-        "message.received.spam" => (None, vec![SPAM]),
-        "message.received.blocked" => (None, vec![BLOCKED]),
-        "message.received.unauthenticated" => (Some(SenderVerdict::Refuted), Vec::new()),
+    let class = match kind.strip_prefix("message.received") {
+        Some("") => "",
+        Some(".spam") => "spam",
+        Some(".blocked") => "blocked",
+        Some(".unauthenticated") => "unauthenticated",
         _ => return Ok(Decoded::other_event()),
     };
     let message = event
         .get("message")
         .and_then(Value::as_object)
         .ok_or(DecodeError::Malformed)?;
+    let labels = json::list(message, &["labels"]);
+    let is = |word: &str| class == word || labels.iter().any(|label| label == word);
+    let sender = is("unauthenticated").then_some(SenderVerdict::Refuted);
+    let flags = [("spam", SPAM), ("blocked", BLOCKED)];
+    let flags = flags.into_iter().filter(|(word, _)| is(word));
+    let flags = flags.map(|(_, flag)| flag).collect();
     let field = |name: &str| json::text(message, &[name]);
     if field("text").is_none() && field("html").is_none() {
         return remote_mail(message, sender, flags);
@@ -120,6 +128,7 @@ fn remote_mail(
         provider_id: None,
         holds: Holds::Link(&["download_url"]),
         received_at: received_at(message),
+        stated_from: None,
         sender,
         flags,
     }))

@@ -163,6 +163,7 @@ fn remote_mail(message: &Object, recipient: Option<&str>) -> Result<Decoded, Dec
         provider_id: Some(provider_id(message)?),
         holds: Holds::Base64Url(&["data", "raw_mime"]),
         received_at: received_at(message),
+        stated_from: None,
         sender: None,
         flags: Vec::new(),
     }))

@@ -101,6 +101,7 @@ fn remote_mail(event: &Object) -> Result<Decoded, DecodeError> {
         holds: Holds::LinkOrFields(&["raw", "download_url"]),
         received_at: json::moment_at(event, &["data", "created_at"])
             .or_else(|| json::moment_at(event, &["created_at"])),
+        stated_from: None,
         sender: None,
         flags: Vec::new(),
     }))

@@ -5,8 +5,9 @@
 //! policy, `X-Twilio-Email-Event-Webhook-Signature` is the base64 of an ECDSA signature
 //! (P-256, SHA-256, DER) over `X-Twilio-Email-Event-Webhook-Timestamp` and the raw body;
 //! `public_key` is the base64 key that the policy shows once. Without a policy a password is
-//! required. `charsets` names the charset of each parsed field. `dkim` names the domains whose signatures are valid. There is no delivery id,
-//! and the boundary changes with every attempt, so the form's fields are the key.
+//! required. `charsets` names the charset of each parsed field. `dkim` names the domains
+//! whose signatures are valid. There is no delivery id, and the boundary changes with every
+//! attempt, so the form's fields are the key.
 //!
 //! The Event Webhook posts a JSON list to a source of its own, signed in the same way with
 //! another key. An event about sent mail proves a send: `maillatch` is its provider key.
@@ -25,6 +26,8 @@
 //!
 //! Set-up: the steps in `setup` below, which `maillatch source add sendgrid` prints.
 
+mod dkim_results;
+
 use std::time::Duration;
 
 use base64::Engine;
@@ -39,7 +42,7 @@ use crate::contract::{Contract, Handshake, Posts, Provider, tolerance};
 use crate::flaw::SourceFlaw;
 use crate::payload::form::{self, Field};
 use crate::payload::json::{self, Object};
-use crate::payload::mail::{InboundMail, SenderVerdict};
+use crate::payload::mail::InboundMail;
 use crate::payload::rebuilt_message::{Body, RebuiltMessage};
 use crate::payload::sent_event::{self, SentEvent};
 use crate::payload::{DecodeError, Decoded};
@@ -68,9 +71,6 @@ pub(crate) const CONTRACT: Contract = Contract {
     takes: &[Setting::PublicKey, Setting::Tolerance],
     build,
 };
-
-/// The most signing domains that are read. Mails usually have one or two.
-const MOST_SIGNERS: usize = 10;
 
 const SIGNATURE: &str = "x-twilio-email-event-webhook-signature";
 const TIMESTAMP: &str = "x-twilio-email-event-webhook-timestamp";
@@ -165,16 +165,17 @@ impl Provider for SendGrid {
         let fields = form::fields(content_type, body)?;
         let envelope = json::object(form::only(&fields, "envelope")?)?;
         let recipients = json::texts(&envelope, &["to"])?;
-        let signers = form::optional(&fields, "dkim")?.map(signers);
-        match form::optional(&fields, "email")? {
-            Some(raw) => {
-                let from = form::optional(&fields, "from")?.map(String::from_utf8_lossy);
-                let mail = InboundMail::original(recipients, raw.to_vec());
-                mail.map(|mail| mail.stated_from(from.as_deref()))
+        let signers = form::optional(&fields, "dkim")?.map(dkim_results::signers);
+        let from = form::optional(&fields, "from")?.map(String::from_utf8_lossy);
+        let mail = match form::optional(&fields, "email")? {
+            Some(raw) => InboundMail::original(recipients, raw.to_vec())?.sender(signers),
+            None => {
+                let head = form::only(&fields, "headers")?;
+                let signers = signers.filter(|_| is_rebuilt_as_signed(head, &fields));
+                rebuilt(recipients, head, &fields)?.sender(signers)
             }
-            None => rebuilt(recipients, &fields),
-        }
-        .map(|mail| Decoded::mail(mail.sender(signers)))
+        };
+        Ok(Decoded::mail(mail.stated_from(from.as_deref())))
     }
 
     fn sample(&self, sample: &Sample<'_>) -> Option<Post> {
@@ -210,23 +211,40 @@ fn sent(event: &Object) -> Option<SentEvent> {
     ACCEPTED.contains(&kind).then_some(sent)
 }
 
-/// The domains whose signatures `SendGrid` found valid: `{@example.com : pass}`,
-/// separated by commas.
-fn signers(dkim: &[u8]) -> SenderVerdict {
-    let text = String::from_utf8_lossy(dkim);
-    let inner = text.trim().trim_start_matches('{').trim_end_matches('}');
-    let good = inner.split(',').filter_map(|result| {
-        let (signer, outcome) = result.split_once(':')?;
-        let signer = signer.trim().strip_prefix('@')?;
-        (outcome.trim() == "pass").then(|| signer.to_owned())
-    });
-    SenderVerdict::SignedBy(good.take(MOST_SIGNERS).collect())
+/// Whether a rebuilt message shows whether a signature covers the fields that say what the
+/// body is. It has fields of its own instead: one type, and one encoding if it is one text. So
+/// the original must have no more of them: anybody can add one to a signed mail. Nor may the
+/// end of its header be in doubt.
+fn is_rebuilt_as_signed(head: &[u8], fields: &[Field<'_>]) -> bool {
+    let is_text = |field: &&Field<'_>| ["text", "html"].contains(&field.name.as_str());
+    let is_one_text = fields.iter().filter(is_text).count() == 1;
+    let lines = || head.split(|byte| *byte == b'\n');
+    let is_field = |line: &[u8]| {
+        let is_continued = line.starts_with(b" ") || line.starts_with(b"\t");
+        is_continued || line.trim_ascii().is_empty() || name(line).is_some()
+    };
+    let count = |wanted: &[u8]| {
+        let is_wanted = |name: &&[u8]| name.trim_ascii().eq_ignore_ascii_case(wanted);
+        lines().filter_map(name).filter(is_wanted).count()
+    };
+    lines().all(is_field)
+        && count(b"content-type") <= 1
+        && count(b"content-transfer-encoding") <= usize::from(is_one_text)
+}
+
+/// The name in a line of a header.
+fn name(line: &[u8]) -> Option<&[u8]> {
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    line.get(..colon)
 }
 
 /// Rebuilds the message from its parsed fields; `headers` is the original's header, and
 /// `charsets` names the charset of each field.
-fn rebuilt(recipients: Vec<String>, fields: &[Field<'_>]) -> Result<InboundMail, DecodeError> {
-    let head = form::only(fields, "headers")?;
+fn rebuilt(
+    recipients: Vec<String>,
+    head: &[u8],
+    fields: &[Field<'_>],
+) -> Result<InboundMail, DecodeError> {
     let head = String::from_utf8_lossy(head);
     let unfolded = head
         .replace("\r\n", "\n")

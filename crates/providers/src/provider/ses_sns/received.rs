@@ -3,6 +3,7 @@
 //! <https://docs.aws.amazon.com/ses/latest/dg/receiving-email-notifications-contents.html>
 
 use pipeline::Timestamp;
+use serde_json::Value;
 
 use crate::payload;
 use crate::payload::json::Object;
@@ -36,9 +37,8 @@ pub(super) fn decode(
                 _ => content.as_bytes().to_vec(),
             };
             let mail = InboundMail::original(recipients, raw)?;
-            let from = json::list(&event, &["mail", "commonHeaders", "from"]);
-            let from = from.first().and_then(serde_json::Value::as_str);
-            let mail = mail.stated_from(from).sender(verdict(&event));
+            let mail = mail.stated_from(from(&event).as_deref());
+            let mail = mail.sender(verdict(&event));
             let mail = mail.flagged(flags(&event));
             Ok(Decoded::mail(mail.received(Some(received_at))))
         }
@@ -102,9 +102,17 @@ fn remote_mail(
         provider_id: None,
         holds: Holds::Message,
         received_at: Some(received_at),
+        stated_from: from(event),
         sender: verdict(event),
         flags: flags(event),
     }))
+}
+
+/// The senders that SES has read from the mail. Its verdict is about them.
+fn from(event: &Object) -> Option<String> {
+    let from = json::list(event, &["mail", "commonHeaders", "from"]);
+    let from: Vec<&str> = from.iter().filter_map(Value::as_str).collect();
+    (!from.is_empty()).then(|| from.join(", "))
 }
 
 /// When SES received the mail, or else when it handled it.

@@ -275,6 +275,29 @@ fn only_the_dmarc_verdict_becomes_a_sender_verdict() {
     }
 }
 
+/// The verdict is about these senders, so they go where the verdict goes.
+#[test]
+fn senders_that_ses_has_read_are_stated_with_its_verdict() {
+    let inline = json!({ "type": "SNS", "encoding": "UTF8" });
+    let stored = json!({ "type": "S3", "bucketName": "b", "objectKey": "k" });
+    for (from, stated) in [
+        (json!(["Shop <a@b.test>"]), Some("Shop <a@b.test>")),
+        (json!(["a@b.test", "c@d.test"]), Some("a@b.test, c@d.test")),
+        (json!([]), None),
+    ] {
+        for (action, content) in [(&inline, Some("From: a@b.test\r\n\r\ny")), (&stored, None)] {
+            let mut message = received(action, content);
+            message["mail"]["commonHeaders"]["from"] = from.clone();
+            let found = match decode(settings(), &message) {
+                Ok(Decoded::Mails(mails)) => mails[0].stated_from.clone(),
+                Ok(Decoded::RemoteMail(mail)) => mail.stated_from,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(found.as_deref(), stated, "{from}");
+        }
+    }
+}
+
 #[test]
 fn failed_spam_and_virus_verdicts_become_flags() {
     let action = json!({ "type": "SNS", "encoding": "UTF8" });

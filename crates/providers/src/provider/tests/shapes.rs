@@ -128,6 +128,27 @@ fn agentmail_spam_blocked_and_unauthenticated_mail_is_read() {
     }
 }
 
+/// A polled message comes as `message.received`, whatever it is.
+#[test]
+fn agentmail_labels_say_the_same_as_the_event() {
+    for (labels, sender, flags) in [
+        (json!(["received", "unread", "mine"]), None, &[][..]),
+        (json!(["received", "spam"]), None, &["provider_spam"]),
+        (
+            json!(["unauthenticated", "spam", "blocked"]),
+            Some(SenderVerdict::Refuted),
+            &["provider_spam", "provider_blocked"],
+        ),
+    ] {
+        let event = json!({ "event_type": "message.received", "message": {
+            "inbox_id": "x@y.test", "message_id": "<1@b>", "to": [], "text": "Code",
+            "labels": labels } });
+        let mail = json_mail("agentmail", &event);
+        assert_eq!(mail.sender, sender, "{labels}");
+        assert_eq!(mail.flags, flags, "{labels}");
+    }
+}
+
 #[test]
 fn nylas_recipients_are_to_cc_and_bcc() {
     let person = |email: &str| json!([{ "name": "", "email": email }]);
