@@ -111,6 +111,11 @@ impl InboundRule {
         }
     }
 
+    /// Whether it matters to the rule if the sender is proven.
+    pub fn asks_for_proof(&self) -> bool {
+        self.condition.proven.is_some()
+    }
+
     fn applies_to(&self, mail: &MailTraits<'_>) -> bool {
         let RuleCondition {
             sender,

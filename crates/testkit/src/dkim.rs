@@ -1,4 +1,4 @@
-//! Signs mail with DKIM, without using the library that checks it: simple
+//! Signs mail with DKIM, without using the library that checks it: simple or relaxed
 //! canonicalisation, RSA with SHA-256, or with SHA-1, which must not be accepted.
 
 use base64::Engine;
@@ -39,12 +39,20 @@ impl Signer<'_> {
     /// The mail with a signature field in front. The mail must have CRLF line ends and
     /// end with one.
     pub fn sign(&self, mail: &str) -> String {
-        let sign = |text: &str| {
-            let hash = Sha256::digest(text);
-            rsa_key().sign(Pkcs1v15Sign::new::<Sha256>(), &hash)
-        };
-        let hash = |body: &str| STANDARD.encode(Sha256::digest(body));
-        self.sign_with("rsa-sha256", mail, hash, sign)
+        let form = ("rsa-sha256", "simple");
+        self.sign_with(form, mail, sha256, sign_sha256)
+    }
+
+    /// Like [`Self::sign`], with relaxed canonicalisation. The body must have no blanks but
+    /// single spaces inside of lines, and no empty lines at its end: such a body is hashed as
+    /// it is.
+    pub fn sign_relaxed(&self, mail: &str) -> String {
+        let form = ("rsa-sha256", "relaxed");
+        self.sign_with(form, mail, sha256, |text| {
+            let fields = text.replace("\r\n ", " ").replace("\r\n\t", " ");
+            let fields: Vec<String> = fields.split("\r\n").map(relaxed).collect();
+            sign_sha256(&fields.join("\r\n"))
+        })
     }
 
     /// Like [`Self::sign`], with SHA-1, which must not be accepted.
@@ -54,12 +62,12 @@ impl Signer<'_> {
             rsa_key().sign(Pkcs1v15Sign::new::<Sha1>(), &hash)
         };
         let hash = |body: &str| STANDARD.encode(Sha1::digest(body));
-        self.sign_with("rsa-sha1", mail, hash, sign)
+        self.sign_with(("rsa-sha1", "simple"), mail, hash, sign)
     }
 
     fn sign_with(
         &self,
-        algorithm: &str,
+        (algorithm, form): (&str, &str),
         mail: &str,
         hash: impl Fn(&str) -> String,
         sign: impl Fn(&str) -> rsa::Result<Vec<u8>>,
@@ -68,7 +76,7 @@ impl Signer<'_> {
         let body_hash = hash(body);
         let at = self.at.map(|at| format!("t={at}; ")).unwrap_or_default();
         let unsigned = format!(
-            "DKIM-Signature: v=1; a={algorithm}; c=simple/simple; d={}; s=mail; {at}{}h={}; bh={body_hash}; b=",
+            "DKIM-Signature: v=1; a={algorithm}; c={form}/{form}; d={}; s=mail; {at}{}h={}; bh={body_hash}; b=",
             self.domain,
             self.tags,
             self.fields.join(":"),
@@ -90,4 +98,25 @@ impl Signer<'_> {
         let signature = STANDARD.encode(sign(&signed).expect("a signature"));
         format!("{unsigned}{signature}\r\n{mail}")
     }
+}
+
+fn sha256(body: &str) -> String {
+    STANDARD.encode(Sha256::digest(body))
+}
+
+fn sign_sha256(text: &str) -> rsa::Result<Vec<u8>> {
+    let hash = Sha256::digest(text);
+    rsa_key().sign(Pkcs1v15Sign::new::<Sha256>(), &hash)
+}
+
+/// A field on one line: its name in lower case, and its words with one space between them.
+fn relaxed(field: &str) -> String {
+    let Some((name, value)) = field.split_once(':') else {
+        return field.to_owned();
+    };
+    let words: Vec<&str> = value
+        .split([' ', '\t'])
+        .filter(|word| !word.is_empty())
+        .collect();
+    format!("{}:{}", name.trim_end().to_lowercase(), words.join(" "))
 }

@@ -20,15 +20,20 @@ impl Dns {
     /// A server with these names, in lower case and without a final dot. It answers
     /// NXDOMAIN for all others.
     pub async fn knowing(records: BTreeMap<String, String>) -> Self {
-        Self::start(Some(records)).await
+        Self::start(records, None).await
+    }
+
+    /// The same, but it never answers for this name and those below it.
+    pub async fn with_silence(records: BTreeMap<String, String>, silent: &str) -> Self {
+        Self::start(records, Some(silent.to_owned())).await
     }
 
     /// A server that never answers.
     pub async fn mute() -> Self {
-        Self::start(None).await
+        Self::with_silence(BTreeMap::new(), "").await
     }
 
-    async fn start(records: Option<BTreeMap<String, String>>) -> Self {
+    async fn start(records: BTreeMap<String, String>, silent: Option<String>) -> Self {
         let Ok(socket) = UdpSocket::bind(("127.0.0.1", 0)).await else {
             panic!("no free port on loopback");
         };
@@ -36,7 +41,7 @@ impl Dns {
             panic!("a socket without an address");
         };
         let asked = Arc::<AtomicUsize>::default();
-        let answering = tokio::spawn(answer(socket, records, Arc::clone(&asked)));
+        let answering = tokio::spawn(answer(socket, records, silent, Arc::clone(&asked)));
         Self {
             address,
             asked,
@@ -63,16 +68,15 @@ impl Drop for Dns {
 
 async fn answer(
     socket: UdpSocket,
-    records: Option<BTreeMap<String, String>>,
+    records: BTreeMap<String, String>,
+    silent: Option<String>,
     asked: Arc<AtomicUsize>,
 ) {
     let mut buffer = [0; 1_500];
     while let Ok((length, from)) = socket.recv_from(&mut buffer).await {
         asked.fetch_add(1, Ordering::SeqCst);
         let question = buffer.get(..length).unwrap_or_default();
-        let answer = records
-            .as_ref()
-            .and_then(|records| respond(question, records));
+        let answer = respond(question, &records, silent.as_deref());
         if let Some(answer) = answer {
             // The client may have gone.
             let _ = socket.send_to(&answer, from).await;
@@ -81,7 +85,11 @@ async fn answer(
 }
 
 /// The answer to a message with one question; RFC 1035, section 4.
-fn respond(message: &[u8], records: &BTreeMap<String, String>) -> Option<Vec<u8>> {
+fn respond(
+    message: &[u8],
+    records: &BTreeMap<String, String>,
+    silent: Option<&str>,
+) -> Option<Vec<u8>> {
     let (id, rest) = (message.get(..2)?, message.get(12..)?);
     let mut name = Vec::new();
     let mut at = 0;
@@ -92,7 +100,11 @@ fn respond(message: &[u8], records: &BTreeMap<String, String>) -> Option<Vec<u8>
     }
     // The name's end, its type and its class.
     let question = rest.get(..at + 5)?;
-    let record = records.get(&name.join("."));
+    let name = name.join(".");
+    if silent.is_some_and(|silent| name.ends_with(silent)) {
+        return None;
+    }
+    let record = records.get(&name);
     let mut answer = Vec::from(id);
     // A response that is recursive and has no error, or NXDOMAIN.
     answer.extend([0x81, if record.is_some() { 0x80 } else { 0x83 }]);

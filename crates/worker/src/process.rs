@@ -125,7 +125,7 @@ async fn fetch(deps: &Deps, source: &str, remote: RemoteMail) -> Result<InboundM
         rebuilt: message.is_rebuilt,
         provider_id: remote.provider_id,
         received_at: remote.received_at,
-        stated_from: None,
+        stated_from: remote.stated_from,
         sender: remote.sender,
         flags: remote.flags,
     })

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
-    Claim, Expectation, InboxId, NewMessage, Reason, Sender, SenderProof, StoredDelivery, Timestamp,
+    Claim, Expectation, InboundRule, InboxId, NewMessage, Reason, Sender, SenderProof,
+    StoredDelivery, Timestamp,
 };
 use providers::{InboundMail, Source};
 
@@ -42,11 +43,13 @@ pub(crate) async fn read_mail(
     let received_at = mail.received_at.filter(|_| !is_implausible);
     let stated = &decisions.sender;
     let letter = Letter::of(deps, &decisions, mail.provider_id.as_deref()).await?;
+    let differs = is_other_sender(stated_from.as_deref(), stated);
     let evidence = Evidence {
         raw,
         is_rebuilt,
         verdict: verdict.as_ref(),
-        domain: stated.domain.as_deref(),
+        is_contradicted: differs,
+        from: stated,
         received_at: received_at.unwrap_or(recorded_at),
         slot,
     };
@@ -60,7 +63,6 @@ pub(crate) async fn read_mail(
         lifetime: settings.lifetime,
         same_value_window: settings.same_value_window,
     };
-    let differs = is_other_sender(stated_from.as_deref(), stated.address.as_deref());
     let marks = [
         (differs, "provider_mismatch"),
         (is_implausible, "received_at_odd"),
@@ -126,22 +128,28 @@ fn proof_for(proof: &Proof, own: &[InboxId], origin: Option<&Source>) -> SenderP
     proof.for_inbox(|addressee| own.contains(addressee) || is_named(addressee))
 }
 
-/// Whether the sender is proven. While the DNS is unavailable, mail that must be proven
-/// is retried later; other mail goes on without a proof.
+/// Whether the sender is proven. While that cannot be found out, mail is retried later if it
+/// must be proven or if a rule asks for it: a rule may drop it. Other mail goes on without a
+/// proof.
 async fn proof(
     deps: &Deps,
     evidence: Evidence<'_>,
     addressed: &Addressed,
 ) -> Result<Proof, Failure> {
+    let ask = |rules: &[InboundRule]| rules.iter().any(InboundRule::asks_for_proof);
     let needs_proof = |expected: &Expectation| {
         let mut attempts = expected.attempts.iter();
-        expected.rules.needs_proof || attempts.any(|attempt| attempt.rules.needs_proof)
+        expected.rules.needs_proof
+            || attempts.any(|attempt| attempt.rules.needs_proof)
+            || ask(&expected.inbound)
     };
-    let is_needed = deps.settings.needs_proof || addressed.expectations().any(needs_proof);
+    let is_needed = deps.settings.needs_proof
+        || ask(&deps.settings.replies.rules)
+        || addressed.expectations().any(needs_proof);
     match prove(deps.dkim.as_ref(), evidence).await {
         ProofResult::Known(proof) => Ok(proof),
-        ProofResult::NotNow if is_needed => Err(Failure::upstream(Reason::new("dns_away"))),
-        ProofResult::NotNow => Ok(Proof::missing("dns_away")),
+        ProofResult::NotNow(reason) if is_needed => Err(Failure::upstream(reason)),
+        ProofResult::NotNow(reason) => Ok(Proof::missing(reason)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use extract::FromAddress;
 use pipeline::{Expectation, InboxId};
 
 /// Which addresses become inboxes.
@@ -61,18 +62,41 @@ pub(crate) fn addresses(recipients: &[String], domains: Option<&[String]>) -> Ve
     addresses.into_iter().collect()
 }
 
-/// Whether the provider states another sender than the message itself. False when
-/// either of them is not an address.
-pub(crate) fn is_other_sender(stated: Option<&str>, own: Option<&str>) -> bool {
-    let (Some(stated), Some(own)) = (stated, own) else {
+/// No provider states a sender in more bytes than this.
+const LONGEST_SENDER: usize = 2_000;
+
+/// Whether the provider states another sender than the message itself, or several. False when
+/// it states no address, or the message has none.
+pub(crate) fn is_other_sender(stated: Option<&str>, own: &FromAddress) -> bool {
+    let (Some(stated), Some(domain)) = (stated, own.domain.as_deref()) else {
         return false;
     };
-    let address = match stated.rsplit_once('<') {
-        Some((_, rest)) => rest.split('>').next().unwrap_or_default(),
-        None => stated,
+    if !stated.contains('@') {
+        return false;
+    }
+    let is_own = |address: &String| {
+        let parts = address.rsplit_once('@');
+        parts.is_some_and(|(_, stated)| normalized(stated) == domain)
+            && own.address.as_ref().is_none_or(|own| is_same(address, own))
     };
-    let address = address.trim();
-    address.contains('@') && !address.eq_ignore_ascii_case(own)
+    let addresses: Vec<String> = match stated.len() {
+        0..=LONGEST_SENDER => extract::mailboxes(stated.as_bytes()),
+        _ => Vec::new(),
+    };
+    // A name alone is no address, and what is not read as any may be another one.
+    let mut addresses = addresses.iter().filter(|address| address.contains('@'));
+    let first = addresses.next();
+    first.is_none_or(|first| !is_own(first)) || !addresses.all(is_own)
+}
+
+/// Whether both addresses have the same name in front of their domain.
+fn is_same(stated: &str, own: &str) -> bool {
+    let name = |address: &str| {
+        address
+            .rsplit_once('@')
+            .map(|(name, _)| name.to_lowercase())
+    };
+    name(stated) == name(own)
 }
 
 #[cfg(test)]
@@ -132,20 +156,43 @@ mod tests {
 
     #[test]
     fn p16_sender_mismatch_is_reported_only_for_a_different_address() {
-        let other = |stated| is_other_sender(Some(stated), Some("a@b.test"));
+        let own = |address: &str| FromAddress {
+            address: Some(address.to_owned()).filter(|address| !address.contains('"')),
+            domain: address
+                .rsplit_once('@')
+                .map(|(_, domain)| domain.to_owned()),
+            is_plain: true,
+        };
+        let other = |stated| is_other_sender(Some(stated), &own("a@b.test"));
         for same in [
             "A@B.test",
             "Shop <a@b.test>",
             "\"x <c@d.test>\" <a@b.test>",
+            "Acme, Inc. <a@b.test>",
             "Shop",
             "",
         ] {
             assert!(!other(same), "{same}");
         }
         assert!(other("c@d.test"));
-        assert!(other("a@b.test <c@d.test>"));
-        assert!(!is_other_sender(None, Some("a@b.test")));
-        assert!(!is_other_sender(Some("c@d.test"), None));
+        for several in [
+            "a@b.test <c@d.test>",
+            "a@b.test, c@d.test",
+            "c@d.test, <a@b.test>",
+            "shops: a@b.test;",
+        ] {
+            assert!(other(several), "{several}");
+        }
+        assert!(other(&format!("{} <a@b.test>", "x".repeat(10_000))));
+        assert!(!is_other_sender(None, &own("a@b.test")));
+        assert!(!is_other_sender(Some("c@d.test"), &FromAddress::default()));
+        // An address that is not shown still has a domain.
+        let odd = own("\"a b\"@b.test");
+        assert!(is_other_sender(Some("c@d.test"), &odd));
+        assert!(!is_other_sender(Some("\"a b\"@b.test"), &odd));
+        let idn = own("a@xn--bcher-kva.de");
+        assert!(!is_other_sender(Some("a@bücher.de"), &idn));
+        assert!(is_other_sender(Some("a@bucher.de"), &idn));
     }
 
     #[test]

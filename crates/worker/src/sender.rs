@@ -5,12 +5,16 @@
 //! one.
 
 mod addressees;
+mod body;
 mod coverage;
 mod dkim;
+mod key_record;
+mod keys;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use extract::FromAddress;
 use pipeline::{InboxId, Reason, SenderProof, Timestamp};
 use providers::SenderVerdict;
 use tokio::task::spawn_blocking;
@@ -29,8 +33,10 @@ pub(crate) struct Evidence<'e> {
     pub(crate) is_rebuilt: bool,
     /// The provider's verdict.
     pub(crate) verdict: Option<&'e SenderVerdict>,
-    /// The sender's domain, in ASCII.
-    pub(crate) domain: Option<&'e str>,
+    /// Whether the provider names another sender than the mail.
+    pub(crate) is_contradicted: bool,
+    /// The sender that the mail names.
+    pub(crate) from: &'e FromAddress,
     /// When the mail was received.
     pub(crate) received_at: Timestamp,
     /// The slot of the mail's delivery. It is given up during a slow look-up.
@@ -41,8 +47,8 @@ pub(crate) struct Evidence<'e> {
 pub(crate) enum ProofResult {
     /// The sender is proven, or it is known why not.
     Known(Proof),
-    /// The DNS did not answer; a later attempt may succeed.
-    NotNow,
+    /// It was not found out, for this reason; a later attempt may succeed.
+    NotNow(Reason),
 }
 
 /// What proves the sender of a mail, or why nothing does.
@@ -54,8 +60,8 @@ pub(crate) struct Proof {
 
 impl Proof {
     /// Nothing proves the sender, for this reason.
-    pub(crate) fn missing(slug: &'static str) -> Self {
-        Self::without(SenderProof::Missing(Reason::new(slug)))
+    pub(crate) fn missing(reason: Reason) -> Self {
+        Self::without(SenderProof::Missing(reason))
     }
 
     fn without(found: SenderProof) -> Self {
@@ -83,21 +89,24 @@ impl Proof {
 
 impl ProofResult {
     fn missing(slug: &'static str) -> Self {
-        Self::Known(Proof::missing(slug))
+        Self::Known(Proof::missing(Reason::new(slug)))
     }
 }
 
 /// Looks for a proof of a mail's sender.
 pub(crate) async fn prove(dkim: Option<&Dkim>, evidence: Evidence<'_>) -> ProofResult {
-    let Some(domain) = evidence.domain else {
+    if evidence.verdict == Some(&SenderVerdict::Refuted) {
+        return ProofResult::Known(Proof::without(SenderProof::REFUTED));
+    }
+    let Some(domain) = evidence.from.domain.as_deref() else {
         return ProofResult::missing("sender_odd");
     };
     let is_senders = |signer: &String| is_aligned(signer, domain);
-    match evidence.verdict {
+    match evidence
+        .verdict
+        .filter(|verdict| is_about(verdict, &evidence))
+    {
         Some(SenderVerdict::Proven) => return by_provider(evidence.raw, domain).await,
-        Some(SenderVerdict::Refuted) => {
-            return ProofResult::Known(Proof::without(SenderProof::REFUTED));
-        }
         Some(SenderVerdict::SignedBy(signers)) if signers.iter().any(is_senders) => {
             let (raw, at) = (Arc::clone(&evidence.raw), evidence.received_at);
             let signer = domain.to_owned();
@@ -106,7 +115,7 @@ pub(crate) async fn prove(dkim: Option<&Dkim>, evidence: Evidence<'_>) -> ProofR
                 return by_provider(evidence.raw, domain).await;
             }
         }
-        Some(SenderVerdict::SignedBy(_)) | None => {}
+        Some(SenderVerdict::SignedBy(_) | SenderVerdict::Refuted) | None => {}
     }
     if evidence.is_rebuilt {
         return ProofResult::missing("rebuilt");
@@ -122,8 +131,17 @@ pub(crate) async fn prove(dkim: Option<&Dkim>, evidence: Evidence<'_>) -> ProofR
             addressees,
         }),
         DkimCheck::Invalid(reason) => ProofResult::missing(reason),
-        DkimCheck::DnsUnavailable => ProofResult::NotNow,
+        DkimCheck::DnsUnavailable => ProofResult::NotNow(Reason::new("dns_away")),
+        DkimCheck::Late => ProofResult::NotNow(Reason::new("check_late")),
     }
+}
+
+/// Whether a verdict is about the sender that was read from the mail. A provider that names
+/// another one has read the mail in another way. One that says nothing of the signatures may
+/// also have read another sender from a field that parsers read differently.
+fn is_about(verdict: &SenderVerdict, evidence: &Evidence<'_>) -> bool {
+    let is_by_from_alone = *verdict == SenderVerdict::Proven;
+    !evidence.is_contradicted && (evidence.from.is_plain || !is_by_from_alone)
 }
 
 /// The proof by a provider's verdict.
@@ -148,6 +166,21 @@ mod tests {
 
     /// What a verdict about a mail proves to `agent@inbox.test`, without any DNS.
     async fn proof_of(raw: &str, verdict: Option<SenderVerdict>, is_rebuilt: bool) -> String {
+        let from = FromAddress {
+            address: Some("a@mail.example.com".to_owned()),
+            domain: Some("mail.example.com".to_owned()),
+            is_plain: true,
+        };
+        proof_from(&from, raw, (verdict, false), is_rebuilt).await
+    }
+
+    /// The same for this sender, and a verdict with whether the provider names another one.
+    async fn proof_from(
+        from: &FromAddress,
+        raw: &str,
+        (verdict, is_contradicted): (Option<SenderVerdict>, bool),
+        is_rebuilt: bool,
+    ) -> String {
         let slots = Arc::new(tokio::sync::Semaphore::new(1));
         let mut slot = Slot::take(&slots).await.unwrap();
         let evidence = Evidence {
@@ -155,13 +188,14 @@ mod tests {
             raw: Arc::new(raw.as_bytes().to_vec()),
             is_rebuilt,
             verdict: verdict.as_ref(),
-            domain: Some("mail.example.com"),
+            is_contradicted,
+            from,
             received_at: Timestamp::from_millis(0),
         };
         let is_own = |address: &InboxId| address.as_str() == "agent@inbox.test";
         match prove(None, evidence).await {
             ProofResult::Known(proof) => proof.for_inbox(is_own).as_str().to_owned(),
-            ProofResult::NotNow => "not now".to_owned(),
+            ProofResult::NotNow(reason) => reason.as_str().to_owned(),
         }
     }
 
@@ -178,6 +212,35 @@ mod tests {
     async fn provider_verdict_proves_or_refutes_the_senders_domain() {
         assert_eq!(proof(Some(SenderVerdict::Proven), true).await, "provider");
         let refuted = proof(Some(SenderVerdict::Refuted), false).await;
+        assert_eq!(refuted, "provider_refuted");
+    }
+
+    #[tokio::test]
+    async fn provider_that_names_another_sender_proves_nothing_and_still_refutes() {
+        let from = |is_plain| FromAddress {
+            address: Some("a@mail.example.com".to_owned()),
+            domain: Some("mail.example.com".to_owned()),
+            is_plain,
+        };
+        let good = signed("from:to:subject");
+        for (verdict, is_plain, is_contradicted, expected) in [
+            (SenderVerdict::Proven, true, false, "provider"),
+            (SenderVerdict::Proven, true, true, "unchecked"),
+            (SenderVerdict::Proven, false, false, "unchecked"),
+            (signed_by("example.com"), true, false, "provider"),
+            (signed_by("example.com"), true, true, "unchecked"),
+            // The signature covers the field, however it is read.
+            (signed_by("example.com"), false, false, "provider"),
+            (SenderVerdict::Refuted, false, true, "provider_refuted"),
+        ] {
+            let said = format!("{verdict:?}, {is_plain}, {is_contradicted}");
+            let verdict = (Some(verdict), is_contradicted);
+            let proof = proof_from(&from(is_plain), &good, verdict, false).await;
+            assert_eq!(proof, expected, "{said}");
+        }
+        let nobody = FromAddress::default();
+        let refuted = (Some(SenderVerdict::Refuted), false);
+        let refuted = proof_from(&nobody, &good, refuted, false).await;
         assert_eq!(refuted, "provider_refuted");
     }
 
@@ -201,6 +264,13 @@ mod tests {
         let oversigned = signed("from:to:subject:subject");
         let oversigned_with_blanks = format!("Subject : Another\r\n{oversigned}");
         let beside_another = format!("{}{good}", unfit_signature());
+        // `SendGrid` would report `{@example.com : pass, @evil.test : fail}`.
+        let made_up = good.replace("d=example.com", "d=example.com : pass, @evil.test");
+        let signer = format!("{made_up}{good}");
+        let identity = good.replace("d=", "i=@example.com : pass, @x.test; d=");
+        let identity = format!("{identity}{good}");
+        let older = format!("DomainKey-Signature: a=rsa-sha1; d=example.com; b=AAAA\r\n{good}");
+        let lone_return = good.replace("Your code", "Your\r code");
         for mail in [
             TO_AGENT.to_owned(),
             signed("from:to"),
@@ -208,6 +278,10 @@ mod tests {
             fields_with_blanks,
             oversigned_with_blanks,
             beside_another,
+            signer,
+            identity,
+            older,
+            lone_return,
         ] {
             assert_eq!(
                 proof_of(&mail, verdict(), false).await,

@@ -8,6 +8,7 @@ mod refusals;
 mod remote;
 mod running;
 mod secrets;
+mod sender_proof;
 mod senders;
 mod source_health;
 mod storage;
@@ -94,6 +95,7 @@ async fn check_all(config: &Config) -> Vec<Check> {
         sources(config),
         addresses(config),
         Check::of("policy", policy(config)),
+        sender_proof::sender_proof(config),
     ];
     checks.extend(Box::pin(database(config)).await);
     checks.push(queue(config).await);

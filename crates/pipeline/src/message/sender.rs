@@ -79,8 +79,17 @@ impl SenderProof {
         ("signature_unfit", "the signature leaves something out"),
         ("signature_stale", "the signature is too old"),
         ("signature_unreadable", "the signature cannot be read"),
+        (
+            "signature_unchecked",
+            "there are more signatures than are checked, and the first ones are wrong",
+        ),
         ("key_missing", "the public key does not exist"),
+        (
+            "key_unfit",
+            "the public key is withdrawn, a test, too short or not for mail",
+        ),
         ("dns_away", "DNS did not answer"),
+        ("check_late", "the signature was not checked in time"),
         (
             "provider_refuted",
             "the provider says that the sender is forged",

@@ -39,6 +39,7 @@ mod tests {
             provider_id: None,
             holds: Holds::Message,
             received_at: None,
+            stated_from: None,
             sender: None,
             flags: Vec::new(),
         };

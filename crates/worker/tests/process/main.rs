@@ -6,6 +6,7 @@
     reason = "a scenario that cannot go on fails"
 )]
 
+mod attacks;
 mod callback;
 mod fetched;
 mod fixture;

@@ -1,15 +1,18 @@
 //! What rules do with mail, and what is kept so that it can be answered.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pipeline::{
     ArtifactKind, InboundRule, InboxRules, MessageView, NewInbox, NewSend, ReplyRefusal,
     RuleSettings, Scope, SendRecorded, TracedId, TracedMessage,
 };
+use testkit::dns::Dns;
 use testkit::store_contract::attempt;
-use worker::ReplySettings;
+use worker::{Dkim, ReplySettings};
 
 use crate::fixture::{Fixture, otp_mail, payload};
+use crate::senders::{by, mail_from};
 
 const TO: &str = "agent@inbox.test";
 const OTHER: &str = "other@inbox.test";
@@ -282,4 +285,25 @@ async fn without_a_sender_and_rules_nothing_more_is_stored() {
     let kept = message(&fixture, &person("user@example.com", fields)).await;
     let view = view(&fixture, &kept).await;
     assert!(view.rules.is_empty() && view.thread.is_none() && view.no_reply.is_none());
+}
+
+/// Without an answer it is not known whether the rule applies, and what it drops is gone.
+#[tokio::test]
+async fn mail_waits_for_a_silent_dns_if_a_rule_asks_for_a_proof() {
+    let mute = Dns::mute().await;
+    let rules = || vec![rule("drop", |it| it.proven = Some(false))];
+    for mut fixture in [
+        fixture(rules()).await,
+        fixture_of_inbox(rules(), "somebody").await,
+    ] {
+        let deps = Arc::get_mut(&mut fixture.deps).unwrap();
+        deps.dkim = Dkim::new(&[mute.address()], Duration::from_millis(200)).unwrap();
+        deps.settings.upstream_backoff.wall_clock = Duration::from_millis(500);
+        let signed = by("example.com").sign(&mail_from("example.com"));
+        fixture.record("1", &payload(TO, signed.as_bytes())).await;
+        fixture.work_until_idle().await;
+        let failures = fixture.store.failures.dead_letters(10).await.unwrap();
+        let reasons: Vec<&str> = failures.iter().map(|one| one.reason.as_str()).collect();
+        assert_eq!(reasons, ["dns_away"]);
+    }
 }

@@ -17,12 +17,12 @@ use crate::fixture::{Fixture, payload};
 const FIELDS: &[&str] = &["From", "Subject", "Date", "To"];
 
 /// A DNS server that knows the DKIM keys of `example.com` and `evil.test`.
-async fn dns() -> Dns {
+pub(crate) async fn dns() -> Dns {
     let names = ["example.com", "evil.test"].map(|domain| (key_name(domain), key_record()));
     Dns::knowing(BTreeMap::from(names)).await
 }
 
-async fn fixture(dns: &Dns) -> Fixture {
+pub(crate) async fn fixture(dns: &Dns) -> Fixture {
     fixture_with_budget(dns, Duration::from_secs(5)).await
 }
 
@@ -34,11 +34,11 @@ async fn fixture_with_budget(dns: &Dns, budget: Duration) -> Fixture {
     fixture
 }
 
-fn now() -> i64 {
+pub(crate) fn now() -> i64 {
     SystemClock.now().as_seconds()
 }
 
-fn by(domain: &str) -> Signer<'_> {
+pub(crate) fn by(domain: &str) -> Signer<'_> {
     Signer {
         domain,
         fields: FIELDS,
@@ -48,7 +48,7 @@ fn by(domain: &str) -> Signer<'_> {
 }
 
 /// A mail from a shop at `domain`.
-fn mail_from(domain: &str) -> String {
+pub(crate) fn mail_from(domain: &str) -> String {
     format!(
         "From: Shop <no-reply@{domain}>\r\n\
          To: agent@inbox.test\r\n\
@@ -61,7 +61,7 @@ fn mail_from(domain: &str) -> String {
 }
 
 /// The item of a mail to `agent@inbox.test`.
-async fn item(fixture: &Fixture, mail: &str) -> ArtifactView {
+pub(crate) async fn item(fixture: &Fixture, mail: &str) -> ArtifactView {
     fixture
         .record("one", &payload("agent@inbox.test", mail.as_bytes()))
         .await;
@@ -72,7 +72,7 @@ async fn item(fixture: &Fixture, mail: &str) -> ArtifactView {
 }
 
 /// What proves the sender of a mail, or why it is not proven.
-async fn proof(mail: &str) -> String {
+pub(crate) async fn proof(mail: &str) -> String {
     let dns = dns().await;
     let fixture = fixture(&dns).await;
     item(&fixture, mail).await.sender_proof.as_str().to_owned()

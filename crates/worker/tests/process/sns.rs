@@ -224,3 +224,47 @@ async fn spam_and_virus_verdicts_of_ses_are_flags_of_the_item() {
     assert_eq!(of_provider, ["provider_spam", "provider_virus"]);
     assert_eq!(item.verdict.as_str(), "usable", "the flags only inform");
 }
+
+/// The verdict is about the sender that SES has read. Mail in S3 is fetched afterwards.
+#[tokio::test]
+async fn dmarc_verdict_about_another_sender_proves_nothing() {
+    let mail = String::from_utf8(otp_mail("1", "493817")).unwrap();
+    for (from, flags, proof) in [
+        ("Example <no-reply@example.com>", &[][..], "provider"),
+        ("no-reply@evil.test", &["provider_mismatch"], "unchecked"),
+        (
+            "no-reply@example.com, x@evil.test",
+            &["provider_mismatch"],
+            "unchecked",
+        ),
+    ] {
+        for action in ["SNS", "S3"] {
+            let api = Api::start().await;
+            api.on("/mail/k", vec![ok(mail.clone())]);
+            let fixture = fixture(&api).await;
+            let mut message = serde_json::json!({
+                "notificationType": "Received",
+                "mail": { "commonHeaders": { "from": from.split(", ").collect::<Vec<_>>() } },
+                "receipt": {
+                    "recipients": ["agent@inbox.test"],
+                    "action": { "type": action, "bucketName": "mail", "objectKey": "k" },
+                    "dmarcVerdict": { "status": "PASS" },
+                },
+            });
+            if action == "SNS" {
+                message["content"] = mail.clone().into();
+            }
+            let message = message.to_string();
+            let body = Sns::at(&api.url).post(Kind::Notification, "m-1", &message, at());
+            fixture.record_from("ses", "m-1", body.as_bytes()).await;
+            fixture.work_until_idle().await;
+            let item = fixture.items("agent@inbox.test").await.remove(0);
+            assert_eq!(item.sender_proof.as_str(), proof, "{action} {from}");
+            let of_provider = item
+                .flags
+                .iter()
+                .filter(|flag| flag.starts_with("provider"));
+            assert_eq!(of_provider.collect::<Vec<_>>(), flags, "{action} {from}");
+        }
+    }
+}
