@@ -67,48 +67,53 @@ pub async fn repeated_claim_request_gets_the_same_token(subject: &dyn SendSubjec
 
 /// The unique key of the request decides before that of the intent.
 pub async fn of_fifty_equal_claim_requests_one_is_new(subject: &dyn SendSubject) {
-    let mut tasks = JoinSet::new();
-    for _ in 0..50 {
-        let (guards, request) = (subject.guards(), keyed("order", "k", 1));
-        tasks.spawn(async move { must(guards.claim_guard(request).await) });
-    }
-    let (mut new, mut tokens) = (0, Vec::new());
-    for answer in tasks.join_all().await {
-        match answer {
-            GuardClaimed::Yours(claim) => {
-                new += 1;
-                tokens.push(claim.token);
-            }
-            GuardClaimed::Again(claim) => tokens.push(claim.token),
-            other => panic!("{other:?}"),
+    for round in 0..4 {
+        let entity = format!("order-{round}");
+        let mut tasks = JoinSet::new();
+        for _ in 0..50 {
+            let (guards, request) = (subject.guards(), keyed(&entity, &entity, 1));
+            tasks.spawn(async move { must(guards.claim_guard(request).await) });
         }
+        let (mut new, mut tokens) = (0, Vec::new());
+        for answer in tasks.join_all().await {
+            match answer {
+                GuardClaimed::Yours(claim) => {
+                    new += 1;
+                    tokens.push(claim.token);
+                }
+                GuardClaimed::Again(claim) => tokens.push(claim.token),
+                other => panic!("{other:?}"),
+            }
+        }
+        tokens.dedup();
+        assert_eq!((new, tokens.len()), (1, 1));
     }
-    tokens.dedup();
-    assert_eq!((new, tokens.len()), (1, 1));
 }
 
 /// A claim whose key belongs to another intent changes nothing: the intent stays free.
 pub async fn of_fifty_intents_under_one_key_one_is_claimed(subject: &dyn SendSubject) {
-    let entity = |n: u8| format!("order-{n}");
-    let mut tasks = JoinSet::new();
-    for n in 0..50 {
-        let (guards, request) = (subject.guards(), keyed(&entity(n), "k", n));
-        tasks.spawn(async move { (n, must(guards.claim_guard(request).await)) });
-    }
-    let mut claimed_one = Vec::new();
-    for (n, answer) in tasks.join_all().await {
-        match answer {
-            GuardClaimed::Yours(_) => claimed_one.push(n),
-            other => assert_eq!(other, GuardClaimed::KeyReused),
+    for round in 0..4 {
+        let (key, entity) = (format!("k{round}"), |n: u8| format!("order-{round}-{n}"));
+        let mut tasks = JoinSet::new();
+        for n in 0..50 {
+            let (guards, request) = (subject.guards(), keyed(&entity(n), &key, n));
+            tasks.spawn(async move { (n, must(guards.claim_guard(request).await)) });
         }
-    }
-    assert_eq!(claimed_one.len(), 1, "{claimed_one:?}");
-    for n in (0..50).filter(|n| !claimed_one.contains(n)) {
-        yours(claim(subject, guard(&entity(n))).await);
+        let mut claimed_one = Vec::new();
+        for (n, answer) in tasks.join_all().await {
+            match answer {
+                GuardClaimed::Yours(_) => claimed_one.push(n),
+                other => assert_eq!(other, GuardClaimed::KeyReused),
+            }
+        }
+        assert_eq!(claimed_one.len(), 1, "{claimed_one:?}");
+        for n in (0..50).filter(|n| !claimed_one.contains(n)) {
+            yours(claim(subject, guard(&entity(n))).await);
+        }
     }
 }
 
-/// Keys of another caller are separate.
+/// Its answer was one, too. Keys of another caller are separate.
 pub async fn key_of_a_done_intent_is_used_for_it(subject: &dyn SendSubject) {
     let first = claimed(subject, "order", LONG).await;
     end(subject, &first, true).await;
