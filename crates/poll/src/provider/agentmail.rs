@@ -183,7 +183,10 @@ mod tests {
         };
         let settings = SourceSettings {
             provider: "agentmail".to_owned(),
-            secrets: vec!["whsec_c2VjcmV0IG9mIHRoZSBlbmQtdG8tZW5kIHRlc3Rz".into()],
+            secrets: vec![
+                secrecy::SecretString::from("whsec_c2VjcmV0IG9mIHRoZSBlbmQtdG8tZW5kIHRlc3Rz")
+                    .into(),
+            ],
             ..SourceSettings::default()
         };
         let sources = Sources::build(BTreeMap::from([("main".to_owned(), settings)])).unwrap();

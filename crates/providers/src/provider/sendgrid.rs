@@ -167,13 +167,12 @@ impl Provider for SendGrid {
         let recipients = json::texts(&envelope, &["to"])?;
         let signers = form::optional(&fields, "dkim")?.map(dkim_results::signers);
         let from = form::optional(&fields, "from")?.map(String::from_utf8_lossy);
-        let mail = match form::optional(&fields, "email")? {
-            Some(raw) => InboundMail::original(recipients, raw.to_vec())?.sender(signers),
-            None => {
-                let head = form::only(&fields, "headers")?;
-                let signers = signers.filter(|_| is_rebuilt_as_signed(head, &fields));
-                rebuilt(recipients, head, &fields)?.sender(signers)
-            }
+        let mail = if let Some(raw) = form::optional(&fields, "email")? {
+            InboundMail::original(recipients, raw.to_vec())?.sender(signers)
+        } else {
+            let head = form::only(&fields, "headers")?;
+            let signers = signers.filter(|_| is_rebuilt_as_signed(head, &fields));
+            rebuilt(recipients, head, &fields)?.sender(signers)
         };
         Ok(Decoded::mail(mail.stated_from(from.as_deref())))
     }
