@@ -4,7 +4,7 @@ use url::Url;
 
 use super::address::{is_no_action, names_only_sections, senses};
 use super::collect::WrittenLink;
-use super::label::is_short;
+use super::label::{is_no, is_short};
 use super::rule::LinkRule;
 use super::token::{longest_number, token_strength};
 use crate::extraction::LinkKind;
@@ -289,14 +289,6 @@ impl Words {
             address.says(Sense::RESET) || self.above.says(Sense::RESET) && !address.says(ACTION);
         is_reset && self.above.says(Sense::NOT_ME) && !self.above.says(Sense::CLICK)
     }
-}
-
-/// "No", "No, thanks". In a sentence of another language the word means something else.
-fn is_no(label: &str) -> bool {
-    let label = label.trim().to_ascii_lowercase();
-    let rest = label.strip_prefix("no");
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([',', '.', '!', ';', ':']))
-        || label.starts_with("no thank")
 }
 
 /// "Click the link below to confirm".

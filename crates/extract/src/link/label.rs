@@ -171,6 +171,14 @@ fn last_line(text: &str) -> (&str, bool) {
     (if line.contains('\t') { "" } else { line }, false)
 }
 
+/// "No", "No, thanks". In a sentence of another language the word means something else.
+pub(super) fn is_no(label: &str) -> bool {
+    let label = label.trim().to_ascii_lowercase();
+    let rest = label.strip_prefix("no");
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([',', '.', '!', ';', ':']))
+        || label.starts_with("no thank")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
