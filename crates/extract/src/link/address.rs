@@ -113,7 +113,7 @@ impl UrlWords {
             if !is_refusal(&value) {
                 words.push(&key);
             }
-            if !(is_token_name(&key) && is_token(&value)) && !leads_on(&value) {
+            if !(leads_on(&value) || is_token_name(&key) && is_token(&value)) {
                 words.push(&value);
             }
         }

@@ -118,16 +118,19 @@ pub(super) struct Words {
     beside: Sense,
     /// The link has a label at all.
     is_named: bool,
-    /// The label is "no".
-    is_no: bool,
     has_long_label: bool,
 }
 
 impl Words {
     pub(super) fn of(written: &WrittenLink, subject: Sense, steps: &Steps<'_>) -> Self {
         let senses_of = |text: &str| Hit::senses(&link_hits(text, steps));
+        let label = senses_of(&written.label);
         Self {
-            label: senses_of(&written.label),
+            label: if is_no(&written.label) {
+                label.or(Sense::DENY)
+            } else {
+                label
+            },
             sentence: senses_of(&written.sentence),
             above: senses_of(&written.before),
             earlier: senses_of(&written.earlier),
@@ -138,7 +141,6 @@ impl Words {
             cues: Cues::of(written, steps),
             beside: senses_of(&written.beside),
             is_named: written.is_named,
-            is_no: is_no(&written.label),
             has_long_label: written.label.len() > 80,
         }
     }
@@ -207,7 +209,6 @@ impl Words {
         let acts = Sense::VERIFY.or(Sense::LOGIN).or(Sense::INVITE);
         let denies = |words: Sense| words.says(Sense::DENY) && !words.says(acts);
         if denies(self.label)
-            || self.is_no
             || denies(self.beside)
             || address.says(Sense::DENY)
             || self.answers_an_alarm(address)

@@ -29,15 +29,12 @@ pub(super) fn json_decoded(text: &str) -> String {
             .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
         let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
         decoded.push_str(before);
-        match code.and_then(char::from_u32) {
-            Some(letter) => {
-                decoded.push(letter);
-                rest = after.get(4..).unwrap_or_default();
-            }
-            None => {
-                decoded.push_str("\\u");
-                rest = after;
-            }
+        if let Some(letter) = code.and_then(char::from_u32) {
+            decoded.push(letter);
+            rest = after.get(4..).unwrap_or_default();
+        } else {
+            decoded.push_str("\\u");
+            rest = after;
         }
     }
     decoded + rest

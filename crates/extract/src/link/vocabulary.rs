@@ -201,7 +201,7 @@ pub(super) const WORDS: &[(&str, Sense)] = &[
 ];
 
 /// Words that have one of [`WORDS`] inside by chance: `slett` is Norwegian for "delete". The last
-/// one is what DokuWiki calls the page that sets a new password.
+/// one is what `DokuWiki` calls the page that sets a new password.
 pub(super) const INNOCENT: [&str; 8] = [
     "borders",
     "granular",
