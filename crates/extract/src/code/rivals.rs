@@ -111,8 +111,8 @@ mod tests {
             let one = ScoredCode::example("64027", -99);
             is_second(
                 &ScoredCode {
-                    rated,
                     points,
+                    rated,
                     ..one
                 },
                 &best,
@@ -156,8 +156,8 @@ mod tests {
             let one = labelled(value, odds, 9);
             is_second(
                 &ScoredCode {
-                    rated,
                     points,
+                    rated,
                     ..one
                 },
                 &best,
