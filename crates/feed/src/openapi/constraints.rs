@@ -228,6 +228,7 @@ mod tests {
 
     #[test]
     fn every_fixed_word_is_listed_in_its_schema() {
+        let proofs = SenderProof::FOR_AGENTS.len();
         let document = described();
         let words = |body: &str, field: &str| -> Vec<String> {
             let place = format!("/components/schemas/{body}/properties/{field}");
@@ -268,13 +269,9 @@ mod tests {
                 "reason",
                 Reason::FOR_AGENTS.len() + CapKind::ALL.len() + ReplyRefusal::ALL.len(),
             ),
-            ("Item", "sender_proof", SenderProof::FOR_AGENTS.len()),
-            ("Disclosure", "sender_proof", SenderProof::FOR_AGENTS.len()),
-            (
-                "AttemptDisclosure",
-                "sender_proof",
-                SenderProof::FOR_AGENTS.len(),
-            ),
+            ("Item", "sender_proof", proofs),
+            ("Disclosure", "sender_proof", proofs),
+            ("AttemptDisclosure", "sender_proof", proofs),
         ] {
             assert_eq!(words(body, field).len(), count, "{body}.{field}");
         }
